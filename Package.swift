@@ -1,0 +1,35 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+  name: "workerpool",
+  products: [
+    .library(name: "CoreData", targets: ["CoreData"]),
+    .library(name: "WorkerKit", targets: ["WorkerKit"]),
+    .executable(name: "workerpool", targets: ["WorkerPoolCommand"]),
+    .executable(name: "worker-import", targets: ["worker-import"]),
+    .executable(name: "worker-export", targets: ["worker-export"]),
+    .executable(name: "worker-index", targets: ["worker-index"]),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSystem"),
+    .target(name: "CoreData", dependencies: ["CSQLite", "CSystem"]),
+    .target(name: "WorkerProtocol", dependencies: ["CSystem"], path: "Protocol", exclude: ["PROTOCOL.md", "Vectors"]),
+    .target(name: "Jobs", dependencies: ["CoreData"]),
+    .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
+    .target(name: "WorkerPool", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
+    .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
+    .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "CSQLite"]),
+    .executableTarget(name: "worker-import", dependencies: ["WorkerKit"], path: "Workers/Import"),
+    .executableTarget(name: "worker-export", dependencies: ["WorkerKit"], path: "Workers/Export"),
+    .executableTarget(name: "worker-index", dependencies: ["WorkerKit"], path: "Workers/Index"),
+    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
+    .testTarget(name: "WorkerProtocolTests", dependencies: ["WorkerProtocol"], path: "Tests/WorkerProtocol"),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),
+    .testTarget(name: "WorkerKitTests", dependencies: ["WorkerKit"], path: "Tests/WorkerKit"),
+    .testTarget(name: "WorkerPoolTests", dependencies: ["WorkerPool"], path: "Tests/WorkerPool"),
+    .testTarget(name: "EndToEndTests", dependencies: ["Jobs"], path: "Tests/EndToEnd"),
+  ]
+)

@@ -1,0 +1,2 @@
+// `import CoreData` brings Foundation along, as it does on a Mac.
+@_exported import Foundation

@@ -1,0 +1,106 @@
+/// How the entities of one store lie in tables and columns: Apple's layout, under a prefix.
+///
+/// Built from a model for a new file (`StoreSchema.init(entities:prefix:)`) or matched with what an existing file says of
+/// itself. Immutable: shared freely between the store's connections.
+final class StoreSchema: Sendable {
+  /// "Z" in Apple's files; the pool's own store has "WP".
+  let prefix: String
+
+  /// One mapping per entity, in the order of their numbers (`Z_ENT`).
+  let entities: [EntityMapping]
+
+  /// The mappings by entity name.
+  let entitiesByName: [String: EntityMapping]
+
+  /// The mappings by entity number (`Z_ENT`).
+  let entitiesByNumber: [Int: EntityMapping]
+
+  /// The tables that hold many-to-many relationships.
+  let joinTables: [JoinTable]
+
+  init(prefix: String, entities: [EntityMapping], joinTables: [JoinTable]) {
+    self.prefix = prefix
+    self.entities = entities.sorted { $0.number < $1.number }
+    self.entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    self.entitiesByNumber = Dictionary(uniqueKeysWithValues: entities.map { ($0.number, $0) })
+    self.joinTables = joinTables
+  }
+}
+
+/// Where one entity's rows are, and which column holds which property (inherited ones included).
+final class EntityMapping: Sendable {
+  let entity: NSEntityDescription
+  let name: String
+  /// `Z_ENT`.
+  let number: Int
+  /// The parent's `Z_ENT`, 0 for a root.
+  let superNumber: Int
+  /// The root entity's `Z_ENT`: whose row in the primary-key table counts this table's keys.
+  let rootNumber: Int
+  /// `Z_ENT` of this entity and all entities below it: what `includesSubentities` matches.
+  let numbersIncludingSubentities: [Int]
+  /// The table of the root entity, which all its sub-entities share.
+  let table: String
+  /// Persistent attributes (no transients), by name.
+  let attributes: [String: AttributeColumn]
+  /// To-one relationships by name.
+  let toOnes: [String: ToOneColumn]
+  /// To-many relationships by name.
+  let toManys: [String: ToManyMapping]
+
+  init(
+    entity: NSEntityDescription, number: Int, superNumber: Int, rootNumber: Int,
+    numbersIncludingSubentities: [Int], table: String, attributes: [String: AttributeColumn],
+    toOnes: [String: ToOneColumn], toManys: [String: ToManyMapping]
+  ) {
+    self.entity = entity
+    self.name = entity.name ?? ""
+    self.number = number
+    self.superNumber = superNumber
+    self.rootNumber = rootNumber
+    self.numbersIncludingSubentities = numbersIncludingSubentities
+    self.table = table
+    self.attributes = attributes
+    self.toOnes = toOnes
+    self.toManys = toManys
+  }
+}
+
+/// The column of a persistent attribute.
+struct AttributeColumn: Sendable {
+  let name: String
+  let column: String
+  let type: NSAttributeType
+}
+
+/// The columns of a to-one relationship.
+struct ToOneColumn: Sendable {
+  let name: String
+  /// Holds the destination row's key (`Z_PK`).
+  let column: String
+  /// Holds the destination row's actual entity (`Z_ENT`), where the destination entity has sub-entities.
+  let entityColumn: String?
+  /// Holds this row's position in the inverse, where that is an ordered to-many (`Z_FOK_…`).
+  let orderColumn: String?
+  let destinationEntityName: String
+}
+
+/// Where a to-many relationship is kept.
+enum ToManyMapping: Sendable {
+  /// One-to-many: the inverse to-one's columns, in the destination's table.
+  case foreignKey(destinationEntityName: String, table: String, inverse: ToOneColumn)
+  /// Many-to-many: a join table. `ownerColumn` points at the rows of the entity that has this relationship, and
+  /// `orderColumn` holds the positions of the members where this relationship is ordered.
+  case join(
+    destinationEntityName: String, table: String, ownerColumn: String, destinationColumn: String, orderColumn: String?)
+}
+
+/// A many-to-many relationship's table: `CREATE TABLE name (first INTEGER, second INTEGER, …, PRIMARY KEY (first, second))`.
+struct JoinTable: Sendable {
+  let name: String
+  let firstColumn: String
+  let secondColumn: String
+  let orderColumns: [String]
+  /// The mapping number of the entity that names the table; in a new file the table comes right after that entity's.
+  let ownerNumber: Int
+}
