@@ -1,0 +1,70 @@
+internal import CSQLite
+
+/// A function that SQL text may call, written in Swift. Deterministic; called on the connection's thread.
+struct SQLFunction: Sendable {
+  let name: String
+  let argumentCount: Int
+  let evaluate: @Sendable ([SQLiteValue]) -> SQLiteValue
+}
+
+/// An order of texts that SQL text may name after COLLATE.
+struct SQLCollation: Sendable {
+  let name: String
+  let compare: @Sendable (String, String) -> ComparisonResult
+}
+
+extension SQLiteConnection {
+  func register(_ function: SQLFunction) {
+    sqlite3_create_function_v2(
+      handle, function.name, Int32(function.argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+      Unmanaged.passRetained(Box(function)).toOpaque(),
+      { context, count, arguments in
+        let function = Unmanaged<Box<SQLFunction>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue().value
+        let values = (0..<Int(count)).map { sqliteValue(arguments?[$0]) }
+        setResult(function.evaluate(values), of: context)
+      }, nil, nil, { Unmanaged<Box<SQLFunction>>.fromOpaque($0!).release() })
+  }
+
+  func register(_ collation: SQLCollation) {
+    sqlite3_create_collation_v2(
+      handle, collation.name, SQLITE_UTF8, Unmanaged.passRetained(Box(collation)).toOpaque(),
+      { context, leftCount, left, rightCount, right in
+        let collation = Unmanaged<Box<SQLCollation>>.fromOpaque(context!).takeUnretainedValue().value
+        let first = String(decoding: UnsafeRawBufferPointer(start: left, count: Int(leftCount)), as: UTF8.self)
+        let second = String(decoding: UnsafeRawBufferPointer(start: right, count: Int(rightCount)), as: UTF8.self)
+        return Int32(collation.compare(first, second).rawValue)
+      }, { Unmanaged<Box<SQLCollation>>.fromOpaque($0!).release() })
+  }
+}
+
+/// A value behind a pointer that C code carries.
+private final class Box<Value: Sendable>: Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+private func sqliteValue(_ value: OpaquePointer?) -> SQLiteValue {
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+  case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+  case SQLITE_TEXT:
+    let count = Int(sqlite3_value_bytes(value))
+    return .text(String(decoding: UnsafeBufferPointer(start: sqlite3_value_text(value), count: count), as: UTF8.self))
+  case SQLITE_BLOB:
+    guard let bytes = sqlite3_value_blob(value) else { return .blob(Data()) }
+    return .blob(Data(bytes: bytes, count: Int(sqlite3_value_bytes(value))))
+  default: return .null
+  }
+}
+
+private func setResult(_ value: SQLiteValue, of context: OpaquePointer?) {
+  let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+  switch value {
+  case .null: sqlite3_result_null(context)
+  case .integer(let integer): sqlite3_result_int64(context, integer)
+  case .real(let real): sqlite3_result_double(context, real)
+  case .text(let text): sqlite3_result_text(context, text, -1, transient)
+  case .blob(let data):
+    data.withUnsafeBytes { sqlite3_result_blob(context, $0.baseAddress, Int32($0.count), transient) }
+  }
+}

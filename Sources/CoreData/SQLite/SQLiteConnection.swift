@@ -1,0 +1,124 @@
+internal import CSQLite
+
+/// One connection to a database file, with its prepared statements.
+///
+/// `@unchecked Sendable`: SQLite is told that there is no sharing (SQLITE_OPEN_NOMUTEX), and `SQLiteDatabase` hands a
+/// connection to one user at a time. Only `interrupt()` may be called from another thread, which SQLite allows.
+final class SQLiteConnection: @unchecked Sendable {
+  let handle: OpaquePointer
+  let path: String
+  private var statements: [String: SQLiteStatement] = [:]
+
+  /// More than any store's own statements; what exceeds it comes from ad-hoc predicates.
+  private static let cachedStatementLimit = 256
+
+  enum Access { case readOnly, readWrite, create }
+
+  /// - Parameter busyTimeout: seconds to wait for another process's lock before SQLITE_BUSY.
+  init(path: String, access: Access, busyTimeout: TimeInterval = 30) throws {
+    self.path = path
+    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+    switch access {
+    case .readOnly: flags |= SQLITE_OPEN_READONLY
+    case .readWrite: flags |= SQLITE_OPEN_READWRITE
+    case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    }
+    var connection: OpaquePointer?
+    let code = sqlite3_open_v2(path, &connection, flags, nil)
+    guard code == SQLITE_OK, let connection else {
+      let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"
+      let error = SQLiteError(
+        code: connection.map { sqlite3_extended_errcode($0) } ?? code, message: "\(message): \(path)", sql: nil)
+      sqlite3_close_v2(connection)
+      throw error
+    }
+    self.handle = connection
+    sqlite3_extended_result_codes(connection, 1)
+    BusyHandler.install(on: connection, timeout: busyTimeout)
+    for function in SQLFunctions.all { register(function) }
+    for collation in SQLFunctions.collations { register(collation) }
+  }
+
+  deinit { close() }
+
+  private var isClosed = false
+
+  /// Finalises every statement and closes the file; calling it again does nothing.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    statements.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  // MARK: Statements
+
+  /// The prepared statement of this text, from the cache unless that one is in use.
+  func statement(_ sql: String) throws -> SQLiteStatement {
+    if let cached = statements[sql], !cached.isRunning { return cached }
+    let statement = try SQLiteStatement(sql: sql, connection: self)
+    if statements.count >= SQLiteConnection.cachedStatementLimit {
+      statements = statements.filter { $0.value.isRunning }
+    }
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Runs every statement of the text.
+  func execute(_ sql: String) throws {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw lastError(sql: sql) }
+  }
+
+  /// Runs one statement with values bound to its parameters.
+  func execute(_ sql: String, _ values: [SQLiteValue]) throws {
+    let statement = try statement(sql)
+    statement.bind(values)
+    try statement.run()
+  }
+
+  /// All rows of a query, for the small ones: schema, metadata, pragmas.
+  func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[SQLiteValue]] {
+    let statement = try statement(sql)
+    statement.bind(values)
+    defer { statement.reset() }
+    var rows: [[SQLiteValue]] = []
+    while try statement.step() {
+      rows.append((0..<statement.columnCount).map { statement.value($0) })
+    }
+    return rows
+  }
+
+  /// The first column of the first row as an integer, or nil without a row.
+  func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
+    let statement = try statement(sql)
+    statement.bind(values)
+    defer { statement.reset() }
+    return try statement.step() ? statement.integer(0) : nil
+  }
+
+  /// How many rows the last INSERT, UPDATE or DELETE touched.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Runs the body in a transaction that takes the write lock at its start, so that it never fails half-way for a
+  /// reader turned writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
+  func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      if isInTransaction { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  /// Makes the running statement end with SQLITE_INTERRUPT. May be called from any thread while the connection is open.
+  func interrupt() { sqlite3_interrupt(handle) }
+
+  func lastError(sql: String?) -> SQLiteError {
+    SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+  }
+}

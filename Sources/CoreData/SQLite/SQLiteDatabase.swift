@@ -1,0 +1,110 @@
+import Synchronization
+
+/// One database file as a coordinator uses it: a writer and several readers, each handed to one user at a time.
+///
+/// In WAL mode readers never wait for the writer nor the writer for them (https://www.sqlite.org/wal.html). All stores of one
+/// coordinator on the same file share one `SQLiteDatabase`, so that a save to several of them is one transaction.
+///
+/// `@unchecked Sendable`: `idleReaders` and `busyReaders` are only touched under `lock`; the writer only under `writeLock`.
+final class SQLiteDatabase: @unchecked Sendable {
+  struct Configuration: Sendable {
+    var path: String
+    var isReadOnly = false
+    /// Seconds.
+    var busyTimeout: TimeInterval = 30
+    var maximumReaders = 8
+    /// Statements run on each new connection, such as `PRAGMA cache_size = -4000`.
+    var connectionPragmas: [String] = []
+    /// The file whose lock orders this pool's writers, or nil.
+    var writeTurnPath: String?
+  }
+
+  let configuration: Configuration
+  private let writer: SQLiteConnection
+  private let writeTurn: WriteTurn?
+  /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
+  private let writeLock = NSRecursiveLock()
+  private let condition = NSCondition()
+  private var idleReaders: [SQLiteConnection] = []
+  private var readerCount = 0
+
+  init(_ configuration: Configuration) throws {
+    self.configuration = configuration
+    self.writeTurn = try configuration.writeTurnPath.map { try WriteTurn(path: $0) }
+    self.writer = try SQLiteConnection(
+      path: configuration.path, access: configuration.isReadOnly ? .readOnly : .create,
+      busyTimeout: configuration.busyTimeout)
+    for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+  }
+
+  // MARK: Writing
+
+  /// The writer, for reading what must not be behind and for set-up; waits for whoever has it.
+  func withWriter<T>(_ body: (SQLiteConnection) throws -> T) rethrows -> T {
+    writeLock.lock()
+    defer { writeLock.unlock() }
+    return try body(writer)
+  }
+
+  /// Runs the body in one `IMMEDIATE` transaction; joins the one that the same thread has open.
+  func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+    try withWriter { connection in
+      if connection.isInTransaction { return try body(connection) }
+      guard let writeTurn else { return try connection.immediateTransaction { try body(connection) } }
+      return try writeTurn.take { try connection.immediateTransaction { try body(connection) } }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Runs the body with a reader of its own; waits when all readers are busy.
+  func read<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+    let reader = try takeReader()
+    defer { giveBack(reader) }
+    return try body(reader)
+  }
+
+  private func takeReader() throws -> SQLiteConnection {
+    condition.lock()
+    while idleReaders.isEmpty && readerCount >= configuration.maximumReaders { condition.wait() }
+    if let reader = idleReaders.popLast() {
+      condition.unlock()
+      return reader
+    }
+    readerCount += 1
+    condition.unlock()
+    do {
+      // Read-write, since a reader may have to create or recover the WAL's index; query_only keeps it from writing.
+      let reader = try SQLiteConnection(
+        path: configuration.path, access: configuration.isReadOnly ? .readOnly : .readWrite,
+        busyTimeout: configuration.busyTimeout)
+      for pragma in configuration.connectionPragmas { try reader.execute(pragma) }
+      try reader.execute("PRAGMA query_only = 1")
+      return reader
+    } catch {
+      condition.withLock { readerCount -= 1 }
+      condition.signal()
+      throw error
+    }
+  }
+
+  private func giveBack(_ reader: SQLiteConnection) {
+    condition.withLock { idleReaders.append(reader) }
+    condition.signal()
+  }
+
+  /// Changes when a connection of another process or coordinator has committed.
+  ///
+  /// Asked on the writer, whose own commits do not count (https://www.sqlite.org/pragma.html#pragma_data_version).
+  func foreignVersion() -> Int64 {
+    withWriter { (try? $0.integer("PRAGMA data_version")) ?? 0 }
+  }
+
+  func close() {
+    condition.withLock {
+      for reader in idleReaders { reader.close() }
+      idleReaders.removeAll()
+    }
+    withWriter { $0.close() }
+  }
+}

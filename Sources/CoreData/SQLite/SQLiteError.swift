@@ -1,0 +1,18 @@
+/// What SQLite answered when it could not do what was asked.
+///
+/// Source: https://www.sqlite.org/rescode.html
+struct SQLiteError: Error, CustomStringConvertible {
+  /// The extended result code.
+  let code: Int32
+  /// SQLite's own sentence.
+  let message: String
+  /// The statement's text, without its bound values.
+  let sql: String?
+
+  /// The primary result code: the low byte of the extended one.
+  var primaryCode: Int32 { code & 0xff }
+
+  var description: String {
+    "SQLite error \(code): \(message)" + (sql.map { " (in: \($0))" } ?? "")
+  }
+}

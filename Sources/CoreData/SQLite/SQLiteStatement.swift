@@ -1,0 +1,136 @@
+internal import CSQLite
+
+/// A prepared statement of one connection: bind, step, read columns, reset.
+///
+/// Confined with its connection to one thread at a time.
+final class SQLiteStatement {
+  let handle: OpaquePointer
+  private unowned(unsafe) let connection: SQLiteConnection
+  /// True between the first step and the reset: such a statement is not handed out again by the cache.
+  var isRunning = false
+
+  init(sql: String, connection: SQLiteConnection) throws {
+    var statement: OpaquePointer?
+    // SQLITE_PREPARE_PERSISTENT: the statement is kept, so its memory should not come from lookaside.
+    let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw connection.lastError(sql: sql) }
+    self.handle = statement
+    self.connection = connection
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+
+  // MARK: Binding; indexes start at 1
+
+  @inline(__always) func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
+  @inline(__always) func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
+  @inline(__always) func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
+
+  func bind(_ value: String, at index: Int32) {
+    var value = value
+    value.withUTF8 { bytes in
+      // An empty buffer may have no address, and SQLite binds NULL for one.
+      guard let base = bytes.baseAddress else {
+        sqlite3_bind_text(handle, index, "", 0, nil)
+        return
+      }
+      base.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+        _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), SQLiteStatement.transient)
+      }
+    }
+  }
+
+  func bind(_ value: Data, at index: Int32) {
+    value.withUnsafeBytes { bytes in
+      if bytes.isEmpty {
+        _ = sqlite3_bind_zeroblob(handle, index, 0)
+      } else {
+        _ = sqlite3_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count), SQLiteStatement.transient)
+      }
+    }
+  }
+
+  func bind(_ value: SQLiteValue, at index: Int32) {
+    switch value {
+    case .null: bindNull(at: index)
+    case .integer(let integer): bind(integer, at: index)
+    case .real(let real): bind(real, at: index)
+    case .text(let text): bind(text, at: index)
+    case .blob(let data): bind(data, at: index)
+    }
+  }
+
+  func bind(_ values: [SQLiteValue]) {
+    for (offset, value) in values.enumerated() { bind(value, at: Int32(offset + 1)) }
+  }
+
+  /// SQLITE_TRANSIENT: SQLite copies the bytes before the call returns.
+  private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+  // MARK: Running
+
+  /// Goes to the next row; false when there is none left.
+  @inline(__always)
+  func step() throws -> Bool {
+    isRunning = true
+    let code = sqlite3_step(handle)
+    if code == SQLITE_ROW { return true }
+    if code == SQLITE_DONE { return false }
+    throw failure()
+  }
+
+  private func failure() -> SQLiteError {
+    let error = connection.lastError(sql: sql)
+    reset()
+    return error
+  }
+
+  /// Runs a statement that answers no rows.
+  func run() throws {
+    while try step() {}
+    reset()
+  }
+
+  /// Makes the statement ready to run again. Bound values stay.
+  func reset() {
+    sqlite3_reset(handle)
+    isRunning = false
+  }
+
+  // MARK: Columns; indexes start at 0
+
+  @inline(__always) func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+  @inline(__always) func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+  @inline(__always) func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+  /// The column's text, or nil where it is NULL.
+  @inline(__always)
+  func text(_ column: Int32) -> String? {
+    guard let start = sqlite3_column_text(handle, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  /// The column's bytes, or nil where it is NULL.
+  func blob(_ column: Int32) -> Data? {
+    let start = sqlite3_column_blob(handle, column)
+    if let start { return Data(bytes: start, count: Int(sqlite3_column_bytes(handle, column))) }
+    return isNull(column) ? nil : Data()
+  }
+
+  /// The column in the storage class that it has.
+  func value(_ column: Int32) -> SQLiteValue {
+    switch sqlite3_column_type(handle, column) {
+    case SQLITE_INTEGER: .integer(integer(column))
+    case SQLITE_FLOAT: .real(real(column))
+    case SQLITE_TEXT: .text(text(column) ?? "")
+    case SQLITE_BLOB: .blob(blob(column) ?? Data())
+    default: .null
+    }
+  }
+
+  var columnCount: Int32 { sqlite3_column_count(handle) }
+  func columnName(_ column: Int32) -> String { sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "" }
+}
