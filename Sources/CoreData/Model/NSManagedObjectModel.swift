@@ -1,0 +1,132 @@
+internal import Synchronization
+
+/// The schema of an object graph: its entities, and the configurations that spread them over stores.
+///
+/// A model may be changed until a coordinator uses it. From then on it is immutable, and an edit traps with a sentence.
+///
+/// Source: Apple's documentation of `NSManagedObjectModel`.
+// `@unchecked Sendable`: mutable while a model is being built, which is its builder's business alone; immutable once a
+// coordinator uses it, and every setter traps from then on.
+open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
+  /// The configuration that every model has: all entities.
+  static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
+
+  private var storedEntities: [NSEntityDescription] = []
+  private var entityNamesByConfiguration: [String: [String]] = [:]
+  private let lookup = AtomicLazyReference<ModelLookup>()
+
+  /// The names that a developer gave to this version of the model, as a store's metadata keeps them. Default: empty.
+  open var versionIdentifiers: Set<AnyHashable> = [] { willSet { checkEditable() } }
+
+  /// Localised names of entities and properties, by Apple's keys ("Entity/Person"). Not used by the framework itself.
+  open var localizationDictionary: [String: String]? { willSet { checkEditable() } }
+
+  public override init() {
+    super.init()
+  }
+
+  // MARK: Entities
+
+  /// All entities, in the order in which they were set. Setting them makes this their model.
+  open var entities: [NSEntityDescription] {
+    get { storedEntities }
+    set {
+      checkEditable()
+      for entity in storedEntities where entity.managedObjectModel === self {
+        entity.model = nil
+      }
+      storedEntities = newValue
+      for entity in newValue {
+        entity.model = self
+      }
+    }
+  }
+
+  /// The entities by name.
+  open var entitiesByName: [String: NSEntityDescription] {
+    lookup.load()?.entitiesByName ?? ModelLookup(self).entitiesByName
+  }
+
+  // MARK: Configurations
+
+  /// The names of the configurations, the default one (all entities) included.
+  open var configurations: [String] {
+    [Self.defaultConfigurationName] + entityNamesByConfiguration.keys.sorted()
+  }
+
+  /// The entities of a configuration, or nil where there is none of that name. `nil` as the name means all entities.
+  open func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
+    guard let configuration, configuration != Self.defaultConfigurationName else { return entities }
+    guard let names = entityNamesByConfiguration[configuration] else { return nil }
+    let byName = entitiesByName
+    return names.compactMap { byName[$0] }
+  }
+
+  /// Makes a configuration of the given entities, which must be the model's own.
+  open func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
+    checkEditable()
+    for entity in entities where !storedEntities.contains(where: { $0 === entity }) {
+      fatalError(
+        """
+        The entity \(entity.name ?? "without a name") cannot be in the configuration \(configuration): it is not one \
+        of the model's entities.
+        """)
+    }
+    entityNamesByConfiguration[configuration] = entities.compactMap(\.name)
+  }
+
+  // MARK: Copying
+
+  /// A deep copy that may be edited, whether or not this model may.
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSManagedObjectModel()
+    copyContents(into: copy)
+    return copy
+  }
+
+  /// Fills an empty model with copies of this one's entities, wired among themselves.
+  func copyContents(into copy: NSManagedObjectModel) {
+    copy.entities = NSEntityDescription.copies(of: storedEntities)
+    copy.entityNamesByConfiguration = entityNamesByConfiguration
+    copy.versionIdentifiers = versionIdentifiers
+    copy.localizationDictionary = localizationDictionary
+  }
+}
+
+extension NSManagedObjectModel {
+  /// False once a coordinator uses the model.
+  var isEditable: Bool { lookup.load() == nil }
+
+  /// Makes the model immutable and its lookups quick. Called by a coordinator; further calls do nothing.
+  func freeze() {
+    guard isEditable else { return }
+    let lookup = ModelLookup(self)
+    for entity in storedEntities {
+      entity.freeze()
+    }
+    _ = self.lookup.storeIfNil(lookup)
+  }
+
+  func checkEditable() {
+    guard isEditable else {
+      fatalError("A managed object model cannot be changed once a coordinator uses it; change a copy.")
+    }
+  }
+}
+
+extension NSManagedObjectModel: Sequence {
+  /// Iterates over the entities.
+  public func makeIterator() -> IndexingIterator<[NSEntityDescription]> {
+    entities.makeIterator()
+  }
+}
+
+/// What a frozen model answers from.
+private final class ModelLookup: Sendable {
+  let entitiesByName: [String: NSEntityDescription]
+
+  init(_ model: NSManagedObjectModel) {
+    entitiesByName = Dictionary(
+      model.entities.compactMap { entity in entity.name.map { ($0, entity) } }, uniquingKeysWith: { first, _ in first })
+  }
+}
