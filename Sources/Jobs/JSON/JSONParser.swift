@@ -1,0 +1,304 @@
+/// Reads JSON values one after another out of bytes, strictly, and can say on which line it stopped.
+///
+/// Strict means RFC 8259 and no more: no comments, no trailing commas, no member twice in one object, valid UTF-8 only.
+/// The parser can enter arrays and objects step by step, so that a long array is read element by element:
+///
+///     var parser = JSONParser(bytes)
+///     try parser.enterArray()
+///     while try parser.nextElement() { use(try parser.value()) }
+public struct JSONParser {
+  private let bytes: [UInt8]
+  private(set) var position = 0
+  private var isFirst = false
+
+  /// How deep arrays and objects may lie in each other: keeps hostile input from exhausting the stack.
+  public static let maximumDepth = 128
+
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The one value that the text holds.
+  ///
+  /// - Throws: ``JSONError``, also if something follows the value.
+  public static func parse(_ text: String) throws(JSONError) -> JSONValue {
+    var parser = JSONParser(Array(text.utf8))
+    let value = try parser.value()
+    guard parser.isAtEnd else { throw parser.error("nothing may follow the value") }
+    return value
+  }
+
+  /// Whether only white space is left.
+  public var isAtEnd: Bool {
+    mutating get {
+      skipSpace()
+      return position == bytes.count
+    }
+  }
+
+  /// The line of the next value, from 1.
+  ///
+  /// - Complexity: linear in what was read; meant for errors.
+  public var line: Int {
+    mutating get {
+      skipSpace()
+      return bytes[..<position].count { $0 == UInt8(ascii: "\n") } + 1
+    }
+  }
+
+  /// The next value, whole.
+  public mutating func value() throws(JSONError) -> JSONValue { try value(depth: 0) }
+
+  /// Steps into the array that comes next; ``nextElement()`` then leads from element to element.
+  public mutating func enterArray() throws(JSONError) {
+    try expect("[", "an array")
+    isFirst = true
+  }
+
+  /// Moves to the next element of the entered array; false at its end.
+  public mutating func nextElement() throws(JSONError) -> Bool {
+    try next(closing: UInt8(ascii: "]"), "the array")
+  }
+
+  /// Steps into the object that comes next; ``nextName()`` then leads from member to member.
+  public mutating func enterObject() throws(JSONError) {
+    try expect("{", "an object")
+    isFirst = true
+  }
+
+  /// Moves to the next member of the entered object and reads its name; nil at the object's end.
+  public mutating func nextName() throws(JSONError) -> String? {
+    guard try next(closing: UInt8(ascii: "}"), "the object") else { return nil }
+    return try name()
+  }
+
+  /// Whether the next value is an array (`[`) or an object (`{`); nil for all others and at the end.
+  public var nextOpening: Character? {
+    mutating get {
+      skipSpace()
+      guard position < bytes.count else { return nil }
+      switch bytes[position] {
+      case UInt8(ascii: "["): return "["
+      case UInt8(ascii: "{"): return "{"
+      default: return nil
+      }
+    }
+  }
+
+  func error(_ reason: String) -> JSONError {
+    let end = min(position, bytes.count)
+    let line = bytes[..<end].count { $0 == UInt8(ascii: "\n") } + 1
+    let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    return JSONError(line: line, column: end - start + 1, reason: reason)
+  }
+}
+
+/// Why a text is not JSON, and where.
+public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// From 1.
+  public let line: Int
+  /// In bytes, from 1.
+  public let column: Int
+  public let reason: String
+
+  public var description: String { "line \(line), column \(column): \(reason)" }
+}
+
+extension JSONParser {
+  private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
+    guard depth < Self.maximumDepth else {
+      throw error("arrays and objects lie deeper than \(Self.maximumDepth) in each other")
+    }
+    skipSpace()
+    guard position < bytes.count else { throw error("a value is expected, but the text ends") }
+    switch bytes[position] {
+    case UInt8(ascii: "{"): return .object(try object(depth: depth))
+    case UInt8(ascii: "["): return .array(try array(depth: depth))
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+    default: throw error("a value is expected")
+    }
+  }
+
+  private mutating func object(depth: Int) throws(JSONError) -> [JSONMember] {
+    try enterObject()
+    var members: [JSONMember] = []
+    var names: Set<String> = []
+    while let name = try nextName() {
+      guard names.insert(name).inserted else { throw error("\"\(name)\" stands twice in one object") }
+      members.append(JSONMember(name, try value(depth: depth + 1)))
+    }
+    return members
+  }
+
+  private mutating func array(depth: Int) throws(JSONError) -> [JSONValue] {
+    try enterArray()
+    var elements: [JSONValue] = []
+    while try nextElement() { elements.append(try value(depth: depth + 1)) }
+    return elements
+  }
+
+  private mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
+    skipSpace()
+    guard position < bytes.count else { throw error("\(what) has no end") }
+    if bytes[position] == closing {
+      position += 1
+      isFirst = false
+      return false
+    }
+    if !isFirst {
+      guard bytes[position] == UInt8(ascii: ",") else { throw error("a comma or the end of \(what) is expected") }
+      position += 1
+    }
+    isFirst = false
+    return true
+  }
+
+  private mutating func name() throws(JSONError) -> String {
+    skipSpace()
+    guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+      throw error("a name in double quotes is expected")
+    }
+    let name = try string()
+    try expect(":", "a colon")
+    return name
+  }
+
+  private mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
+    skipSpace()
+    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
+      throw error("\(what) is expected")
+    }
+    position += 1
+  }
+
+  private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
+    let end = position + text.utf8CodeUnitCount
+    let matches = text.withUTF8Buffer { word in
+      end <= bytes.count && bytes[position..<end].elementsEqual(word)
+    }
+    guard matches else { throw error("a value is expected") }
+    position = end
+    return value
+  }
+
+  private mutating func skipSpace() {
+    while position < bytes.count {
+      switch bytes[position] {
+      case 0x20, 0x09, 0x0A, 0x0D: position += 1
+      default: return
+      }
+    }
+  }
+}
+
+// MARK: - Numbers and strings
+
+extension JSONParser {
+  private mutating func number() throws(JSONError) -> String {
+    let start = position
+    if bytes[position] == UInt8(ascii: "-") { position += 1 }
+    if position < bytes.count, bytes[position] == UInt8(ascii: "0") {
+      position += 1
+    } else {
+      try digits()
+    }
+    if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+      position += 1
+      try digits()
+    }
+    if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+      position += 1
+      if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+        position += 1
+      }
+      try digits()
+    }
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  private mutating func digits() throws(JSONError) {
+    let start = position
+    while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) { position += 1 }
+    guard position > start else { throw error("a digit is expected") }
+  }
+
+  private mutating func string() throws(JSONError) -> String {
+    position += 1
+    let start = position
+    while position < bytes.count {
+      switch bytes[position] {
+      case UInt8(ascii: "\""):
+        let text = try utf8(bytes[start..<position])
+        position += 1
+        return text
+      case UInt8(ascii: "\\"): return try escapedString(from: start)
+      case 0..<0x20: throw error("a control character in a string must be escaped")
+      default: position += 1
+      }
+    }
+    throw error("a string has no closing quote")
+  }
+
+  private mutating func escapedString(from start: Int) throws(JSONError) -> String {
+    var content = Array(bytes[start..<position])
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return try utf8(content[...])
+      case UInt8(ascii: "\\"): try escape(into: &content)
+      case 0..<0x20: throw error("a control character in a string must be escaped")
+      default: content.append(byte)
+      }
+    }
+    throw error("a string has no closing quote")
+  }
+
+  private mutating func escape(into content: inout [UInt8]) throws(JSONError) {
+    guard position < bytes.count else { throw error("a string has no closing quote") }
+    let byte = bytes[position]
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): content.append(byte)
+    case UInt8(ascii: "b"): content.append(0x08)
+    case UInt8(ascii: "f"): content.append(0x0C)
+    case UInt8(ascii: "n"): content.append(0x0A)
+    case UInt8(ascii: "r"): content.append(0x0D)
+    case UInt8(ascii: "t"): content.append(0x09)
+    case UInt8(ascii: "u"): content += try unicodeEscape()
+    default: throw error("an unknown escape in a string")
+    }
+  }
+
+  private mutating func unicodeEscape() throws(JSONError) -> [UInt8] {
+    let unit = try fourHexDigits()
+    var code = UInt32(unit)
+    if (0xD800..<0xDC00).contains(unit) {
+      guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"), bytes[position + 1] == UInt8(ascii: "u")
+      else { throw error("half of a surrogate pair") }
+      position += 2
+      let low = try fourHexDigits()
+      guard (0xDC00..<0xE000).contains(low) else { throw error("half of a surrogate pair") }
+      code = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
+    }
+    guard let scalar = Unicode.Scalar(code) else { throw error("half of a surrogate pair") }
+    return Array(String(scalar).utf8)
+  }
+
+  private mutating func fourHexDigits() throws(JSONError) -> UInt16 {
+    guard position + 4 <= bytes.count else { throw error("four hexadecimal digits are expected") }
+    let digits = String(decoding: bytes[position..<position + 4], as: UTF8.self)
+    guard digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+      let unit = UInt16(digits, radix: 16)
+    else { throw error("four hexadecimal digits are expected") }
+    position += 4
+    return unit
+  }
+
+  private func utf8(_ slice: ArraySlice<UInt8>) throws(JSONError) -> String {
+    guard let text = String(validating: slice, as: UTF8.self) else { throw error("a string is not valid UTF-8") }
+    return text
+  }
+}

@@ -1,0 +1,98 @@
+/// A JSON value as it was written: numbers keep their digits and objects the order of their members.
+///
+/// Source: RFC 8259. Values are read by ``JSONParser`` and written by ``text``.
+public enum JSONValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  /// A number in the digits of its source, so that no precision is lost on the way.
+  case number(String)
+  case string(String)
+  case array([JSONValue])
+  case object([JSONMember])
+
+  /// The member of that name, nil if this is no object or has no such member.
+  public subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.name == name }?.value
+  }
+
+  /// What kind of value this is, in a form that fits into a sentence: "a string".
+  public var kindDescription: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+
+  /// The text of a string value; nil for everything else.
+  public var stringValue: String? {
+    if case .string(let value) = self { value } else { nil }
+  }
+
+  /// The value of a whole number within the range of `Int`; nil for everything else.
+  public var intValue: Int? {
+    guard case .number(let digits) = self else { return nil }
+    if let value = Int(digits) { return value }
+    return Double(digits).flatMap(Int.init(exactly:))
+  }
+
+  /// The value of a number; nil for everything else.
+  public var doubleValue: Double? {
+    if case .number(let digits) = self { Double(digits) } else { nil }
+  }
+
+  /// The value of `true` and `false`; nil for everything else.
+  public var boolValue: Bool? {
+    if case .bool(let value) = self { value } else { nil }
+  }
+
+  /// The elements of an array; nil for everything else.
+  public var arrayValue: [JSONValue]? {
+    if case .array(let elements) = self { elements } else { nil }
+  }
+
+  /// The members of an object in their order; nil for everything else.
+  public var objectValue: [JSONMember]? {
+    if case .object(let members) = self { members } else { nil }
+  }
+}
+
+/// One name and its value in a JSON object.
+public struct JSONMember: Hashable, Sendable {
+  public var name: String
+  public var value: JSONValue
+
+  public init(_ name: String, _ value: JSONValue) {
+    self.name = name
+    self.value = value
+  }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(integerLiteral value: Int) { self = .number(String(value)) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(nilLiteral: ()) { self = .null }
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(elements.map { JSONMember($0.0, $0.1) })
+  }
+
+  /// A whole number.
+  public static func number(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
+
+  /// A number, or null where JSON has no way to write it (infinities and NaN).
+  public static func number(_ value: Double) -> JSONValue {
+    guard value.isFinite else { return .null }
+    return .number(Int(exactly: value).map(String.init) ?? String(value))
+  }
+
+  /// The string, or null without one.
+  public static func optional(_ value: String?) -> JSONValue { value.map(JSONValue.string) ?? .null }
+}

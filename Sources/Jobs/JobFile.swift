@@ -1,0 +1,85 @@
+import CoreData
+
+/// Reads a job file: one JSON object, or one per line.
+///
+///     {"kind": "index", "objects": ["x-coredata://…/Document/p42"], "parameters": {…}, "priority": 0,
+///      "queue": "default", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 5, "timeout": 60}
+///
+/// Only `kind` is required. The reader is strict, because what it lets through is run later and elsewhere: an unknown
+/// key, a value of another type or out of range, or a member given twice is an error of the whole file.
+public enum JobFile {
+  /// The largest file that is read, in bytes; larger ones are rejected unread.
+  public static let maximumSize = 16 << 20
+
+  /// The jobs of a file, in their order.
+  ///
+  /// - Throws: ``JobFileError`` for the first thing that is wrong.
+  public static func parse(_ bytes: [UInt8]) throws(JobFileError) -> [JobRequest] {
+    guard bytes.count <= maximumSize else {
+      throw JobFileError(line: nil, reason: "is larger than \(maximumSize) bytes")
+    }
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+      throw JobFileError(line: 1, reason: "starts with a byte order mark; plain UTF-8 is expected")
+    }
+    var parser = JSONParser(bytes)
+    var jobs: [JobRequest] = []
+    var lines = LineCounter()
+    do {
+      while !parser.isAtEnd {
+        let line = lines.line(at: parser.position, in: bytes)
+        if !jobs.isEmpty, !lines.isFirstOnLine {
+          throw JobFileError(line: line, reason: "each job stands on a line of its own")
+        }
+        let value = try parser.value()
+        jobs.append(try request(value, line: line))
+        lines.note(end: parser.position, in: bytes)
+      }
+    } catch let error as JobFileError {
+      throw error
+    } catch let error as JSONError {
+      throw JobFileError(line: error.line, reason: "column \(error.column): \(error.reason)")
+    } catch {
+      throw JobFileError(line: nil, reason: "\(error)")
+    }
+    guard !jobs.isEmpty else { throw JobFileError(line: nil, reason: "holds no job") }
+    return jobs
+  }
+
+  /// The text of a file with these jobs, one per line.
+  ///
+  /// - Throws: ``JSONError`` when the parameters of a job are not JSON.
+  public static func text(_ jobs: some Sequence<JobRequest>) throws(JSONError) -> String {
+    var text = ""
+    for job in jobs { text += try job.line() + "\n" }
+    return text
+  }
+}
+
+/// Why a job file is rejected, and where.
+public struct JobFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The line, from 1; nil when the whole file is meant.
+  public let line: Int?
+  public let reason: String
+
+  public var description: String { line.map { "line \($0): \(reason)" } ?? "the file \(reason)" }
+}
+
+/// Counts lines once over the whole file instead of anew for each job.
+private struct LineCounter {
+  private var counted = 0
+  private var newlines = 0
+  private(set) var isFirstOnLine = true
+
+  mutating func line(at position: Int, in bytes: [UInt8]) -> Int {
+    let passed = bytes[counted..<position].count { $0 == UInt8(ascii: "\n") }
+    isFirstOnLine = passed > 0
+    newlines += passed
+    counted = position
+    return newlines + 1
+  }
+
+  mutating func note(end: Int, in bytes: [UInt8]) {
+    newlines += bytes[counted..<end].count { $0 == UInt8(ascii: "\n") }
+    counted = end
+  }
+}

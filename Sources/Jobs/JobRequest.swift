@@ -1,0 +1,57 @@
+import CoreData
+
+/// What a producer asks for: one job before it is in the store.
+public struct JobRequest: Hashable, Sendable {
+  /// Which plugin does the work.
+  public var kind: String
+  /// URIs of the objects that the job is about, in their order.
+  public var objects: [String]
+  /// The parameters: a JSON object as text, nil for none.
+  public var parameters: String?
+  /// Higher runs first. Default 0.
+  public var priority: Int16
+  /// The queue that it waits in, which can be paused as one. Default "default".
+  public var queue: String
+  /// Not before this time; nil is at once.
+  public var runAt: Date?
+  /// While a job with this key is unfinished, no second one is taken.
+  public var uniqueKey: String?
+  /// Attempts that may throw; nil is the kind's own default.
+  public var maxAttempts: Int?
+  /// Seconds that one attempt may take; nil is the kind's own default.
+  public var timeout: Double?
+
+  public static let defaultQueue = "default"
+
+  public init(
+    kind: String, objects: [String] = [], parameters: String? = nil, priority: Int16 = 0,
+    queue: String = JobRequest.defaultQueue, runAt: Date? = nil, uniqueKey: String? = nil, maxAttempts: Int? = nil,
+    timeout: Double? = nil
+  ) {
+    self.kind = kind
+    self.objects = objects
+    self.parameters = parameters
+    self.priority = priority
+    self.queue = queue
+    self.runAt = runAt
+    self.uniqueKey = uniqueKey
+    self.maxAttempts = maxAttempts
+    self.timeout = timeout
+  }
+
+  /// One line of a job file: the object that ``JobFile`` reads back as this request.
+  ///
+  /// - Throws: ``JSONError`` when the parameters are not JSON.
+  public func line() throws(JSONError) -> String {
+    var members = [JSONMember("kind", .string(kind))]
+    if !objects.isEmpty { members.append(JSONMember("objects", .array(objects.map(JSONValue.string)))) }
+    if let parameters { members.append(JSONMember("parameters", try JSONParser.parse(parameters))) }
+    if priority != 0 { members.append(JSONMember("priority", .number(priority))) }
+    if queue != Self.defaultQueue { members.append(JSONMember("queue", .string(queue))) }
+    if let runAt { members.append(JSONMember("runAt", .string(Timestamp.text(runAt)))) }
+    if let uniqueKey { members.append(JSONMember("unique", .string(uniqueKey))) }
+    if let maxAttempts { members.append(JSONMember("maxAttempts", .number(maxAttempts))) }
+    if let timeout { members.append(JSONMember("timeout", .number(timeout))) }
+    return JSONValue.object(members).text
+  }
+}

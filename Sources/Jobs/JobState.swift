@@ -1,0 +1,82 @@
+/// Where a job stands.
+///
+///     available ─claim─▶ running ─save─▶ succeeded
+///     scheduled ─time──▶ available        ├─throws─▶ retryable ─backoff─▶ available … ─max attempts─▶ dead
+///                                         ├─crash──▶ retryable … ─max crashes─▶ dead
+///                                         └─cancel─▶ cancelled          dead ─retry (by hand)─▶ available
+///
+/// `running` is no stored state: a job that runs has a claim (``JobClaim``) and is still `available` in the store, so a
+/// claim that is lost costs nothing. Raw values are what the store holds.
+public enum JobState: Int16, Sendable, CaseIterable {
+  /// May run now.
+  case available = 0
+  /// Waits for a time that its producer chose.
+  case scheduled = 1
+  /// Failed or crashed, and waits for its next attempt.
+  case retryable = 2
+  /// Done; its effects are in the store.
+  case succeeded = 3
+  /// Given up after too many failures or crashes; `retry` brings it back.
+  case dead = 4
+  /// Taken back by a person.
+  case cancelled = 5
+
+  /// Whether the pool may still run the job without a person asking for it.
+  public var isUnfinished: Bool {
+    switch self {
+    case .available, .scheduled, .retryable: true
+    case .succeeded, .dead, .cancelled: false
+    }
+  }
+
+  /// The name in JSON and on the command line.
+  public var name: String {
+    switch self {
+    case .available: "available"
+    case .scheduled: "scheduled"
+    case .retryable: "retryable"
+    case .succeeded: "succeeded"
+    case .dead: "dead"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  /// The state of that name; nil for other words.
+  public init?(name: String) {
+    guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = state
+  }
+}
+
+/// What can happen to a job.
+public enum JobEvent: Hashable, Sendable {
+  /// The time has come that a scheduled or retryable job waits for.
+  case due
+  /// The plugin returned and its changes are saved.
+  case succeeded
+  /// The plugin threw; the number of attempts that failed so far, this one included.
+  case failed(attempts: Int)
+  /// The worker died of it; the number of crashes so far, this one included.
+  case crashed(crashes: Int)
+  /// A person cancelled it.
+  case cancelled
+  /// A person asked for it to run again.
+  case retried
+}
+
+extension JobState {
+  /// The state that follows, or nil when the event means nothing to a job in this state.
+  ///
+  /// A pure function: whoever applies it checks nothing else.
+  public func after(_ event: JobEvent, policy: RetryPolicy) -> JobState? {
+    switch (self, event) {
+    case (.scheduled, .due), (.retryable, .due): .available
+    case (.available, .succeeded): .succeeded
+    case (.available, .failed(let attempts)): attempts < policy.maxAttempts ? .retryable : .dead
+    case (.available, .crashed(let crashes)): crashes < policy.maxCrashes ? .retryable : .dead
+    case (.available, .cancelled), (.scheduled, .cancelled), (.retryable, .cancelled): .cancelled
+    case (.dead, .retried), (.cancelled, .retried), (.retryable, .retried), (.scheduled, .retried): .available
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// How often a job is tried, and how long it waits between two attempts.
+public struct RetryPolicy: Hashable, Sendable {
+  /// Attempts that throw before the job is dead. Default 5.
+  public var maxAttempts: Int
+  /// Crashes before the job is dead, counted apart from attempts that throw. Default 3.
+  public var maxCrashes: Int
+  /// The longest wait after the first attempt, in seconds; it doubles with each further one. Default 1.
+  public var base: Double
+  /// No wait is longer, in seconds. Default one hour.
+  public var cap: Double
+
+  public init(maxAttempts: Int = 5, maxCrashes: Int = 3, base: Double = 1, cap: Double = 3600) {
+    self.maxAttempts = maxAttempts
+    self.maxCrashes = maxCrashes
+    self.base = base
+    self.cap = cap
+  }
+
+  /// The wait before the next attempt, in seconds: exponential with full jitter.
+  ///
+  /// Evenly spread between nothing and the longest wait, so that jobs that failed together do not come back together.
+  /// - Parameter failures: attempts or crashes so far, from 1.
+  public func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Double {
+    .random(in: 0...longestDelay(afterFailures: failures), using: &generator)
+  }
+
+  /// The upper bound of ``delay(afterFailures:using:)``.
+  public func longestDelay(afterFailures failures: Int) -> Double {
+    let doublings = max(0, min(failures - 1, 62))
+    return min(cap, base * Double(UInt64(1) << UInt64(doublings)))
+  }
+}

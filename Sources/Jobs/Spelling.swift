@@ -1,0 +1,41 @@
+/// Finds the word that somebody probably meant: used wherever a key, an option or a command is not known.
+public enum Spelling {
+  /// The candidate nearest to `word`, or nil when none is near enough to be meant.
+  ///
+  /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
+  /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored.
+  public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
+    let wanted = Array(word.lowercased().utf8)
+    let limit = max(1, wanted.count / 3)
+    var best: (candidate: String, distance: Int)?
+    for candidate in candidates {
+      let bytes = Array(candidate.lowercased().utf8)
+      var distance = editDistance(wanted, bytes)
+      if distance > limit, wanted.count >= 2, bytes.starts(with: wanted) { distance = limit }
+      if distance <= limit, distance < (best?.distance ?? .max) { best = (candidate, distance) }
+    }
+    return best?.candidate
+  }
+
+  /// How many single edits lead from one word to the other; swapping two neighbours counts as one.
+  ///
+  /// - Complexity: the product of both lengths.
+  static func editDistance(_ from: [UInt8], _ to: [UInt8]) -> Int {
+    if from.isEmpty || to.isEmpty { return max(from.count, to.count) }
+    var beforePrevious = [Int](repeating: 0, count: to.count + 1)
+    var previous = Array(0...to.count)
+    for row in 1...from.count {
+      var current = [row] + [Int](repeating: 0, count: to.count)
+      for column in 1...to.count {
+        let same = from[row - 1] == to[column - 1]
+        var cost = min(previous[column - 1] + (same ? 0 : 1), previous[column] + 1, current[column - 1] + 1)
+        if row > 1, column > 1, from[row - 1] == to[column - 2], from[row - 2] == to[column - 1] {
+          cost = min(cost, beforePrevious[column - 2] + 1)
+        }
+        current[column] = cost
+      }
+      (beforePrevious, previous) = (previous, current)
+    }
+    return previous[to.count]
+  }
+}
