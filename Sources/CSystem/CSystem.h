@@ -2,8 +2,10 @@
 #ifndef WORKERPOOL_CSYSTEM_H
 #define WORKERPOOL_CSYSTEM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
+// Not _GNU_SOURCE: it renames the member of fd_set, and Dispatch's module already holds the struct under the other name.
+#include <features.h>
+#ifndef __USE_GNU
+#define __USE_GNU 1
 #endif
 
 #include <fcntl.h>

@@ -105,7 +105,8 @@ extension JobFile {
   public static func isObjectURI(_ text: String) -> Bool {
     let prefix = "x-coredata://"
     guard text.hasPrefix(prefix) else { return false }
-    let parts = text.utf8.dropFirst(prefix.utf8.count).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let parts = text.utf8.dropFirst(prefix.utf8.count).split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[2].first == UInt8(ascii: "p") else {
       return false
     }

@@ -1,4 +1,4 @@
-import Synchronization
+internal import Synchronization
 
 /// One database file as a coordinator uses it: a writer and several readers, each handed to one user at a time.
 ///
