@@ -26,7 +26,7 @@ let package = Package(
     .executableTarget(name: "worker-export", dependencies: ["WorkerKit"], path: "Workers/Export"),
     .executableTarget(name: "worker-index", dependencies: ["WorkerKit"], path: "Workers/Index"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
-    .testTarget(name: "WorkerProtocolTests", dependencies: ["WorkerProtocol"], path: "Tests/WorkerProtocol"),
+    .testTarget(name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),
     .testTarget(name: "WorkerKitTests", dependencies: ["WorkerKit"], path: "Tests/WorkerKit"),
     .testTarget(name: "WorkerPoolTests", dependencies: ["WorkerPool"], path: "Tests/WorkerPool"),

@@ -1,14 +1,15 @@
 // What Glibc's Swift module leaves out: Linux system calls that the pool needs, behind small inline functions.
+// Each returns what the call returns: a descriptor or a count, or -1 with errno set. Every descriptor made here is
+// close-on-exec and, where that applies, non-blocking.
+//
+// _GNU_SOURCE must not be defined here: Glibc's module, which Dispatch uses, is built without it, and fd_set would differ.
 #ifndef WORKERPOOL_CSYSTEM_H
 #define WORKERPOOL_CSYSTEM_H
 
-// Not _GNU_SOURCE: it renames the member of fd_set, and Dispatch's module already holds the struct under the other name.
-#include <features.h>
-#ifndef __USE_GNU
-#define __USE_GNU 1
-#endif
-
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -18,6 +19,119 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
+
+// One readiness report of epoll, without its packed union.
+struct csystem_readiness {
+  uint32_t events;
+  int32_t descriptor;
+};
+
+enum {
+  CSYSTEM_READABLE = EPOLLIN,
+  CSYSTEM_WRITABLE = EPOLLOUT,
+  CSYSTEM_HANGUP = EPOLLHUP | EPOLLRDHUP | EPOLLERR,
+};
+
+static inline int csystem_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+static inline int csystem_epoll_control(int epoll, int operation, int descriptor, uint32_t events) {
+  struct epoll_event event;
+  event.events = events;
+  event.data.u64 = 0;
+  event.data.fd = descriptor;
+  return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+static inline int csystem_epoll_add(int epoll, int descriptor, uint32_t events) {
+  return csystem_epoll_control(epoll, EPOLL_CTL_ADD, descriptor, events);
+}
+
+static inline int csystem_epoll_modify(int epoll, int descriptor, uint32_t events) {
+  return csystem_epoll_control(epoll, EPOLL_CTL_MOD, descriptor, events);
+}
+
+static inline int csystem_epoll_remove(int epoll, int descriptor) {
+  return csystem_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0);
+}
+
+// Waits until something is ready or `milliseconds` are over (-1: for ever); fills at most `capacity` (64 or fewer) reports.
+static inline int csystem_epoll_wait(int epoll, struct csystem_readiness *reports, int capacity, int milliseconds) {
+  struct epoll_event events[64];
+  int count = epoll_wait(epoll, events, capacity < 64 ? capacity : 64, milliseconds);
+  for (int i = 0; i < count; i++) {
+    reports[i].events = events[i].events;
+    reports[i].descriptor = events[i].data.fd;
+  }
+  return count;
+}
+
+static inline int csystem_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline int csystem_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+// Lets the timer fire once at that time of the monotonic clock; 0 disarms it.
+static inline int csystem_timerfd_set(int timer, int64_t nanoseconds) {
+  struct itimerspec at = {{0, 0}, {nanoseconds / 1000000000, nanoseconds % 1000000000}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, 0);
+}
+
+static inline int64_t csystem_monotonic_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int csystem_signalfd(const sigset_t *signals) { return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK); }
+
+// The number of the next pending signal, or -1 (EAGAIN: none is pending).
+static inline int csystem_signalfd_read(int descriptor) {
+  struct signalfd_siginfo info;
+  ssize_t count = read(descriptor, &info, sizeof info);
+  return count == sizeof info ? (int)info.ssi_signo : -1;
+}
+
+static inline int csystem_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
+
+// pidfd_open(2): a descriptor that becomes readable when the process ends. Always close-on-exec.
+static inline int csystem_pidfd_open(pid_t pid) { return (int)syscall(434, pid, 0); }
+
+static inline int csystem_accept(int listener) {
+  return (int)syscall(SYS_accept4, listener, (void *)0, (void *)0, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static inline int csystem_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+static inline int csystem_unix_socketpair(int *pair) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair); }
+
+static inline int csystem_pipe(int *pair) { return (int)syscall(SYS_pipe2, pair, O_CLOEXEC); }
+
+static inline int csystem_set_nonblocking(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags < 0 ? -1 : fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+}
+
+struct csystem_credentials {
+  int32_t pid;
+  uint32_t uid;
+  uint32_t gid;
+};
+
+// SO_PEERCRED, unix(7): who was at the other end when the connection was made.
+static inline int csystem_peer_credentials(int descriptor, struct csystem_credentials *credentials) {
+  socklen_t size = sizeof *credentials;
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, credentials, &size);
+}
+
+// PR_SET_PDEATHSIG, prctl(2): the kernel sends `signal` when the thread that started this process ends.
+static inline int csystem_signal_on_parent_death(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
+
+// PR_SET_CHILD_SUBREAPER, prctl(2): orphaned descendants become children of this process.
+static inline int csystem_become_subreaper(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+static inline int csystem_wait_status_exited(int status) { return (status & 0x7f) == 0; }
+static inline int csystem_wait_status_code(int status) { return (status >> 8) & 0xff; }
+static inline int csystem_wait_status_signal(int status) { return status & 0x7f; }
 
 #endif

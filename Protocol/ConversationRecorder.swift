@@ -1,0 +1,55 @@
+import Glibc
+
+/// Writes a conversation to a file as it happens, for people and for tests: `> ` before what the coordinator said,
+/// `< ` before what the worker said. The token of `HELLO` is replaced, so that a recording may be shown to anybody.
+///
+/// Each line is one `write` to a file opened for appending: several processes may record into one file.
+public final class ConversationRecorder: Sendable {
+  /// Who said a line.
+  public enum Speaker: String, Sendable {
+    case coordinator = ">"
+    case worker = "<"
+  }
+
+  /// What stands in a recording instead of a token.
+  public static let concealedToken = "TOKEN"
+  private let descriptor: Int32
+
+  /// Appends to the file at `path`, which is made with mode 0600 where there is none.
+  public init(path: String) throws(SystemCallError) {
+    descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemCallError("open", path: path) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Writes a line that `speaker` said.
+  public func record(_ line: String, by speaker: Speaker) {
+    write("\(speaker.rawValue) \(Self.conceal(line))\n")
+  }
+
+  /// Writes the lines of encoded messages.
+  public func record(_ bytes: some Sequence<UInt8>, by speaker: Speaker) {
+    var text = ""
+    for line in String(decoding: Array(bytes), as: UTF8.self).split(separator: "\n") {
+      text += "\(speaker.rawValue) \(Self.conceal(String(line)))\n"
+    }
+    write(text)
+  }
+
+  private static func conceal(_ line: String) -> String {
+    guard line.hasPrefix("HELLO ") else { return line }
+    var words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    if words.count > 2 { words[2] = concealedToken }
+    return words.joined(separator: " ")
+  }
+
+  /// A recording is a help and never a reason to stop: a full disk ends it silently.
+  private func write(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      guard let base = bytes.baseAddress else { return }
+      _ = Glibc.write(descriptor, base, bytes.count)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/// A line taken apart: its verb and its arguments, with the checks that every verb shares.
+struct MessageLine {
+  let verb: String
+  let arguments: [Substring]
+
+  init(_ line: String) throws(MessageError) {
+    let words = line.split(separator: " ", omittingEmptySubsequences: false)
+    guard !words.contains(where: \.isEmpty), let first = words.first else { throw .malformedLine }
+    verb = String(first)
+    arguments = Array(words.dropFirst())
+  }
+
+  func invalid(_ expected: String) -> MessageError {
+    .invalidArguments(verb: verb, expected: expected)
+  }
+
+  func expectNone() throws(MessageError) {
+    if !arguments.isEmpty { throw invalid("no arguments") }
+  }
+
+  /// The arguments from `index` on as URIs, of which there must be one at least.
+  func uris(from index: Int = 0, expected: String = "one object URI or more") throws(MessageError) -> [ObjectURI] {
+    guard arguments.count > index else { throw invalid(expected) }
+    var uris: [ObjectURI] = []
+    uris.reserveCapacity(arguments.count - index)
+    for argument in arguments[index...] {
+      guard let uri = ObjectURI(String(argument)) else { throw invalid(expected) }
+      uris.append(uri)
+    }
+    return uris
+  }
+
+  func singleURI() throws(MessageError) -> ObjectURI {
+    guard arguments.count == 1, let uri = ObjectURI(String(arguments[0])) else { throw invalid("one object URI") }
+    return uri
+  }
+
+  /// The argument at `index` as a counter: decimal digits, no sign, within the limit.
+  func counter(at index: Int, expected: String) throws(MessageError) -> Int {
+    guard arguments.indices.contains(index), arguments[index].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+      let value = Int(arguments[index]), value <= ProtocolLimit.counter
+    else { throw invalid(expected) }
+    return value
+  }
+
+  func change(expected: String) throws(MessageError) -> SavedChange {
+    guard let first = arguments.first, let change = SavedChange(rawValue: String(first)) else {
+      throw invalid(expected)
+    }
+    return change
+  }
+}
+
+extension [UInt8] {
+  /// Adds a line of a verb and its arguments.
+  mutating func appendLine(_ verb: String, _ arguments: String...) {
+    append(contentsOf: verb.utf8)
+    for argument in arguments {
+      append(0x20)
+      append(contentsOf: argument.utf8)
+    }
+    append(0x0A)
+  }
+
+  /// Adds as many lines of a verb as its URIs need under the line limit.
+  mutating func appendLines(_ verb: String, _ uris: [ObjectURI]) {
+    var lineLength = 0
+    for uri in uris {
+      let text = uri.description.utf8
+      if lineLength > 0, lineLength + text.count + 2 > ProtocolLimit.lineBytes {
+        append(0x0A)
+        lineLength = 0
+      }
+      if lineLength == 0 {
+        append(contentsOf: verb.utf8)
+        lineLength = verb.utf8.count
+      }
+      append(0x20)
+      append(contentsOf: text)
+      lineLength += text.count + 1
+    }
+    if lineLength > 0 { append(0x0A) }
+  }
+}
+
+/// Whether a name may be a token or a job kind: letters, digits, dot, hyphen and underscore, not too long.
+public func isProtocolName(_ text: some StringProtocol) -> Bool {
+  let bytes = text.utf8
+  return !bytes.isEmpty && bytes.count <= ProtocolLimit.nameBytes
+    && bytes.allSatisfy {
+      switch $0 {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+      default: false
+      }
+    }
+}

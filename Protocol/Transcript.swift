@@ -1,0 +1,36 @@
+/// A conversation read back from a recording or from `Vectors/`.
+///
+/// Lines start with `> ` (the coordinator said), `< ` (the worker said), `@ ` (something happened inside one side that
+/// brings about the next lines; only in vectors) or `#` (a remark). Empty lines are skipped.
+public struct Transcript: Equatable, Sendable {
+  /// One step.
+  public enum Step: Equatable, Sendable {
+    case coordinator(String)
+    case worker(String)
+    /// A happening: the side, then words that the replaying test understands.
+    case event([String])
+  }
+
+  /// A line that starts with none of the four marks; its number counts from 1.
+  public struct InvalidLine: Error, Equatable, Sendable {
+    public let number: Int
+  }
+
+  public let steps: [Step]
+
+  /// Reads the text of a recording.
+  public init(_ text: String) throws(InvalidLine) {
+    var steps: [Step] = []
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      if line.isEmpty || line.hasPrefix("#") { continue }
+      let rest = String(line.dropFirst(2))
+      switch line.prefix(2) {
+      case "> ": steps.append(.coordinator(rest))
+      case "< ": steps.append(.worker(rest))
+      case "@ ": steps.append(.event(rest.split(separator: " ").map(String.init)))
+      default: throw InvalidLine(number: index + 1)
+      }
+    }
+    self.steps = steps
+  }
+}

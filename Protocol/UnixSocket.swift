@@ -1,0 +1,120 @@
+import CSystem
+import Glibc
+
+/// A system call that failed: which one, on what, and the error number.
+public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertible {
+  public let call: String
+  public let path: String?
+  public let number: Int32
+
+  /// Takes the current `errno` unless another number is given.
+  public init(_ call: String, path: String? = nil, number: Int32 = errno) {
+    self.call = call
+    self.path = path
+    self.number = number
+  }
+
+  public var description: String {
+    let reason = String(cString: strerror(number))
+    return path.map { "\(call) \($0): \(reason)" } ?? "\(call): \(reason)"
+  }
+}
+
+/// Who is at the other end of a Unix-domain socket, as the kernel noted when the connection was made.
+public struct PeerCredentials: Equatable, Sendable {
+  public let pid: Int32
+  public let userID: UInt32
+
+  /// Asks the kernel about a connected socket.
+  public init(of descriptor: Int32) throws(SystemCallError) {
+    var credentials = csystem_credentials()
+    guard csystem_peer_credentials(descriptor, &credentials) == 0 else { throw SystemCallError("getsockopt") }
+    pid = credentials.pid
+    userID = credentials.uid
+  }
+}
+
+/// Unix-domain stream sockets by path. All descriptors are close-on-exec.
+public enum UnixSocket {
+  /// Listens at `path` on a non-blocking descriptor, mode 0600. A socket that an earlier process left there is replaced.
+  public static func listen(at path: String, backlog: Int32 = 128) throws(SystemCallError) -> Int32 {
+    let descriptor = csystem_unix_socket()
+    guard descriptor >= 0 else { throw SystemCallError("socket") }
+    do throws(SystemCallError) {
+      guard csystem_set_nonblocking(descriptor) == 0 else { throw SystemCallError("fcntl") }
+      if unlink(path) != 0, errno != ENOENT { throw SystemCallError("unlink", path: path) }
+      try withAddress(of: path) { (address, length) throws(SystemCallError) in
+        guard bind(descriptor, address, length) == 0 else { throw SystemCallError("bind", path: path) }
+      }
+      guard chmod(path, 0o600) == 0 else { throw SystemCallError("chmod", path: path) }
+      guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemCallError("listen", path: path) }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  /// Connects to the listener at `path`; the descriptor is blocking.
+  public static func connect(to path: String) throws(SystemCallError) -> Int32 {
+    let descriptor = csystem_unix_socket()
+    guard descriptor >= 0 else { throw SystemCallError("socket") }
+    do throws(SystemCallError) {
+      try withAddress(of: path) { (address, length) throws(SystemCallError) in
+        while Glibc.connect(descriptor, address, length) != 0 {
+          guard errno == EINTR else { throw SystemCallError("connect", path: path) }
+        }
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  /// The next waiting connection as a non-blocking descriptor, or `nil` when none waits.
+  public static func accept(on listener: Int32) throws(SystemCallError) -> Int32? {
+    while true {
+      let descriptor = csystem_accept(listener)
+      if descriptor >= 0 { return descriptor }
+      switch errno {
+      case EINTR, ECONNABORTED: continue
+      case EAGAIN: return nil
+      default: throw SystemCallError("accept")
+      }
+    }
+  }
+
+  /// Hands over the address of `path`. The kernel takes 108 bytes only (unix(7)); a longer path is named through a
+  /// descriptor of its directory, which is open for as long as `body` runs.
+  private static func withAddress(
+    of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws(SystemCallError) -> Void
+  ) throws(SystemCallError) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let capacity = MemoryLayout.size(ofValue: address.sun_path)
+    var name = path
+    var directory: Int32 = -1
+    defer { if directory >= 0 { close(directory) } }
+    if name.utf8.count >= capacity {
+      let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+      let parent = (path.hasPrefix("/") ? "/" : "") + parts.dropLast().joined(separator: "/")
+      directory = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard directory >= 0 else { throw SystemCallError("open", path: parent) }
+      name = "/proc/self/fd/\(directory)/\(parts.last ?? "")"
+      guard name.utf8.count < capacity else { throw SystemCallError("socket path", path: path, number: ENAMETOOLONG) }
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name.utf8) }
+    do {
+      try withUnsafePointer(to: &address) { pointer in
+        try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+          try body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+    } catch let error as SystemCallError {
+      throw error
+    } catch {
+      throw SystemCallError("socket address", path: path, number: EINVAL)
+    }
+  }
+}

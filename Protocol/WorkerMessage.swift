@@ -1,0 +1,79 @@
+/// What a save did to the objects that a `SAVED` line names.
+public enum SavedChange: String, Sendable, CaseIterable {
+  case inserted, updated, deleted
+}
+
+/// What a worker says to the coordinator. PROTOCOL.md tells when.
+public enum WorkerMessage: Equatable, Sendable {
+  /// The first line: the protocol version, the token from the environment, the job kinds that this process runs.
+  case hello(version: Int, token: String, kinds: [String])
+  /// How many jobs the worker will hold at a time, those being run included. Holds until the next `CREDIT`.
+  case credit(Int)
+  /// These jobs are begun, together: what follows may kill the process.
+  case begin([ObjectURI])
+  /// A save of the worker changed these objects.
+  case saved(SavedChange, [ObjectURI])
+  /// How far a job has come, for people to see.
+  case progress(ObjectURI, done: Int, total: Int)
+  /// These jobs are finished and their rows say so.
+  case done([ObjectURI])
+  /// The job threw; its row says why and what comes next.
+  case failed(ObjectURI)
+  /// These jobs were not begun, or were stopped without an effect, and are the coordinator's again.
+  case returned([ObjectURI])
+  /// There may be new jobs in the store.
+  case nudge
+
+  /// Reads a line without its newline.
+  public init(line: String) throws(MessageError) {
+    let line = try MessageLine(line)
+    switch line.verb {
+    case "HELLO":
+      let expected = "a version, a token and one job kind or more"
+      guard line.arguments.count >= 3, line.arguments[1...].allSatisfy({ isProtocolName($0) }) else {
+        throw line.invalid(expected)
+      }
+      self = .hello(
+        version: try line.counter(at: 0, expected: expected), token: String(line.arguments[1]),
+        kinds: line.arguments[2...].map(String.init))
+    case "CREDIT":
+      guard line.arguments.count == 1 else { throw line.invalid("one number") }
+      self = .credit(try line.counter(at: 0, expected: "one number"))
+    case "BEGIN": self = .begin(try line.uris())
+    case "SAVED":
+      let expected = "inserted, updated or deleted, then one object URI or more"
+      self = .saved(try line.change(expected: expected), try line.uris(from: 1, expected: expected))
+    case "PROGRESS":
+      let expected = "an object URI and two numbers"
+      guard line.arguments.count == 3, let uri = ObjectURI(String(line.arguments[0])) else {
+        throw line.invalid(expected)
+      }
+      self = .progress(
+        uri, done: try line.counter(at: 1, expected: expected), total: try line.counter(at: 2, expected: expected))
+    case "DONE": self = .done(try line.uris())
+    case "FAILED": self = .failed(try line.singleURI())
+    case "RETURNED": self = .returned(try line.uris())
+    case "NUDGE":
+      try line.expectNone()
+      self = .nudge
+    default: throw .unknownVerb(line.verb)
+    }
+  }
+
+  /// Adds the message as a line, or as several where its URIs exceed the limit of one.
+  public func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .hello(let version, let token, let kinds):
+      bytes.appendLine("HELLO", "\(version)", token, kinds.joined(separator: " "))
+    case .credit(let count): bytes.appendLine("CREDIT", "\(count)")
+    case .begin(let uris): bytes.appendLines("BEGIN", uris)
+    case .saved(let change, let uris): bytes.appendLines("SAVED \(change.rawValue)", uris)
+    case .progress(let uri, let done, let total):
+      bytes.appendLine("PROGRESS", uri.description, "\(done)", "\(total)")
+    case .done(let uris): bytes.appendLines("DONE", uris)
+    case .failed(let uri): bytes.appendLine("FAILED", uri.description)
+    case .returned(let uris): bytes.appendLines("RETURNED", uris)
+    case .nudge: bytes.appendLine("NUDGE")
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import CSystem
+import Foundation
+import Testing
+import WorkerProtocol
+
+/// A directory of its own for one test, removed with it.
+private final class TemporaryDirectory {
+  let path: String
+
+  init(depth: Int = 0) throws {
+    var url = FileManager.default.temporaryDirectory.appendingPathComponent("protocol-\(UUID().uuidString)")
+    root = url
+    for _ in 0..<depth { url.appendPathComponent(String(repeating: "d", count: 60)) }
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path
+  }
+
+  private let root: URL
+  deinit { try? FileManager.default.removeItem(at: root) }
+}
+
+private func connectedPair() throws -> (Connection, Connection) {
+  var pair: [Int32] = [0, 0]
+  #expect(csystem_unix_socketpair(&pair) == 0)
+  return (try Connection(descriptor: pair[0]), try Connection(descriptor: pair[1]))
+}
+
+@Suite struct SocketTests {
+  @Test(arguments: [0, 3]) func aPathOfAnyLengthCanBeListenedAtAndConnectedTo(depth: Int) throws {
+    let directory = try TemporaryDirectory(depth: depth)
+    let path = directory.path + "/workers.sock"
+    #expect((path.utf8.count > 108) == (depth > 0))
+
+    let listener = try UnixSocket.listen(at: path)
+    defer { close(listener) }
+    #expect(try UnixSocket.accept(on: listener) == nil)
+    let client = try Connection(descriptor: UnixSocket.connect(to: path))
+    let accepted = try #require(try UnixSocket.accept(on: listener))
+    let server = try Connection(descriptor: accepted)
+
+    client.send { WorkerMessage.credit(3).append(to: &$0) }
+    #expect(client.flush())
+    #expect(try server.receive() == .lines(["CREDIT 3"]))
+    #expect(try PeerCredentials(of: server.descriptor).pid == getpid())
+    #expect(fcntl(server.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+    #expect(fcntl(client.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+    #expect(fcntl(server.descriptor, F_GETFL) & O_NONBLOCK != 0)
+  }
+
+  @Test func aSocketLeftBehindByADeadProcessIsReplaced() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/status.sock"
+    close(try UnixSocket.listen(at: path))
+    let listener = try UnixSocket.listen(at: path)
+    defer { close(listener) }
+    close(try UnixSocket.connect(to: path))
+  }
+
+  @Test func connectingToNothingSaysToWhat() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/nothing.sock"
+    let error = #expect(throws: SystemCallError.self) { try UnixSocket.connect(to: path) }
+    #expect(error?.path == path)
+    #expect(error?.number == ENOENT)
+  }
+
+  @Test func aFullSocketKeepsTheRestUntilItIsRead() throws {
+    let (sender, receiver) = try connectedPair()
+    let line = String(repeating: "x", count: 50_000)
+    for _ in 0..<100 { sender.send { $0 += Array("\(line)\n".utf8) } }
+    #expect(sender.flush() == false)
+    #expect(sender.unsentBytes > 0)
+    var count = 0
+    while count < 100 {
+      guard case .lines(let lines) = try receiver.receive() else { break }
+      count += lines.count
+      sender.flush()
+    }
+    #expect(count == 100)
+    #expect(sender.unsentBytes == 0)
+  }
+
+  @Test func linesSentBeforeAnEndAreStillReceived() throws {
+    let (sender, receiver) = try connectedPair()
+    sender.send { WorkerMessage.nudge.append(to: &$0) }
+    sender.flush()
+    sender.close()
+    #expect(try receiver.receive() == .lines(["NUDGE"]))
+    #expect(try receiver.receive() == .closed([]))
+  }
+
+  @Test func writingToAPeerThatIsGoneIsNoError() throws {
+    let (sender, receiver) = try connectedPair()
+    receiver.close()
+    sender.send { WorkerMessage.nudge.append(to: &$0) }
+    #expect(sender.flush())
+    #expect(try sender.receive() == .closed([]))
+  }
+
+  @Test func aRecordingConcealsTheTokenAndReadsBack() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/recording.txt"
+    let recorder = try ConversationRecorder(path: path)
+    recorder.record("HELLO 1 secret index", by: .worker)
+    var bytes: [UInt8] = []
+    CoordinatorMessage.welcome(version: 1).append(to: &bytes)
+    CoordinatorMessage.drain.append(to: &bytes)
+    recorder.record(bytes, by: .coordinator)
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text == "< HELLO 1 TOKEN index\n> WELCOME 1\n> DRAIN\n")
+    #expect(
+      try Transcript(text).steps == [.worker("HELLO 1 TOKEN index"), .coordinator("WELCOME 1"), .coordinator("DRAIN")])
+  }
+}
