@@ -22,6 +22,11 @@
 #include <time.h>
 #include <unistd.h>
 
+// Open-file-description locks, which fcntl.h shows under _GNU_SOURCE only. Source: fcntl(2), <asm-generic/fcntl.h>.
+#ifndef F_OFD_SETLKW
+#define F_OFD_SETLKW 38
+#endif
+
 // One readiness report of epoll, without its packed union.
 struct csystem_readiness {
   uint32_t events;
