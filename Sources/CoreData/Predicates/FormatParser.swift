@@ -1,0 +1,213 @@
+/// Reads a predicate's text: recursive descent, one function per level of precedence.
+///
+///     predicate  = and { (OR | ||) and }
+///     and        = not { (AND | &&) not }
+///     not        = (NOT | !) not | comparison
+///     comparison = [ANY | SOME | ALL | NONE] expression operator ["[" c d n l "]"] expression
+///                | TRUEPREDICATE | FALSEPREDICATE | "(" predicate ")" | %@
+///
+/// A parenthesis may hold a predicate or an expression, and which is known only inside; so every level passes on either.
+struct FormatParser {
+  enum Node {
+    case expression(NSExpression)
+    case predicate(NSPredicate)
+  }
+
+  /// Deep enough for any predicate, shallow enough for any stack.
+  private static let maximumDepth = 200
+
+  private let format: String
+  private let tokens: [FormatToken]
+  private var arguments: [Any?]
+  private var index = 0
+  private var depth = 0
+  private var argumentIndex = 0
+
+  init(format: String, arguments: FormatArguments) throws {
+    self.format = format
+    self.tokens = try FormatLexer.tokens(of: format)
+    let specifiers = tokens.compactMap { token in
+      if case .argument(let specifier) = token.kind { specifier } else { nil }
+    }
+    self.arguments = arguments.values(for: specifiers)
+  }
+
+  mutating func parsePredicate() throws -> NSPredicate {
+    let predicate = try self.predicate()
+    guard current == .end else { throw failure("Expected AND, OR or the end") }
+    return predicate
+  }
+
+  mutating func parseExpression() throws -> NSExpression {
+    let expression = try self.expression()
+    guard current == .end else { throw failure("Expected an operator or the end") }
+    return expression
+  }
+
+  // MARK: Tokens
+
+  var current: FormatToken.Kind { tokens[index].kind }
+
+  var position: Int { tokens[index].position }
+
+  var keyword: FormatKeyword? {
+    if case .word(let word) = current { FormatKeyword(rawValue: word.uppercased()) } else { nil }
+  }
+
+  mutating func advance() {
+    if index < tokens.count - 1 { index += 1 }
+  }
+
+  func isSymbol(_ symbol: String) -> Bool { current == .symbol(symbol) }
+
+  mutating func take(_ symbol: String) -> Bool {
+    guard isSymbol(symbol) else { return false }
+    advance()
+    return true
+  }
+
+  mutating func take(_ wanted: FormatKeyword) -> Bool {
+    guard keyword == wanted else { return false }
+    advance()
+    return true
+  }
+
+  mutating func expect(_ symbol: String) throws {
+    guard take(symbol) else { throw failure("Expected \"\(symbol)\"") }
+  }
+
+  func failure(_ message: String, at position: Int? = nil) -> PredicateSyntaxError {
+    PredicateSyntaxError(format: format, position: position ?? self.position, message: message)
+  }
+
+  /// The value for the `%…` just met.
+  mutating func nextArgument() throws -> Any? {
+    guard argumentIndex < arguments.count else { throw failure("No argument is left for this place") }
+    defer { argumentIndex += 1 }
+    return arguments[argumentIndex]
+  }
+
+  // MARK: Predicates
+
+  mutating func predicate() throws -> NSPredicate {
+    let start = position
+    return try asPredicate(either(), at: start)
+  }
+
+  /// A predicate or an expression.
+  mutating func either() throws -> Node {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth < FormatParser.maximumDepth else { throw failure("Nested too deeply") }
+    return try compound(.or, "||", .or) { try $0.compound(.and, "&&", .and) { try $0.negation() } }
+  }
+
+  private mutating func compound(
+    _ keyword: FormatKeyword, _ symbol: String, _ type: NSCompoundPredicate.LogicalType,
+    _ operand: (inout FormatParser) throws -> Node
+  ) throws -> Node {
+    let start = position
+    let first = try operand(&self)
+    var parts: [NSPredicate] = []
+    while take(keyword) || take(symbol) {
+      if parts.isEmpty { parts.append(try asPredicate(first, at: start)) }
+      let next = position
+      parts.append(try asPredicate(operand(&self), at: next))
+    }
+    return parts.isEmpty ? first : .predicate(ParsedCompoundPredicate(type: type, subpredicates: parts))
+  }
+
+  private mutating func negation() throws -> Node {
+    var count = 0
+    while take(.not) || take("!") { count += 1 }
+    let start = position
+    var node = try comparison()
+    guard count < FormatParser.maximumDepth else { throw failure("Nested too deeply", at: start) }
+    for _ in 0..<count {
+      node = .predicate(ParsedCompoundPredicate(type: .not, subpredicates: [try asPredicate(node, at: start)]))
+    }
+    return node
+  }
+
+  private mutating func comparison() throws -> Node {
+    if take(.truePredicate) { return .predicate(TruthPredicate(value: true)) }
+    if take(.falsePredicate) { return .predicate(TruthPredicate(value: false)) }
+    if take(.any) || take(.some) { return .predicate(try modified(.any)) }
+    if take(.all) { return .predicate(try modified(.all)) }
+    if take(.none) {
+      return .predicate(ParsedCompoundPredicate(type: .not, subpredicates: [try modified(.any)]))
+    }
+    let node = try operation()
+    guard let type = comparisonOperator else { return node }
+    guard case .expression(let left) = node else { throw failure("Expected AND, OR or the end after a predicate") }
+    return .predicate(try comparison(left, .direct, type))
+  }
+
+  private mutating func modified(_ modifier: NSComparisonPredicate.Modifier) throws -> NSPredicate {
+    let left = try operand()
+    guard let type = comparisonOperator else { throw failure("Expected a comparison operator") }
+    return try comparison(left, modifier, type)
+  }
+
+  private mutating func comparison(
+    _ left: NSExpression, _ modifier: NSComparisonPredicate.Modifier, _ type: NSComparisonPredicate.Operator
+  ) throws -> NSPredicate {
+    advance()
+    let options = try comparisonOptions()
+    let start = position
+    let right = try operand()
+    if type == .between, case .aggregate(let bounds) = right.node, bounds.count != 2 {
+      throw failure("Expected {lowest, highest}", at: start)
+    }
+    return NSComparisonPredicate(
+      leftExpression: left, rightExpression: right, modifier: modifier, type: type, options: options)
+  }
+
+  private var comparisonOperator: NSComparisonPredicate.Operator? {
+    if case .symbol(let symbol) = current {
+      switch symbol {
+      case "=", "==": return .equalTo
+      case "!=", "<>": return .notEqualTo
+      case "<": return .lessThan
+      case ">": return .greaterThan
+      case "<=", "=<": return .lessThanOrEqualTo
+      case ">=", "=>": return .greaterThanOrEqualTo
+      default: return nil
+      }
+    }
+    switch keyword {
+    case .in: return .in
+    case .between: return .between
+    case .contains: return .contains
+    case .beginsWith: return .beginsWith
+    case .endsWith: return .endsWith
+    case .like: return .like
+    case .matches: return .matches
+    default: return nil
+    }
+  }
+
+  private mutating func comparisonOptions() throws -> NSComparisonPredicate.Options {
+    guard take("[") else { return [] }
+    guard case .word(let letters) = current else { throw failure("Expected options: c, d, n, l") }
+    var options: NSComparisonPredicate.Options = []
+    for letter in letters.lowercased() {
+      switch letter {
+      case "c": options.insert(.caseInsensitive)
+      case "d": options.insert(.diacriticInsensitive)
+      case "n": options.insert(.normalized)
+      case "l": options.insert(.localeSensitive)
+      default: throw failure("Expected options: c, d, n, l")
+      }
+    }
+    advance()
+    try expect("]")
+    return options
+  }
+
+  private func asPredicate(_ node: Node, at start: Int) throws -> NSPredicate {
+    if case .predicate(let predicate) = node { return predicate }
+    throw current == .end || isSymbol(")")
+      ? failure("Expected a comparison operator") : failure("Expected a comparison operator or AND, OR")
+  }
+}

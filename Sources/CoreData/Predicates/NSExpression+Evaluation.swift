@@ -1,0 +1,69 @@
+extension NSExpression {
+  /// The expression's value; nil is no value.
+  final func value(in context: EvaluationContext) -> Any? {
+    switch node {
+    case .constant(let value): value is NSNull ? nil : value
+    case .evaluatedObject: context.object
+    case .variable(let name): context.value(ofVariable: name)
+    case .keyPath(let operand, let path):
+      KeyValueReading.value(at: path.keys, of: operand == nil ? context.object : operand?.value(in: context))
+    case .function(let name, let operand, let arguments):
+      PredicateFunction.value(of: name, operand: operand, arguments: arguments, in: context)
+    case .set(let operation, let left, let right):
+      NSExpression.combine(left.value(in: context), right.value(in: context), operation)
+    case .subquery(let collection, let variable, let predicate):
+      NSExpression.members(of: collection.value(in: context)).filter { member in
+        predicate.isTrue(in: context.binding(variable, to: member))
+      }
+    case .aggregate(let members): members.map { $0.value(in: context) }
+    case .anyKey: nil
+    case .block(let block, let arguments):
+      block(
+        context.object, arguments.map { $0.value(in: context) ?? NSNull() },
+        NSMutableDictionary(dictionary: context.variables))
+    case .conditional(let predicate, let chosen, let otherwise):
+      (predicate.isTrue(in: context) ? chosen : otherwise).value(in: context)
+    case .assignment(_, let value): value.value(in: context)
+    }
+  }
+
+  /// The value of an expression that is the same whatever it is evaluated with; nil for others.
+  final var constantPredicateValue: PredicateValue? {
+    switch node {
+    case .constant(let value): return PredicateValue(value)
+    case .aggregate(let members):
+      var values: [Any?] = []
+      for member in members {
+        guard case .constant(let value) = member.node else { return nil }
+        values.append(value)
+      }
+      return .collection(values)
+    default: return nil
+    }
+  }
+
+  /// The members of a collection; none for nil and for what is no collection.
+  static func members(of value: Any?) -> [Any?] {
+    if case .collection(let members) = PredicateValue(value) { members } else { [] }
+  }
+
+  private static func combine(_ left: Any?, _ right: Any?, _ operation: SetOperation) -> [Any?] {
+    let left = members(of: left)
+    let right = members(of: right)
+    let inRight = Set(right.map { PredicateValue($0) })
+    switch operation {
+    case .union:
+      var seen = Set<PredicateValue>()
+      return (left + right).filter { seen.insert(PredicateValue($0)).inserted }
+    case .intersect: return left.filter { inRight.contains(PredicateValue($0)) }
+    case .minus: return left.filter { !inRight.contains(PredicateValue($0)) }
+    }
+  }
+}
+
+extension NSPredicate {
+  /// Evaluation inside another predicate or expression.
+  final func isTrue(in context: EvaluationContext) -> Bool {
+    evaluate(with: context.object, substitutionVariables: context.variables)
+  }
+}

@@ -1,0 +1,96 @@
+extension NSExpression {
+  /// What the expression is.
+  public var expressionType: ExpressionType {
+    switch node {
+    case .constant: .constantValue
+    case .evaluatedObject: .evaluatedObject
+    case .variable: .variable
+    case .keyPath: .keyPath
+    case .function, .assignment: .function
+    case .set(.union, _, _): .unionSet
+    case .set(.intersect, _, _): .intersectSet
+    case .set(.minus, _, _): .minusSet
+    case .subquery: .subquery
+    case .aggregate: .aggregate
+    case .anyKey: .anyKey
+    case .block: .block
+    case .conditional: .conditional
+    }
+  }
+
+  /// The value of a constant. Nil for other expressions, where Apple raises an exception.
+  public var constantValue: Any? {
+    if case .constant(let value) = node { value } else { nil }
+  }
+
+  /// The path of a key-path expression, "" for other expressions.
+  public var keyPath: String {
+    if case .keyPath(_, let path) = node { path.text } else { "" }
+  }
+
+  /// The name of a function, `"sum:"`, "" for other expressions.
+  public var function: String {
+    if case .function(let name, _, _) = node { name } else { "" }
+  }
+
+  /// The name of a variable without its `$`, "" for other expressions.
+  public var variable: String {
+    switch node {
+    case .variable(let name), .assignment(let name, _), .subquery(_, let name, _): name
+    default: ""
+    }
+  }
+
+  /// What a key path or a function starts from; the evaluated object where nothing else is said.
+  public var operand: NSExpression {
+    switch node {
+    case .keyPath(let operand?, _), .function(_, let operand?, _): operand
+    default: NSExpression.expressionForEvaluatedObject()
+    }
+  }
+
+  /// The arguments of a function or a block, nil for other expressions.
+  public var arguments: [NSExpression]? {
+    switch node {
+    case .function(_, _, let arguments), .block(_, let arguments): arguments
+    default: nil
+    }
+  }
+
+  /// The members of an aggregate as expressions, or the collection expression of a subquery; nil for others.
+  public var collection: Any? {
+    switch node {
+    case .aggregate(let members): members
+    case .subquery(let collection, _, _): collection
+    default: nil
+    }
+  }
+
+  /// The predicate of a subquery or a conditional, nil for other expressions.
+  public var predicate: NSPredicate? {
+    switch node {
+    case .subquery(_, _, let predicate), .conditional(let predicate, _, _): predicate
+    default: nil
+    }
+  }
+
+  /// The left side of a set expression, nil for other expressions.
+  public var left: NSExpression? {
+    if case .set(_, let left, _) = node { left } else { nil }
+  }
+
+  /// The right side of a set expression, nil for other expressions.
+  public var right: NSExpression? {
+    if case .set(_, _, let right) = node { right } else { nil }
+  }
+
+  /// The first choice of a conditional, nil for other expressions.
+  public var `true`: NSExpression? {
+    if case .conditional(_, let chosen, _) = node { chosen } else { nil }
+  }
+
+  /// The second choice of a conditional, nil for other expressions.
+  public var `false`: NSExpression? {
+    if case .conditional(_, _, let otherwise) = node { otherwise } else { nil }
+  }
+}

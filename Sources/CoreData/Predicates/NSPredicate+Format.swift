@@ -1,0 +1,83 @@
+/// Gives `NSPredicate` the initialisers that Foundation lacks on Linux: an initialiser of a protocol may return a
+/// subclass, one of a class may not.
+public protocol PredicateFormatInitializable {}
+
+extension NSPredicate: PredicateFormatInitializable {}
+
+extension PredicateFormatInitializable {
+  /// A predicate from its textual form.
+  ///
+  ///     NSPredicate(format: "name BEGINSWITH[cd] %@ AND %K > %d", "an", "age", 17)
+  ///
+  /// `%@` takes any value, `%K` a key path, `%d`, `%ld`, `%f` and the like a number, `%%` a percent sign. Inside quotes
+  /// they are text. A format that cannot be read is a programmer's error and traps; text that a user wrote goes through
+  /// `NSPredicate.parse(format:arguments:)`.
+  ///
+  /// Source: Predicate Programming Guide, "Predicate Format String Syntax".
+  public init(format: String, _ arguments: Any?...) {
+    self = NSPredicate.trapping(format, .list(arguments)) as! Self  // On NSPredicate; a subclass cannot be made so.
+  }
+
+  /// A predicate from its textual form, with the arguments in an array.
+  public init(format: String, argumentArray: [Any]?) {
+    self = NSPredicate.trapping(format, .list(argumentArray ?? [])) as! Self  // On NSPredicate, as above.
+  }
+
+  /// A predicate from its textual form, with the arguments in a C list; objects are passed as `CVarArg` has them.
+  public init(format: String, arguments: CVaListPointer) {
+    self = NSPredicate.trapping(format, .pointer(arguments)) as! Self  // On NSPredicate, as above.
+  }
+}
+
+extension NSPredicate {
+  /// A predicate from text that may be wrong.
+  ///
+  /// - Throws: `PredicateSyntaxError`, which says where and what was expected.
+  public static func parse(format: String, arguments: [Any?] = []) throws -> NSPredicate {
+    var parser = try FormatParser(format: format, arguments: .list(arguments))
+    return try parser.parsePredicate()
+  }
+
+  static func trapping(_ format: String, _ arguments: FormatArguments) -> NSPredicate {
+    do {
+      var parser = try FormatParser(format: format, arguments: arguments)
+      return try parser.parsePredicate()
+    } catch {
+      fatalError("NSPredicate(format:): \(error)")
+    }
+  }
+}
+
+extension NSExpression {
+  /// An expression from its textual form; arguments as for `NSPredicate(format:)`. Traps where it cannot be read.
+  public convenience init(format: String, _ arguments: Any?...) {
+    self.init(node: NSExpression.trapping(format, .list(arguments)))
+  }
+
+  /// An expression from its textual form, with the arguments in an array.
+  public convenience init(format: String, argumentArray: [Any]) {
+    self.init(node: NSExpression.trapping(format, .list(argumentArray)))
+  }
+
+  /// An expression from its textual form, with the arguments in a C list.
+  public convenience init(format: String, arguments: CVaListPointer) {
+    self.init(node: NSExpression.trapping(format, .pointer(arguments)))
+  }
+
+  /// An expression from text that may be wrong.
+  ///
+  /// - Throws: `PredicateSyntaxError`, which says where and what was expected.
+  public static func parse(format: String, arguments: [Any?] = []) throws -> NSExpression {
+    var parser = try FormatParser(format: format, arguments: .list(arguments))
+    return try parser.parseExpression()
+  }
+
+  private static func trapping(_ format: String, _ arguments: FormatArguments) -> ExpressionNode {
+    do {
+      var parser = try FormatParser(format: format, arguments: arguments)
+      return try parser.parseExpression().node
+    } catch {
+      fatalError("NSExpression(format:): \(error)")
+    }
+  }
+}

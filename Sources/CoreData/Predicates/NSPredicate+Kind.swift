@@ -1,0 +1,81 @@
+/// What a predicate is, Foundation's own classes included.
+enum PredicateKind {
+  case comparison(NSComparisonPredicate)
+  case compound(NSCompoundPredicate.LogicalType, [NSPredicate])
+  case truth(Bool)
+  /// Code: nothing can be told about it.
+  case block
+}
+
+extension NSPredicate {
+  final var kind: PredicateKind {
+    switch self {
+    case let comparison as NSComparisonPredicate: .comparison(comparison)
+    case let compound as NSCompoundPredicate: .compound(compound.compoundPredicateType, compound.subpredicates)
+    case let truth as TruthPredicate: .truth(truth.value)
+    case _ where isEqual(NSPredicate(value: true)): .truth(true)
+    case _ where isEqual(NSPredicate(value: false)): .truth(false)
+    default: .block
+    }
+  }
+
+  /// The predicate with its variables replaced by values.
+  ///
+  /// - Parameter variables: The values, by name without `$`. Variables that it does not name stay, and so do those
+  ///   that a SUBQUERY binds itself.
+  public final func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
+    switch kind {
+    case .comparison(let comparison):
+      let left = comparison.leftExpression.substituting(variables)
+      let right = comparison.rightExpression.substituting(variables)
+      if left === comparison.leftExpression, right === comparison.rightExpression { return self }
+      return NSComparisonPredicate(
+        leftExpression: left, rightExpression: right, modifier: comparison.comparisonPredicateModifier,
+        type: comparison.predicateOperatorType, options: comparison.options)
+    case .compound(let type, let parts):
+      let replaced = parts.map { $0.withSubstitutionVariables(variables) }
+      if zip(parts, replaced).allSatisfy({ $0 === $1 }) { return self }
+      return ParsedCompoundPredicate(type: type, subpredicates: replaced)
+    case .truth, .block: return self
+    }
+  }
+}
+
+extension NSExpression {
+  fileprivate final func substituting(_ variables: [String: Any]) -> NSExpression {
+    switch node {
+    case .variable(let name): return variables[name].map(NSExpression.wrapping) ?? self
+    case .constant, .evaluatedObject, .anyKey, .keyPath(nil, _): return self
+    case .keyPath(let operand?, let path):
+      return rebuilt([operand], variables) { .keyPath(operand: $0[0], path: path) }
+    case .function(let name, let operand?, let arguments):
+      return rebuilt([operand] + arguments, variables) {
+        .function(name: name, operand: $0[0], arguments: Array($0.dropFirst()))
+      }
+    case .function(let name, nil, let arguments):
+      return rebuilt(arguments, variables) { .function(name: name, operand: nil, arguments: $0) }
+    case .set(let operation, let left, let right):
+      return rebuilt([left, right], variables) { .set(operation, $0[0], $0[1]) }
+    case .aggregate(let members): return rebuilt(members, variables) { .aggregate($0) }
+    case .block(let block, let arguments): return rebuilt(arguments, variables) { .block(block, $0) }
+    case .assignment(let name, let value): return rebuilt([value], variables) { .assignment(name, $0[0]) }
+    case .subquery(let collection, let variable, let predicate):
+      let collection = collection.substituting(variables)
+      let predicate = predicate.withSubstitutionVariables(variables.filter { $0.key != variable })
+      return NSExpression(node: .subquery(collection, variable: variable, predicate))
+    case .conditional(let predicate, let chosen, let otherwise):
+      return NSExpression(
+        node: .conditional(
+          predicate.withSubstitutionVariables(variables), chosen.substituting(variables),
+          otherwise.substituting(variables)))
+    }
+  }
+
+  /// Itself where no part changed.
+  private func rebuilt(
+    _ parts: [NSExpression], _ variables: [String: Any], _ make: ([NSExpression]) -> ExpressionNode
+  ) -> NSExpression {
+    let replaced = parts.map { $0.substituting(variables) }
+    return zip(parts, replaced).allSatisfy { $0 === $1 } ? self : NSExpression(node: make(replaced))
+  }
+}

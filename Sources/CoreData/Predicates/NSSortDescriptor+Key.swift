@@ -1,0 +1,106 @@
+/// Gives `NSSortDescriptor` the initialisers that Foundation lacks on Linux.
+public protocol SortDescriptorKeyInitializable {}
+
+extension NSSortDescriptor: SortDescriptorKeyInitializable {}
+
+extension SortDescriptorKeyInitializable {
+  /// Sorts by the value at a key path; nil sorts by the objects themselves.
+  public init(key: String?, ascending: Bool) {
+    self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // Not on a subclass.
+  }
+
+  /// Sorts by the value at a key path, compared as `selector` says: see `SortSelector`.
+  public init(key: String?, ascending: Bool, selector: Selector?) {
+    self = KeyedSortDescriptor(key: key, ascending: ascending, selector: selector, by: nil) as! Self  // As above.
+  }
+
+  /// Sorts by the value at a key path, compared by code. The SQLite store rejects it.
+  public init(key: String?, ascending: Bool, comparator: @escaping (Any, Any) -> ComparisonResult) {
+    self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: comparator) as! Self  // As above.
+  }
+
+  /// Sorts by the value at a key path that was registered with `KeyPathNames`; traps where it has no name.
+  public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
+    guard let key = keyPath._kvcKeyPathString else {
+      fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no registered name; use the string form.")
+    }
+    self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // As above.
+  }
+}
+
+extension NSSortDescriptor {
+  /// The key path that is sorted by; nil for the object itself, and where only code knows.
+  public final var key: String? {
+    (self as? KeyedSortDescriptor).map { $0.sortKey } ?? keyPath._kvcKeyPathString
+  }
+
+  /// How the values are compared; nil for the default.
+  public final var selector: Selector? {
+    (self as? KeyedSortDescriptor)?.sortSelector
+  }
+
+  /// Whether code compares: then only memory can sort.
+  final var hasComparator: Bool {
+    guard let keyed = self as? KeyedSortDescriptor else { return keyPath._kvcKeyPathString == nil }
+    return keyed.block != nil
+  }
+}
+
+/// A sort descriptor made from a key.
+final class KeyedSortDescriptor: NSSortDescriptor {
+  let sortKey: String?
+  let sortSelector: Selector?
+  let block: ((Any, Any) -> ComparisonResult)?
+  private let keys: [String]
+  private let ordering: StringOrdering
+
+  init(key: String?, ascending: Bool, selector: Selector?, by block: ((Any, Any) -> ComparisonResult)?) {
+    self.sortKey = key
+    self.sortSelector = selector
+    self.block = block
+    self.keys = key.map { KeyPathComponents($0).keys } ?? []
+    self.ordering = selector.flatMap(StringOrdering.init(selector:)) ?? .binary
+    // Foundation's class wants a Swift key path; it is never followed.
+    super.init(keyPath: \NSObject.self, ascending: ascending, comparator: { _, _ in .orderedSame })
+  }
+
+  override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+    let left = KeyValueReading.value(at: keys, of: object1)
+    let right = KeyValueReading.value(at: keys, of: object2)
+    let result = order(left, right)
+    return ascending ? result : PredicateValue.reversed(result)
+  }
+
+  override var reversedSortDescriptor: Any {
+    KeyedSortDescriptor(key: sortKey, ascending: !ascending, selector: sortSelector, by: block)
+  }
+
+  override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? KeyedSortDescriptor else { return false }
+    if other === self { return true }
+    return block == nil && other.block == nil && sortKey == other.sortKey && sortSelector == other.sortSelector
+      && ascending == other.ascending
+  }
+
+  override var hash: Int { sortKey.hashValue ^ (ascending ? 1 : 0) }
+
+  override var description: String {
+    "(\(sortKey ?? "self"), \(ascending ? "ascending" : "descending"), \(sortSelector?.name ?? "compare:"))"
+  }
+
+  override func copy() -> Any { self }
+
+  override func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// nil comes first, as NULL does in SQLite.
+  private func order(_ left: Any?, _ right: Any?) -> ComparisonResult {
+    guard let left, let right else {
+      return left == nil ? (right == nil ? .orderedSame : .orderedAscending) : .orderedDescending
+    }
+    if let block { return block(left, right) }
+    let a = PredicateValue(left)
+    let b = PredicateValue(right)
+    if case .string(let left) = a, case .string(let right) = b { return ordering.compare(left, right) }
+    return a.order(to: b) ?? .orderedSame
+  }
+}

@@ -1,0 +1,46 @@
+/// The compound predicate that a format makes.
+///
+/// Foundation's class evaluates; here it calls any two compounds equal and cannot be copied, so this one does both.
+final class ParsedCompoundPredicate: NSCompoundPredicate {
+  override var predicateFormat: String { canonicalFormat }
+
+  override var description: String { canonicalFormat }
+
+  override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSPredicate else { return false }
+    return isStructurallyEqual(to: other)
+  }
+
+  override var hash: Int { canonicalFormat.hashValue }
+
+  override func copy() -> Any { self }
+
+  override func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+/// `TRUEPREDICATE` or `FALSEPREDICATE` of a format.
+///
+/// Foundation's own constant predicate calls itself equal to any compound.
+final class TruthPredicate: NSPredicate {
+  let value: Bool
+
+  override init(value: Bool) {
+    self.value = value
+    super.init(value: value)
+  }
+
+  override var predicateFormat: String { canonicalFormat }
+
+  override var description: String { canonicalFormat }
+
+  override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSPredicate else { return false }
+    return isStructurallyEqual(to: other)
+  }
+
+  override var hash: Int { value ? 1 : 0 }
+
+  override func copy() -> Any { self }
+
+  override func copy(with zone: NSZone? = nil) -> Any { self }
+}

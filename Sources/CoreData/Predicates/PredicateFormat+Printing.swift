@@ -1,0 +1,84 @@
+extension NSPredicate {
+  /// The predicate as `init(format:)` has it: double quotes, `==`, upper-case keywords, parentheses around compounds
+  /// inside compounds.
+  ///
+  /// What `predicateFormat` gives on Apple's platforms. Foundation declares that name deprecated on Linux, and answers
+  /// wrongly for compounds that are put together by hand.
+  public final var canonicalFormat: String {
+    switch kind {
+    case .comparison(let comparison): comparison.printed
+    case .compound(let type, let parts): NSPredicate.printed(type, parts)
+    case .truth(let value): value ? "TRUEPREDICATE" : "FALSEPREDICATE"
+    case .block: "BLOCKPREDICATE"
+    }
+  }
+
+  private static func printed(_ type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> String {
+    let operands = parts.map { part in
+      if case .compound = part.kind { "(\(part.canonicalFormat))" } else { part.canonicalFormat }
+    }
+    switch type {
+    case .not: return "NOT \(operands.first ?? "FALSEPREDICATE")"
+    case .and: return operands.isEmpty ? "TRUEPREDICATE" : operands.joined(separator: " AND ")
+    case .or: return operands.isEmpty ? "FALSEPREDICATE" : operands.joined(separator: " OR ")
+    }
+  }
+
+  /// Whether two predicates are the same tree. Block predicates are equal only to themselves.
+  final func isStructurallyEqual(to other: NSPredicate) -> Bool {
+    if self === other { return true }
+    switch (kind, other.kind) {
+    case (.comparison(let a), .comparison(let b)): return a == b
+    case (.truth(let a), .truth(let b)): return a == b
+    case (.compound(let type, let parts), .compound(let otherType, let otherParts)):
+      return type == otherType && parts.count == otherParts.count
+        && zip(parts, otherParts).allSatisfy { $0.isStructurallyEqual(to: $1) }
+    default: return false
+    }
+  }
+}
+
+extension NSComparisonPredicate {
+  fileprivate var printed: String {
+    let modifier =
+      switch comparisonPredicateModifier {
+      case .direct: ""
+      case .any: "ANY "
+      case .all: "ALL "
+      }
+    let comparison = predicateOperatorType.symbol + options.printed
+    return "\(modifier)\(leftExpression.printed) \(comparison) \(rightExpression.printed)"
+  }
+}
+
+extension NSComparisonPredicate.Operator {
+  /// The operator as a format has it.
+  var symbol: String {
+    switch self {
+    case .lessThan: "<"
+    case .lessThanOrEqualTo: "<="
+    case .greaterThan: ">"
+    case .greaterThanOrEqualTo: ">="
+    case .equalTo: "=="
+    case .notEqualTo: "!="
+    case .matches: "MATCHES"
+    case .like: "LIKE"
+    case .beginsWith: "BEGINSWITH"
+    case .endsWith: "ENDSWITH"
+    case .in: "IN"
+    case .contains: "CONTAINS"
+    case .between: "BETWEEN"
+    }
+  }
+}
+
+extension NSComparisonPredicate.Options {
+  /// `[cd]`, nothing where there are none.
+  var printed: String {
+    let letters: [(NSComparisonPredicate.Options, String)] = [
+      (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),
+    ]
+    let text = letters.filter { contains($0.0) }.map(\.1).joined()
+    return text.isEmpty ? "" : "[\(text)]"
+  }
+}

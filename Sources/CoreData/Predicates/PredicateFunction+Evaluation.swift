@@ -1,0 +1,180 @@
+extension PredicateFunction {
+  /// The function's value; nil where an argument is missing, nil or of a kind that the function knows nothing of.
+  func value(of arguments: [Any?]) -> Any? {
+    let first = arguments.first ?? nil
+    let second = arguments.count > 1 ? arguments[1] : nil
+    switch self {
+    case .sum, .count, .minimum, .maximum, .average, .median, .mode, .standardDeviation:
+      return statistic(of: arguments.count == 1 ? collection(first) : arguments)
+    case .add: return PredicateArithmetic.add(first, second)
+    case .subtract: return PredicateArithmetic.subtract(first, second)
+    case .multiply: return PredicateArithmetic.multiply(first, second)
+    case .divide: return PredicateArithmetic.divide(first, second)
+    case .negate: return PredicateArithmetic.subtract(0, first)
+    case .modulus, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
+      return integerResult(first, second)
+    case .squareRoot, .logarithm, .naturalLogarithm, .power, .exponential: return realResult(first, second)
+    case .ceiling, .absolute, .truncate, .floor: return rounded(first)
+    case .randomNumber: return Double.random(in: 0..<1)
+    case .randomBelow, .randomNumberBelow:
+      return PredicateArithmetic.integer(first).flatMap { $0 > 0 ? Int64.random(in: 0..<$0) : nil }
+    case .now: return Date()
+    case .uppercase: return string(first)?.uppercased()
+    case .lowercase: return string(first)?.lowercased()
+    case .canonical: return string(first).map { StringMatching.folded($0, [.caseInsensitive, .diacriticInsensitive]) }
+    case .length: return string(first).map { $0.utf16.count }
+    case .noIndex: return first
+    case .distance: return nil
+    case .cast: return PredicateCast.cast(first, to: string(second) ?? "")
+    case .element: return element(of: first, at: second)
+    }
+  }
+
+  private func string(_ value: Any?) -> String? {
+    if case .string(let text) = PredicateValue(value) { text } else { nil }
+  }
+
+  private func collection(_ value: Any?) -> [Any?] {
+    switch PredicateValue(value) {
+    case .null: []
+    case .collection(let members): members
+    default: [value]
+    }
+  }
+
+  private func statistic(of values: [Any?]) -> Any? {
+    let numbers = values.compactMap { PredicateValue($0).double }
+    switch self {
+    case .sum: return PredicateArithmetic.sum(values)
+    case .count: return values.count
+    case .minimum: return PredicateArithmetic.extreme(values, .orderedAscending)
+    case .maximum: return PredicateArithmetic.extreme(values, .orderedDescending)
+    case .average: return numbers.isEmpty ? nil : numbers.reduce(0, +) / Double(numbers.count)
+    case .median:
+      guard !numbers.isEmpty else { return nil }
+      let sorted = numbers.sorted()
+      let middle = sorted.count / 2
+      return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    case .mode:
+      let counts = Dictionary(numbers.map { ($0, 1) }, uniquingKeysWith: +)
+      let most = counts.values.max()
+      return counts.filter { $0.value == most }.keys.sorted()
+    case .standardDeviation:
+      guard !numbers.isEmpty else { return nil }
+      let mean = numbers.reduce(0, +) / Double(numbers.count)
+      return (numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(numbers.count)).squareRoot()
+    default: return nil
+    }
+  }
+
+  private func integerResult(_ first: Any?, _ second: Any?) -> Any? {
+    guard let a = PredicateArithmetic.integer(first) else { return nil }
+    if self == .onesComplement { return ~a }
+    guard let b = PredicateArithmetic.integer(second) else { return nil }
+    switch self {
+    case .modulus: return b == 0 ? nil : a.remainderReportingOverflow(dividingBy: b).partialValue
+    case .bitwiseAnd: return a & b
+    case .bitwiseOr: return a | b
+    case .bitwiseXor: return a ^ b
+    case .leftShift: return a << b
+    case .rightShift: return a >> b
+    default: return nil
+    }
+  }
+
+  private func realResult(_ first: Any?, _ second: Any?) -> Any? {
+    guard let a = PredicateValue(first).double else { return nil }
+    let result: Double? =
+      switch self {
+      case .squareRoot: a.squareRoot()
+      case .logarithm: log10(a)
+      case .naturalLogarithm: log(a)
+      case .exponential: exp(a)
+      case .power: PredicateValue(second).double.map { pow(a, $0) }
+      default: nil
+      }
+    return result.flatMap { $0.isNaN ? nil : $0 }
+  }
+
+  private func rounded(_ value: Any?) -> Any? {
+    if case .integer(let number) = PredicateValue(value) {
+      return self == .absolute ? number.magnitude <= UInt64(Int64.max) ? abs(number) : nil : number
+    }
+    guard let number = PredicateValue(value).double else { return nil }
+    return switch self {
+    case .ceiling: number.rounded(.up)
+    case .absolute: number.magnitude
+    case .truncate: number.rounded(.towardZero)
+    default: number.rounded(.down)
+    }
+  }
+
+  /// `collection[index]`, `collection[FIRST]`, `[LAST]`, `[SIZE]`, `dictionary["key"]`.
+  private func element(of value: Any?, at index: Any?) -> Any? {
+    if let dictionary = value as? [String: Any] { return string(index).flatMap { dictionary[$0] } }
+    let members = collection(value)
+    if let symbol = index as? IndexSymbol {
+      return switch symbol {
+      case .first: members.first ?? nil
+      case .last: members.last ?? nil
+      case .size: members.count
+      }
+    }
+    guard let position = PredicateArithmetic.integer(index), position >= 0, position < members.count else { return nil }
+    return members[Int(position)]
+  }
+}
+
+/// The symbolic indexes of `collection[FIRST]`.
+enum IndexSymbol: String {
+  case first = "FIRST"
+  case last = "LAST"
+  case size = "SIZE"
+}
+
+/// `CAST(value, "type")`.
+enum PredicateCast {
+  static func cast(_ value: Any?, to type: String) -> Any? {
+    let value = PredicateValue(value)
+    switch type {
+    case "NSDate", "Date":
+      if case .date(let seconds) = value { return Date(timeIntervalSinceReferenceDate: seconds) }
+      return value.double.map { Date(timeIntervalSinceReferenceDate: $0) }
+    case "NSNumber":
+      switch value {
+      case .date(let seconds): return seconds
+      case .string(let text): return Int64(text) ?? Double(text)
+      case .integer(let number): return number
+      case .decimal(let number): return number
+      default: return value.double
+      }
+    case "NSDecimalNumber", "Decimal":
+      switch value {
+      case .string(let text): return Decimal(string: text)
+      case .integer(let number): return Decimal(number)
+      case .decimal(let number): return number
+      default: return value.double.map { Decimal($0) }
+      }
+    case "NSString", "String":
+      switch value {
+      case .string(let text), .url(let text): return text
+      case .integer(let number): return String(number)
+      case .real(let number): return NSNumber(value: number).stringValue
+      case .decimal(let number): return number.description
+      case .uuid(let uuid): return uuid.uuidString
+      default: return nil
+      }
+    case "NSUUID", "UUID":
+      switch value {
+      case .uuid(let uuid): return uuid
+      case .string(let text): return UUID(uuidString: text)
+      default: return nil
+      }
+    case "NSURL", "URL":
+      if case .string(let text) = value { return URL(string: text) }
+      if case .url(let text) = value { return URL(string: text) }
+      return nil
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/// The predefined functions of expressions, by Apple's names.
+///
+/// Source: https://developer.apple.com/documentation/foundation/nsexpression/init(forfunction:arguments:)
+enum PredicateFunction: String, CaseIterable {
+  case sum = "sum:"
+  case count = "count:"
+  case minimum = "min:"
+  case maximum = "max:"
+  case average = "average:"
+  case median = "median:"
+  case mode = "mode:"
+  case standardDeviation = "stddev:"
+  case add = "add:to:"
+  case subtract = "from:subtract:"
+  case multiply = "multiply:by:"
+  case divide = "divide:by:"
+  case modulus = "modulus:by:"
+  case squareRoot = "sqrt:"
+  case logarithm = "log:"
+  case naturalLogarithm = "ln:"
+  case power = "raise:toPower:"
+  case exponential = "exp:"
+  case ceiling = "ceiling:"
+  case absolute = "abs:"
+  case truncate = "trunc:"
+  case floor = "floor:"
+  case randomNumber = "random"
+  case randomBelow = "random:"
+  case randomNumberBelow = "randomn:"
+  case now = "now"
+  case uppercase = "uppercase:"
+  case lowercase = "lowercase:"
+  case bitwiseAnd = "bitwiseAnd:with:"
+  case bitwiseOr = "bitwiseOr:with:"
+  case bitwiseXor = "bitwiseXor:with:"
+  case leftShift = "leftshift:by:"
+  case rightShift = "rightshift:by:"
+  case onesComplement = "onesComplement:"
+  case canonical = "canonical:"
+  case length = "length:"
+  case noIndex = "noindex:"
+  case distance = "distanceToLocation:fromLocation:"
+  case cast = "castObject:toType:"
+  case element = "objectFrom:withIndex:"
+  case negate = "negate:"
+
+  /// How many arguments the function takes.
+  var argumentCount: Int {
+    self == .randomNumber || self == .now ? 0 : rawValue.split(separator: ":").count
+  }
+
+  /// The operator that a format has for the function, nil where it has none.
+  var infix: String? {
+    switch self {
+    case .add: "+"
+    case .subtract: "-"
+    case .multiply: "*"
+    case .divide: "/"
+    case .power: "**"
+    case .bitwiseAnd: "&"
+    case .bitwiseOr: "|"
+    case .bitwiseXor: "^"
+    case .leftShift: "<<"
+    case .rightShift: ">>"
+    default: nil
+    }
+  }
+
+  /// The function of a name as formats have it: `sum(` and `sum:(`, whatever the case of the letters.
+  init?(formatName name: String) {
+    let wanted = name.lowercased()
+    guard
+      let found = PredicateFunction.allCases.first(where: { function in
+        let known = function.rawValue.lowercased()
+        return known == wanted || known == wanted + ":"
+      })
+    else { return nil }
+    self = found
+  }
+
+  static func value(
+    of name: String, operand: NSExpression?, arguments: [NSExpression], in context: EvaluationContext
+  ) -> Any? {
+    let expressions = (operand.map { [$0] } ?? []) + arguments
+    guard let function = PredicateFunction(rawValue: name) else {
+      // `valueForKeyPath:` is how a function call spells a key path; other selectors have nobody to answer them.
+      guard name == "valueForKeyPath:" || name == "valueForKey:", let operand, let path = arguments.first else {
+        return nil
+      }
+      return KeyValueReading.value(
+        at: KeyPathComponents(path.constantValue as? String ?? path.keyPath).keys, of: operand.value(in: context))
+    }
+    return function.value(of: expressions.map { $0.value(in: context) })
+  }
+}

@@ -1,0 +1,18 @@
+/// Why a predicate's text cannot be read, and where.
+public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The text.
+  public let format: String
+
+  /// Where reading stopped, in characters from the start, 0 for the first.
+  public let position: Int
+
+  /// What is wrong or was expected there, without the position.
+  public let message: String
+
+  /// The message, the position counted from 1, and what stands there.
+  public var description: String {
+    let rest = format.dropFirst(position)
+    let found = rest.isEmpty ? "at the end" : "at column \(position + 1), before \"\(rest.prefix(20))\""
+    return "\(message) \(found) of the predicate \"\(format)\""
+  }
+}

@@ -1,0 +1,89 @@
+extension PredicateValue: Hashable {
+  static func == (left: PredicateValue, right: PredicateValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.integer(let a), .integer(let b)): a == b
+    case (.string(let a), .string(let b)): StringMatching.isIdentical(a, b)
+    case (.date(let a), .date(let b)): a == b
+    case (.data(let a), .data(let b)): a == b
+    case (.uuid(let a), .uuid(let b)): a == b
+    case (.url(let a), .url(let b)): StringMatching.isIdentical(a, b)
+    case (.object(let a), .object(let b)): a === b || a.isEqual(b)
+    case (.collection(let a), .collection(let b)): isSameCollection(a, b)
+    default: left.order(to: right) == .orderedSame
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null, .opaque, .collection: hasher.combine(0)
+    case .integer(let value): hasher.combine(Double(value))
+    case .real, .decimal: hasher.combine(double)
+    case .string(let value), .url(let value): hasher.combine(value)
+    case .date(let value): hasher.combine(value)
+    case .data(let value): hasher.combine(value)
+    case .uuid(let value): hasher.combine(value)
+    case .object(let value): hasher.combine(value.hash)
+    }
+  }
+
+  /// How the two are ordered; nil where they have no order: different kinds, nil, objects, collections.
+  func order(to other: PredicateValue) -> ComparisonResult? {
+    switch (self, other) {
+    case (.integer(let a), .integer(let b)): PredicateValue.order(a, b)
+    case (.real(let a), .real(let b)): PredicateValue.order(a, b)
+    case (.integer(let a), .real(let b)): PredicateValue.order(a, b)
+    case (.real(let a), .integer(let b)): PredicateValue.order(b, a).map(PredicateValue.reversed)
+    case (.decimal(let a), .decimal(let b)): PredicateValue.order(a, b)
+    case (.decimal(let a), .integer(let b)): PredicateValue.order(a, Decimal(b))
+    case (.integer(let a), .decimal(let b)): PredicateValue.order(Decimal(a), b)
+    case (.decimal, .real(let b)): double.flatMap { PredicateValue.order($0, b) }
+    case (.real(let a), .decimal): other.double.flatMap { PredicateValue.order(a, $0) }
+    case (.string(let a), .string(let b)), (.url(let a), .url(let b)): StringMatching.order(a, b)
+    case (.date(let a), .date(let b)): PredicateValue.order(a, b)
+    case (.data(let a), .data(let b)): PredicateValue.order(bytes: a, b)
+    case (.uuid(let a), .uuid(let b)):
+      withUnsafeBytes(of: a.uuid) { a in withUnsafeBytes(of: b.uuid) { b in PredicateValue.order(bytes: a, b) } }
+    default: nil
+    }
+  }
+
+  static func order<T: Comparable>(_ a: T, _ b: T) -> ComparisonResult? {
+    a < b ? .orderedAscending : a > b ? .orderedDescending : a == b ? .orderedSame : nil
+  }
+
+  /// Exact: a double is not asked to hold an integer that it cannot.
+  static func order(_ a: Int64, _ b: Double) -> ComparisonResult? {
+    if b.isNaN { return nil }
+    if b >= 9_223_372_036_854_775_808.0 { return .orderedAscending }
+    if b < -9_223_372_036_854_775_808.0 { return .orderedDescending }
+    let whole = Int64(b)
+    return a == whole ? order(0, b - b.rounded(.towardZero)) : order(a, whole)
+  }
+
+  static func reversed(_ result: ComparisonResult) -> ComparisonResult {
+    switch result {
+    case .orderedAscending: .orderedDescending
+    case .orderedSame: .orderedSame
+    case .orderedDescending: .orderedAscending
+    }
+  }
+
+  /// As `memcmp`, then the shorter first: SQLite's order of blobs.
+  static func order(bytes a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> ComparisonResult {
+    if a.elementsEqual(b) { return .orderedSame }
+    return a.lexicographicallyPrecedes(b) ? .orderedAscending : .orderedDescending
+  }
+
+  /// The same members as often, in whatever order: a set has none.
+  private static func isSameCollection(_ a: [Any?], _ b: [Any?]) -> Bool {
+    guard a.count == b.count else { return false }
+    var counts: [PredicateValue: Int] = [:]
+    for member in a { counts[PredicateValue(member), default: 0] += 1 }
+    for member in b {
+      guard let count = counts[PredicateValue(member)], count > 0 else { return false }
+      counts[PredicateValue(member)] = count - 1
+    }
+    return true
+  }
+}

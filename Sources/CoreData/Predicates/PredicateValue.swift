@@ -1,0 +1,143 @@
+/// A value as predicates compare it: what `Any?` may hold, brought to a few kinds.
+///
+/// Numbers compare by value whatever their type; strings compare by their bytes, as SQLite does; values of different
+/// kinds are unequal and have no order.
+enum PredicateValue {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case decimal(Decimal)
+  case string(String)
+  /// Seconds since 2001-01-01 00:00 UTC.
+  case date(Double)
+  case data(Data)
+  case uuid(UUID)
+  case url(String)
+  case collection([Any?])
+  /// A managed object stands as its object ID, so that the two are equal.
+  case object(NSObject)
+  /// Something that equals nothing.
+  case opaque
+
+  init(_ value: Any?) {
+    guard let value else {
+      self = .null
+      return
+    }
+    self = PredicateValue.read(value)
+  }
+
+  private static func read(_ value: Any) -> PredicateValue {
+    // Exact types first, by comparing type pointers: a dynamic cast would try every bridge on the way.
+    let type = type(of: value)
+    if type == String.self, let string = value as? String { return .string(string) }
+    if type == Int.self, let number = value as? Int { return .integer(Int64(number)) }
+    if type == Double.self, let number = value as? Double { return .real(number) }
+    if type == Bool.self, let flag = value as? Bool { return .integer(flag ? 1 : 0) }
+    if type == Date.self, let date = value as? Date { return .date(date.timeIntervalSinceReferenceDate) }
+    if type is AnyClass { return readObject(value as AnyObject) }
+    return readOther(value)
+  }
+
+  private static func readObject(_ value: AnyObject) -> PredicateValue {
+    switch value {
+    case let value as NSDecimalNumber: .decimal(value.decimalValue)
+    case let value as NSNumber: readNumber(value)
+    case let value as NSString: .string(String(describing: value))
+    case let value as any PersistentKeyed & KeyValueReadable & NSObject:
+      (value.readableValue(forKey: "objectID") as? NSObject).map { .object($0) } ?? .object(value)
+    case let value as any PersistentKeyed & NSObject: .object(value)
+    case let value as NSSet: .collection(value.allObjects)
+    case let value as NSOrderedSet: .collection(value.array)
+    case let value as NSArray: .collection(value.map { $0 })
+    case let value as NSDictionary: .collection(value.allValues)
+    case let value as NSDate: .date(value.timeIntervalSinceReferenceDate)
+    case let value as NSData: .data(Data(referencing: value))
+    case let value as NSUUID: (UUID(uuidString: value.uuidString)).map { .uuid($0) } ?? .object(value)
+    case let value as NSURL: .url(value.absoluteString)
+    case is NSNull: .null
+    case let value as NSObject: .object(value)
+    default: .opaque
+    }
+  }
+
+  /// `objCType` tells whether a number was made from a floating-point value.
+  private static func readNumber(_ number: NSNumber) -> PredicateValue {
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "d"), UInt8(ascii: "f"): return .real(number.doubleValue)
+    case UInt8(ascii: "Q"):
+      let unsigned = number.uint64Value
+      return Int64(exactly: unsigned).map { .integer($0) } ?? .real(Double(unsigned))
+    default: return .integer(number.int64Value)
+    }
+  }
+
+  private static func readOther(_ value: Any) -> PredicateValue {
+    switch value {
+    case let value as Decimal: return .decimal(value)
+    case let value as UUID: return .uuid(value)
+    case let value as URL: return .url(value.absoluteString)
+    case let value as Data: return .data(value)
+    case let value as Float: return .real(Double(value))
+    case let value as any FixedWidthInteger:
+      return Int64(exactly: value).map { .integer($0) } ?? .real(Double(value))
+    case let value as any StringProtocol: return .string(String(value))
+    case let value as [Any]: return .collection(value)
+    case let value as any OptionalValue: return value.wrapped.map(read) ?? .null
+    case let value as Set<AnyHashable>: return .collection(value.map { $0.base })
+    case let value as [AnyHashable: Any]: return .collection(Array(value.values))
+    case let value as AnyHashable: return read(hashable: value)
+    case let value as any Sequence: return .collection(collect(value))
+    default: return .opaque
+    }
+  }
+
+  private static func read(hashable: AnyHashable) -> PredicateValue {
+    let base = hashable.base
+    if base is any Sequence, let sequence = base as? any Sequence { return .collection(collect(sequence)) }
+    return type(of: base) is AnyClass ? readObject(base as AnyObject) : .object(HashableBox(hashable))
+  }
+
+  private static func collect(_ sequence: any Sequence) -> [Any?] {
+    var members: [Any?] = []
+    for member in sequence { members.append(member) }
+    return members
+  }
+
+  var isNull: Bool {
+    if case .null = self { true } else { false }
+  }
+
+  /// The number as a double, nil for other kinds.
+  var double: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .real(let value): value
+    case .decimal(let value): NSDecimalNumber(decimal: value).doubleValue
+    default: nil
+    }
+  }
+}
+
+/// Lets an optional inside `Any` be opened.
+protocol OptionalValue {
+  var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  var wrapped: Any? { self }
+}
+
+/// A Swift value that is only ever compared for equality.
+private final class HashableBox: NSObject {
+  let value: AnyHashable
+
+  init(_ value: AnyHashable) {
+    self.value = value
+    super.init()
+  }
+
+  override func isEqual(_ object: Any?) -> Bool { (object as? HashableBox)?.value == value }
+
+  override var hash: Int { value.hashValue }
+}

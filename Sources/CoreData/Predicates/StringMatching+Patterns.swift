@@ -1,0 +1,116 @@
+internal import Synchronization
+
+extension StringMatching {
+  /// Whether all of `text` matches a LIKE pattern: `*` any characters, `?` one, a backslash takes the next literally.
+  ///
+  /// Fold both sides first where options say so. Runs in time proportional to text × pattern at worst.
+  static func isLike(_ text: String, pattern: String) -> Bool {
+    LikePattern(pattern).matches(text)
+  }
+
+  /// Whether all of `text` matches a regular expression (ICU's syntax). A pattern that is none matches nothing.
+  static func matches(_ text: String, pattern: String, _ options: Options) -> Bool {
+    guard let expression = RegularExpressionCache.expression(pattern, options) else { return false }
+    return matches(text, expression, options)
+  }
+
+  static func matches(_ text: String, _ expression: NSRegularExpression, _ options: Options) -> Bool {
+    let text = folded(text, options.intersection([.diacriticInsensitive]))
+    return expression.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
+  }
+
+  /// The compiled expression, which matches whole strings only; nil if the pattern is no regular expression.
+  static func regularExpression(_ pattern: String, _ options: Options) -> NSRegularExpression? {
+    let pattern = folded(pattern, options.intersection([.diacriticInsensitive]))
+    let ignoresCase = !options.isDisjoint(with: [.caseInsensitive, .localeSensitive])
+    // The pattern by itself first: "a)(b" would become valid inside the group.
+    guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
+    return try? NSRegularExpression(
+      pattern: "\\A(?:\(pattern))\\z", options: ignoresCase ? [.caseInsensitive] : [])
+  }
+}
+
+/// A LIKE pattern, taken apart once.
+struct LikePattern {
+  private enum Step {
+    case literal(Unicode.Scalar)
+    case one
+    case many
+  }
+
+  private let steps: [Step]
+
+  init(_ pattern: String) {
+    var steps: [Step] = []
+    var isEscaped = false
+    for scalar in pattern.unicodeScalars {
+      if isEscaped {
+        steps.append(.literal(scalar))
+        isEscaped = false
+      } else if scalar == "\\" {
+        isEscaped = true
+      } else if scalar == "*" {
+        steps.append(.many)
+      } else {
+        steps.append(scalar == "?" ? .one : .literal(scalar))
+      }
+    }
+    if isEscaped { steps.append(.literal("\\")) }
+    self.steps = steps
+  }
+
+  func matches(_ text: String) -> Bool {
+    let scalars = Array(text.unicodeScalars)
+    var step = 0
+    var position = 0
+    // Where to go on when a literal fails: behind the last `*`, with one more scalar given to it.
+    var retry: (step: Int, position: Int)?
+    while position < scalars.count {
+      if step < steps.count {
+        switch steps[step] {
+        case .many:
+          retry = (step + 1, position)
+          step += 1
+          continue
+        case .one:
+          step += 1
+          position += 1
+          continue
+        case .literal(let scalar) where scalar == scalars[position]:
+          step += 1
+          position += 1
+          continue
+        case .literal: break
+        }
+      }
+      guard let (after, start) = retry else { return false }
+      retry = (after, start + 1)
+      step = after
+      position = start + 1
+    }
+    return steps[step...].allSatisfy { if case .many = $0 { true } else { false } }
+  }
+}
+
+/// Compiled regular expressions for patterns that come row by row.
+private enum RegularExpressionCache {
+  private struct Key: Hashable {
+    let pattern: String
+    let options: NSComparisonPredicate.Options
+  }
+
+  /// Bounded: emptied when full, since patterns are few or endless.
+  private static let capacity = 64
+  private static let expressions = Mutex<[Key: NSRegularExpression?]>([:])
+
+  static func expression(_ pattern: String, _ options: NSComparisonPredicate.Options) -> NSRegularExpression? {
+    let key = Key(pattern: pattern, options: options)
+    return expressions.withLock { cached in
+      if let found = cached[key] { return found }
+      let made = StringMatching.regularExpression(pattern, options)
+      if cached.count >= capacity { cached.removeAll() }
+      cached[key] = .some(made)
+      return made
+    }
+  }
+}

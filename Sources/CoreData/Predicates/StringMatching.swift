@@ -1,0 +1,102 @@
+/// How predicates compare strings, in memory and inside SQLite.
+///
+/// Without options a comparison is binary: by the bytes of the UTF-8 form, which is also the order of code points. `[c]`
+/// folds case by Unicode's full mappings ("ß" and "SS" are equal, "Σ" and "ς" too), `[d]` leaves out combining marks;
+/// both treat composed and decomposed characters as equal. No locale takes part, so every machine answers alike.
+enum StringMatching {
+  typealias Options = NSComparisonPredicate.Options
+
+  /// Whether the strings have the same bytes. Swift's `==` would call canonically equivalent strings equal.
+  static func isIdentical(_ a: String, _ b: String) -> Bool {
+    a.utf8.elementsEqual(b.utf8)
+  }
+
+  /// The order of the bytes.
+  static func order(_ a: String, _ b: String) -> ComparisonResult {
+    var a = a
+    var b = b
+    return a.withUTF8 { a in
+      b.withUTF8 { b in
+        let count = min(a.count, b.count)
+        if count > 0, let left = a.baseAddress, let right = b.baseAddress {
+          let difference = memcmp(left, right, count)
+          if difference != 0 { return difference < 0 ? .orderedAscending : .orderedDescending }
+        }
+        return a.count == b.count ? .orderedSame : a.count < b.count ? .orderedAscending : .orderedDescending
+      }
+    }
+  }
+
+  /// Whether `text` begins with `prefix`. The empty string begins every string.
+  static func begins(_ text: String, with prefix: String) -> Bool {
+    text.utf8.starts(with: prefix.utf8)
+  }
+
+  /// Whether `text` ends with `suffix`.
+  static func ends(_ text: String, with suffix: String) -> Bool {
+    text.utf8.reversed().starts(with: suffix.utf8.reversed())
+  }
+
+  /// Whether `part` is somewhere in `text`. The empty string is in every string.
+  static func contains(_ text: String, _ part: String) -> Bool {
+    var text = text
+    var part = part
+    return text.withUTF8 { text in
+      part.withUTF8 { part in
+        guard let needle = part.baseAddress, !part.isEmpty else { return true }
+        guard let haystack = text.baseAddress, text.count >= part.count else { return false }
+        var start = 0
+        let last = text.count - part.count
+        while start <= last {
+          guard let found = memchr(haystack + start, Int32(needle.pointee), last - start + 1) else { return false }
+          start = UnsafeRawPointer(haystack).distance(to: found)
+          if memcmp(found, needle, part.count) == 0 { return true }
+          start += 1
+        }
+        return false
+      }
+    }
+  }
+
+  /// What two strings have in common if they are equal under `options`: compare the results with the functions above.
+  static func folded(_ text: String, _ options: Options) -> String {
+    let ignoresCase = !options.isDisjoint(with: [.caseInsensitive, .localeSensitive])
+    let ignoresMarks = !options.isDisjoint(with: [.diacriticInsensitive, .localeSensitive])
+    guard ignoresCase || ignoresMarks else { return text }
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return ignoresCase ? asciiLowercased(text) : text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars {
+      if ignoresMarks, scalar.properties.canonicalCombiningClass != .notReordered { continue }
+      if ignoresCase {
+        appendFolded(scalar, to: &result)
+      } else {
+        result.append(scalar)
+      }
+    }
+    return String(result).precomposedStringWithCanonicalMapping
+  }
+
+  private static func asciiLowercased(_ text: String) -> String {
+    if !text.utf8.contains(where: { $0 >= 0x41 && $0 <= 0x5A }) { return text }
+    return String(unsafeUninitializedCapacity: text.utf8.count) { buffer in
+      var count = 0
+      for byte in text.utf8 {
+        buffer[count] = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+        count += 1
+      }
+      return count
+    }
+  }
+
+  /// Upper case, then lower: that maps each member of a family such as σ, ς, Σ or ß, SS to one form. The dotless ı is
+  /// left alone, for its upper case is the I of another letter (Unicode's CaseFolding.txt leaves it too).
+  private static func appendFolded(_ scalar: Unicode.Scalar, to result: inout String.UnicodeScalarView) {
+    if scalar.isASCII || scalar.value == 0x131 {
+      result.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)
+      return
+    }
+    for upper in scalar.properties.uppercaseMapping.unicodeScalars {
+      result.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/// An order of strings that sort descriptors know by a selector, the same in memory and in SQLite.
+///
+/// The localized orders are those of no locale in particular: letters without their marks first, then marks, then case
+/// with lower before upper, then code points. `localizedStandardCompare:` takes digits as numbers, too.
+enum StringOrdering: String, CaseIterable {
+  case binary = "compare:"
+  case caseInsensitive = "caseInsensitiveCompare:"
+  case localized = "localizedCompare:"
+  case localizedCaseInsensitive = "localizedCaseInsensitiveCompare:"
+  case localizedStandard = "localizedStandardCompare:"
+
+  init?(selector: Selector) {
+    self.init(rawValue: selector.name)
+  }
+
+  func compare(_ a: String, _ b: String) -> ComparisonResult {
+    switch self {
+    case .binary: StringMatching.order(a, b)
+    case .caseInsensitive: order(a, b, [.caseInsensitive])
+    case .localizedCaseInsensitive:
+      first(order(a, b, [.caseInsensitive, .diacriticInsensitive])) { order(a, b, [.caseInsensitive]) }
+    case .localized: first(order(a, b, [.caseInsensitive, .diacriticInsensitive])) { finer(a, b) }
+    case .localizedStandard: first(numeric(a, b)) { finer(a, b) }
+    }
+  }
+
+  private func order(_ a: String, _ b: String, _ options: StringMatching.Options) -> ComparisonResult {
+    StringMatching.order(StringMatching.folded(a, options), StringMatching.folded(b, options))
+  }
+
+  private func first(_ result: ComparisonResult, _ otherwise: () -> ComparisonResult) -> ComparisonResult {
+    result == .orderedSame ? otherwise() : result
+  }
+
+  /// Between strings that differ in marks or case only: swapping the case of code points puts lower before upper.
+  private func finer(_ a: String, _ b: String) -> ComparisonResult {
+    first(order(a, b, [.caseInsensitive])) {
+      PredicateValue.reversed(StringMatching.order(a, b))
+    }
+  }
+
+  private func numeric(_ a: String, _ b: String) -> ComparisonResult {
+    let options: StringMatching.Options = [.caseInsensitive, .diacriticInsensitive]
+    var left = Substring(StringMatching.folded(a, options)).unicodeScalars
+    var right = Substring(StringMatching.folded(b, options)).unicodeScalars
+    while let x = left.first, let y = right.first {
+      let result: ComparisonResult
+      if isDigit(x), isDigit(y) {
+        result = StringOrdering.compare(digits: takeDigits(&left), takeDigits(&right))
+      } else {
+        result = PredicateValue.order(x.value, y.value) ?? .orderedSame
+        left.removeFirst()
+        right.removeFirst()
+      }
+      if result != .orderedSame { return result }
+    }
+    return PredicateValue.order(left.isEmpty ? 0 : 1, right.isEmpty ? 0 : 1) ?? .orderedSame
+  }
+
+  private func isDigit(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x30 && scalar.value <= 0x39 }
+
+  /// The digits at the start, without leading zeros: numbers of any length.
+  private func takeDigits(_ text: inout Substring.UnicodeScalarView) -> [UInt32] {
+    let digits = text.prefix(while: isDigit)
+    text.removeFirst(digits.count)
+    return digits.drop { $0 == "0" }.map(\.value)
+  }
+
+  private static func compare(digits a: [UInt32], _ b: [UInt32]) -> ComparisonResult {
+    if a.count != b.count { return a.count < b.count ? .orderedAscending : .orderedDescending }
+    return a == b ? .orderedSame : a.lexicographicallyPrecedes(b) ? .orderedAscending : .orderedDescending
+  }
+}
