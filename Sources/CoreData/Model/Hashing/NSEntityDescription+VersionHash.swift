@@ -1,0 +1,109 @@
+extension NSEntityDescription {
+  /// A hash over everything that matters to the store's schema: what a store's metadata keeps to recognise its model.
+  ///
+  /// Names, types, optionality, transience, relationships, uniqueness constraints, the hierarchy and hash modifiers count;
+  /// class names, defaults, delete rules, validation, indexes and user info do not. Reproduces Apple's hashes, except for
+  /// entities with derived attributes, whose rule is not known.
+  ///
+  /// Complexity: proportional to the number of properties, at each call.
+  public var versionHash: Data {
+    var hasher = SHA256()
+    hasher.append((name ?? "").utf8)
+    hasher.append([isAbstract ? 1 : 0])
+    if let superentity { hasher.append(superentity.versionHash) }
+    for property in properties.sorted(by: { $0.name.precedesByBytes($1.name) }) where property.countsInEntityHash {
+      hasher.append(property.versionHash)
+    }
+    for constraint in uniquenessConstraints {
+      hasher.append(names(of: constraint).joined(separator: ".").utf8)
+    }
+    hasher.append((versionHashModifier ?? "").utf8)
+    return hasher.finish()
+  }
+}
+
+extension NSPropertyDescription {
+  /// A hash over everything about the property that matters to the store's schema.
+  public var versionHash: Data {
+    var hasher = SHA256()
+    hasher.append(basicVersionHash)
+    appendVersionHash(to: &hasher)
+    return hasher.finish()
+  }
+
+  /// Whether the property's hash is part of its entity's.
+  fileprivate var countsInEntityHash: Bool {
+    !isTransient && (self is NSAttributeDescription || self is NSRelationshipDescription)
+  }
+
+  /// The hash of what all kinds of properties have.
+  private var basicVersionHash: Data {
+    var hasher = SHA256()
+    hasher.append(name.utf8)
+    hasher.append([isOptional ? 1 : 0, isTransient ? 1 : 0])
+    hasher.append((versionHashModifier ?? "").utf8)
+    return hasher.finish()
+  }
+
+  private func appendVersionHash(to hasher: inout SHA256) {
+    switch self {
+    case let attribute as NSAttributeDescription:
+      hasher.append(littleEndian(Int(attribute.attributeType.rawValue)))
+      if attribute.allowsExternalBinaryDataStorage { hasher.append([1]) }
+      if attribute.preservesValueInHistoryOnDeletion { hasher.append([1]) }
+    case let relationship as NSRelationshipDescription:
+      hasher.append((relationship.destinationEntity?.name ?? "").utf8)
+      hasher.append((relationship.inverseRelationship?.name ?? "").utf8)
+      hasher.append(littleEndian(relationship.maxCount))
+      hasher.append(littleEndian(relationship.minCount))
+      if relationship.isOrdered { hasher.append([1, 0]) }
+    default: break
+    }
+  }
+
+  private func littleEndian(_ number: Int) -> [UInt8] {
+    let bits = UInt32(truncatingIfNeeded: number)
+    return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt32($0))) }
+  }
+}
+
+extension NSManagedObjectModel {
+  /// The version hash of every entity, by name.
+  public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
+
+  /// A checksum over all version hashes, in base64: two models with the same one are compatible.
+  public var versionChecksum: String { Self.checksum(of: entityVersionHashesByName) }
+
+  /// The checksum of the models of all versions in a `.xcdatamodeld`, by the version's name.
+  ///
+  /// - Throws: `ManagedObjectModelError` where a version cannot be read.
+  public class func checksumsForVersionedModel(at url: URL) throws -> [String: String] {
+    try versions(at: url).mapValues(\.versionChecksum)
+  }
+
+  /// base64(SHA-256(all hashes in the order of the entities' names)).
+  static func checksum(of hashes: [String: Data]) -> String {
+    var hasher = SHA256()
+    for (_, hash) in hashes.sorted(by: { $0.key.precedesByBytes($1.key) }) {
+      hasher.append(hash)
+    }
+    return hasher.finish().base64EncodedString()
+  }
+
+  /// base64(SHA-512(each name followed by its hash, in the order of the names)): "NSStoreModelVersionHashesDigest".
+  static func digest(of hashes: [String: Data]) -> String {
+    var hasher = SHA512()
+    for (name, hash) in hashes.sorted(by: { $0.key.precedesByBytes($1.key) }) {
+      hasher.append(name.utf8)
+      hasher.append(hash)
+    }
+    return hasher.finish().base64EncodedString()
+  }
+}
+
+extension String {
+  /// Orders names as Apple's hashes and columns do: by bytes, upper case before lower.
+  func precedesByBytes(_ other: String) -> Bool {
+    utf8.lexicographicallyPrecedes(other.utf8)
+  }
+}

@@ -1,0 +1,31 @@
+extension NSManagedObjectModel {
+  /// Whether a store with the given metadata can be opened with this model: whether both have the same entities, with the
+  /// same version hashes. `nil` as the name means all entities.
+  ///
+  /// Entities with derived attributes are compared by name only, because Apple's hash of these is not known.
+  public func isConfiguration(
+    withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]
+  ) -> Bool {
+    guard let entities = entities(forConfigurationName: configuration),
+      let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data]
+    else { return false }
+    return Set(entities.compactMap(\.name)) == Set(hashes.keys)
+      && entities.allSatisfy { $0.isCompatible(with: hashes[$0.name ?? ""]) }
+  }
+
+  /// The entities whose version in a store with the given metadata is another one, or is missing there or here.
+  func incompatibleEntityNames(forConfigurationName configuration: String?, metadata: [String: Any]) -> [String] {
+    let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data] ?? [:]
+    let entities = entities(forConfigurationName: configuration) ?? []
+    let names = Set(entities.compactMap(\.name))
+    let different = entities.filter { !$0.isCompatible(with: hashes[$0.name ?? ""]) }.compactMap(\.name)
+    return (different + hashes.keys.filter { !names.contains($0) }).sorted()
+  }
+}
+
+extension NSEntityDescription {
+  func isCompatible(with hash: Data?) -> Bool {
+    guard let hash else { return false }
+    return hash == versionHash || properties.contains { $0 is NSDerivedAttributeDescription }
+  }
+}

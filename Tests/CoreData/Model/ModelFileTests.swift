@@ -1,0 +1,181 @@
+import Foundation
+import Testing
+
+@testable import CoreData
+
+@Suite("Model files", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct ModelFileTests {
+  /// Entities by model: those of its largest version, as the fixtures' table counts them. The table counts none for
+  /// MagicalRecord-Recipes because its files are in the old "elements" form; there are four.
+  static let entityCounts: [String: Int] = [
+    "CoreDataPlus-SampleModel": 5, "CoreDataPlus-SampleModel3": 2, "CoreStore-TestModel": 2, "CoreStore-ColorsDemo": 1,
+    "CoreStore-EvolutionDemo-V1": 1, "CoreStore-EvolutionDemo-V2": 1, "objcio-Moody-Migrations": 4,
+    "objcio-Moody-Chapter1.2": 4, "Kodeco-HitList": 1, "Kodeco-BowTies": 1, "Kodeco-DogWalk": 2,
+    "Kodeco-BubbleTeaFinder": 5, "Kodeco-WorldCup": 1, "Kodeco-EmployeeDirectory": 3, "Kodeco-DogDoodies": 2,
+    "RestKit-VersionedModel": 2, "RestKit-RKSearchExample": 1, "Ensembles-Idiomatic": 3,
+    "Ensembles-CDEEventStoreModel": 5, "Ensembles-StoreModificationEventTests": 2, "BNR-Sample": 3,
+    "BNR-UniqueConstraintModel": 3, "BNR-Container_Example": 3, "PeakCoreData-TestModel": 3, "CDQI-Developers": 2,
+    "CoreDataEvolution-Integration": 2, "SwiftGen-Model": 8, "DDG-BookmarksModel": 1, "DDG-SyncMetadata": 2,
+    "DDG-HTTPSUpgrade": 2, "DDG-PrivacyStats": 1, "DDG-RemoteMessaging": 2, "Sync-PropertyMapper": 12,
+    "Sync-Ordered": 2, "Sync-ordered-many-to-many": 2, "Maccy-Storage": 2, "MagicalRecord-Recipes": 4,
+    "Migration-Post": 2,
+  ]
+
+  @Test("Every model that Xcode wrote loads, in all its versions, with all its entities", arguments: entityCounts.keys)
+  func everyModelLoads(name: String) throws {
+    let url = try ModelFixtures.folder("models/\(name).xcdatamodeld")
+    let current = try NSManagedObjectModel.load(contentsOf: url)
+    #expect(!current.entities.isEmpty)
+    let versions = try NSManagedObjectModel.versions(at: url)
+    #expect(versions.values.map(\.entities.count).max() == Self.entityCounts[name])
+    for entity in current.entities {
+      for relationship in entity.relationshipsByName.values {
+        #expect(relationship.destinationEntity != nil)
+      }
+    }
+  }
+
+  @Test("The table of models is complete") func tableIsComplete() throws {
+    let found = try ModelFixtures.names(in: "models").map { $0.replacingOccurrences(of: ".xcdatamodeld", with: "") }
+    #expect(Set(found) == Set(Self.entityCounts.keys))
+  }
+
+  @Test("The current version is the one that .xccurrentversion names") func currentVersion() throws {
+    let url = try ModelFixtures.folder("models/objcio-Moody-Migrations.xcdatamodeld")
+    let marker = try String(contentsOf: url.appendingPathComponent(".xccurrentversion"), encoding: .utf8)
+    let current = try NSManagedObjectModel.load(contentsOf: url)
+    let versions = try NSManagedObjectModel.versions(at: url)
+    let named = try #require(versions.keys.first { marker.contains("<string>\($0).xcdatamodel</string>") })
+    #expect(versions[named]?.entityVersionHashesByName == current.entityVersionHashesByName)
+  }
+
+  @Test("Attributes are read with type, default and flags") func attributes() throws {
+    let model = try NSManagedObjectModel.load(contentsOf: ModelFixtures.folder("models/SwiftGen-Model.xcdatamodeld"))
+    let main = try #require(model.entitiesByName["MainEntity"])
+    #expect(main.managedObjectClassName == "CustomMainEntity")
+    #expect(main.userInfo?["key"] as? String == "value")
+    #expect(main.attributesByName["decimal"]?.type == .decimal)
+    #expect(main.attributesByName["decimal"]?.defaultValue as? NSDecimalNumber == 0)
+    #expect(main.attributesByName["int16"]?.isOptional == false)
+    #expect(main.attributesByName["transient"]?.isTransient == true)
+    #expect(main.attributesByName["attributedString"]?.attributeValueClassName == "NSAttributedString")
+    #expect(main.propertiesByName["fetchedProperty"] is NSFetchedPropertyDescription)
+    #expect(model.entitiesByName["AbstractEntity"]?.isAbstract == true)
+    #expect(model.entitiesByName["AutoExtensionGen"]?.codeGeneration == .category)
+    #expect(model.entitiesByName["SecondaryEntity"]?.managedObjectClassName == "SecondaryEntity")
+  }
+
+  @Test("Relationships know destination, inverse, counts and delete rule; subentities inherit") func relationships()
+    throws
+  {
+    let model = try NSManagedObjectModel.load(contentsOf: ModelFixtures.folder("models/SwiftGen-Model.xcdatamodeld"))
+    let child = try #require(model.entitiesByName["ChildEntity"])
+    let main = try #require(model.entitiesByName["MainEntity"])
+    let secondary = try #require(model.entitiesByName["SecondaryEntity"])
+    #expect(child.superentity === main)
+    #expect(child.isKindOf(entity: main))
+    #expect(!main.isKindOf(entity: child))
+    let oneToMany = try #require(child.relationshipsByName["oneToMany"])
+    #expect(oneToMany.entity === main)
+    #expect(oneToMany.isToMany && oneToMany.isOrdered)
+    #expect(oneToMany.destinationEntity === secondary)
+    #expect(oneToMany.inverseRelationship === secondary.relationshipsByName["oneToMany"])
+    #expect(secondary.relationshipsByName["oneToMany"]?.isToMany == false)
+    #expect(secondary.relationships(forDestination: main).count == 3)
+  }
+
+  @Test("Configurations, unique constraints, fetch indexes and composites are read") func therest() throws {
+    let model = try NSManagedObjectModel.load(contentsOf: ModelFixtures.folder("models/SwiftGen-Model.xcdatamodeld"))
+    #expect(model.configurations == ["PF_DEFAULT_CONFIGURATION_NAME", "Custom"])
+    #expect(model.entities(forConfigurationName: "Custom")?.map(\.name) == ["NewEntity"])
+    #expect(model.entities(forConfigurationName: nil)?.count == 8)
+    #expect(model.entities(forConfigurationName: "None") == nil)
+    let entity = try #require(model.entitiesByName["NewEntity"])
+    #expect(entity.uniquenessConstraints as? [[String]] == [["identifier"]])
+    #expect(entity.indexes.first?.name == "byIdentifierIndex")
+    #expect(entity.indexes.first?.elements.first?.property === entity.propertiesByName["identifier"])
+
+    let other = try NSManagedObjectModel.load(
+      contentsOf: ModelFixtures.folder("models/CoreDataEvolution-Integration.xcdatamodeld"))
+    let location = try #require(
+      other.entitiesByName["CDEItem"]?.attributesByName["location"] as? NSCompositeAttributeDescription)
+    #expect(location.elements.map(\.name) == ["x", "y"])
+  }
+
+  @Test(
+    "The old elements form gives the hashes in the store that its app wrote",
+    arguments: [
+      ("MagicalRecord-Recipes", "model/Recipes.xcdatamodeld"),
+      ("RestKit-RKSeedDatabase", "model/RKTwitterCoreData.xcdatamodel"),
+    ]) func oldForm(store: String, path: String) throws
+  {
+    let model = try NSManagedObjectModel.load(contentsOf: ModelFixtures.folder("stores/\(store)/\(path)"))
+    let expected = try StoreFixtures.metadata(ofStore: store)["NSStoreModelVersionHashes"] as? [String: Data]
+    #expect(model.entityVersionHashesByName == expected)
+  }
+}
+
+@Suite("Model files that are wrong") struct BrokenModelFileTests {
+  private func withModel(_ contents: String, _ body: (URL) throws -> Void) throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).xcdatamodel")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: url) }
+    try Data(contents.utf8).write(to: url.appendingPathComponent("contents"))
+    try body(url)
+  }
+
+  @Test(
+    "The error names the entity and the property, and init gives nil",
+    arguments: [
+      (
+        #"<model><entity name="A"><attribute name="x" attributeType="Colour"/></entity></model>"#,
+        "A.x has the unknown attribute type Colour"
+      ),
+      (
+        #"<model><entity name="A" parentEntity="B"/></model>"#,
+        "the entity A has the parent entity B, which does not exist"
+      ),
+      (#"<model><entity name="A" parentEntity="A"/></model>"#, "the entity A inherits from itself"),
+      (#"<model><entity name="A"/><entity name="A"/></model>"#, "the entity A is there twice"),
+      (
+        #"<model><entity name="A"><relationship name="r" destinationEntity="B"/></entity></model>"#,
+        "A.r leads to the entity B, which does not exist"
+      ),
+      (
+        #"<model><entity name="A"><attribute name="n" attributeType="Integer 16" defaultValueString="x"/></entity></model>"#,
+        "A.n has the default value \"x\", which is no value of its type"
+      ),
+      ("<model><entity name=", "is not well-formed XML, at line 1"),
+    ]) func errors(contents: String, expected: String) throws
+  {
+    try withModel(contents) { url in
+      let error = #expect(throws: ManagedObjectModelError.self) { try NSManagedObjectModel.load(contentsOf: url) }
+      #expect(error?.description.hasSuffix(expected) == true, "\(String(describing: error))")
+      #expect(error?.description.contains(url.lastPathComponent) == true)
+      #expect(NSManagedObjectModel(contentsOf: url) == nil)
+    }
+  }
+
+  @Test("A missing or strange file is an error that names it") func missing() {
+    let url = URL(fileURLWithPath: "/nowhere/App.xcdatamodeld")
+    #expect(NSManagedObjectModel(contentsOf: url) == nil)
+    #expect(throws: ManagedObjectModelError.self) { try NSManagedObjectModel.load(contentsOf: url) }
+    #expect(NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "/nowhere/App.momd")) == nil)
+  }
+
+  @Test("A damaged binary property list is an error at any byte, never a crash") func damagedElements() throws {
+    var list: [UInt8] = Array(
+      try PropertyListSerialization.data(
+        fromPropertyList: ["$objects": ["$null", ["a": 1]], "$top": ["x": 2.5]], format: .binary, options: 0))
+    for position in list.indices {
+      for replacement: UInt8 in [0x00, 0xff, 0x7f, 0xd1] {
+        let original = list[position]
+        list[position] = replacement
+        _ = try? ModelElements(Data(list)).document()
+        list[position] = original
+      }
+    }
+    for length in 0..<list.count {
+      _ = try? ModelElements(Data(list.prefix(length))).document()
+    }
+  }
+}
