@@ -1,7 +1,7 @@
 /// How the entities of one store lie in tables and columns: Apple's layout, under a prefix.
 ///
-/// Built from a model for a new file (`StoreSchema.init(entities:prefix:)`) or matched with what an existing file says of
-/// itself. Immutable: shared freely between the store's connections.
+/// Built from a model for a new file (`init(entities:prefix:)`) or matched with what an existing file says of itself
+/// (`init(entities:prefix:file:)`). Immutable: shared freely between the store's connections.
 final class StoreSchema: Sendable {
   /// "Z" in Apple's files; the pool's own store has "WP".
   let prefix: String
@@ -15,15 +15,33 @@ final class StoreSchema: Sendable {
   /// The mappings by entity number (`Z_ENT`).
   let entitiesByNumber: [Int: EntityMapping]
 
+  /// The tables of root entities, in the order of their numbers, each with its columns in Apple's order.
+  let tables: [EntityTable]
+
   /// The tables that hold many-to-many relationships.
   let joinTables: [JoinTable]
 
-  init(prefix: String, entities: [EntityMapping], joinTables: [JoinTable]) {
+  init(prefix: String, entities: [EntityMapping], tables: [EntityTable], joinTables: [JoinTable]) {
     self.prefix = prefix
     self.entities = entities.sorted { $0.number < $1.number }
     self.entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     self.entitiesByNumber = Dictionary(uniqueKeysWithValues: entities.map { ($0.number, $0) })
+    self.tables = tables
     self.joinTables = joinTables
+  }
+}
+
+/// The table of a root entity and its subentities.
+struct EntityTable: Sendable {
+  let name: String
+  /// The root entity's `Z_ENT`.
+  let rootNumber: Int
+  let columns: [Column]
+
+  /// A column with the type that its declaration names.
+  struct Column: Sendable {
+    let name: String
+    let declaredType: String
   }
 }
 

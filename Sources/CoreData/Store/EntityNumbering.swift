@@ -1,0 +1,139 @@
+/// The numbers (`Z_ENT`) of a store's entities.
+///
+/// In a new file: depth first through the hierarchy from 1, siblings by name without regard to case. An entity whose
+/// superentity is not in the store is a root there.
+struct EntityNumbering {
+  /// The entities in the order of a walk through the hierarchy: every entity after its superentity.
+  let entities: [NSEntityDescription]
+  private let numbers: [ObjectIdentifier: Int]
+  private let parents: [ObjectIdentifier: NSEntityDescription]
+
+  /// Numbers for a new file.
+  init(_ entities: [NSEntityDescription]) {
+    let walk = Self.walk(entities)
+    self.init(walk, numbers: Dictionary(uniqueKeysWithValues: walk.enumerated().map { (ObjectIdentifier($1), $0 + 1) }))
+  }
+
+  /// The numbers that a file has given, by entity name. Where a name is not there, the entity that has the number which a
+  /// new file would give it, and a name that the model does not know, is taken for it: lightweight migration of a renamed
+  /// entity has been seen to leave the old name.
+  init(_ entities: [NSEntityDescription], rows: [SchemaFile.EntityRow]) throws(StoreSchemaError) {
+    let fresh = Self(entities)
+    let byName = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let known = Set(entities.map { $0.name ?? "" })
+    let nameless = Dictionary(
+      rows.filter { !known.contains($0.name) }.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    var numbers: [ObjectIdentifier: Int] = [:]
+    for entity in fresh.entities {
+      guard let row = byName[entity.name ?? ""] ?? nameless[fresh.number(of: entity)] else {
+        throw StoreSchemaError("the file has no entity \(entity.name ?? "")")
+      }
+      numbers[ObjectIdentifier(entity)] = row.number
+    }
+    self.init(fresh.entities, numbers: numbers)
+  }
+
+  private init(_ entities: [NSEntityDescription], numbers: [ObjectIdentifier: Int]) {
+    self.entities = entities
+    self.numbers = numbers
+    var parents: [ObjectIdentifier: NSEntityDescription] = [:]
+    for entity in entities {
+      guard let parent = entity.superentity, numbers[ObjectIdentifier(parent)] != nil else { continue }
+      parents[ObjectIdentifier(entity)] = parent
+    }
+    self.parents = parents
+  }
+
+  func contains(_ entity: NSEntityDescription) -> Bool {
+    numbers[ObjectIdentifier(entity)] != nil
+  }
+
+  /// The number of an entity; 0 for one that is not in the store.
+  func number(of entity: NSEntityDescription) -> Int {
+    numbers[ObjectIdentifier(entity)] ?? 0
+  }
+
+  /// The superentity, where that is in the store.
+  func parent(of entity: NSEntityDescription) -> NSEntityDescription? {
+    parents[ObjectIdentifier(entity)]
+  }
+
+  func root(of entity: NSEntityDescription) -> NSEntityDescription {
+    var root = entity
+    while let parent = parent(of: root) { root = parent }
+    return root
+  }
+
+  /// The roots, in the order of their numbers.
+  var roots: [NSEntityDescription] {
+    entities.filter { parent(of: $0) == nil }.sorted { number(of: $0) < number(of: $1) }
+  }
+
+  /// An entity and all entities below it in the store, in the order of their numbers.
+  func family(of entity: NSEntityDescription) -> [NSEntityDescription] {
+    entities
+      .filter { candidate in sequence(first: candidate, next: parent(of:)).contains { $0 === entity } }
+      .sorted { number(of: $0) < number(of: $1) }
+  }
+
+  func hasSubentities(_ entity: NSEntityDescription) -> Bool {
+    entities.contains { parent(of: $0) === entity }
+  }
+
+  /// The properties whose columns an entity brings: its own, and, at a root, those it inherits from outside the store.
+  func properties(of entity: NSEntityDescription) -> [NSPropertyDescription] {
+    let properties = parent(of: entity) == nil ? entity.properties : entity.declaredProperties
+    return properties.filter { !$0.isTransient }.sorted { $0.name.precedesByBytes($1.name) }
+  }
+
+  private static func walk(_ entities: [NSEntityDescription]) -> [NSEntityDescription] {
+    let inStore = Set(entities.map(ObjectIdentifier.init))
+    var children: [ObjectIdentifier: [NSEntityDescription]] = [:]
+    var roots: [NSEntityDescription] = []
+    for entity in entities {
+      if let parent = entity.superentity, inStore.contains(ObjectIdentifier(parent)) {
+        children[ObjectIdentifier(parent), default: []].append(entity)
+      } else {
+        roots.append(entity)
+      }
+    }
+    var walk: [NSEntityDescription] = []
+    func visit(_ siblings: [NSEntityDescription]) {
+      for entity in siblings.sorted(by: precedes) {
+        walk.append(entity)
+        visit(children[ObjectIdentifier(entity)] ?? [])
+      }
+    }
+    visit(roots)
+    return walk
+  }
+
+  private static func precedes(_ one: NSEntityDescription, _ other: NSEntityDescription) -> Bool {
+    let (name, otherName) = (one.name ?? "", other.name ?? "")
+    let (folded, otherFolded) = (name.lowercased(), otherName.lowercased())
+    return folded == otherFolded ? name.precedesByBytes(otherName) : folded.precedesByBytes(otherFolded)
+  }
+}
+
+/// Why a model has no place in a file: which entity or property, and what is missing.
+struct StoreSchemaError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// What an existing file says of itself.
+struct SchemaFile: Sendable {
+  /// A row of `Z_PRIMARYKEY`.
+  struct EntityRow: Sendable {
+    let number: Int
+    let name: String
+    let superNumber: Int
+  }
+
+  let entities: [EntityRow]
+  /// The names of the columns by table.
+  let columns: [String: [String]]
+}

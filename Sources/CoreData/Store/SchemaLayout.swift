@@ -1,0 +1,173 @@
+/// Lays the properties of a store's entities out in tables and columns, as Apple's store does.
+///
+/// The rules were read off files that Apple's frameworks wrote. A table holds a root entity and all entities below it. Its
+/// columns come in groups, and each group runs over the entities in the order of their numbers, and over the properties of
+/// one entity in the order of their names.
+struct SchemaLayout {
+  let numbering: EntityNumbering
+  let prefix: String
+  private(set) var tables: [EntityTable] = []
+  private var attributes: [ObjectIdentifier: AttributeColumn] = [:]
+  private var toOnes: [ObjectIdentifier: ToOneColumn] = [:]
+
+  init(_ numbering: EntityNumbering, prefix: String) throws(StoreSchemaError) {
+    self.numbering = numbering
+    self.prefix = prefix
+    for root in numbering.roots {
+      try layOut(root)
+    }
+  }
+
+  func column(of attribute: NSAttributeDescription) -> AttributeColumn? {
+    attributes[ObjectIdentifier(attribute)]
+  }
+
+  func column(of toOne: NSRelationshipDescription) -> ToOneColumn? {
+    toOnes[ObjectIdentifier(toOne)]
+  }
+
+  /// The table of an entity: the prefix and the root entity's name in capitals.
+  func table(of entity: NSEntityDescription) -> String {
+    prefix + (numbering.root(of: entity).name ?? "").uppercased()
+  }
+
+  /// The groups of attribute columns after the integers and keys, each with its types.
+  private static let laterGroups: [[NSAttributeType]] = [
+    [.doubleAttributeType, .floatAttributeType, .dateAttributeType], [.decimalAttributeType],
+    [.stringAttributeType], [.URIAttributeType], [.UUIDAttributeType], [.transformableAttributeType],
+    [.binaryDataAttributeType],
+  ]
+
+  private static let integers: Set<NSAttributeType> = [
+    .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType,
+  ]
+
+  private mutating func layOut(_ root: NSEntityDescription) throws(StoreSchemaError) {
+    let family = numbering.family(of: root)
+    var columns = ColumnList()
+    for entity in family {
+      try checkName(entity.name ?? "", "the entity")
+      for property in numbering.properties(of: entity) {
+        try checkName(property.name, "the property \(entity.name ?? "").")
+        try checkType(property, of: entity)
+      }
+    }
+    for entity in family {
+      addAttributes(of: entity, types: Self.integers, to: &columns)
+      addKeys(of: entity, to: &columns)
+    }
+    addOrderKeys(of: family, to: &columns)
+    for group in Self.laterGroups {
+      for entity in family {
+        addAttributes(of: entity, types: Set(group), to: &columns)
+      }
+    }
+    tables.append(
+      EntityTable(name: table(of: root), rootNumber: numbering.number(of: root), columns: columns.columns))
+  }
+
+  private mutating func addAttributes(
+    of entity: NSEntityDescription, types: Set<NSAttributeType>, to columns: inout ColumnList
+  ) {
+    for case let attribute as NSAttributeDescription in numbering.properties(of: entity)
+    where types.contains(attribute.attributeType) {
+      let name = columns.add("Z" + attribute.name.uppercased(), attribute.attributeType.declaredType)
+      attributes[ObjectIdentifier(attribute)] = AttributeColumn(
+        name: attribute.name, column: name, type: attribute.attributeType)
+    }
+  }
+
+  private mutating func addKeys(of entity: NSEntityDescription, to columns: inout ColumnList) {
+    for relationship in toOneRelationships(of: entity) {
+      let capitals = relationship.name.uppercased()
+      let column = columns.add("Z" + capitals, "INTEGER")
+      var entityColumn: String?
+      if let destination = relationship.destinationEntity, numbering.hasSubentities(destination) {
+        entityColumn = columns.add("Z\(numbering.number(of: destination))_\(capitals)", "INTEGER")
+      }
+      toOnes[ObjectIdentifier(relationship)] = ToOneColumn(
+        name: relationship.name, column: column, entityColumn: entityColumn, orderColumn: nil,
+        destinationEntityName: relationship.destinationEntity?.name ?? "")
+    }
+  }
+
+  /// Adds a position key for each to-one whose inverse is ordered.
+  private mutating func addOrderKeys(of family: [NSEntityDescription], to columns: inout ColumnList) {
+    for entity in family {
+      let ordered = toOneRelationships(of: entity)
+        .filter { $0.inverseRelationship.map { $0.isToMany && $0.isOrdered } ?? false }
+        // By the inverse's name, last first: the one order that fits the files seen.
+        .sorted { ($1.inverseRelationship?.name ?? "").precedesByBytes($0.inverseRelationship?.name ?? "") }
+      for relationship in ordered {
+        guard let toOne = toOnes[ObjectIdentifier(relationship)] else { continue }
+        let orderColumn = columns.add("Z_FOK_" + toOne.column.dropFirst(), "INTEGER")
+        toOnes[ObjectIdentifier(relationship)] = ToOneColumn(
+          name: toOne.name, column: toOne.column, entityColumn: toOne.entityColumn, orderColumn: orderColumn,
+          destinationEntityName: toOne.destinationEntityName)
+      }
+    }
+  }
+
+  private func toOneRelationships(of entity: NSEntityDescription) -> [NSRelationshipDescription] {
+    numbering.properties(of: entity).compactMap { $0 as? NSRelationshipDescription }.filter { !$0.isToMany }
+  }
+
+  // MARK: Checks
+
+  /// Names become part of SQL text.
+  private func checkName(_ name: String, _ what: String) throws(StoreSchemaError) {
+    let isName = name.first.map { $0.isLetter || $0 == "_" } ?? false
+    guard isName, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else {
+      throw StoreSchemaError("\(what) \"\(name)\" has a name that is not made of letters, digits and underscores")
+    }
+  }
+
+  private func checkType(
+    _ property: NSPropertyDescription, of entity: NSEntityDescription
+  ) throws(StoreSchemaError) {
+    guard let attribute = property as? NSAttributeDescription else { return }
+    guard attribute.attributeType.declaredType.isEmpty else { return }
+    throw StoreSchemaError(
+      "the attribute \(entity.name ?? "").\(attribute.name) is of a type that the SQLite store does not keep")
+  }
+}
+
+extension NSAttributeType {
+  /// The type that the column's declaration names; empty for types that a store does not keep.
+  fileprivate var declaredType: String {
+    switch self {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType: "INTEGER"
+    case .doubleAttributeType, .floatAttributeType: "FLOAT"
+    case .dateAttributeType: "TIMESTAMP"
+    case .decimalAttributeType: "DECIMAL"
+    case .stringAttributeType, .URIAttributeType: "VARCHAR"
+    case .UUIDAttributeType, .transformableAttributeType, .binaryDataAttributeType: "BLOB"
+    case .undefinedAttributeType, .objectIDAttributeType, .compositeAttributeType: ""
+    }
+  }
+}
+
+/// Columns in the making, each with a name of its own: the second "ZACCOUNT" becomes "ZACCOUNT1".
+private struct ColumnList {
+  private(set) var columns: [EntityTable.Column] = []
+  private var names: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
+
+  init() {
+    columns = [
+      EntityTable.Column(name: "Z_PK", declaredType: "INTEGER PRIMARY KEY"),
+      EntityTable.Column(name: "Z_ENT", declaredType: "INTEGER"),
+      EntityTable.Column(name: "Z_OPT", declaredType: "INTEGER"),
+    ]
+  }
+
+  mutating func add(_ wanted: String, _ declaredType: String) -> String {
+    var name = wanted
+    var suffix = 0
+    while !names.insert(name).inserted {
+      suffix += 1
+      name = wanted + String(suffix)
+    }
+    columns.append(EntityTable.Column(name: name, declaredType: declaredType))
+    return name
+  }
+}

@@ -1,0 +1,55 @@
+extension StoreSchema {
+  /// The schema of a new file for the given entities.
+  ///
+  /// - Throws: `StoreSchemaError` where the store cannot keep an entity or a property.
+  convenience init(entities: [NSEntityDescription], prefix: String) throws(StoreSchemaError) {
+    let numbering = EntityNumbering(entities)
+    let layout = try SchemaLayout(numbering, prefix: prefix)
+    self.init(numbering, layout, JoinLayouts(numbering, prefix: prefix).layouts)
+  }
+
+  /// Puts together what the layouts say.
+  convenience init(_ numbering: EntityNumbering, _ layout: SchemaLayout, _ joins: [JoinLayout]) {
+    var joinOfEnd: [ObjectIdentifier: JoinLayout] = [:]
+    for join in joins {
+      joinOfEnd[ObjectIdentifier(join.relationship)] = join
+      if let inverse = join.inverse { joinOfEnd[ObjectIdentifier(inverse)] = join }
+    }
+    let mappings = numbering.entities.map { entity in
+      var attributes: [String: AttributeColumn] = [:]
+      var toOnes: [String: ToOneColumn] = [:]
+      var toManys: [String: ToManyMapping] = [:]
+      for property in entity.properties {
+        switch property {
+        case let attribute as NSAttributeDescription:
+          attributes[attribute.name] = layout.column(of: attribute)
+        case let relationship as NSRelationshipDescription where !relationship.isToMany:
+          toOnes[relationship.name] = layout.column(of: relationship)
+        case let relationship as NSRelationshipDescription:
+          toManys[relationship.name] =
+            joinOfEnd[ObjectIdentifier(relationship)]?.mapping(of: relationship)
+            ?? layout.foreignKey(relationship)
+        default: break
+        }
+      }
+      return EntityMapping(
+        entity: entity, number: numbering.number(of: entity),
+        superNumber: numbering.parent(of: entity).map(numbering.number(of:)) ?? 0,
+        rootNumber: numbering.number(of: numbering.root(of: entity)),
+        numbersIncludingSubentities: numbering.family(of: entity).map(numbering.number(of:)),
+        table: layout.table(of: entity), attributes: attributes, toOnes: toOnes, toManys: toManys)
+    }
+    self.init(prefix: layout.prefix, entities: mappings, tables: layout.tables, joinTables: joins.map(\.table))
+  }
+}
+
+extension SchemaLayout {
+  /// The mapping of a one-to-many relationship, through its inverse; nil where the destination is not in the store.
+  fileprivate func foreignKey(_ relationship: NSRelationshipDescription) -> ToManyMapping? {
+    guard let destination = relationship.destinationEntity, numbering.contains(destination),
+      let inverse = relationship.inverseRelationship.flatMap(column(of:))
+    else { return nil }
+    return .foreignKey(
+      destinationEntityName: destination.name ?? "", table: table(of: destination), inverse: inverse)
+  }
+}

@@ -1,0 +1,119 @@
+extension StoreSchema {
+  /// The table of entities, their numbers and the highest keys given.
+  var primaryKeyTable: String { prefix + "_PRIMARYKEY" }
+
+  /// The table of one row that holds the store's identity and metadata.
+  var metadataTable: String { prefix + "_METADATA" }
+
+  /// The table in which Apple's framework keeps the model. Ours creates it, because Apple's does, and leaves it empty:
+  /// stores of older frameworks have none either.
+  var modelCacheTable: String { prefix + "_MODELCACHE" }
+
+  /// The statements that create a new file's schema, in the order in which Apple's files have it: the tables of entities,
+  /// each followed by the join tables that it names; their indexes; then the store's own tables with a row per entity.
+  var creationStatements: [String] {
+    entityTableStatements + indexStatements + [
+      "CREATE TABLE \(primaryKeyTable) (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
+      "CREATE TABLE \(metadataTable) (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
+      "CREATE TABLE \(modelCacheTable) (Z_CONTENT BLOB)",
+    ]
+      + entities.map { entity in
+        """
+        INSERT INTO \(primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+        VALUES (\(entity.number), '\(entity.name)', \(entity.superNumber), 0)
+        """
+      }
+  }
+
+  private var entityTableStatements: [String] {
+    tables.flatMap { table in
+      let columns = table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ", ")
+      let family = Set(entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
+      return ["CREATE TABLE \(table.name) ( \(columns) )"]
+        + joinTables.filter { family.contains($0.ownerNumber) }.map(\.creationStatement)
+    }
+  }
+
+  // MARK: Indexes
+
+  private var indexStatements: [String] {
+    tables.flatMap { table in
+      let family = entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? []
+      let mappings = family.compactMap { entitiesByNumber[$0] }
+      return keyIndexes(of: table, mappings)
+        + joinTables.filter { family.contains($0.ownerNumber) }.map(\.indexStatement)
+        + mappings.flatMap { fetchIndexes(of: $0) + uniqueIndexes(of: $0) }
+    }
+  }
+
+  private func keyIndexes(of table: EntityTable, _ mappings: [EntityMapping]) -> [String] {
+    let keys = Set(mappings.flatMap { $0.toOnes.values.map(\.column) })
+    var statements = table.columns.filter { keys.contains($0.name) }.map { column in
+      "CREATE INDEX \(table.name)_\(column.name)_INDEX ON \(table.name) (\(column.name))"
+    }
+    if mappings.count > 1 {
+      statements.append("CREATE INDEX \(table.name)_Z_ENT_INDEX ON \(table.name) (Z_ENT)")
+    }
+    return statements
+  }
+
+  private func fetchIndexes(of mapping: EntityMapping) -> [String] {
+    var names: Set<String> = []
+    var statements: [String] = []
+    func add(_ name: String, _ elements: [(column: String, isAscending: Bool)]) {
+      guard !elements.isEmpty, names.insert(name.lowercased()).inserted else { return }
+      let list = elements.map { "\($0.column) COLLATE BINARY \($0.isAscending ? "ASC" : "DESC")" }
+      statements.append(
+        """
+        CREATE INDEX \(prefix)_\(mapping.name)_\(name) ON \(mapping.table) (\(list.joined(separator: ", ")))
+        """)
+    }
+    let declared = Set(mapping.entity.declaredProperties.map(\.name))
+    for attribute in mapping.entity.attributesByName.values.sorted(by: { $0.name.precedesByBytes($1.name) })
+    where attribute.isIndexed && declared.contains(attribute.name) {
+      add(attribute.name, mapping.columns(of: [attribute.name]).map { ($0, true) })
+    }
+    for names in mapping.entity.compoundIndexes.map(mapping.entity.names(of:)) {
+      add(names.joined(separator: "_"), mapping.columns(of: names).map { ($0, true) })
+    }
+    for index in mapping.entity.indexes {
+      let elements = index.elements.filter { $0.collationType == .binary }
+      // An index that consists of relationships only is not made: each has its own already.
+      guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
+      add(
+        index.name,
+        elements.flatMap { element in
+          mapping.columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }
+        })
+    }
+    return statements
+  }
+
+  private func uniqueIndexes(of mapping: EntityMapping) -> [String] {
+    mapping.entity.uniquenessConstraints.map(mapping.entity.names(of:)).compactMap { names in
+      let columns = mapping.columns(of: names)
+      guard columns.count == names.count, !columns.isEmpty else { return nil }
+      let list = columns.map { "\($0) COLLATE BINARY ASC" }.joined(separator: ", ")
+      let name = "\(prefix)_\(mapping.name)_UNIQUE_\(names.joined(separator: "_"))"
+      return "CREATE UNIQUE INDEX \(name) ON \(mapping.table) (\(list))"
+    }
+  }
+}
+
+extension EntityMapping {
+  /// The columns of attributes and to-one relationships, in the order of the names; others are left out.
+  func columns(of names: [String]) -> [String] {
+    names.compactMap { attributes[$0]?.column ?? toOnes[$0]?.column }
+  }
+}
+
+extension JoinTable {
+  fileprivate var creationStatement: String {
+    let columns = ([firstColumn, secondColumn] + orderColumns).map { "\($0) INTEGER" }.joined(separator: ", ")
+    return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(firstColumn), \(secondColumn)) )"
+  }
+
+  fileprivate var indexStatement: String {
+    "CREATE INDEX \(name)_\(secondColumn)_INDEX ON \(name) (\(secondColumn), \(firstColumn))"
+  }
+}

@@ -1,0 +1,104 @@
+extension StoreSchema {
+  /// The schema of an existing file, matched with a model that has the file's version hashes.
+  ///
+  /// Entity numbers are the file's. Columns are where the rules for a new file with those numbers put them; join tables are
+  /// also found under the names that older frameworks gave them.
+  ///
+  /// - Throws: `StoreSchemaError` where the file lacks an entity, a table or a column that the model needs.
+  convenience init(
+    entities: [NSEntityDescription], prefix: String, file: SchemaFile
+  ) throws(StoreSchemaError) {
+    let numbering = try EntityNumbering(entities, rows: file.entities)
+    let layout = try SchemaLayout(numbering, prefix: prefix)
+    for table in layout.tables {
+      try file.check(table)
+    }
+    var joins: [JoinLayout] = []
+    for expected in JoinLayouts(numbering, prefix: prefix).layouts {
+      joins.append(try file.existing(expected))
+    }
+    self.init(numbering, layout, joins)
+  }
+}
+
+extension SchemaFile {
+  /// Reads the file through the given connection.
+  init(_ connection: SQLiteConnection, prefix: String) throws {
+    let rows = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(prefix)_PRIMARYKEY")
+    entities = rows.compactMap { row in
+      guard case .integer(let number) = row[0], case .text(let name) = row[1] else { return nil }
+      var superNumber = 0
+      if case .integer(let value) = row[2] { superNumber = Int(value) }
+      return EntityRow(number: Int(number), name: name, superNumber: superNumber)
+    }
+    var columns: [String: [String]] = [:]
+    // https://www.sqlite.org/pragma.html#pragfunc: a pragma as a table, joined with the list of tables.
+    let described = try connection.rows(
+      """
+      SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns \
+      WHERE tables.type = 'table' ORDER BY tables.rowid, columns.cid
+      """)
+    for row in described {
+      guard case .text(let table) = row[0], case .text(let column) = row[1] else { continue }
+      columns[table, default: []].append(column)
+    }
+    self.columns = columns
+  }
+
+  fileprivate func check(_ table: EntityTable) throws(StoreSchemaError) {
+    guard let found = columns[table.name] else { throw StoreSchemaError("the file has no table \(table.name)") }
+    let names = Set(found)
+    for column in table.columns where !names.contains(column.name) {
+      throw StoreSchemaError("the file's table \(table.name) has no column \(column.name)")
+    }
+  }
+
+  /// A join table as the file has it: under the expected name, or under the other end's, with the columns found there.
+  fileprivate func existing(_ expected: JoinLayout) throws(StoreSchemaError) -> JoinLayout {
+    if let found = columns[expected.table.name], let layout = match(expected, expected.table.name, found) {
+      return layout
+    }
+    let table = expected.table
+    // The other end names the table where an older framework chose so: its column without the suffix of a collision.
+    for column in [table.firstColumn, table.secondColumn] {
+      let prefix = String(table.name.prefix { $0 != "_" })
+      let name = prefix + column.dropFirst()
+      if let found = columns[name], let layout = match(expected, name, found) { return layout }
+    }
+    throw StoreSchemaError(
+      """
+      the file has no join table \(table.name) with the columns \(table.firstColumn) and \(table.secondColumn) for \
+      \(expected.relationship.owner?.name ?? "").\(expected.relationship.name)
+      """)
+  }
+
+  private func match(_ expected: JoinLayout, _ name: String, _ found: [String]) -> JoinLayout? {
+    guard let first = Self.column(expected.table.firstColumn, in: found),
+      let second = Self.column(expected.table.secondColumn, in: found.filter { $0 != first })
+    else { return nil }
+    let order = expected.orderColumn.flatMap { Self.column($0, in: found) }
+    let inverseOrder = expected.inverseOrderColumn.flatMap { Self.column($0, in: found) }
+    guard (order == nil) == (expected.orderColumn == nil),
+      (inverseOrder == nil) == (expected.inverseOrderColumn == nil)
+    else { return nil }
+    return JoinLayout(
+      relationship: expected.relationship, inverse: expected.inverse,
+      table: JoinTable(
+        name: name, firstColumn: first, secondColumn: second,
+        orderColumns: [order, inverseOrder].compactMap { $0 }, ownerNumber: expected.table.ownerNumber),
+      orderColumn: order, inverseOrderColumn: inverseOrder)
+  }
+
+  /// The column of a name, or of that name but for the digits of a collision.
+  private static func column(_ name: String, in found: [String]) -> String? {
+    if found.contains(name) { return name }
+    let stem = name.trimmingSuffixDigits
+    return found.first { $0.trimmingSuffixDigits == stem }
+  }
+}
+
+extension String {
+  fileprivate var trimmingSuffixDigits: String {
+    String(reversed().drop { $0.isNumber }.reversed())
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+@testable import CoreData
+
+/// Rebuilds each store's schema from its model and compares it with what Apple's framework wrote into the file.
+@Suite("Schema of Apple's files", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct SchemaAgainstFilesTests
+{
+  static let stores: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
+
+  /// The model of a store: from the store itself, or, in old ones, from the app's source.
+  private func model(ofStore name: String) throws -> NSManagedObjectModel {
+    if let cached = try ModelFixtures.cachedModel(ofStore: name) { return cached.model }
+    let folder = try ModelFixtures.folder("stores/\(name)/model")
+    let file = try #require(
+      FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.contains(".xcdatamodel") })
+    return try NSManagedObjectModel.load(contentsOf: folder.appendingPathComponent(file))
+  }
+
+  /// The version of the app's model source that has the hashes of the store, where the fixtures have one.
+  private func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
+    let folder = try ModelFixtures.folder("stores/\(name)/model")
+    let hashes = try StoreFixtures.metadata(ofStore: name)["NSStoreModelVersionHashes"] as? [String: Data]
+    for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+      let url = folder.appendingPathComponent(file)
+      let candidates =
+        file.hasSuffix(".xcdatamodeld")
+        ? Array(try NSManagedObjectModel.versions(at: url).values)
+        : [file.hasSuffix(".xcdatamodel") ? try NSManagedObjectModel.load(contentsOf: url) : nil].compactMap { $0 }
+      if let found = candidates.first(where: { $0.entityVersionHashesByName == hashes }) { return found }
+    }
+    return nil
+  }
+
+  /// Names and definitions in the file's sqlite_master.
+  private func definitions(_ type: String, in file: URL) throws -> [String: String] {
+    let rows = try StoreFixtures.rows(
+      "SELECT name, sql FROM sqlite_master WHERE type = '\(type)' AND sql IS NOT NULL ORDER BY rowid", inFile: file)
+    return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] ?? "", $0[1] ?? "") })
+  }
+
+  private func isHistory(_ name: String) -> Bool {
+    name.hasPrefix("ACHANGE") || name.hasPrefix("ATRANSACTION") || name.hasPrefix("Z_TRANSACTION")
+  }
+
+  private func statements(_ schema: StoreSchema, creating what: String) -> [String: String] {
+    Dictionary(
+      uniqueKeysWithValues: schema.creationStatements.filter { $0.hasPrefix("CREATE \(what)") }.map { statement in
+        (String(statement.split(separator: " ")[what.contains("UNIQUE") ? 3 : 2]), statement)
+      })
+  }
+
+  /// Migrated in place: the file still has the numbers' old names.
+  private static let renamedEntities = ["CoreDataPlus-SampleModel-V2": ["LuxuryCar": "ExpensiveSportCar"]]
+
+  /// Where columns lie in another order: one store was migrated in place and has a new column at the end of its table;
+  /// one is of 2009, when strings were not sorted by name.
+  private static let otherOrder: Set<String> = ["Notes-macOS26", "MagicalRecord-Recipes"]
+
+  @Test("Entities get the numbers that the file has", arguments: stores)
+  func numbers(store: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let rows = try StoreFixtures.rows(
+      "SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT < 16000 ORDER BY Z_ENT", inFile: file)
+
+    let schema = try StoreSchema(entities: model(ofStore: store).entities, prefix: "Z")
+
+    let renamed = Self.renamedEntities[store] ?? [:]
+    let built = schema.entities.map { [String($0.number), renamed[$0.name] ?? $0.name, String($0.superNumber)] }
+    #expect(built == rows)
+  }
+
+  @Test("Tables have the same columns in the same order", arguments: stores)
+  func tables(store: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var expected = try definitions("table", in: file).filter { !isHistory($0.key) }
+    if store == "Plaso-knowledgeC-10.13" {
+      // Framework 851 wrote a uniqueness constraint into the column, not as an index.
+      expected["ZSTRUCTUREDMETADATA"] = expected["ZSTRUCTUREDMETADATA"]?.replacingOccurrences(of: " UNIQUE", with: "")
+    }
+
+    let schema = try StoreSchema(entities: model(ofStore: store).entities, prefix: "Z")
+
+    var built = statements(schema, creating: "TABLE")
+    if expected["Z_MODELCACHE"] == nil { built["Z_MODELCACHE"] = nil }  // frameworks before 637
+    #expect(Set(built.keys) == Set(expected.keys))
+    for (name, statement) in built {
+      if Self.otherOrder.contains(store) {
+        #expect(columns(statement).sorted() == columns(expected[name] ?? "").sorted(), "\(name)")
+      } else {
+        #expect(statement == expected[name], "\(name)")
+      }
+    }
+  }
+
+  private func columns(_ statement: String) -> [String] {
+    statement.split(separator: "(").dropFirst().joined().split { $0 == "," || $0 == ")" }
+      .map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+
+  @Test("Indexes are the same, as far as the store's own copy of the model knows them", arguments: stores)
+  func indexes(store: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let found = try definitions("index", in: file).filter { !isHistory($0.key) }
+    let source = try sourceModel(ofStore: store)
+    let model = try source ?? self.model(ofStore: store)
+
+    let schema = try StoreSchema(entities: model.entities, prefix: "Z")
+
+    var built = statements(schema, creating: "INDEX").merging(
+      statements(schema, creating: "UNIQUE INDEX"), uniquingKeysWith: { first, _ in first })
+    var expected = found
+    if source == nil {
+      // `modelcache.json` does not say which fetch indexes there are.
+      expected = expected.filter { built[$0.key] != nil }
+    }
+    if store == "Plaso-knowledgeC-10.13" {
+      built["Z_StructuredMetadata_UNIQUE_metadataHash"] = nil  // part of the table instead
+    }
+    #expect(built == expected)
+  }
+
+  @Test("Every file is matched with its model", arguments: stores)
+  func existing(store: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let model = try model(ofStore: store)
+    let connection = try SQLiteConnection(path: file.path, access: .readWrite)
+    defer { connection.close() }
+
+    let described = try SchemaFile(connection, prefix: "Z")
+    let schema = try StoreSchema(entities: model.entities, prefix: "Z", file: described)
+
+    #expect(schema.entities.count == model.entities.count)
+    for mapping in schema.entities {
+      let present = Set(described.columns[mapping.table] ?? [])
+      let needed =
+        mapping.attributes.values.map(\.column)
+        + mapping.toOnes.values.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
+      #expect(present.isSuperset(of: needed))
+      let persistent = mapping.entity.attributesByName.values.filter { !$0.isTransient }
+      #expect(mapping.attributes.count == persistent.count)
+      let relationships = mapping.entity.relationshipsByName.values.filter { !$0.isTransient }
+      #expect(mapping.toOnes.count + mapping.toManys.count == relationships.count)
+    }
+  }
+}
