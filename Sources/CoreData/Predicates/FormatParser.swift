@@ -14,7 +14,7 @@ struct FormatParser {
   }
 
   /// Deep enough for any predicate, shallow enough for any stack.
-  private static let maximumDepth = 200
+  private static let maximumDepth = 100
 
   private let format: String
   private let tokens: [FormatToken]
@@ -90,8 +90,8 @@ struct FormatParser {
   // MARK: Predicates
 
   mutating func predicate() throws -> NSPredicate {
-    let start = position
-    return try asPredicate(either(), at: start)
+    let node = try either()
+    return try asPredicate(node)
   }
 
   /// A predicate or an expression.
@@ -106,13 +106,13 @@ struct FormatParser {
     _ keyword: FormatKeyword, _ symbol: String, _ type: NSCompoundPredicate.LogicalType,
     _ operand: (inout FormatParser) throws -> Node
   ) throws -> Node {
-    let start = position
     let first = try operand(&self)
     var parts: [NSPredicate] = []
-    while take(keyword) || take(symbol) {
-      if parts.isEmpty { parts.append(try asPredicate(first, at: start)) }
-      let next = position
-      parts.append(try asPredicate(operand(&self), at: next))
+    while self.keyword == keyword || isSymbol(symbol) {
+      if parts.isEmpty { parts.append(try asPredicate(first)) }
+      advance()
+      let node = try operand(&self)
+      parts.append(try asPredicate(node))
     }
     return parts.isEmpty ? first : .predicate(ParsedCompoundPredicate(type: type, subpredicates: parts))
   }
@@ -120,11 +120,10 @@ struct FormatParser {
   private mutating func negation() throws -> Node {
     var count = 0
     while take(.not) || take("!") { count += 1 }
-    let start = position
+    guard count < FormatParser.maximumDepth else { throw failure("Nested too deeply") }
     var node = try comparison()
-    guard count < FormatParser.maximumDepth else { throw failure("Nested too deeply", at: start) }
     for _ in 0..<count {
-      node = .predicate(ParsedCompoundPredicate(type: .not, subpredicates: [try asPredicate(node, at: start)]))
+      node = .predicate(ParsedCompoundPredicate(type: .not, subpredicates: [try asPredicate(node)]))
     }
     return node
   }
@@ -205,9 +204,8 @@ struct FormatParser {
     return options
   }
 
-  private func asPredicate(_ node: Node, at start: Int) throws -> NSPredicate {
+  private func asPredicate(_ node: Node) throws -> NSPredicate {
     if case .predicate(let predicate) = node { return predicate }
-    throw current == .end || isSymbol(")")
-      ? failure("Expected a comparison operator") : failure("Expected a comparison operator or AND, OR")
+    throw failure("Expected a comparison operator")
   }
 }

@@ -62,7 +62,7 @@ extension NSExpression {
     switch PredicateValue(value) {
     case .null: return "nil"
     case .integer(let number): return String(number)
-    case .real(let number): return NSNumber(value: number).stringValue
+    case .real(let number): return printed(number)
     case .decimal(let number): return number.description
     case .string(let text): return quoted(text)
     case .date(let seconds): return "CAST(\(String(format: "%.6f", seconds)), \"NSDate\")"
@@ -73,6 +73,11 @@ extension NSExpression {
     case .object(let object): return object.description
     case .opaque: return value.map { String(describing: $0) } ?? "nil"
     }
+  }
+
+  /// Whole numbers print as integers, as `NSNumber` has it on Apple's platforms.
+  static func printed(_ number: Double) -> String {
+    number.magnitude < 1e15 && number == number.rounded() ? String(Int64(number)) : "\(number)"
   }
 
   private static func quoted(_ text: String) -> String {

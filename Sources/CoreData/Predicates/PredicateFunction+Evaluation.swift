@@ -159,7 +159,7 @@ enum PredicateCast {
       switch value {
       case .string(let text), .url(let text): return text
       case .integer(let number): return String(number)
-      case .real(let number): return NSNumber(value: number).stringValue
+      case .real(let number): return NSExpression.printed(number)
       case .decimal(let number): return number.description
       case .uuid(let uuid): return uuid.uuidString
       default: return nil

@@ -17,8 +17,7 @@ extension PredicateValue: Hashable {
   func hash(into hasher: inout Hasher) {
     switch self {
     case .null, .opaque, .collection: hasher.combine(0)
-    case .integer(let value): hasher.combine(Double(value))
-    case .real, .decimal: hasher.combine(double)
+    case .integer, .real, .decimal: hasher.combine(double)
     case .string(let value), .url(let value): hasher.combine(value)
     case .date(let value): hasher.combine(value)
     case .data(let value): hasher.combine(value)
@@ -58,7 +57,7 @@ extension PredicateValue: Hashable {
     if b >= 9_223_372_036_854_775_808.0 { return .orderedAscending }
     if b < -9_223_372_036_854_775_808.0 { return .orderedDescending }
     let whole = Int64(b)
-    return a == whole ? order(0, b - b.rounded(.towardZero)) : order(a, whole)
+    return a == whole ? order(0.0, b - b.rounded(.towardZero)) : order(a, whole)
   }
 
   static func reversed(_ result: ComparisonResult) -> ComparisonResult {

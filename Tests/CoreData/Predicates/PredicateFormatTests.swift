@@ -1,0 +1,174 @@
+import Testing
+
+@testable import CoreData
+
+@Suite struct PredicateFormatTests {
+  @Test(
+    "The canonical form of a format",
+    arguments: [
+      ("name == 'x'", "name == \"x\""),
+      ("name = \"x\"", "name == \"x\""),
+      ("a <> 1", "a != 1"),
+      ("a =< 1 && b => 2", "a <= 1 AND b >= 2"),
+      ("a == 1 || b == 2 and c == 3", "a == 1 OR (b == 2 AND c == 3)"),
+      ("a == 1 AND b == 2 AND c == 3", "a == 1 AND b == 2 AND c == 3"),
+      ("(a == 1 OR b == 2) AND c == 3", "(a == 1 OR b == 2) AND c == 3"),
+      ("not a == 1 and !(b == 2)", "(NOT a == 1) AND (NOT b == 2)"),
+      ("NOT (a == 1 OR b == 2)", "NOT (a == 1 OR b == 2)"),
+      ("((a == 1))", "a == 1"),
+      ("isMale == YES", "isMale == 1"),
+      ("isMale == false", "isMale == 0"),
+      ("a == nil OR b != NULL", "a == nil OR b != nil"),
+      ("a IN {1, 'two', 3.5}", "a IN {1, \"two\", 3.5}"),
+      ("a in {}", "a IN {}"),
+      ("a BETWEEN {1, 10}", "a BETWEEN {1, 10}"),
+      ("name like[c] 'a*'", "name LIKE[c] \"a*\""),
+      ("name BEGINSWITH[dc] 'é'", "name BEGINSWITH[cd] \"é\""),
+      ("name ==[n] 'x'", "name ==[n] \"x\""),
+      ("ANY tags.name == 'x'", "ANY tags.name == \"x\""),
+      ("some tags.name == 'x'", "ANY tags.name == \"x\""),
+      ("ALL tags.name MATCHES '[a-z]+'", "ALL tags.name MATCHES \"[a-z]+\""),
+      ("NONE tags.name == 'x'", "NOT ANY tags.name == \"x\""),
+      ("tags.@count > 3", "tags.@count > 3"),
+      ("tags.@sum.price >= 0x10", "tags.@sum.price >= 16"),
+      ("a == 0b101 OR a == 0o17", "a == 5 OR a == 15"),
+      ("a == -5", "a == -5"),
+      ("a == 1.5e3", "a == 1500"),
+      ("a + b * 2 == c - 1", "a + (b * 2) == c - 1"),
+      ("(a + b) * 2 == c", "(a + b) * 2 == c"),
+      ("a - b - c == 0", "(a - b) - c == 0"),
+      ("a ** 2 | 1 & 3 == 7", "(a ** 2) | (1 & 3) == 7"),
+      ("~a == -b", "~a == -b"),
+      ("a << 1 == 4", "a << 1 == 4"),
+      ("SELF > 3", "SELF > 3"),
+      ("self.length > 3", "length > 3"),
+      ("SELF IN $list", "SELF IN $list"),
+      ("$x.name == 'a'", "$x.name == \"a\""),
+      ("#and == 1 AND #self.#or == 2", "#and == 1 AND #self.or == 2"),
+      ("person.first == 'x'", "person.first == \"x\""),
+      ("TRUEPREDICATE OR falsepredicate", "TRUEPREDICATE OR FALSEPREDICATE"),
+      ("SUBQUERY(items, $i, $i.price > 3).@count == 1", "SUBQUERY(items, $i, $i.price > 3).@count == 1"),
+      ("lowercase(name) == 'x'", "lowercase:(name) == \"x\""),
+      ("modulus:by:(SELF, 2) == 0", "modulus:by:(SELF, 2) == 0"),
+      ("now() > date", "now() > date"),
+      ("sum({1, 2}) == 3", "sum:({1, 2}) == 3"),
+      ("FUNCTION(a, 'length:') == 1", "FUNCTION(a, \"length:\") == 1"),
+      ("CAST(a, 'NSNumber') == 1", "CAST(a, \"NSNumber\") == 1"),
+      ("TERNARY(a == 1, b, c) == 2", "TERNARY(a == 1, b, c) == 2"),
+      ("list[0] == 1 AND list[LAST] == 2 AND list[size] == 2", "list[0] == 1 AND list[LAST] == 2 AND list[SIZE] == 2"),
+      ("a UNION b == c", "a UNION b == c"),
+      ("'%K' like '%@'", "\"%K\" LIKE \"%@\""),
+      ("a == 'q\\\"\\\\'", "a == \"q\\\"\\\\\""),
+    ])
+  func prints(format: String, canonical: String) throws {
+    let predicate = try NSPredicate.parse(format: format)
+    #expect(predicate.canonicalFormat == canonical)
+    // The canonical form reads back as the same tree.
+    #expect(try NSPredicate.parse(format: canonical) == predicate)
+  }
+
+  @Test("Arguments take their places")
+  func arguments() {
+    #expect(
+      NSPredicate(format: "%K like %@+$b+$c", "$single", "b\"").canonicalFormat
+        == "$single LIKE (\"b\\\"\" + $b) + $c")
+    #expect(NSPredicate(format: "%K.%K == %@", "owner", "name", "x").canonicalFormat == "owner.name == \"x\"")
+    #expect(NSPredicate(format: "%K.@count > %d", "tags", 3).canonicalFormat == "tags.@count > 3")
+    #expect(NSPredicate(format: "a == %@", nil).canonicalFormat == "a == nil")
+    #expect(NSPredicate(format: "a == %@", NSNull()).canonicalFormat == "a == nil")
+    #expect(NSPredicate(format: "a IN %@ AND b == %lf", [1, 2], 1.5).canonicalFormat == "a IN {1, 2} AND b == 1.5")
+    #expect(NSPredicate(format: "a == %ld", 5 as Int64).canonicalFormat == "a == 5")
+    #expect(NSPredicate(format: "a == %@", argumentArray: [true]).canonicalFormat == "a == 1")
+    #expect(
+      NSPredicate(format: "%@ AND b == 1", NSPredicate(format: "a == 1")).canonicalFormat == "a == 1 AND b == 1")
+    #expect(NSPredicate(format: "%@ > 1", CoreData.NSExpression(forKeyPath: "a.b")).canonicalFormat == "a.b > 1")
+    #expect(
+      NSPredicate(format: "d > %@", Date(timeIntervalSinceReferenceDate: 5)).canonicalFormat
+        == "d > CAST(5.000000, \"NSDate\")")
+  }
+
+  @Test("A C argument list takes its places")
+  func variadicArguments() {
+    let predicate = withVaList(["name", "ann", 3, 1.5, Int64.max]) {
+      NSPredicate(format: "%K == %@ AND a == %d AND b == %f AND c == %ld", arguments: $0)
+    }
+    #expect(
+      predicate.canonicalFormat == "name == \"ann\" AND a == 3 AND b == 1.5 AND c == 9223372036854775807")
+  }
+
+  @Test(
+    "What cannot be read says where and what was expected",
+    arguments: [
+      ("", 0, "Expected a key path, a value or \"(\""),
+      ("name", 4, "Expected a comparison operator"),
+      ("name ==", 7, "Expected a key path, a value or \"(\""),
+      ("name == 'x", 10, "Expected the closing ' of the string that begins at column 9"),
+      ("name ?? 'x'", 5, "Unexpected character"),
+      ("a == 1 AND", 10, "Expected a key path, a value or \"(\""),
+      ("a == 1 b == 2", 7, "Expected AND, OR or the end"),
+      ("(a == 1", 7, "Expected \")\""),
+      ("a BETWEEN {1}", 10, "Expected {lowest, highest}"),
+      ("a ==[x] 1", 5, "Expected options: c, d, n, l"),
+      ("and == 1", 0, "and is a reserved word; a key of that name is written #and"),
+      ("foo(a) == 1", 0, "There is no function \"foo\""),
+      ("a == %@", 5, "No argument is left for this place"),
+      ("a == %q", 5, "Expected %@, %K, or a number's format such as %d or %f"),
+      ("ANY tags.name", 13, "Expected a comparison operator"),
+      ("a == (b == 1)", 5, "Expected a value, not a predicate"),
+      ("a. == 1", 3, "Expected a key after \".\""),
+      ("1a == 2", 0, "Not a number"),
+      ("a IN {1, 2", 10, "Expected \",\" or \"}\""),
+    ])
+  func rejects(format: String, position: Int, message: String) {
+    #expect(throws: PredicateSyntaxError(format: format, position: position, message: message)) {
+      try NSPredicate.parse(format: format)
+    }
+  }
+
+  @Test("Deep nesting is an error, not a crash")
+  func nesting() {
+    for opening in ["(", "NOT ", "-", "{", "abs:(", "TERNARY("] {
+      #expect(throws: PredicateSyntaxError.self) {
+        try NSPredicate.parse(format: String(repeating: opening, count: 100_000) + "a")
+      }
+    }
+  }
+
+  @Test("Text cut anywhere is read or refused, never a crash")
+  func prefixes() {
+    let format =
+      "NOT (ANY a.b[FIRST] ==[cd] %@ || SUBQUERY(x, $y, $y.z IN {1, 'two'}).@count > 0x1F) && add:to:(1, ~2) > .5"
+    for end in format.indices {
+      _ = try? NSPredicate.parse(format: String(format[..<end]), arguments: [1])
+      _ = try? NSPredicate.parse(format: String(format[end...]), arguments: [1])
+    }
+  }
+
+  @Test("Equality is that of the trees")
+  func equality() {
+    #expect(NSPredicate(format: "a == 1 AND b == 2") == NSPredicate(format: "a = 1 && b = 2"))
+    #expect(NSPredicate(format: "a == 1 AND b == 2") != NSPredicate(format: "a == 1 OR b == 2"))
+    #expect(NSPredicate(format: "a == 1 AND b == 2") != NSPredicate(format: "b == 2 AND a == 1"))
+    #expect(NSPredicate(format: "a ==[c] 'x'") != NSPredicate(format: "a == 'x'"))
+    #expect(NSPredicate(format: "a == 1").hash == NSPredicate(format: "a = %d", 1).hash)
+    #expect(NSPredicate(format: "a == 1").copy() as? NSPredicate == NSPredicate(format: "a == 1"))
+    #expect(NSPredicate(format: "NOT a == 1").copy() as? NSPredicate == NSPredicate(format: "NOT a == 1"))
+  }
+
+  @Test("Variables are replaced where they have a value")
+  func substitution() {
+    let predicate = NSPredicate(format: "a == $x AND SUBQUERY(b, $x, $x.c == $y).@count > 0 AND d == $z")
+    let replaced = predicate.withSubstitutionVariables(["x": 1, "y": "two"])
+    #expect(
+      replaced.canonicalFormat
+        == "a == 1 AND SUBQUERY(b, $x, $x.c == \"two\").@count > 0 AND d == $z")
+  }
+
+  @Test("A predicate made of Foundation's parts prints, too")
+  func foundationParts() {
+    let parts = [NSPredicate(format: "a == 1"), NSPredicate(value: true)]
+    #expect(NSCompoundPredicate(orPredicateWithSubpredicates: parts).canonicalFormat == "a == 1 OR TRUEPREDICATE")
+    #expect(NSCompoundPredicate(andPredicateWithSubpredicates: []).canonicalFormat == "TRUEPREDICATE")
+    #expect(NSPredicate(block: { _, _ in true }).canonicalFormat == "BLOCKPREDICATE")
+  }
+}
