@@ -3,8 +3,8 @@
 /// Source: Apple's documentation of `NSDerivedAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sendable {
-  /// How the value is computed, as the model file writes it: "pages.@count", "canonical:(title)", "now()".
-  var derivationText: String? { willSet { checkEditable() } }
+  /// How the value is computed: `pages.@count`, `canonical:(title)`, `now()`.
+  open var derivationExpression: NSExpression? { willSet { checkEditable() } }
 
   override func makeEmpty() -> NSPropertyDescription {
     NSDerivedAttributeDescription()
@@ -13,6 +13,6 @@ open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sen
   override func copyValues(into copy: NSPropertyDescription) {
     super.copyValues(into: copy)
     guard let copy = copy as? NSDerivedAttributeDescription else { return }
-    copy.derivationText = derivationText
+    copy.derivationExpression = derivationExpression
   }
 }

@@ -99,7 +99,8 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
 
   /// The indexed property.
   open var property: NSPropertyDescription? {
-    indexDescription?.owner?.propertiesByName[givenName] ?? givenProperty
+    givenProperty is NSExpressionDescription
+      ? givenProperty : indexDescription?.owner?.propertiesByName[givenName] ?? givenProperty
   }
 
   /// The name of the indexed property.
@@ -111,7 +112,12 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
   }
 
   func copyOfSelf() -> NSFetchIndexElementDescription {
-    let copy = NSFetchIndexElementDescription(propertyName: givenName, collationType: collationType)
+    let copy =
+      if let givenProperty, givenProperty is NSExpressionDescription {
+        NSFetchIndexElementDescription(property: givenProperty.copyOfSelf(), collationType: collationType)
+      } else {
+        NSFetchIndexElementDescription(propertyName: givenName, collationType: collationType)
+      }
     copy.isAscending = isAscending
     return copy
   }

@@ -2,7 +2,8 @@ extension NSManagedObjectModel {
   /// Whether a store with the given metadata can be opened with this model: whether both have the same entities, with the
   /// same version hashes. `nil` as the name means all entities.
   ///
-  /// Entities with derived attributes are compared by name only, because Apple's hash of these is not known.
+  /// Entities with derived attributes other than counts are compared by name only, because Apple's hash of these is not
+  /// known for certain.
   public func isConfiguration(
     withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]
   ) -> Bool {
@@ -26,6 +27,7 @@ extension NSManagedObjectModel {
 extension NSEntityDescription {
   func isCompatible(with hash: Data?) -> Bool {
     guard let hash else { return false }
-    return hash == versionHash || properties.contains { $0 is NSDerivedAttributeDescription }
+    return hash == versionHash
+      || properties.contains { ($0 as? NSDerivedAttributeDescription)?.hasKnownVersionHash == false }
   }
 }

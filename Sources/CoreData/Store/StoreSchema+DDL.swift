@@ -10,9 +10,10 @@ extension StoreSchema {
   var modelCacheTable: String { prefix + "_MODELCACHE" }
 
   /// The statements that create a new file's schema, in the order in which Apple's files have it: the tables of entities,
-  /// each followed by the join tables that it names; their indexes; then the store's own tables with a row per entity.
+  /// each followed by the join tables that it names; their indexes; triggers; then the store's own tables with a row per
+  /// entity.
   var creationStatements: [String] {
-    entityTableStatements + indexStatements + [
+    entityTableStatements + indexStatements + derivedAttributeStatements + [
       "CREATE TABLE \(primaryKeyTable) (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
       "CREATE TABLE \(metadataTable) (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
       "CREATE TABLE \(modelCacheTable) (Z_CONTENT BLOB)",

@@ -44,9 +44,6 @@ import Testing
       user.versionHash.hexadecimal == "6b31f4e97b691d16c4c820bae55f89408d47013bd42151ecfde1eac7fe4be798")
   }
 
-  /// Entities with derived attributes, whose rule is not known: GraphicNovel inherits Book's.
-  private static let unknownRule: Set<String> = ["Book", "GraphicNovel"]
-
   @Test(
     "Every entity of every store's model has the hash in the store's metadata",
     .disabled(if: ModelFixtures.areMissing, "no fixtures")) func storedHashes() throws
@@ -54,10 +51,14 @@ import Testing
     var checked = 0
     for store in try ModelFixtures.names(in: "stores") {
       guard let cache = try ModelFixtures.cachedModel(ofStore: store) else { continue }
+      for case let derived as NSDerivedAttributeDescription in cache.model.entities.flatMap(\.declaredProperties) {
+        // `modelcache.json` leaves derivations out. This is the only one in the fixtures.
+        #expect(derived.name == "pagesCount")
+        derived.derivationExpression = NSExpression(format: "pages.@count")
+      }
       for entity in cache.model.entities {
         let name = entity.name ?? ""
         guard let expected = cache.versionHashes[name] else { continue }
-        if store == "CoreDataPlus-SampleModel2-V2", Self.unknownRule.contains(name) { continue }
         #expect(entity.versionHash.hexadecimal == expected, "\(store): \(name)")
         checked += 1
       }

@@ -2,8 +2,8 @@ extension NSEntityDescription {
   /// A hash over everything that matters to the store's schema: what a store's metadata keeps to recognise its model.
   ///
   /// Names, types, optionality, transience, relationships, uniqueness constraints, the hierarchy and hash modifiers count;
-  /// class names, defaults, delete rules, validation, indexes and user info do not. Reproduces Apple's hashes, except for
-  /// entities with derived attributes, whose rule is not known.
+  /// class names, defaults, delete rules, validation, indexes and user info do not. Of a derived attribute, the derivation
+  /// alone counts. Reproduces Apple's hashes; of derivations, only `relationship.@count` has been compared.
   ///
   /// Complexity: proportional to the number of properties, at each call.
   public var versionHash: Data {
@@ -26,6 +26,10 @@ extension NSPropertyDescription {
   /// A hash over everything about the property that matters to the store's schema.
   public var versionHash: Data {
     var hasher = SHA256()
+    if let derivation = (self as? NSDerivedAttributeDescription)?.hashedDerivation {
+      hasher.append(derivation.utf8)
+      return hasher.finish()
+    }
     hasher.append(basicVersionHash)
     appendVersionHash(to: &hasher)
     return hasher.finish()
@@ -64,6 +68,21 @@ extension NSPropertyDescription {
   private func littleEndian(_ number: Int) -> [UInt8] {
     let bits = UInt32(truncatingIfNeeded: number)
     return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt32($0))) }
+  }
+}
+
+extension NSDerivedAttributeDescription {
+  /// The derivation as Apple hashes it: `pages.@count` is written `count:(pages)`.
+  fileprivate var hashedDerivation: String? {
+    guard let derivationExpression else { return nil }
+    guard derivationExpression.expressionType == .keyPath else { return derivationExpression.description }
+    let parts = derivationExpression.keyPath.components(separatedBy: ".@")
+    return parts.count == 2 ? "\(parts[1]):(\(parts[0]))" : derivationExpression.keyPath
+  }
+
+  /// Whether the hash of this kind of derivation has been compared with Apple's.
+  var hasKnownVersionHash: Bool {
+    derivationExpression?.expressionType == .keyPath && derivationExpression?.keyPath.hasSuffix(".@count") == true
   }
 }
 

@@ -33,6 +33,7 @@ extension ModelReader {
     attribute.preservesValueInHistoryOnDeletion = node.flag("preserveAfterDeletion")
     attribute.allowsCloudEncryption = node.flag("allowsCloudEncryption")
     attribute.defaultValue = try defaultValue(node, type, entityName)
+    try readValidation(node, into: attribute, entityName)
     return attribute
   }
 
@@ -42,7 +43,10 @@ extension ModelReader {
     let name = node.attributes["name"] ?? ""
     if node.flag("derived") {
       let derived = NSDerivedAttributeDescription()
-      derived.derivationText = node.attributes["derivationExpression"]
+      derived.derivationExpression = try node.attributes["derivationExpression"].map {
+        text throws(ManagedObjectModelError) in
+        try expression(text, entityName, name)
+      }
       return derived
     }
     guard type == .compositeAttributeType else { return NSAttributeDescription() }

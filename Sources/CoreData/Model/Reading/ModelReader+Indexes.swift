@@ -20,19 +20,27 @@ extension ModelReader {
     let indexName = node.attributes["name"] ?? ""
     var elements: [NSFetchIndexElementDescription] = []
     for elementNode in node.children(named: "fetchIndexElement") {
-      guard let name = elementNode.attributes["property"] else {
-        throw error(
-          entity.name, "has the fetch index \(indexName) over an expression, which is not supported")
+      let collation: NSFetchIndexElementType = elementNode.attributes["type"] == "RTree" ? .rTree : .binary
+      let element: NSFetchIndexElementDescription
+      if let name = elementNode.attributes["property"] {
+        guard entity.propertiesByName[name] != nil else {
+          throw error(entity.name, "has the fetch index \(indexName) over \(name), which does not exist")
+        }
+        element = NSFetchIndexElementDescription(propertyName: name, collationType: collation)
+      } else {
+        let computed = NSExpressionDescription()
+        computed.name = "expression"
+        computed.expression = try expression(elementNode.attributes["expression"] ?? "", entity.name ?? "", indexName)
+        element = NSFetchIndexElementDescription(property: computed, collationType: collation)
       }
-      guard entity.propertiesByName[name] != nil else {
-        throw error(entity.name, "has the fetch index \(indexName) over \(name), which does not exist")
-      }
-      let element = NSFetchIndexElementDescription(
-        propertyName: name, collationType: elementNode.attributes["type"] == "RTree" ? .rTree : .binary)
       element.isAscending = elementNode.attributes["order"] != "descending"
       elements.append(element)
     }
-    return NSFetchIndexDescription(name: indexName, elements: elements)
+    let index = NSFetchIndexDescription(name: indexName, elements: elements)
+    if let text = node.attributes["partialIndexPredicate"] {
+      index.partialIndexPredicate = try predicate(text, entity.name, "the fetch index \(indexName)")
+    }
+    return index
   }
 
   /// Lists of property names, such as uniqueness constraints: a group of lists of items with a "value" each.
