@@ -66,6 +66,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   fileprivate(set) weak var parent: NSEntityDescription?
   weak var model: NSManagedObjectModel?
   private let lookup = AtomicLazyReference<EntityLookup>()
+  let layoutCache = EntityLayoutCache()
 
   public override init() {
     super.init()

@@ -3,6 +3,9 @@
 /// Source: Apple's documentation of `NSFetchedPropertyDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Sendable {
+  /// What to fetch. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
+  open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { checkEditable() } }
+
   public override init() {
     super.init()
     isTransient = true
@@ -10,5 +13,10 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
 
   override func makeEmpty() -> NSPropertyDescription {
     NSFetchedPropertyDescription()
+  }
+
+  override func copyValues(into copy: NSPropertyDescription) {
+    super.copyValues(into: copy)
+    (copy as? NSFetchedPropertyDescription)?.fetchRequest = fetchRequest
   }
 }

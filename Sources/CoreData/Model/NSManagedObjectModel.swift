@@ -75,6 +75,11 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     entityNamesByConfiguration[configuration] = entities.compactMap(\.name)
   }
 
+  deinit {
+    // A layout holds its entity and the entity's cache holds the layout: end the circle with the model.
+    for entity in storedEntities { entity.layoutCache.clear() }
+  }
+
   // MARK: Copying
 
   /// A deep copy that may be edited, whether or not this model may.

@@ -9,6 +9,8 @@ internal import Synchronization
 final class SQLiteDatabase: @unchecked Sendable {
   struct Configuration: Sendable {
     var path: String
+    /// A database of this process's memory: `path` is not used, and the writer reads too.
+    var isInMemory = false
     var isReadOnly = false
     /// Seconds.
     var busyTimeout: TimeInterval = 30
@@ -32,8 +34,8 @@ final class SQLiteDatabase: @unchecked Sendable {
     self.configuration = configuration
     self.writeTurn = try configuration.writeTurnPath.map { try WriteTurn(path: $0) }
     self.writer = try SQLiteConnection(
-      path: configuration.path, access: configuration.isReadOnly ? .readOnly : .create,
-      busyTimeout: configuration.busyTimeout)
+      path: configuration.isInMemory ? ":memory:" : configuration.path,
+      access: configuration.isReadOnly ? .readOnly : .create, busyTimeout: configuration.busyTimeout)
     for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
   }
 
@@ -58,7 +60,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   // MARK: Reading
 
   /// Runs the body with a reader of its own; waits when all readers are busy.
+  /// In memory there is no other connection than the writer.
   func read<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+    if configuration.isInMemory { return try withWriter(body) }
     let reader = try takeReader()
     defer { giveBack(reader) }
     return try body(reader)

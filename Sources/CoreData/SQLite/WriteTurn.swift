@@ -11,7 +11,8 @@ final class WriteTurn: Sendable {
   init(path: String) throws {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw SQLiteError(code: 14, message: "cannot open the write-turn file \(path): \(String(cString: strerror(errno)))", sql: nil)
+      throw SQLiteError(
+        code: 14, message: "cannot open the write-turn file \(path): \(String(cString: strerror(errno)))", sql: nil)
     }
   }
 

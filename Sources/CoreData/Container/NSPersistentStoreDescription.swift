@@ -1,0 +1,68 @@
+/// How to open one store.
+///
+/// `@unchecked Sendable`: filled in before it is handed to a container or a coordinator, and only read from then on.
+open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
+  open var type: String = NSSQLiteStoreType
+  open var configuration: String?
+  open var url: URL?
+  open private(set) var options: [String: NSObject] = [:]
+  /// Default: false.
+  open var shouldAddStoreAsynchronously = false
+  /// Default: true. Stores of another model version are not migrated yet: opening one fails with 134100.
+  open var shouldMigrateStoreAutomatically = true
+  /// Default: true.
+  open var shouldInferMappingModelAutomatically = true
+
+  /// A store in memory until `url` is set.
+  public override init() {
+    url = URL(fileURLWithPath: "/dev/null")
+    super.init()
+  }
+
+  public init(url: URL) {
+    self.url = url
+    super.init()
+  }
+
+  open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
+
+  /// Default: false.
+  open var isReadOnly: Bool {
+    get { (options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false }
+    set { options[NSReadOnlyPersistentStoreOption] = NSNumber(value: newValue) }
+  }
+
+  /// Seconds to wait for another process's lock. Default: 240.
+  open var timeout: TimeInterval {
+    get { (options[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
+    set { options[NSPersistentStoreTimeoutOption] = NSNumber(value: newValue) }
+  }
+
+  /// Pragmas for each connection, by name.
+  open var sqlitePragmas: [String: NSObject] {
+    (options[NSSQLitePragmasOption] as? NSDictionary).map { dictionary in
+      Dictionary(
+        uniqueKeysWithValues: dictionary.compactMap {
+          ($0.key as? String, $0.value as? NSObject) as? (String, NSObject)
+        })
+    } ?? [:]
+  }
+
+  open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
+    var pragmas = sqlitePragmas
+    pragmas[name] = value
+    options[NSSQLitePragmasOption] = NSDictionary(dictionary: pragmas)
+  }
+
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSPersistentStoreDescription()
+    copy.type = type
+    copy.configuration = configuration
+    copy.url = url
+    copy.options = options
+    copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
+    copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
+    copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
+    return copy
+  }
+}

@@ -1,0 +1,113 @@
+/// The end of an event: delete rules are applied and observers told.
+extension NSManagedObjectContext {
+  /// Applies delete rules and posts `NSManagedObjectContextObjectsDidChange` if anything changed since the last call.
+  public final func processPendingChanges() {
+    checkQueue()
+    guard !isProcessing else { return }
+    isProcessing = true
+    defer { isProcessing = false }
+    if propagatesDeletesAtEndOfEvent { propagateDeletes() }
+    guard !event.isEmpty else { return }
+    postObjectsDidChange()
+  }
+
+  final func postObjectsDidChange() {
+    let event = self.event
+    self.event = ContextEvent()
+    var info: [AnyHashable: Any] = [:]
+    for (key, list) in [
+      (NSInsertedObjectsKey, event.inserted), (NSUpdatedObjectsKey, event.updated),
+      (NSDeletedObjectsKey, event.deleted),
+      (NSRefreshedObjectsKey, event.refreshed),
+    ] {
+      for object in list.items { object.state.remove(.isNoted) }
+      if !list.isEmpty { info[key] = Set(list.items) }
+    }
+    if !event.invalidatedAll.isEmpty { info[NSInvalidatedAllObjectsKey] = event.invalidatedAll }
+    guard !info.isEmpty else { return }
+    NotificationCenter.default.post(name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: info)
+  }
+
+  /// Lets each deletion take its related objects along, or loose, until nothing more follows.
+  final func propagateDeletes() {
+    while !unpropagated.isEmpty {
+      let objects = unpropagated
+      unpropagated.removeAll()
+      for object in objects where object.isDeleted { propagateDelete(of: object) }
+    }
+  }
+
+  private func propagateDelete(of object: NSManagedObject) {
+    for slot in object.layout.toOneSlots {
+      guard let relationship = object.layout.slots[slot].relationship, let other = object.related(slot),
+        !other.isDeleted
+      else { continue }
+      apply(relationship, from: object, to: other)
+    }
+    for (index, relationship) in object.layout.toManys.enumerated()
+    where relationship.deleteRule != .noActionDeleteRule && relationship.deleteRule != .denyDeleteRule {
+      for other in object.toMany(index).members?.items ?? [] where !other.isDeleted {
+        apply(relationship, from: object, to: other)
+      }
+    }
+    if !object.objectID.isTemporaryID || parentContext != nil { return }
+    // Never saved: nothing of it stays behind.
+    object.state.insert(.gone)
+  }
+
+  private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)
+  {
+    switch relationship.deleteRule {
+    case .cascadeDeleteRule: delete(other)
+    case .nullifyDeleteRule:
+      guard let inverse = relationship.inverseRelationship else { return }
+      other.loosen(inverse, from: object)
+    case .denyDeleteRule, .noActionDeleteRule: return
+    }
+  }
+}
+
+// MARK: Notifications
+
+public let NSInsertedObjectsKey = "inserted"
+public let NSUpdatedObjectsKey = "updated"
+public let NSDeletedObjectsKey = "deleted"
+public let NSRefreshedObjectsKey = "refreshed"
+public let NSInvalidatedObjectsKey = "invalidated"
+public let NSInvalidatedAllObjectsKey = "invalidatedAll"
+public let NSInsertedObjectIDsKey = "inserted_objectIDs"
+public let NSUpdatedObjectIDsKey = "updated_objectIDs"
+public let NSDeletedObjectIDsKey = "deleted_objectIDs"
+
+extension Notification.Name {
+  /// At the end of each event that changed objects: sets of objects under `NSInsertedObjectsKey` and its like.
+  public static let NSManagedObjectContextObjectsDidChange = Notification.Name(
+    "NSObjectsChangedInManagingContextNotification")
+  /// Before a save, on the context's queue.
+  public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
+  /// After a save, on the context's queue: sets of objects.
+  public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
+  /// After a save, on the context's queue: sets of object IDs.
+  public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(
+    "_NSManagedObjectContextDidSaveObjectIDsNotification")
+}
+
+extension NSManagedObjectContext {
+  public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
+  public static let didSaveObjectsNotification = Notification.Name.NSManagedObjectContextDidSave
+  public static let didChangeObjectsNotification = Notification.Name.NSManagedObjectContextObjectsDidChange
+  public static let didSaveObjectIDsNotification = Notification.Name.NSManagedObjectContextDidSaveObjectIDs
+
+  /// The keys of the notifications' user info.
+  public enum NotificationKey: String, Sendable {
+    case insertedObjects = "inserted"
+    case updatedObjects = "updated"
+    case deletedObjects = "deleted"
+    case refreshedObjects = "refreshed"
+    case invalidatedObjects = "invalidated"
+    case invalidatedAllObjects = "invalidatedAll"
+    case insertedObjectIDs = "inserted_objectIDs"
+    case updatedObjectIDs = "updated_objectIDs"
+    case deletedObjectIDs = "deleted_objectIDs"
+  }
+}

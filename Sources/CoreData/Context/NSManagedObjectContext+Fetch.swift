@@ -1,0 +1,228 @@
+/// Fetching: what the stores have, corrected by what is changed here.
+extension NSManagedObjectContext {
+  /// The objects, IDs, dictionaries or count that the request asks for.
+  ///
+  /// Throws where the request names no entity of the model or its predicate cannot be put into SQL, and the store's errors.
+  public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
+    let results = try results(of: request.settings, request.affectedStores)
+    if let typed = results as? [T] { return typed }
+    let found = results.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
+    throw CoreDataErrors.error(
+      .persistentStoreOperation,
+      "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
+  }
+
+  @_disfavoredOverload
+  public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
+    try results(of: request.settings, request.affectedStores)
+  }
+
+  /// How many objects the request would give.
+  public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+    let settings = request.settings
+    let entity = try entity(of: settings)
+    if parentContext == nil && !(settings.includesPendingChanges && hasPendingChanges(of: entity)) {
+      return try stores(holding: entity, request.affectedStores).reduce(0) {
+        $0 + (try $1.count(storeFetch(settings, entity)))
+      }
+    }
+    var ids = settings
+    ids.resultType = .managedObjectIDResultType
+    return try results(of: ids, request.affectedStores).count
+  }
+
+  private func results(of settings: FetchSettings, _ affectedStores: [NSPersistentStore]?) throws
+    -> [any NSFetchRequestResult]
+  {
+    checkQueue()
+    let entity = try entity(of: settings)
+    switch settings.resultType {
+    case .dictionaryResultType:
+      return try dictionaries(settings, entity, affectedStores)
+    case .countResultType:
+      var objects = settings
+      objects.resultType = .managedObjectIDResultType
+      return [NSNumber(value: try results(of: objects, affectedStores).count)]
+    case .managedObjectIDResultType:
+      return try objects(settings, entity, affectedStores, includesValues: false).map(\.objectID)
+    default:
+      let objects = try objects(
+        settings, entity, affectedStores,
+        includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
+      if settings.fetchBatchSize > 0 { FetchBatch.assign(to: objects, size: settings.fetchBatchSize) }
+      try prefetch(settings.prefetchedKeyPaths ?? [], for: objects)
+      if !settings.returnsObjectsAsFaults { for object in objects { _ = object.access() } }
+      return objects
+    }
+  }
+
+  // MARK: Objects
+
+  private func objects(
+    _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?,
+    includesValues: Bool
+  ) throws -> [NSManagedObject] {
+    if parentContext == nil && !(settings.includesPendingChanges && hasPendingChanges(of: entity)) {
+      let stores = try stores(holding: entity, affectedStores)
+      if stores.count == 1 {
+        return try storedObjects(
+          storeFetch(settings, entity), stores, includesValues, refreshes: settings.shouldRefreshRefetchedObjects)
+      }
+    }
+    // What is changed here may match no more, or match now: the window comes last.
+    var whole = settings
+    whole.fetchLimit = 0
+    whole.fetchOffset = 0
+    var found: [NSManagedObject]
+    if let parentContext {
+      let ids = try parentContext.performAndWait {
+        try parentContext.objects(whole, entity, affectedStores, includesValues: includesValues).map(\.objectID)
+      }
+      found = ids.map { object(with: $0) }
+    } else {
+      found = try storedObjects(
+        storeFetch(whole, entity), stores(holding: entity, affectedStores), includesValues,
+        refreshes: settings.shouldRefreshRefetchedObjects)
+    }
+    if settings.includesPendingChanges { found = correct(found, settings, entity) }
+    let window = found.dropFirst(settings.fetchOffset)
+    return Array(settings.fetchLimit > 0 ? window.prefix(settings.fetchLimit) : window)
+  }
+
+  private func storedObjects(
+    _ fetch: SQLiteStore.Fetch, _ stores: [SQLiteStore], _ includesValues: Bool, refreshes: Bool
+  ) throws -> [NSManagedObject] {
+    var objects: [NSManagedObject] = []
+    var fetch = fetch
+    fetch.includesValues = includesValues
+    for store in stores {
+      try store.fetch(fetch) { home, key, snapshot in
+        if let known = reusable(key, home.table) {
+          if let snapshot { known.supply(snapshot) }
+          objects.append(known)
+        } else {
+          objects.append(register(NSManagedObjectID(home: home, key: key), snapshot: snapshot))
+        }
+      }
+    }
+    if stores.count > 1, !fetch.sortDescriptors.isEmpty { objects.sort(by: fetch.sortDescriptors) }
+    return objects
+  }
+
+  /// Takes out what does not match any more, puts in what matches now, and sorts anew where that changed anything.
+  private func correct(
+    _ found: [NSManagedObject], _ settings: FetchSettings, _ entity: NSEntityDescription
+  ) -> [NSManagedObject] {
+    func isOfKind(_ object: NSManagedObject) -> Bool {
+      settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
+    }
+    func matches(_ object: NSManagedObject) -> Bool { settings.predicate?.evaluate(with: object) ?? true }
+    let pending = (inserted.items + updated.items).filter(isOfKind)
+    guard !pending.isEmpty || !deleted.isEmpty else { return found }
+    let changed = MemberList(pending, keepsOrder: false)
+    var kept = found.filter { !$0.isDeleted && (!changed.contains($0) || matches($0)) }
+    let known = MemberList(kept, keepsOrder: false)
+    let added = pending.filter { !$0.isDeleted && !known.contains($0) && matches($0) }
+    kept += added
+    if let descriptors = settings.sortDescriptors, !descriptors.isEmpty, !pending.isEmpty { kept.sort(by: descriptors) }
+    return kept
+  }
+
+  private func hasPendingChanges(of entity: NSEntityDescription) -> Bool {
+    guard hasChanges else { return false }
+    // A predicate may look at related objects of other entities: any change counts.
+    return true
+  }
+
+  // MARK: Dictionaries
+
+  private func dictionaries(
+    _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?
+  ) throws -> [NSDictionary] {
+    if let parentContext {
+      return try parentContext.performAndWait { try parentContext.dictionaries(settings, entity, affectedStores) }
+    }
+    return try stores(holding: entity, affectedStores).flatMap {
+      try $0.dictionaries(settings, storeFetch(settings, entity))
+    }
+  }
+
+  // MARK: Pieces
+
+  private func entity(of settings: FetchSettings) throws -> NSEntityDescription {
+    if let entity = settings.entity { return entity }
+    let name = settings.entityName ?? ""
+    if let entity = NSEntityDescription.entity(forEntityName: name, in: self) { return entity }
+    throw CoreDataErrors.error(.persistentStoreOperation, "The context's model has no entity named \"\(name)\".")
+  }
+
+  private func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [SQLiteStore] {
+    guard let coordinator = persistentStoreCoordinator else {
+      throw CoreDataErrors.error(.persistentStoreOperation, "The context \(label) has no coordinator to fetch from.")
+    }
+    return (affected ?? coordinator.persistentStores).compactMap { $0 as? SQLiteStore }.filter { $0.holds(entity) }
+  }
+
+  private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) -> SQLiteStore.Fetch {
+    SQLiteStore.Fetch(
+      entityName: entity.name ?? "", includesSubentities: settings.includesSubentities, predicate: settings.predicate,
+      sortDescriptors: settings.sortDescriptors ?? [], limit: settings.fetchLimit, offset: settings.fetchOffset)
+  }
+
+  /// Loads what key paths of relationships lead to, before it is asked for one by one.
+  private func prefetch(_ keyPaths: [String], for objects: [NSManagedObject]) throws {
+    for keyPath in keyPaths {
+      var current = objects
+      for key in keyPath.split(separator: ".").map(String.init) {
+        try fillRelated(key, of: current)
+        current = current.flatMap { object -> [NSManagedObject] in
+          switch object.layout.places[key] {
+          case .slot(let slot) where object.layout.slots[slot].kind == .toOne: object.related(slot).map { [$0] } ?? []
+          case .toMany(let index): object.toMany(index).members?.items ?? []
+          default: []
+          }
+        }
+      }
+    }
+  }
+
+  /// Fills the to-one destinations that are still faults, many rows to a query.
+  private func fillRelated(_ key: String, of objects: [NSManagedObject]) throws {
+    guard parentContext == nil else { return }
+    let faults = objects.compactMap { object -> NSManagedObject? in
+      guard case .slot(let slot) = object.layout.places[key], object.layout.slots[slot].kind == .toOne else {
+        return nil
+      }
+      return object.related(slot)
+    }.filter { $0.isFault && $0.snapshot == nil }
+    try fill(faults)
+  }
+
+  /// Reads the rows of faults, several hundred to a query.
+  final func fill(_ faults: [NSManagedObject]) throws {
+    var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
+    for fault in faults where !fault.objectID.isTemporaryID && fault.isFault && fault.snapshot == nil {
+      groups[ObjectIdentifier(fault.objectID.home), default: []].append(fault)
+    }
+    for group in groups.values {
+      guard let store = group[0].objectID.persistentStore as? SQLiteStore else { continue }
+      let byKey = Dictionary(group.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
+      try store.rows(Array(byKey.keys), of: group[0].objectID.home) { key, snapshot in byKey[key]?.supply(snapshot) }
+    }
+  }
+}
+
+extension Array where Element == NSManagedObject {
+  fileprivate mutating func sort(by descriptors: [NSSortDescriptor]) {
+    sort { first, second in
+      for descriptor in descriptors {
+        switch descriptor.compare(first, to: second) {
+        case .orderedAscending: return true
+        case .orderedDescending: return false
+        case .orderedSame: continue
+        }
+      }
+      return false
+    }
+  }
+}

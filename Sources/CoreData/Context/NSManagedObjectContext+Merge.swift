@@ -1,0 +1,127 @@
+/// Taking over what other contexts and processes have saved.
+extension NSManagedObjectContext {
+  /// Brings this context up to date with another's save: pass the `DidSave` notification on this context's queue.
+  ///
+  /// Updated objects that are realised here are read anew, with own changes kept; deleted ones are deleted here.
+  public final func mergeChanges(fromContextDidSave notification: Notification) {
+    checkQueue()
+    merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
+  }
+
+  /// Brings contexts up to date with a save made elsewhere, another process included.
+  ///
+  /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs under `NSInsertedObjectIDsKey`
+  ///   or `NSInsertedObjectsKey`, and their likes.
+  public class func mergeChanges(
+    fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
+  ) {
+    for context in contexts {
+      let ids = SavedIDs(changeNotificationData, coordinator: context.persistentStoreCoordinator)
+      context.performAndWait {
+        context.merge(ids)
+        context.processPendingChanges()
+      }
+    }
+  }
+
+  fileprivate final func merge(_ saved: SavedIDs) {
+    needsCacheCheck = true
+    // Rows that another process wrote are not what the cache has, whether or not the file says so yet.
+    for id in saved.updated + saved.deleted {
+      (id.persistentStore as? SQLiteStore)?.rowCache.forget(id, unless: saved.isLocal)
+    }
+    for id in saved.inserted { event.refreshed.insert(object(with: id)) }
+    for id in saved.updated {
+      guard let object = registeredObject(for: id), !object.isDeleted else { continue }
+      if object.isFault {
+        object.snapshot = nil
+      } else if object.hasChanges {
+        reread(object)
+      } else {
+        object.forgetValues()
+        _ = object.access()
+      }
+      event.refreshed.insert(object)
+    }
+    for id in saved.deleted {
+      guard let object = registeredObject(for: id), !object.isDeleted else { continue }
+      // The row is gone already: nothing to save for this context.
+      updated.remove(object)
+      registry.remove(id.key, id.home.table)
+      object.state.subtract([.updated, .deleted])
+      object.state.insert(.gone)
+      event.deleted.insert(object)
+    }
+    processPendingChanges()
+  }
+
+  /// Follows the parent's or the coordinator's saves, or stops following.
+  final func observeParent() {
+    if let mergeObserver { NotificationCenter.default.removeObserver(mergeObserver) }
+    mergeObserver = nil
+    guard automaticallyMergesChangesFromParent else { return }
+    mergeObserver = NotificationCenter.default.addObserver(
+      forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
+    ) { [weak self] notification in
+      guard let self, let saved = notification.object as? NSManagedObjectContext, saved !== self else { return }
+      if let parent = self.parentContext {
+        guard saved === parent else { return }
+      } else {
+        guard saved.parentContext == nil, saved.coordinator != nil, saved.coordinator === self.coordinator else {
+          return
+        }
+      }
+      let ids = SavedIDs(notification.userInfo ?? [:], coordinator: nil)
+      self.perform { self.merge(ids) }
+    }
+  }
+}
+
+/// What a save changed, by ID: read out of a notification on the thread that posts it.
+private struct SavedIDs: Sendable {
+  let inserted: [NSManagedObjectID]
+  let updated: [NSManagedObjectID]
+  let deleted: [NSManagedObjectID]
+  /// The objects of a context of the same coordinator, whose cache has its rows already.
+  let isLocal: Bool
+
+  init(_ info: [AnyHashable: Any], coordinator: NSPersistentStoreCoordinator?) {
+    func ids(_ keys: [String]) -> [NSManagedObjectID] {
+      for key in keys {
+        if let value = info[key] { return SavedIDs.ids(in: value, coordinator) }
+      }
+      return []
+    }
+    inserted = ids([NSInsertedObjectsKey, NSInsertedObjectIDsKey])
+    updated = ids([NSUpdatedObjectsKey, NSUpdatedObjectIDsKey])
+    deleted = ids([NSDeletedObjectsKey, NSDeletedObjectIDsKey])
+    isLocal = info.values.contains { $0 is Set<NSManagedObject> }
+  }
+
+  private static func ids(in value: Any, _ coordinator: NSPersistentStoreCoordinator?) -> [NSManagedObjectID] {
+    let elements: [Any] =
+      switch value {
+      case let set as NSSet: set.allObjects
+      case let array as [Any]: array
+      default: (value as? Set<AnyHashable>).map { $0.map(\.base) } ?? []
+      }
+    return elements.compactMap { element in
+      switch element {
+      case let object as NSManagedObject: localized(object.objectID, coordinator)
+      case let id as NSManagedObjectID: localized(id, coordinator)
+      case let uri as URL: coordinator?.managedObjectID(forURIRepresentation: uri)
+      default: nil
+      }
+    }
+  }
+
+  /// The ID as the coordinator has it: another coordinator on the same file has IDs of its own.
+  private static func localized(_ id: NSManagedObjectID, _ coordinator: NSPersistentStoreCoordinator?)
+    -> NSManagedObjectID?
+  {
+    guard let coordinator, !id.isTemporaryID, id.persistentStore?.persistentStoreCoordinator !== coordinator else {
+      return id
+    }
+    return coordinator.objectID(forURI: id.uriString)
+  }
+}

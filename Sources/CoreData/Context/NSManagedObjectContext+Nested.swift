@@ -1,0 +1,136 @@
+/// Parent and child contexts: a child reads its parent's objects and saves into it.
+extension NSManagedObjectContext {
+  // MARK: Reading through the parent
+
+  /// The values of an object as the level above has them; nil where it has no such object.
+  final func storedSnapshot(_ id: NSManagedObjectID) -> Snapshot? {
+    do {
+      return try storedRow(id)
+    } catch {
+      // Reading a property cannot throw, and must not answer wrongly either.
+      fatalError("The values of \(id) could not be read: \(error)")
+    }
+  }
+
+  final func storedRow(_ id: NSManagedObjectID) throws -> Snapshot? {
+    if let parentContext {
+      return try parentContext.performAndWait { try parentContext.sharedSnapshot(id) }
+    }
+    guard !id.isTemporaryID, let store = id.persistentStore as? SQLiteStore else { return nil }
+    if needsCacheCheck {
+      for case let store as SQLiteStore in coordinator?.persistentStores ?? [] { store.validateRowCache() }
+      // A main-queue context is used outside of blocks too, where no turn begins that would ask for a check.
+      needsCacheCheck = PerformScope.current == nil
+    }
+    if stalenessInterval != 0, let cached = store.rowCache.find(id.key, id.home.table) { return cached }
+    return try store.row(id)
+  }
+
+  /// This context's present values of an object, for a child; the object is not changed in place any more while shared.
+  private func sharedSnapshot(_ id: NSManagedObjectID) throws -> Snapshot? {
+    let id = currentID(id)
+    if let object = registry.find(id.key, id.home.table), !object.state.contains(.gone) {
+      if object.isDeleted { return nil }
+      if let snapshot = object.snapshot {
+        if object.committed == nil && !object.isInserted && object.state.contains(.ownsSnapshot) {
+          object.committed = snapshot
+        }
+        object.state.remove(.ownsSnapshot)
+        return snapshot
+      }
+    }
+    return try storedRow(id)
+  }
+
+  /// The members of a to-many as the level above has them.
+  final func storedMembers(of object: NSManagedObject, _ relationship: NSRelationshipDescription) -> [NSManagedObject] {
+    if parentContext != nil { return parentMembers(of: object, relationship) }
+    guard let store = object.objectID.persistentStore as? SQLiteStore else { return [] }
+    do {
+      var members: [NSManagedObject] = []
+      try store.members(of: object.objectID, relationship) { home, key, snapshot in
+        let member = registry.find(key, home.table) ?? register(NSManagedObjectID(home: home, key: key), snapshot: nil)
+        member.supply(snapshot)
+        members.append(member)
+      }
+      return members
+    } catch {
+      fatalError("The members of \(object.objectID).\(relationship.name) could not be read: \(error)")
+    }
+  }
+
+  final func parentMembers(of object: NSManagedObject, _ relationship: NSRelationshipDescription) -> [NSManagedObject] {
+    guard let parentContext else { return [] }
+    let id = object.objectID
+    let ids: [NSManagedObjectID] = parentContext.performAndWait {
+      let id = parentContext.currentID(id)
+      if id.isTemporaryID && parentContext.registry.find(id.key, id.home.table) == nil { return [] }
+      return parentContext.object(with: id).objectIDs(forRelationshipNamed: relationship.name)
+    }
+    return ids.map { self.object(with: $0) }
+  }
+
+  // MARK: Saving into the parent
+
+  /// Makes a child's changes this context's own. On this context's queue, while the child waits on its own.
+  final func takeOver(_ changes: SavedChanges, from child: NSManagedObjectContext) throws {
+    for object in changes.inserted { adopt(object) }
+    for object in changes.updated {
+      let mine = self.object(with: object.objectID)
+      guard !mine.isDeleted, !mine.state.contains(.gone) else { throw goneInParent(object) }
+      guard let snapshot = object.snapshot, let base = object.committed else { continue }
+      for slot in object.layout.slots.indices where !base.isEqual(snapshot, slot: slot) {
+        mine.willEdit()
+        mine.snapshot.unsafelyUnwrapped.assign(slot: slot, from: snapshot)
+      }
+    }
+    for object in changes.inserted + changes.updated { takeOverMembers(of: object) }
+    for object in changes.deleted {
+      let id = currentID(object.objectID)
+      delete(registry.find(id.key, id.home.table) ?? self.object(with: id))
+    }
+    processPendingChanges()
+  }
+
+  private func adopt(_ object: NSManagedObject) {
+    let id = object.objectID
+    let mine = registry.find(id.key, id.home.table) ?? register(id, snapshot: nil)
+    mine.snapshot = object.snapshot
+    object.state.remove(.ownsSnapshot)
+    mine.state.subtract([.fault, .ownsSnapshot])
+    mine.state.insert([.inserted, .isNoted])
+    inserted.insert(mine)
+    event.inserted.insert(mine)
+  }
+
+  private func takeOverMembers(of object: NSManagedObject) {
+    for (index, toMany) in object.toManys.enumerated() {
+      guard let toMany, toMany.hasChanges else { continue }
+      let mine = self.object(with: object.objectID)
+      let own = mine.unloadedToMany(index)
+      for member in toMany.removed.items { own.remove(self.object(with: member.objectID)) }
+      for member in toMany.added.items { own.insert(self.object(with: member.objectID)) }
+      if toMany.orderChanged, let members = toMany.members {
+        if own.members == nil { _ = mine.toMany(index) }
+        own.reorder(members.items.map { self.object(with: $0.objectID) })
+      }
+      noteUpdate(mine)
+    }
+  }
+
+  private func goneInParent(_ object: NSManagedObject) -> NSError {
+    CoreDataErrors.error(
+      .managedObjectReferentialIntegrity,
+      "\(object.objectID.uriString) was changed in a child context, but is deleted in the parent.",
+      [NSAffectedObjectsErrorKey: [object]])
+  }
+
+  /// The child's objects are clean now; their values are what the parent has.
+  final func settleAfterParentSave(_ changes: SavedChanges) {
+    for object in changes.inserted + changes.updated {
+      object.committed = nil
+      object.state.remove(.ownsSnapshot)
+      for case let toMany? in object.toManys { toMany.markSaved() }
+    }
+  }
+}

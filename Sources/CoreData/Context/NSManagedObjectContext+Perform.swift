@@ -1,0 +1,78 @@
+/// Working on the context's queue.
+extension NSManagedObjectContext {
+  /// When an asynchronous block starts.
+  public enum ScheduledTaskType: Sendable {
+    /// At once where the caller is on the context's queue already, else when the queue gets to it.
+    case immediate
+    /// When the queue gets to it.
+    case enqueued
+  }
+
+  /// Whether the current thread may use the context.
+  final var isOnItsQueue: Bool {
+    switch concurrencyType {
+    case .confinementConcurrencyType: true
+    case .mainQueueConcurrencyType: Thread.isMainThread || PerformScope.contains(self)
+    case .privateQueueConcurrencyType: PerformScope.contains(self)
+    }
+  }
+
+  /// Runs the block on the context's queue later, and processes its changes at its end.
+  public final func perform(_ block: @escaping @Sendable () -> Void) {
+    queue.async { self.runTurn(block) }
+  }
+
+  /// Runs the block on the context's queue and waits for it; inline where the caller is on the queue already.
+  public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+    if PerformScope.contains(self) || concurrencyType == .confinementConcurrencyType { return try block() }
+    let outer = PerformScope.current
+    if concurrencyType == .mainQueueConcurrencyType && Thread.isMainThread {
+      return try PerformScope.run(self, outer: outer, block)
+    }
+    return try queue.sync {
+      needsCacheCheck = true
+      return try PerformScope.run(self, outer: outer, block)
+    }
+  }
+
+  /// Runs the block on the context's queue and returns what it returns; throws what it throws.
+  public final func perform<T, Failure: Error>(
+    schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws(Failure) -> T
+  ) async throws(Failure) -> T {
+    if schedule == .immediate && PerformScope.contains(self) { return try block() }
+    let carried: Carried<Result<T, Failure>> = await withCheckedContinuation { continuation in
+      queue.async {
+        continuation.resume(returning: self.runTurn { Carried(value: Result(catching: block)) })
+      }
+    }
+    return try carried.value.get()
+  }
+
+  private func runTurn<T>(_ block: () -> T) -> T {
+    PerformScope.run(self, outer: nil) {
+      needsCacheCheck = true
+      let result = block()
+      processPendingChanges()
+      return result
+    }
+  }
+
+  /// The main queue has no block around each use: its changes are processed when it next gets round.
+  final func scheduleEndOfEvent() {
+    guard concurrencyType == .mainQueueConcurrencyType, !isEndOfEventScheduled else { return }
+    isEndOfEventScheduled = true
+    DispatchQueue.main.async { [weak self] in
+      guard let self else { return }
+      self.isEndOfEventScheduled = false
+      self.needsCacheCheck = true
+      self.processPendingChanges()
+    }
+  }
+}
+
+/// Carries a block's result over from the context's queue.
+///
+/// `@unchecked Sendable`: written before the continuation is resumed, and read once after.
+private struct Carried<T>: @unchecked Sendable {
+  let value: T
+}

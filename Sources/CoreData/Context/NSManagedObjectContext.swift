@@ -1,0 +1,155 @@
+/// The working copy of some objects: fetches them, keeps one instance of each, notes changes, and saves them together.
+///
+/// A context belongs to a queue, the main one or its own; it and its objects are used inside `perform` and `performAndWait` only.
+///
+/// Source: Apple's documentation of `NSManagedObjectContext`.
+///
+/// `@unchecked Sendable`: everything but `perform…` and what is constant is used on the context's queue, which
+/// ConcurrencyDebug checks.
+open class NSManagedObjectContext: NSObject, @unchecked Sendable {
+  /// In which way a context is bound to a queue.
+  public enum ConcurrencyType: Sendable {
+    case mainQueue
+    case privateQueue
+  }
+
+  public let concurrencyType: NSManagedObjectContextConcurrencyType
+  let queue: DispatchQueue
+  final let reference = ContextReference(nil)
+
+  /// A name for messages.
+  open var name: String?
+
+  /// For the user of the context.
+  open lazy var userInfo = NSMutableDictionary()
+
+  /// Who saves, for the store's history.
+  open var transactionAuthor: String?
+
+  /// How conflicts with what others saved are resolved. Default: `NSErrorMergePolicy`.
+  open var mergePolicy: Any = NSMergePolicy.error
+
+  /// Whether an object whose row is missing becomes a deleted one with nil values. Default: true.
+  open var shouldDeleteInaccessibleFaults = true
+
+  /// Whether deletes spread to related objects at the end of the event, or only with the save. Default: true.
+  open var propagatesDeletesAtEndOfEvent = true
+
+  /// Whether clean objects that nobody holds stay registered. Default: false.
+  open var retainsRegisteredObjects = false
+
+  /// Seconds for which rows in the coordinator's cache are good; negative for no limit. Default: -1.
+  open var stalenessInterval: TimeInterval = -1
+
+  // MARK: State, on the context's queue
+
+  final var coordinator: NSPersistentStoreCoordinator?
+  final var parentContext: NSManagedObjectContext?
+  /// Whether a context has this one as its parent: then IDs that become permanent are remembered for it.
+  final var hasChildren = false
+  final var permanentIDs: [Int64: NSManagedObjectID] = [:]
+  final var registry = ObjectTable<NSManagedObject>()
+  final var sweepThreshold = 4096
+  final var inserted = MemberList()
+  final var updated = MemberList()
+  final var deleted = MemberList()
+  final var event = ContextEvent()
+  /// Deleted objects whose delete rules have yet to be applied.
+  final var unpropagated: [NSManagedObject] = []
+  /// The row cache must be compared with the file before it is next asked.
+  final var needsCacheCheck = true
+  final var isProcessing = false
+  final var isEndOfEventScheduled = false
+  final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
+  final var assignedStores: [ObjectIdentifier: NSPersistentStore] = [:]
+  final var mergeObserver: (any NSObjectProtocol)?
+
+  public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
+    self.concurrencyType = concurrencyType
+    queue =
+      concurrencyType == .privateQueueConcurrencyType
+      ? DispatchQueue(label: "NSManagedObjectContext") : DispatchQueue.main
+    super.init()
+    reference.context = self
+  }
+
+  public convenience init(_ concurrencyType: ConcurrencyType) {
+    self.init(concurrencyType: concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
+  }
+
+  deinit {
+    if let mergeObserver { NotificationCenter.default.removeObserver(mergeObserver) }
+    reference.context = nil
+    // Members of to-many relationships may hold each other in circles.
+    registry.forEach { $0.toManys = [] }
+  }
+
+  // MARK: Stack
+
+  /// The coordinator whose stores the context reads and saves, itself or through its parent.
+  open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
+    get { coordinator ?? parentContext?.persistentStoreCoordinator }
+    set { coordinator = newValue }
+  }
+
+  /// The context that this one fetches from and saves to, in place of a coordinator.
+  open var parent: NSManagedObjectContext? {
+    get { parentContext }
+    set {
+      parentContext = newValue
+      newValue?.hasChildren = true
+    }
+  }
+
+  /// Whether others' saves to the parent or the coordinator are merged as they happen. Default: false.
+  open var automaticallyMergesChangesFromParent = false {
+    didSet { observeParent() }
+  }
+
+  // MARK: What is in it
+
+  open var insertedObjects: Set<NSManagedObject> { Set(inserted.items) }
+  open var updatedObjects: Set<NSManagedObject> { Set(updated.items) }
+  open var deletedObjects: Set<NSManagedObject> { Set(deleted.items) }
+
+  /// Whether there is anything to save.
+  open var hasChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
+
+  /// The objects that somebody holds or that have changes.
+  open var registeredObjects: Set<NSManagedObject> {
+    checkQueue()
+    sweep()
+    var objects: Set<NSManagedObject> = []
+    registry.forEach { objects.insert($0) }
+    return objects
+  }
+
+  /// For messages.
+  final var label: String { name.map { "\"\($0)\"" } ?? "(unnamed)" }
+
+  @inline(__always)
+  final func checkQueue() {
+    if ConcurrencyDebug.isEnabled { ConcurrencyDebug.check(self) }
+  }
+}
+
+/// Raw values are Apple's.
+public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
+  /// The creator sees to it that one thread at a time uses the context.
+  case confinementConcurrencyType = 0
+  case privateQueueConcurrencyType = 1
+  case mainQueueConcurrencyType = 2
+}
+
+/// What changed since the last `processPendingChanges`.
+struct ContextEvent {
+  var inserted = MemberList()
+  var updated = MemberList()
+  var deleted = MemberList()
+  var refreshed = MemberList()
+  var invalidatedAll: [NSManagedObject] = []
+
+  var isEmpty: Bool {
+    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidatedAll.isEmpty
+  }
+}

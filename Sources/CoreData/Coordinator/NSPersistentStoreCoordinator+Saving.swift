@@ -1,0 +1,85 @@
+/// Saving a context's changes to the stores that hold them.
+extension NSPersistentStoreCoordinator {
+  /// The store for a new object of the entity: the first that may be written and holds it.
+  final func store(forInserted entity: NSEntityDescription) -> SQLiteStore? {
+    persistentStores.lazy.compactMap { $0 as? SQLiteStore }.first { !$0.isReadOnly && $0.holds(entity) }
+  }
+
+  private func store(of object: NSManagedObject, _ assigned: [ObjectIdentifier: NSPersistentStore]) throws
+    -> SQLiteStore
+  {
+    if !object.objectID.isTemporaryID {
+      if let store = object.objectID.persistentStore as? SQLiteStore { return store }
+      throw CoreDataErrors.error(
+        .persistentStoreSave, "The store of \(object.objectID.uriString) is not open any more.")
+    }
+    if let store = assigned[ObjectIdentifier(object)] as? SQLiteStore { return store }
+    if let store = store(forInserted: object.entity) { return store }
+    throw CoreDataErrors.error(
+      .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")
+  }
+
+  /// Sorts the changes by the store that they belong to.
+  final func saveOperations(
+    for changes: SavedChanges, assignedStores: [ObjectIdentifier: NSPersistentStore]
+  ) throws -> [SaveOperation] {
+    var operations: [SaveOperation] = []
+    func add(_ objects: [NSManagedObject], to list: ReferenceWritableKeyPath<SaveOperation, [NSManagedObject]>) throws {
+      var last: (entity: EntityLayout, operation: SaveOperation)?
+      for object in objects {
+        // Runs of one entity share the answer, unless objects were assigned.
+        if assignedStores.isEmpty, let last, last.entity === object.layout, object.objectID.isTemporaryID {
+          last.operation[keyPath: list].append(object)
+          continue
+        }
+        let store = try store(of: object, assignedStores)
+        if store.isReadOnly {
+          throw CoreDataErrors.error(
+            .persistentStoreSave, "The store of \(object.objectID.uriString) was opened read-only.")
+        }
+        let operation = operations.first { $0.store === store } ?? SaveOperation(store: store)
+        if operations.last !== operation, !operations.contains(where: { $0 === operation }) {
+          operations.append(operation)
+        }
+        operation[keyPath: list].append(object)
+        last = (object.layout, operation)
+      }
+    }
+    try add(changes.inserted, to: \.inserted)
+    try add(changes.updated, to: \.updated)
+    try add(changes.deleted, to: \.deleted)
+    return operations
+  }
+
+  /// Writes the operations: those on one file in one transaction.
+  final func commit(_ operations: [SaveOperation]) throws {
+    var remaining = operations
+    while let first = remaining.first {
+      let database = first.store.database
+      let group = remaining.filter { $0.store.database === database }
+      remaining.removeAll { $0.store.database === database }
+      try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
+        try database.write { connection in
+          for operation in group { try operation.write(connection) }
+        }
+      }
+    }
+  }
+
+  /// Reserves permanent IDs for new objects.
+  final func permanentIDs(
+    for objects: [NSManagedObject], assignedStores: [ObjectIdentifier: NSPersistentStore]
+  ) throws -> [NSManagedObjectID] {
+    try objects.map { object in
+      let store = try store(of: object, assignedStores)
+      let root = store.mapping(object.layout.name).rootNumber
+      let key = try CoreDataErrors.translating("Reserving a key for \(object.layout.name)") {
+        try store.database.write { try store.takeKeys(1, root: root, $0) }
+      }
+      guard let home = store.family.homesByName[object.layout.name] else {
+        throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(object.layout.name).")
+      }
+      return NSManagedObjectID(home: home, key: key)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+internal import Synchronization
+
+/// An entity in one store: what an object's ID refers to beside its key.
+///
+/// `@unchecked Sendable`: immutable after `init`; `family` is only followed while its store's coordinator lives, which keeps
+/// the family.
+final class EntityHome: @unchecked Sendable {
+  let layout: EntityLayout
+  /// The entity's number in the store (`Z_ENT`); 0 for objects that are not saved.
+  let number: Int
+  /// Identifies the table of the root entity in this store, across the stores of the process.
+  let table: Int32
+  /// The store's URI part; nil for objects that are not saved.
+  let storeReference: StoreReference?
+  unowned(unsafe) let family: EntityFamily?
+
+  static let temporaryTable: Int32 = 0
+  private static let lastTable = Atomic<Int32>(0)
+  static func newTable() -> Int32 { lastTable.add(1, ordering: .relaxed).newValue }
+
+  init(layout: EntityLayout, family: EntityFamily?, number: Int, table: Int32) {
+    self.layout = layout
+    self.family = family
+    self.number = number
+    self.table = table
+    self.storeReference = family?.reference
+  }
+
+  var entity: NSEntityDescription { layout.entity }
+}
+
+/// All the homes of one store, by entity number.
+///
+/// `@unchecked Sendable`: filled while the store is opened, before anything else sees it.
+final class EntityFamily: @unchecked Sendable {
+  let reference: StoreReference
+  private(set) var homes: [EntityHome?] = [nil]
+  private(set) var homesByName: [String: EntityHome] = [:]
+
+  init(reference: StoreReference) { self.reference = reference }
+
+  func add(_ home: EntityHome) {
+    while homes.count <= home.number { homes.append(nil) }
+    homes[home.number] = home
+    homesByName[home.layout.name] = home
+  }
+}
+
+/// What remains of a store in the object IDs that outlive it: its identifier.
+///
+/// `@unchecked Sendable`: `store` is set while the store is opened and cleared when it is removed, both under the
+/// coordinator's lock; reading a weak reference is atomic.
+final class StoreReference: @unchecked Sendable {
+  let identifier: String
+  weak var store: NSPersistentStore?
+
+  init(identifier: String) { self.identifier = identifier }
+}

@@ -1,0 +1,215 @@
+internal import Synchronization
+
+/// How the values of an entity's objects lie in their snapshots: one slot for each attribute and each to-one relationship.
+///
+/// Slots go root entity first, and by name within an entity, so that a property has the same slot in every sub-entity and a
+/// compiled accessor may keep its number.
+///
+/// `@unchecked Sendable`: all of it is set in `init`; the default snapshot is immutable; classes are looked up by name and
+/// the answer does not change.
+final class EntityLayout: @unchecked Sendable {
+  let entity: NSEntityDescription
+  let name: String
+  let slots: [SlotDescription]
+  let slotCount: Int
+  let toManys: [NSRelationshipDescription]
+  let fetchedProperties: [NSFetchedPropertyDescription]
+  /// Where each property of the entity is.
+  let places: [String: PropertyPlace]
+  /// Slots whose memory holds references and must be released.
+  let referenceSlots: [Int]
+  /// Slots and to-many indexes of relationships.
+  let toOneSlots: [Int]
+  let hasTransients: Bool
+  let objectClass: NSManagedObject.Type
+  /// What validation has to look at: mandatory or with predicates.
+  let validatedSlots: [Int]
+  let validatedToManys: [Int]
+  /// The home of objects that are not saved yet.
+  private(set) var temporaryHome: EntityHome!
+  /// Default values; copied for each insert.
+  private(set) var defaults: Snapshot!
+
+  /// Never used twice in a process: what accessors recognise a layout by.
+  let serial: UInt64
+  private static let lastSerial = Atomic<UInt64>(0)
+
+  init(_ entity: NSEntityDescription) {
+    serial = EntityLayout.lastSerial.add(1, ordering: .relaxed).newValue
+    var slots: [SlotDescription] = []
+    var toManys: [NSRelationshipDescription] = []
+    var fetched: [NSFetchedPropertyDescription] = []
+    var places: [String: PropertyPlace] = [:]
+
+    var chain: [NSEntityDescription] = []
+    var next: NSEntityDescription? = entity
+    while let current = next {
+      chain.append(current)
+      next = current.superentity
+    }
+    for current in chain.reversed() {
+      for property in current.declaredProperties.sorted(by: { $0.name < $1.name }) {
+        switch property {
+        case let attribute as NSAttributeDescription:
+          places[attribute.name] = .slot(slots.count)
+          slots.append(SlotDescription(attribute))
+        case let relationship as NSRelationshipDescription where relationship.isToMany:
+          places[relationship.name] = .toMany(toManys.count)
+          toManys.append(relationship)
+        case let relationship as NSRelationshipDescription:
+          places[relationship.name] = .slot(slots.count)
+          slots.append(SlotDescription(relationship))
+        case let property as NSFetchedPropertyDescription:
+          places[property.name] = .fetched(fetched.count)
+          fetched.append(property)
+        default: continue
+        }
+      }
+    }
+    self.entity = entity
+    self.name = entity.name ?? ""
+    self.slots = slots
+    self.slotCount = slots.count
+    self.toManys = toManys
+    self.fetchedProperties = fetched
+    self.places = places
+    self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
+    self.hasTransients = slots.contains(where: \.isTransient)
+    self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
+    self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }
+    self.validatedToManys = toManys.indices.filter {
+      toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].isOptional
+        || !toManys[$0].validationPredicates.isEmpty
+    }
+    self.objectClass = EntityLayout.lookUpClass(entity)
+    self.temporaryHome = EntityHome(layout: self, family: nil, number: 0, table: EntityHome.temporaryTable)
+    self.defaults = Snapshot.make(self)
+    for (index, slot) in slots.enumerated() {
+      if let value = slot.property as? NSAttributeDescription, let defaultValue = value.defaultValue {
+        defaults.set(defaultValue, slot: index, of: entity)
+      }
+    }
+  }
+
+  func slot(_ key: String) -> Int? {
+    if case .slot(let index) = places[key] { index } else { nil }
+  }
+
+  func toManyIndex(_ key: String) -> Int? {
+    if case .toMany(let index) = places[key] { index } else { nil }
+  }
+
+  /// The class that the model names, in whatever module it is; `NSManagedObject` where there is none.
+  private static func lookUpClass(_ entity: NSEntityDescription) -> NSManagedObject.Type {
+    guard let name = entity.managedObjectClassName, !name.isEmpty, name != "NSManagedObject" else {
+      return NSManagedObject.self
+    }
+    if let registered = ManagedObjectClasses.lookUp(name) { return registered }
+    return (NSClassFromString(name) as? NSManagedObject.Type) ?? NSManagedObject.self
+  }
+}
+
+/// Where a property's value is found in an object.
+enum PropertyPlace {
+  case slot(Int)
+  case toMany(Int)
+  case fetched(Int)
+}
+
+/// How a slot's sixteen bytes are used.
+enum SlotKind: UInt8 {
+  /// Int64 in the first eight bytes: the integer attributes.
+  case integer
+  case boolean
+  /// Double in the first eight bytes; a Float attribute's value is kept as the Double it equals.
+  case double
+  case float
+  /// Seconds since 2001-01-01 00:00 UTC.
+  case date
+  case string
+  case data
+  case uuid
+  /// One reference to a `Boxed` value: Decimal, URL, transformable, composite.
+  case boxed
+  /// `RelatedKey`.
+  case toOne
+
+  var holdsReference: Bool {
+    switch self {
+    case .string, .data, .boxed: true
+    case .integer, .boolean, .double, .float, .date, .uuid, .toOne: false
+    }
+  }
+}
+
+struct SlotDescription {
+  let property: NSPropertyDescription
+  let kind: SlotKind
+  let attributeType: NSAttributeType
+  let isTransient: Bool
+  let isOptional: Bool
+  let needsValidation: Bool
+
+  var name: String { property.name }
+  var relationship: NSRelationshipDescription? { property as? NSRelationshipDescription }
+
+  init(_ attribute: NSAttributeDescription) {
+    property = attribute
+    attributeType = attribute.attributeType
+    isTransient = attribute.isTransient
+    isOptional = attribute.isOptional
+    needsValidation = !attribute.isOptional || !attribute.validationPredicates.isEmpty
+    kind =
+      switch attribute.attributeType {
+      case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType: .integer
+      case .booleanAttributeType: .boolean
+      case .doubleAttributeType: .double
+      case .floatAttributeType: .float
+      case .dateAttributeType: .date
+      case .stringAttributeType: .string
+      case .binaryDataAttributeType: .data
+      case .UUIDAttributeType: .uuid
+      default: .boxed
+      }
+  }
+
+  init(_ relationship: NSRelationshipDescription) {
+    property = relationship
+    attributeType = .undefinedAttributeType
+    isTransient = relationship.isTransient
+    isOptional = relationship.isOptional
+    needsValidation = !relationship.isOptional || !relationship.validationPredicates.isEmpty
+    kind = .toOne
+  }
+}
+
+/// Classes that code has made known by the name that a model uses, where the run time cannot find them by it.
+enum ManagedObjectClasses {
+  private static let classes = Mutex<[String: NSManagedObject.Type]>([:])
+
+  static func register(_ type: NSManagedObject.Type, name: String) {
+    classes.withLock { $0[name] = type }
+  }
+
+  static func lookUp(_ name: String) -> NSManagedObject.Type? { classes.withLock { $0[name] } }
+}
+
+/// An entity's layout, made when it is first asked for; the entity's model must not change any more by then.
+final class EntityLayoutCache: Sendable {
+  private let layout = Mutex<EntityLayout?>(nil)
+
+  func layout(of entity: NSEntityDescription) -> EntityLayout {
+    layout.withLock { cached in
+      if let cached { return cached }
+      let made = EntityLayout(entity)
+      cached = made
+      return made
+    }
+  }
+
+  func clear() { layout.withLock { $0 = nil } }
+}
+
+extension NSEntityDescription {
+  var layout: EntityLayout { layoutCache.layout(of: self) }
+}

@@ -1,0 +1,84 @@
+/// From fault to values and back.
+extension NSManagedObject {
+  /// The values, after filling a fault and checking the queue. Every access to a property comes through here.
+  @inline(__always)
+  final func access() -> Snapshot {
+    if !state.isDisjoint(with: [.fault, .isChecked]) { prepareAccess() }
+    // Filling leaves a snapshot, whatever happened to the row.
+    return snapshot.unsafelyUnwrapped
+  }
+
+  @inline(never)
+  private final func prepareAccess() {
+    if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
+    guard state.contains(.fault) else { return }
+    if state.contains(.unborn) {
+      snapshot = layout.defaults
+      state.subtract([.fault, .unborn])
+      return
+    }
+    if snapshot == nil { fill() }
+    state.remove(.fault)
+    guard !state.contains(.gone) else { return }
+    state.insert(.isQuiet)
+    awakeFromFetch()
+    state.remove(.isQuiet)
+  }
+
+  private final func fill() {
+    guard let context = reference.context else {
+      preconditionFailure(
+        "The values of \(objectID) cannot be read: its context is gone, was reset, or the object was deleted.")
+    }
+    batch?.fill(in: context)
+    if snapshot != nil { return }
+    if let found = context.storedSnapshot(objectID) {
+      snapshot = found
+      return
+    }
+    // The row is missing: read as nil from now on, and delete, as Apple's default says.
+    snapshot = Snapshot.make(layout)
+    state.insert(.gone)
+    if context.shouldDeleteInaccessibleFaults {
+      state.remove(.fault)
+      context.deleteInaccessible(self)
+    }
+  }
+
+  /// Gives the object its row's values without waking it; it stays a fault whose firing costs nothing.
+  final func supply(_ stored: Snapshot) {
+    if state.contains(.fault) && committed == nil { snapshot = stored }
+  }
+
+  /// Forgets values and changes: the next access reads them anew.
+  final func turnIntoFault() {
+    guard !state.contains(.unborn) else { return }
+    willTurnIntoFault()
+    forgetValues()
+    didTurnIntoFault()
+  }
+
+  final func forgetValues() {
+    snapshot = nil
+    committed = nil
+    toManys = []
+    state.insert(.fault)
+    state.subtract([.ownsSnapshot, .updated])
+  }
+
+  /// Makes the snapshot this object's own, and the context know of the change.
+  final func willEdit() {
+    let current = access()
+    if !state.contains(.isQuiet) { reference.context?.noteUpdate(self) }
+    if !state.contains(.ownsSnapshot) {
+      if !state.contains(.inserted) && !state.contains(.isQuiet) && committed == nil { committed = current }
+      snapshot = current.copy()
+      state.insert(.ownsSnapshot)
+    }
+  }
+
+  /// Fills the object if it is a fault; the entry point of Core Data's own accessors.
+  public final func willAccessValue(forKey key: String?) { _ = access() }
+
+  public final func didAccessValue(forKey key: String?) {}
+}

@@ -1,0 +1,16 @@
+/// What predicates and sort descriptors ask of objects and IDs.
+extension NSManagedObject: KeyValueReadable, PersistentKeyed {
+  final func readableValue(forKey key: String) -> Any? {
+    // A property of a sub-entity, asked of an object of another one, is nil as it is in the shared table.
+    if layout.places[key] == nil, !["objectID", "self", "SELF", "entity"].contains(key) { return nil }
+    return value(forKey: key)
+  }
+
+  final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
+}
+
+extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
+  func readableValue(forKey key: String) -> Any? { key == "self" || key == "objectID" ? self : nil }
+
+  var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (home.layout.name, key) }
+}

@@ -1,0 +1,85 @@
+/// What a save checks first: the model's rules for each property.
+extension NSManagedObject {
+  final func validateProperties() throws {
+    var errors: [NSError] = []
+    let values = access()
+    for slot in layout.validatedSlots {
+      let description = layout.slots[slot]
+      // Plain objects have no validation of their own, so a value that only has to be there is not looked at.
+      if description.property.validationPredicates.isEmpty, !values.isNil(slot),
+        layout.objectClass == NSManagedObject.self
+      {
+        continue
+      }
+      let value = description.kind == .toOne ? related(slot) : values.value(slot)
+      var checked: Any? = value
+      do { try validateValue(&checked, forKey: description.name) } catch { errors.append(error as NSError) }
+    }
+    for index in layout.validatedToManys {
+      do { try validateCount(index) } catch { errors.append(error as NSError) }
+    }
+    if let error = CoreDataErrors.combined(errors) { throw error }
+  }
+
+  /// One property's value against its description: presence, then its predicates.
+  final func validateAgainstModel(_ value: Any?, key: String) throws {
+    guard case .slot(let slot) = layout.places[key] else { return }
+    let property = layout.slots[slot].property
+    guard let value else {
+      if property.isOptional { return }
+      throw validationError(.managedObjectValidationMissingRequired, key: key, value: nil)
+    }
+    for (index, predicate) in property.validationPredicates.enumerated() where !predicate.evaluate(with: value) {
+      let warning = property.validationWarnings.indices.contains(index) ? property.validationWarnings[index] : nil
+      let code = (warning as? NSNumber)?.intValue ?? CocoaErrorCode.managedObjectValidation.rawValue
+      throw validationError(
+        CocoaErrorCode(rawValue: code) ?? .managedObjectValidation, key: key, value: value, predicate: predicate,
+        message: warning as? String)
+    }
+  }
+
+  private func validateCount(_ index: Int) throws {
+    let relationship = layout.toManys[index]
+    // Members that were never read and not changed are as the store has them: valid when they were saved.
+    guard isInserted || toManys.indices.contains(index) && toManys[index]?.hasChanges == true else { return }
+    let count = toMany(index).members?.items.lazy.filter { !$0.isDeleted }.count ?? 0
+    let minimum = relationship.isOptional ? (count == 0 ? 0 : relationship.minCount) : max(1, relationship.minCount)
+    if count < minimum {
+      throw validationError(
+        count == 0 && !relationship.isOptional
+          ? .managedObjectValidationMissingRequired : .validationRelationshipLacksMinimumCount,
+        key: relationship.name, value: nil)
+    }
+    if relationship.maxCount > 0 && count > relationship.maxCount {
+      throw validationError(.validationRelationshipExceedsMaximumCount, key: relationship.name, value: nil)
+    }
+  }
+
+  /// An object that a Deny rule protects may go only when nothing is left at the other end.
+  final func validateDenyRules() throws {
+    var errors: [NSError] = []
+    for slot in layout.toOneSlots where layout.slots[slot].relationship?.deleteRule == .denyDeleteRule {
+      if let other = related(slot), !other.isDeleted {
+        errors.append(validationError(.validationRelationshipDeniedDelete, key: layout.slots[slot].name, value: nil))
+      }
+    }
+    for (index, relationship) in layout.toManys.enumerated() where relationship.deleteRule == .denyDeleteRule {
+      if toMany(index).members?.items.contains(where: { !$0.isDeleted }) == true {
+        errors.append(validationError(.validationRelationshipDeniedDelete, key: relationship.name, value: nil))
+      }
+    }
+    if let error = CoreDataErrors.combined(errors) { throw error }
+  }
+
+  private func validationError(
+    _ code: CocoaErrorCode, key: String, value: Any?, predicate: NSPredicate? = nil, message: String? = nil
+  ) -> NSError {
+    var info: [String: Any] = [
+      NSValidationObjectErrorKey: self, NSValidationKeyErrorKey: key,
+      NSLocalizedDescriptionKey: message ?? "\(layout.name).\(key): \(code.explanation)",
+    ]
+    if let value { info[NSValidationValueErrorKey] = value }
+    if let predicate { info[NSValidationPredicateErrorKey] = predicate }
+    return NSError(domain: NSCocoaErrorDomain, code: code.rawValue, userInfo: info)
+  }
+}

@@ -1,0 +1,184 @@
+/// Values by name: key-value coding, and what changed.
+extension NSManagedObject {
+  /// The property's value: numbers as NSNumber, to-many relationships as NSSet or NSOrderedSet, nil for nil.
+  ///
+  /// Traps for a key that the entity does not have, as Core Data does.
+  public final func value(forKey key: String) -> Any? {
+    guard let place = layout.places[key] else { return unmodelledValue(key) }
+    switch place {
+    case .slot(let slot):
+      let values = access()
+      return layout.slots[slot].kind == .toOne ? related(slot) : values.value(slot)
+    case .toMany(let index): return toMany(index).asCollection
+    case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
+    }
+  }
+
+  /// Sets the property's value, keeps inverse relationships right, and marks the object as updated.
+  ///
+  /// Traps for an unknown key, and for a value of a type that the property cannot hold.
+  public final func setValue(_ value: Any?, forKey key: String) {
+    guard let place = layout.places[key] else { unknownKey(key) }
+    switch place {
+    case .slot(let slot) where layout.slots[slot].kind == .toOne:
+      setRelated(managedObject(value, for: key), slot: slot)
+    case .slot(let slot):
+      willEdit()
+      snapshot.unsafelyUnwrapped.set(value, slot: slot, of: entity)
+    case .toMany(let index):
+      setMembers(managedObjects(value, for: key), of: index)
+    case .fetched:
+      preconditionFailure("The fetched property \(layout.name).\(key) cannot be set.")
+    }
+  }
+
+  public final func value(forKeyPath keyPath: String) -> Any? {
+    NSExpression(forKeyPath: keyPath).expressionValue(with: self, context: nil)
+  }
+
+  public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
+    guard let dot = keyPath.lastIndex(of: ".") else { return setValue(value, forKey: keyPath) }
+    guard let owner = self.value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject else { return }
+    owner.setValue(value, forKey: String(keyPath[keyPath.index(after: dot)...]))
+  }
+
+  public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+    Dictionary(uniqueKeysWithValues: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
+  }
+
+  public final func setValuesForKeys(_ keyedValues: [String: Any]) {
+    for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
+  }
+
+  /// The value without firing anything or notifying anybody; nil in a fault.
+  public final func primitiveValue(forKey key: String) -> Any? {
+    guard let place = layout.places[key] else { unknownKey(key) }
+    switch place {
+    case .slot(let slot):
+      guard let snapshot else { return nil }
+      return layout.slots[slot].kind == .toOne ? related(slot) : snapshot.value(slot)
+    case .toMany(let index): return toMany(index).asCollection
+    case .fetched: return nil
+    }
+  }
+
+  /// Sets the value without notifying anybody, keeping inverses, or marking the object as updated.
+  public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
+    guard let place = layout.places[key] else { unknownKey(key) }
+    let wasQuiet = state.contains(.isQuiet)
+    state.insert(.isQuiet)
+    defer { if !wasQuiet { state.remove(.isQuiet) } }
+    switch place {
+    case .slot(let slot) where layout.slots[slot].kind == .toOne:
+      willEdit()
+      writeRelated(managedObject(value, for: key), slot: slot)
+    case .slot(let slot):
+      willEdit()
+      snapshot.unsafelyUnwrapped.set(value, slot: slot, of: entity)
+    case .toMany(let index):
+      toMany(index).members?.replaceAll(managedObjects(value, for: key))
+    case .fetched: break
+    }
+  }
+
+  public final func willChangeValue(forKey key: String) { willEdit() }
+  public final func didChangeValue(forKey key: String) {}
+
+  // MARK: Changes
+
+  /// The new values of properties that were set since the last fetch or save; nil as NSNull. Fires nothing.
+  public final func changedValues() -> [String: Any] {
+    var changes: [String: Any] = [:]
+    guard let snapshot, !state.contains(.unborn), hasChanges else { return changes }
+    for (index, slot) in layout.slots.enumerated() {
+      if let committed {
+        if committed.isEqual(snapshot, slot: index) { continue }
+      } else if !isInserted || layout.defaults.isEqual(snapshot, slot: index) {
+        continue
+      }
+      changes[slot.name] = (slot.kind == .toOne ? related(index) : snapshot.value(index)) ?? NSNull()
+    }
+    for case let toMany? in toManys where toMany.hasChanges {
+      changes[toMany.relationship.name] = value(forKey: toMany.relationship.name)
+    }
+    return changes
+  }
+
+  /// The last fetched or saved values of the persistent properties named, or of all; nil as NSNull.
+  public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
+    var values: [String: Any] = [:]
+    _ = access()
+    for (name, place) in layout.places where keys?.contains(name) ?? true {
+      switch place {
+      case .slot(let slot) where !layout.slots[slot].isTransient:
+        guard !isInserted, let stored = committed ?? snapshot else { continue }
+        let value: Any? =
+          layout.slots[slot].kind == .toOne
+          ? stored.related(slot).flatMap { reference.context?.object(for: $0, from: self, slot: slot) }
+          : stored.value(slot)
+        values[name] = value ?? NSNull()
+      case .toMany(let index) where !isInserted && keys != nil:
+        values[name] = NSSet(array: toMany(index).committedMembers ?? [])
+      default: continue
+      }
+    }
+    return values
+  }
+
+  /// Whether a save would write anything: a property set to an equal value does not count.
+  public final var hasPersistentChangedValues: Bool {
+    guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
+    if isInserted || isDeleted { return true }
+    return hasChangedSlots(snapshot) || toManys.contains { $0?.hasChanges ?? false }
+  }
+
+  final func hasChangedSlots(_ snapshot: Snapshot) -> Bool {
+    guard let committed else { return false }
+    return layout.slots.indices.contains { !layout.slots[$0].isTransient && !committed.isEqual(snapshot, slot: $0) }
+  }
+
+  // MARK: Keys that the model does not have
+
+  private func unmodelledValue(_ key: String) -> Any? {
+    switch key {
+    case "objectID": return objectID
+    case "self", "SELF": return self
+    case "entity": return entity
+    case "managedObjectContext": return managedObjectContext
+    case "hasChanges": return NSNumber(value: hasChanges)
+    case "isInserted", "inserted": return NSNumber(value: isInserted)
+    case "isUpdated", "updated": return NSNumber(value: isUpdated)
+    case "isDeleted", "deleted": return NSNumber(value: isDeleted)
+    case "isFault", "fault": return NSNumber(value: isFault)
+    default: unknownKey(key)
+    }
+  }
+
+  private func unknownKey(_ key: String) -> Never {
+    preconditionFailure(
+      "The entity \(layout.name) is not key value coding-compliant for the key \"\(key)\"; it has "
+        + layout.places.keys.sorted().joined(separator: ", ") + ".")
+  }
+
+  private func managedObject(_ value: Any?, for key: String) -> NSManagedObject? {
+    guard let value, !(value is NSNull) else { return nil }
+    guard let object = value as? NSManagedObject else {
+      preconditionFailure(
+        "The relationship \(layout.name).\(key) holds a managed object, and was given a \(type(of: value)).")
+    }
+    return object
+  }
+
+  private func managedObjects(_ value: Any?, for key: String) -> [NSManagedObject] {
+    switch value {
+    case nil, is NSNull: return []
+    case let set as NSSet: return set.allObjects.compactMap { $0 as? NSManagedObject }
+    case let set as NSOrderedSet: return set.array.compactMap { $0 as? NSManagedObject }
+    case let array as [NSManagedObject]: return array
+    case let set as Set<NSManagedObject>: return Array(set)
+    default:
+      preconditionFailure(
+        "The relationship \(layout.name).\(key) holds a set of managed objects, and was given a \(type(of: value!)).")
+    }
+  }
+}

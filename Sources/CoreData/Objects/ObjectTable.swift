@@ -1,0 +1,143 @@
+/// A hash table from (table, key) to an object: what the uniquing of contexts and the row cache stand on.
+///
+/// Open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Confined to whoever
+/// owns it.
+struct ObjectTable<Value: AnyObject>: ~Copyable {
+  private struct Entry {
+    var key: Int64
+    var table: Int32
+    var value: Unmanaged<Value>?
+  }
+
+  private var entries: UnsafeMutablePointer<Entry>
+  private var mask: Int
+  private(set) var count = 0
+
+  init() {
+    mask = 15
+    entries = ObjectTable.allocate(16)
+  }
+
+  deinit {
+    for index in 0...mask { entries[index].value?.release() }
+    entries.deallocate()
+  }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+    let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+    entries.initialize(repeating: Entry(key: 0, table: 0, value: nil), count: capacity)
+    return entries
+  }
+
+  @inline(__always)
+  private func home(_ key: Int64, _ table: Int32) -> Int {
+    let mixed =
+      (UInt64(bitPattern: key) &+ UInt64(UInt32(bitPattern: table)) &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
+    return Int(truncatingIfNeeded: mixed >> 20) & mask
+  }
+
+  /// The entry of the key, or the free one where it would go.
+  @inline(__always)
+  private func index(_ key: Int64, _ table: Int32) -> Int {
+    var index = home(key, table)
+    while entries[index].value != nil && !(entries[index].key == key && entries[index].table == table) {
+      index = (index + 1) & mask
+    }
+    return index
+  }
+
+  @inline(__always)
+  func find(_ key: Int64, _ table: Int32) -> Value? {
+    entries[index(key, table)].value?.takeUnretainedValue()
+  }
+
+  /// Puts the value under the key, in place of what was there.
+  mutating func set(_ value: Value, _ key: Int64, _ table: Int32) {
+    let index = index(key, table)
+    if let old = entries[index].value {
+      entries[index].value = Unmanaged.passRetained(value)
+      old.release()
+      return
+    }
+    entries[index] = Entry(key: key, table: table, value: Unmanaged.passRetained(value))
+    count += 1
+    // Half full at most: long runs would make misses slow.
+    if count * 2 > mask { grow() }
+  }
+
+  @discardableResult
+  mutating func remove(_ key: Int64, _ table: Int32) -> Value? {
+    let index = index(key, table)
+    guard let value = entries[index].value else { return nil }
+    removeEntry(at: index)
+    return value.takeRetainedValue()
+  }
+
+  /// Frees an entry and moves back those behind it that probing would no longer reach.
+  private mutating func removeEntry(at removed: Int) {
+    var hole = removed
+    var next = (hole + 1) & mask
+    while entries[next].value != nil {
+      let wanted = home(entries[next].key, entries[next].table)
+      if (next &- wanted) & mask >= (next &- hole) & mask {
+        entries[hole] = entries[next]
+        hole = next
+      }
+      next = (next + 1) & mask
+    }
+    entries[hole].value = nil
+    count -= 1
+  }
+
+  private mutating func grow() { rebuild(capacity: (mask + 1) * 2) }
+
+  /// Drops the values that nobody but the table refers to and that the body gives up.
+  mutating func removeUnreferenced(where isDropped: (Value) -> Bool) {
+    for index in 0...mask where entries[index].value != nil && isUnreferenced(at: index) {
+      let value = entries[index].value.unsafelyUnwrapped
+      guard value._withUnsafeGuaranteedRef({ isDropped($0) }) else { continue }
+      value.release()
+      entries[index].value = nil
+      count -= 1
+    }
+    rebuild(capacity: mask + 1)
+  }
+
+  /// Whether the table alone refers to the value of the key.
+  mutating func isUnreferenced(_ key: Int64, _ table: Int32) -> Bool {
+    let index = index(key, table)
+    return entries[index].value != nil && isUnreferenced(at: index)
+  }
+
+  /// An `Unmanaged?` is the reference itself, so its memory may be looked at as one.
+  private func isUnreferenced(at index: Int) -> Bool {
+    withUnsafeMutablePointer(to: &entries[index].value) {
+      isKnownUniquelyReferenced(&UnsafeMutableRawPointer($0).assumingMemoryBound(to: Value.self).pointee)
+    }
+  }
+
+  private mutating func rebuild(capacity: Int) {
+    let old = entries
+    let oldCount = mask + 1
+    entries = ObjectTable.allocate(capacity)
+    mask = capacity - 1
+    for position in 0..<oldCount where old[position].value != nil {
+      entries[index(old[position].key, old[position].table)] = old[position]
+    }
+    old.deallocate()
+  }
+
+  mutating func removeAll() {
+    for index in 0...mask { entries[index].value?.release() }
+    entries.deallocate()
+    mask = 15
+    count = 0
+    entries = ObjectTable.allocate(16)
+  }
+
+  func forEach(_ body: (Value) -> Void) {
+    for index in 0...mask {
+      if let value = entries[index].value { body(value.takeUnretainedValue()) }
+    }
+  }
+}

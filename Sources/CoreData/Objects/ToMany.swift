@@ -1,0 +1,79 @@
+/// A to-many relationship of one object: its members once they are known, and what changed since the last save.
+///
+/// While the members are not loaded, changes made from the other side are only noted, so that setting a to-one
+/// never reads the whole to-many of its new partner.
+final class ToMany {
+  let relationship: NSRelationshipDescription
+  /// The members as they are now, or nil while they have not been read.
+  var members: MemberList?
+  private(set) var added = MemberList()
+  private(set) var removed = MemberList()
+  /// The order differs from what is in the store, or is not known to be the same.
+  var orderChanged = false
+  private var collection: NSObject?
+
+  init(_ relationship: NSRelationshipDescription) { self.relationship = relationship }
+
+  var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || orderChanged }
+
+  /// Adds a member; false if it is known to be one already.
+  @discardableResult
+  func insert(_ object: NSManagedObject) -> Bool {
+    if let members, members.contains(object) { return false }
+    if members == nil && added.contains(object) { return false }
+    members?.insert(object)
+    if !removed.remove(object) { added.insert(object) }
+    if relationship.isOrdered { orderChanged = true }
+    collection = nil
+    return true
+  }
+
+  /// Removes a member; false if it is known not to be one.
+  @discardableResult
+  func remove(_ object: NSManagedObject) -> Bool {
+    if let members, !members.contains(object) { return false }
+    if members == nil && removed.contains(object) { return false }
+    members?.remove(object)
+    if !added.remove(object) { removed.insert(object) }
+    collection = nil
+    return true
+  }
+
+  /// Puts the members, which stay the same ones, into another order.
+  func reorder(_ objects: [NSManagedObject]) {
+    members?.replaceAll(objects)
+    orderChanged = true
+    collection = nil
+  }
+
+  /// Takes the members that the store has, and puts the noted changes on top.
+  func load(_ stored: [NSManagedObject]) {
+    var list = MemberList()
+    list.keepsOrder = relationship.isOrdered
+    for object in stored where !removed.contains(object) { list.insert(object) }
+    for object in added.items { list.insert(object) }
+    members = list
+    collection = nil
+  }
+
+  /// The members as last fetched or saved; nil while they have not been read.
+  var committedMembers: [NSManagedObject]? {
+    members.map { $0.items.filter { !added.contains($0) } + removed.items }
+  }
+
+  /// Forgets what changed: it has been saved.
+  func markSaved() {
+    added.removeAll()
+    removed.removeAll()
+    orderChanged = false
+  }
+
+  /// The members as an NSSet, or an NSOrderedSet where the relationship is ordered.
+  var asCollection: NSObject {
+    if let collection { return collection }
+    let items = members?.items ?? []
+    let made: NSObject = relationship.isOrdered ? NSOrderedSet(array: items) : NSSet(array: items)
+    collection = made
+    return made
+  }
+}

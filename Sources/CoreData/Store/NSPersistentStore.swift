@@ -1,0 +1,74 @@
+/// One store of a coordinator: a file, or a memory.
+///
+/// `@unchecked Sendable`: set up before the coordinator shows it; afterwards its metadata changes only under the coordinator's
+/// lock.
+open class NSPersistentStore: NSObject, @unchecked Sendable {
+  /// The names of store types that newer code uses.
+  public struct StoreType: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
+    public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+    public static let binary = StoreType(rawValue: NSBinaryStoreType)
+    public static let xml = StoreType(rawValue: NSXMLStoreType)
+  }
+
+  public internal(set) weak var persistentStoreCoordinator: NSPersistentStoreCoordinator?
+  public let configurationName: String
+  public internal(set) var url: URL?
+  public let options: [AnyHashable: Any]?
+  public let isReadOnly: Bool
+  open var type: String { NSSQLiteStoreType }
+
+  /// The store's UUID, which its object IDs carry.
+  public internal(set) var identifier: String!
+
+  /// What the store says of itself, its model's version hashes among it.
+  open var metadata: [String: Any]!
+
+  init(
+    coordinator: NSPersistentStoreCoordinator?, configurationName: String?, url: URL?, options: [AnyHashable: Any]?
+  ) {
+    persistentStoreCoordinator = coordinator
+    self.configurationName = configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME"
+    self.url = url
+    self.options = options
+    isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+    super.init()
+  }
+
+  /// The entities of this store, by number.
+  var family: EntityFamily { fatalError("\(Self.self) has no entities.") }
+}
+
+public let NSSQLiteStoreType = "SQLite"
+public let NSInMemoryStoreType = "InMemory"
+public let NSBinaryStoreType = "Binary"
+public let NSXMLStoreType = "XML"
+
+// MARK: Options
+
+public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
+public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
+public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
+public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
+public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
+public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
+
+/// The prefix of a store's tables, keys and metadata in its file; default "Z", as Apple's are. Not one of Apple's options: it
+/// lets a second store live in the same SQLite file, saved in the same transactions.
+public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
+
+/// The path of a file by whose lock processes take turns at writing. Not one of Apple's options. All processes that
+/// write to the store should name the same file; one that does not only waits less fairly.
+public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
+
+// MARK: Metadata keys
+
+public let NSStoreTypeKey = "NSStoreType"
+public let NSStoreUUIDKey = "NSStoreUUID"
+public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
+public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"
+public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
+public let NSPersistentStoreURLKey = "storeURL"

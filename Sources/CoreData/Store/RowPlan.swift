@@ -1,0 +1,114 @@
+/// How the rows of an entity, its sub-entities' among them, are read: the columns of a SELECT, and for each entity the steps
+/// that put them into a snapshot. Made once for each entity.
+final class RowPlan: Sendable {
+  /// The first three are always the key, the entity's number, and the version.
+  let columns: [String]
+  /// By entity number.
+  let decoders: [RowDecoder?]
+
+  init(_ mapping: EntityMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool) {
+    var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
+    var indexes: [String: Int32] = [:]
+    func index(_ column: String) -> Int32 {
+      if let known = indexes[column] { return known }
+      columns.append(column)
+      indexes[column] = Int32(columns.count - 1)
+      return Int32(columns.count - 1)
+    }
+
+    var decoders: [RowDecoder?] = Array(repeating: nil, count: family.homes.count)
+    let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
+    for number in numbers {
+      guard let mapping = schema.entitiesByNumber[number], let home = family.homes[number] else { continue }
+      var steps: [RowDecoder.Step] = []
+      for (slot, description) in home.layout.slots.enumerated() {
+        if let attribute = mapping.attributes[description.name] {
+          steps.append(
+            RowDecoder.Step(
+              kind: description.kind, type: description.attributeType, slot: slot, column: index(attribute.column),
+              external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false))
+        } else if let toOne = mapping.toOnes[description.name] {
+          steps.append(
+            RowDecoder.Step(
+              kind: .toOne, type: .undefinedAttributeType, slot: slot, column: index(toOne.column),
+              entityColumn: toOne.entityColumn.map(index) ?? -1,
+              destination: Int64(schema.entitiesByName[toOne.destinationEntityName]?.number ?? 0)))
+        }
+      }
+      decoders[number] = RowDecoder(home: home, steps: steps)
+    }
+    self.columns = columns
+    self.decoders = decoders
+  }
+
+  /// The columns for a SELECT, qualified by a table's alias.
+  func columnList(alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
+
+  /// The decoder for the row that the statement stands on; nil for an entity that the model lacks.
+  @inline(__always)
+  func decoder(_ statement: SQLiteStatement) -> RowDecoder? {
+    let number = Int(statement.integer(1))
+    return number < decoders.count && number >= 0 ? decoders[number] : nil
+  }
+}
+
+/// Puts the columns of one entity's row into a snapshot.
+final class RowDecoder: Sendable {
+  struct Step: Sendable {
+    let kind: SlotKind
+    let type: NSAttributeType
+    let slot: Int
+    let column: Int32
+    var external = false
+    /// Where the destination's actual entity is, or -1 where it can only be `destination`.
+    var entityColumn: Int32 = -1
+    var destination: Int64 = 0
+  }
+
+  let home: EntityHome
+  let steps: [Step]
+
+  init(home: EntityHome, steps: [Step]) {
+    self.home = home
+    self.steps = steps
+  }
+
+  func decode(_ statement: SQLiteStatement) -> Snapshot {
+    let snapshot = Snapshot.make(home.layout, version: statement.integer(2))
+    steps.withUnsafeBufferPointer { steps in
+      for step in steps {
+        let column = step.column
+        switch step.kind {
+        case .integer, .boolean:
+          let value = statement.integer(column)
+          // NULL reads as 0: only then is it worth asking.
+          if value == 0 && statement.isNull(column) { continue }
+          snapshot.initialize(slot: step.slot, to: value)
+        case .double, .float, .date:
+          let value = statement.real(column)
+          if value == 0 && statement.isNull(column) { continue }
+          snapshot.initialize(slot: step.slot, to: value)
+        case .string:
+          guard let value = statement.text(column) else { continue }
+          snapshot.initialize(slot: step.slot, to: value)
+        case .toOne:
+          let key = statement.integer(column)
+          if key == 0 { continue }
+          let stored = step.entityColumn >= 0 ? statement.integer(step.entityColumn) : 0
+          let related = RelatedKey(key: key, number: stored == 0 ? step.destination : stored)
+          snapshot.initialize(slot: step.slot, to: related)
+        case .data:
+          guard let value = statement.blob(column) else { continue }
+          snapshot.initialize(slot: step.slot, to: step.external ? ExternalData.decode(value, home) : value)
+        case .uuid:
+          guard let value = statement.blob(column), value.count == 16 else { continue }
+          snapshot.initialize(slot: step.slot, to: value.withUnsafeBytes { $0.loadUnaligned(as: UUID.self) })
+        case .boxed:
+          guard let value = StoredValue.boxed(statement, column, step, home.layout) else { continue }
+          snapshot.initialize(slot: step.slot, to: value)
+        }
+      }
+    }
+    return snapshot
+  }
+}

@@ -1,0 +1,89 @@
+/// How one entity's objects are written: the text of its INSERT, and of its UPDATE for each set of changed properties.
+///
+/// `@unchecked Sendable`: used on the writer connection only, under its lock.
+final class RowWriter: @unchecked Sendable {
+  let mapping: EntityMapping
+  let steps: [RowDecoder.Step]
+  let insertSQL: String
+  let deleteSQL: String
+  let versionSQL: String
+  let touchSQL: String
+  /// Columns of each step, in the order of binding: one, or key and entity.
+  private let columns: [[String]]
+  private var updates: [[Int]: String] = [:]
+
+  init(_ mapping: EntityMapping, layout: EntityLayout) {
+    self.mapping = mapping
+    var steps: [RowDecoder.Step] = []
+    var columns: [[String]] = []
+    for (slot, description) in layout.slots.enumerated() {
+      if let attribute = mapping.attributes[description.name] {
+        steps.append(
+          RowDecoder.Step(
+            kind: description.kind, type: description.attributeType, slot: slot, column: 0,
+            external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false))
+        columns.append([attribute.column])
+      } else if let toOne = mapping.toOnes[description.name] {
+        steps.append(
+          RowDecoder.Step(
+            kind: .toOne, type: .undefinedAttributeType, slot: slot, column: 0,
+            entityColumn: toOne.entityColumn == nil ? -1 : 0))
+        columns.append([toOne.column] + (toOne.entityColumn.map { [$0] } ?? []))
+      }
+    }
+    self.steps = steps
+    self.columns = columns
+    let all = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)
+    let places = Array(repeating: "?", count: all.count).joined(separator: ", ")
+    insertSQL = "INSERT INTO \(mapping.table) (\(all.joined(separator: ", "))) VALUES (\(places))"
+    deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
+    versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"
+    touchSQL = "UPDATE \(mapping.table) SET Z_OPT = Z_OPT + 1 WHERE Z_PK = ?"
+  }
+
+  /// The UPDATE for the steps at the given indexes; parameters: version, values, key, version before.
+  func updateSQL(_ changed: [Int]) -> String {
+    if let known = updates[changed] { return known }
+    let assignments = ["Z_OPT = ?"] + changed.flatMap { columns[$0] }.map { "\($0) = ?" }
+    let sql = "UPDATE \(mapping.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ? AND Z_OPT = ?"
+    if updates.count > 200 { updates.removeAll() }
+    updates[changed] = sql
+    return sql
+  }
+
+  /// Binds a step's value from a snapshot; returns the index after it.
+  func bind(
+    _ step: RowDecoder.Step, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32,
+    resolving resolve: (RelatedKey) -> RelatedKey?
+  ) -> Int32 {
+    let slot = step.slot
+    if step.kind == .toOne {
+      let related = snapshot.related(slot).flatMap { $0.key < 0 ? resolve($0) : $0 }
+      if let related { statement.bind(related.key, at: index) } else { statement.bindNull(at: index) }
+      guard step.entityColumn >= 0 else { return index + 1 }
+      if let related { statement.bind(related.number, at: index + 1) } else { statement.bindNull(at: index + 1) }
+      return index + 2
+    }
+    guard !snapshot.isNil(slot) else {
+      statement.bindNull(at: index)
+      return index + 1
+    }
+    switch step.kind {
+    case .integer, .boolean: statement.bind(snapshot.read(slot, as: Int64.self), at: index)
+    case .double, .float, .date: statement.bind(snapshot.read(slot, as: Double.self), at: index)
+    case .string: statement.bind(snapshot.read(slot, as: String.self), at: index)
+    case .data:
+      let data = snapshot.read(slot, as: Data.self)
+      statement.bind(step.external ? ExternalData.encode(data) : data, at: index)
+    case .uuid:
+      let uuid = snapshot.read(slot, as: UUID.self)
+      statement.bind(withUnsafeBytes(of: uuid.uuid) { Data($0) }, at: index)
+    case .boxed:
+      StoredValue.bind(
+        snapshot.read(slot, as: Boxed.self), type: step.type,
+        attribute: snapshot.layout.slots[slot].property as? NSAttributeDescription, statement, index)
+    case .toOne: break
+    }
+    return index + 1
+  }
+}

@@ -1,0 +1,74 @@
+/// Fetching rows by predicate and order.
+extension SQLiteStore {
+  /// The rows that a fetch wants, in its order.
+  struct Fetch {
+    var entityName: String
+    var includesSubentities = true
+    var predicate: NSPredicate?
+    var sortDescriptors: [NSSortDescriptor] = []
+    var limit = 0
+    var offset = 0
+    /// Whether the rows' values are wanted, or their keys alone.
+    var includesValues = true
+  }
+
+  /// Gives the body each row, on the caller's thread, as it is read. Without values the snapshot is nil.
+  func fetch(_ fetch: Fetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+    let plan = plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
+    let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_ENT"
+    let (sql, bindings) = try select(columns, fetch, isOrdered: true)
+    let epoch = rowCache.epoch
+    var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
+      try database.read { connection in
+        let statement = try connection.statement(sql)
+        statement.bind(bindings)
+        defer { statement.reset() }
+        while try statement.step() {
+          guard let decoder = plan.decoder(statement) else { continue }
+          let key = statement.integer(0)
+          guard fetch.includesValues else {
+            body(decoder.home, key, nil)
+            continue
+          }
+          let snapshot = decoder.decode(statement)
+          body(decoder.home, key, snapshot)
+          // What the cache keeps of a long fetch is bounded, so no more of it need be carried there.
+          if rows.count < 4096 { rows.append((key, decoder.home.table, snapshot)) }
+        }
+      }
+    }
+    rowCache.add(rows, since: epoch)
+  }
+
+  /// How many rows a fetch would give.
+  func count(_ fetch: Fetch) throws -> Int {
+    let isWindowed = fetch.limit > 0 || fetch.offset > 0
+    let (sql, bindings) = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
+    return try CoreDataErrors.translating("Counting \(fetch.entityName)") {
+      try database.read { connection in
+        Int(try connection.integer(isWindowed ? "SELECT count(*) FROM (\(sql))" : sql, bindings) ?? 0)
+      }
+    }
+  }
+
+  private func select(_ columns: String, _ fetch: Fetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
+    let mapping = mapping(fetch.entityName)
+    var generator = SQLGenerator(schema: schema, entity: mapping)
+    var conditions: [String] = []
+    if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {
+      conditions.append(restriction)
+    }
+    if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
+    let order = isOrdered && !fetch.sortDescriptors.isEmpty ? try generator.orderClause(fetch.sortDescriptors) : ""
+    var sql = "SELECT \(columns) FROM \(mapping.table) t0\(generator.joins)"
+    if !conditions.isEmpty { sql += " WHERE \(conditions.joined(separator: " AND "))" }
+    if !order.isEmpty { sql += " ORDER BY \(order)" }
+    // SQLite wants a limit where there is an offset; -1 is none.
+    if fetch.limit > 0 || fetch.offset > 0 {
+      sql += " LIMIT \(fetch.limit > 0 ? fetch.limit : -1)"
+      if fetch.offset > 0 { sql += " OFFSET \(fetch.offset)" }
+    }
+    return (sql, generator.bindings)
+  }
+}

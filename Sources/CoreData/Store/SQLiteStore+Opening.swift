@@ -1,0 +1,103 @@
+/// What opening a file found or made.
+struct OpenedFile {
+  let database: SQLiteDatabase
+  let schema: StoreSchema
+  let identifier: String
+  let metadata: [String: Any]
+}
+
+extension SQLiteStore {
+  /// Opens the store of the prefix in a database, or creates it if there is none and the options allow.
+  ///
+  /// Throws 134100 where the model is not the one that the file was written with.
+  static func open(
+    _ database: SQLiteDatabase, model: NSManagedObjectModel, entities: [NSEntityDescription],
+    options: [AnyHashable: Any]?,
+    type: String
+  ) throws -> OpenedFile {
+    let prefix = options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
+    let readOnly = database.configuration.isReadOnly
+    let exists = try database.withWriter { try hasStore(prefix, $0) }
+    if !exists && !readOnly {
+      try prepareFile(database)
+      try database.write { connection in
+        // Another process may have been quicker.
+        if try !hasStore(prefix, connection) { try create(prefix, entities, model, type, connection) }
+      }
+    }
+    return try database.withWriter { connection in
+      let (identifier, metadata) = try readMetadata(prefix, connection)
+      try checkVersion(metadata, entities, options, database.configuration.path)
+      let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
+      return OpenedFile(database: database, schema: schema, identifier: identifier, metadata: metadata)
+    }
+  }
+
+  static func hasStore(_ prefix: String, _ connection: SQLiteConnection) throws -> Bool {
+    try connection.integer(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text("\(prefix)_METADATA")]) != nil
+  }
+
+  /// Settings that only take hold while the file is empty, and the journal mode.
+  private static func prepareFile(_ database: SQLiteDatabase) throws {
+    try database.withWriter { connection in
+      guard try connection.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
+      try connection.execute("PRAGMA page_size = 4096")
+      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+      _ = try connection.rows("PRAGMA journal_mode = WAL")
+    }
+  }
+
+  private static func create(
+    _ prefix: String, _ entities: [NSEntityDescription], _ model: NSManagedObjectModel, _ type: String,
+    _ connection: SQLiteConnection
+  ) throws {
+    let foreign = try connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    let names = foreign.compactMap { if case .text(let name) = $0[0] { name } else { nil } }
+    // Stores with prefixes of their own may share the file; tables that belong to no store mean that it is something else.
+    let owners = names.filter { $0.hasSuffix("_METADATA") }.map { String($0.dropLast("_METADATA".count)) }
+    if let stranger = names.first(where: { name in !owners.contains { name.hasPrefix($0) } }) {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema,
+        "\(connection.path) is an SQLite file, but not a Core Data store: it has a table \(stranger) and no metadata.")
+    }
+    let schema = try StoreSchema(entities: entities, prefix: prefix)
+    for statement in schema.creationStatements { try connection.execute(statement) }
+    let metadata = StoreMetadata.new(entities: entities, identifiers: model.versionIdentifiers, type: type)
+    try connection.execute(
+      "INSERT INTO \(schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
+      [.text(UUID().uuidString), .blob(try StoreMetadata.encode(metadata))])
+  }
+
+  static func readMetadata(_ prefix: String, _ connection: SQLiteConnection) throws -> (String, [String: Any]) {
+    guard try hasStore(prefix, connection) else {
+      throw CoreDataErrors.error(
+        .persistentStoreOpen, "\(connection.path) holds no Core Data store (no table \(prefix)_METADATA).")
+    }
+    let rows = try connection.rows("SELECT Z_UUID, Z_PLIST FROM \(prefix)_METADATA WHERE Z_VERSION = 1")
+    guard let row = rows.first, case .text(let identifier) = row[0], case .blob(let list) = row[1] else {
+      throw CoreDataErrors.error(.persistentStoreOpen, "\(connection.path) has no metadata in \(prefix)_METADATA.")
+    }
+    return (identifier, try StoreMetadata.decode(list, uuid: identifier))
+  }
+
+  static func writeMetadata(_ metadata: [String: Any], prefix: String, _ connection: SQLiteConnection) throws {
+    try connection.execute(
+      "UPDATE \(prefix)_METADATA SET Z_PLIST = ? WHERE Z_VERSION = 1", [.blob(try StoreMetadata.encode(metadata))])
+  }
+
+  private static func checkVersion(
+    _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ path: String
+  ) throws {
+    if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }
+    guard let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return }
+    let current = Dictionary(entities.map { ($0.name ?? "", $0.versionHash) }, uniquingKeysWith: { first, _ in first })
+    guard stored != current else { return }
+    let changed = Set(stored.keys).union(current.keys).filter { stored[$0] != current[$0] }.sorted()
+    throw CoreDataErrors.error(
+      .persistentStoreIncompatibleVersionHash,
+      "The model is not the one that \(path) was made with; they differ in \(changed.joined(separator: ", ")).",
+      ["metadata": metadata])
+  }
+}

@@ -1,0 +1,93 @@
+/// A store in a SQLite file in Apple's schema.
+///
+/// `@unchecked Sendable`: what is set while opening is constant afterwards; the database, the row cache and the plans do
+/// their own locking; writers are used under the database's write lock.
+final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
+  let database: SQLiteDatabase
+  let schema: StoreSchema
+  let rowCache = RowCache()
+  private let storeFamily: EntityFamily
+  private let plans: [String: (deep: RowPlan, flat: RowPlan)]
+  private let writers: [RowWriter?]
+  /// By entity number: the SELECT of one row by its key.
+  let rowSQL: [String?]
+  private let storeType: String
+
+  override var type: String { storeType }
+  override var family: EntityFamily { storeFamily }
+
+  /// Puts together an opened store: see `SQLiteStore.open`.
+  init(
+    _ opened: OpenedFile, entities: [NSEntityDescription], coordinator: NSPersistentStoreCoordinator?,
+    configurationName: String?, url: URL?, options: [AnyHashable: Any]?, type: String
+  ) {
+    database = opened.database
+    schema = opened.schema
+    storeType = type
+    let reference = StoreReference(identifier: opened.identifier)
+    let family = EntityFamily(reference: reference)
+    var tables: [Int: Int32] = [:]
+    for mapping in schema.entities {
+      let table = tables[mapping.rootNumber] ?? EntityHome.newTable()
+      tables[mapping.rootNumber] = table
+      family.add(EntityHome(layout: mapping.entity.layout, family: family, number: mapping.number, table: table))
+    }
+    storeFamily = family
+    var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
+    var rowSQL: [String?] = Array(repeating: nil, count: family.homes.count)
+    var writers: [RowWriter?] = Array(repeating: nil, count: family.homes.count)
+    for mapping in schema.entities {
+      plans[mapping.name] = (
+        RowPlan(mapping, schema: schema, family: family, includesSubentities: true),
+        RowPlan(mapping, schema: schema, family: family, includesSubentities: false)
+      )
+      writers[mapping.number] = RowWriter(mapping, layout: mapping.entity.layout)
+      let columns = plans[mapping.name]?.flat.columnList(alias: "t") ?? ""
+      rowSQL[mapping.number] =
+        "SELECT \(columns) FROM \(mapping.table) t WHERE t.Z_PK = ? AND t.Z_ENT = \(mapping.number)"
+    }
+    self.plans = plans
+    self.writers = writers
+    self.rowSQL = rowSQL
+    super.init(coordinator: coordinator, configurationName: configurationName, url: url, options: options)
+    identifier = opened.identifier
+    metadata = opened.metadata
+    reference.store = self
+  }
+
+  /// The mapping of an entity that the store holds.
+  func mapping(_ name: String) -> EntityMapping {
+    guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
+    return mapping
+  }
+
+  func holds(_ entity: NSEntityDescription) -> Bool { schema.entitiesByName[entity.name ?? ""] != nil }
+
+  func plan(_ name: String, includesSubentities: Bool) -> RowPlan {
+    guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
+    return includesSubentities ? plan.deep : plan.flat
+  }
+
+  func writer(_ number: Int) -> RowWriter {
+    guard writers.indices.contains(number), let writer = writers[number] else {
+      preconditionFailure("The store holds no entity number \(number).")
+    }
+    return writer
+  }
+
+  /// Forgets cached rows if another process or coordinator has written since the last call.
+  func validateRowCache() { rowCache.validate(database.foreignVersion()) }
+
+  /// Reserves keys in the table of a root entity; returns the first. In a transaction.
+  func takeKeys(_ count: Int, root: Int, _ connection: SQLiteConnection) throws -> Int64 {
+    let table = schema.primaryKeyTable
+    try connection.execute(
+      "UPDATE \(table) SET Z_MAX = Z_MAX + ? WHERE Z_ENT = ?", [.integer(Int64(count)), .integer(Int64(root))])
+    let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", [.integer(Int64(root))])
+    guard let last else {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema, "\(table) has no row for the entity number \(root).")
+    }
+    return last - Int64(count) + 1
+  }
+}

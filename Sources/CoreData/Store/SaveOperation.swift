@@ -1,0 +1,227 @@
+/// One save of a context into a store: what to write, and what the transaction decided.
+///
+/// Nothing of the objects is touched before the transaction is committed; then the context calls `finish`.
+final class SaveOperation {
+  let store: SQLiteStore
+  var inserted: [NSManagedObject] = []
+  var updated: [NSManagedObject] = []
+  var deleted: [NSManagedObject] = []
+
+  /// Permanent IDs by the key of the temporary ones.
+  private(set) var assigned: [Int64: NSManagedObjectID] = [:]
+  private(set) var conflicts: [NSMergeConflict] = []
+  /// Versions of the rows that were written, in the order of `updated`; 0 where nothing was.
+  private var versions: [Int64] = []
+
+  init(store: SQLiteStore) { self.store = store }
+
+  // MARK: In the transaction
+
+  /// Writes everything; throws the conflicts, if there are any, after all were found.
+  func write(_ connection: SQLiteConnection) throws {
+    assigned.removeAll(keepingCapacity: true)
+    conflicts.removeAll()
+    versions.removeAll(keepingCapacity: true)
+    try assignKeys(connection)
+    for object in deleted { try delete(object, connection) }
+    for object in inserted { try insert(object, connection) }
+    for object in updated { versions.append(try update(object, connection)) }
+    for object in inserted { try writeToManys(object, connection) }
+    for object in updated { try writeToManys(object, connection) }
+    if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
+  }
+
+  private func assignKeys(_ connection: SQLiteConnection) throws {
+    var waiting: [Int: [NSManagedObject]] = [:]
+    for object in inserted where object.objectID.isTemporaryID {
+      waiting[store.mapping(object.layout.name).rootNumber, default: []].append(object)
+    }
+    assigned.reserveCapacity(inserted.count)
+    for (root, objects) in waiting {
+      var key = try store.takeKeys(objects.count, root: root, connection)
+      for object in objects {
+        let home = store.family.homesByName[object.layout.name]!
+        assigned[object.objectID.key] = NSManagedObjectID(home: home, key: key)
+        key += 1
+      }
+    }
+  }
+
+  private func permanentID(_ object: NSManagedObject) -> NSManagedObjectID {
+    object.objectID.isTemporaryID ? assigned[object.objectID.key]! : object.objectID
+  }
+
+  private func resolve(_ related: RelatedKey) -> RelatedKey? { assigned[related.key]?.relatedKey }
+
+  private func insert(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {
+    let id = permanentID(object)
+    let writer = store.writer(id.home.number)
+    let statement = try connection.statement(writer.insertSQL)
+    let snapshot = object.access()
+    statement.bind(id.key, at: 1)
+    statement.bind(Int64(id.home.number), at: 2)
+    statement.bind(1 as Int64, at: 3)
+    var index: Int32 = 4
+    for step in writer.steps {
+      index = writer.bind(step, of: snapshot, to: statement, at: index, resolving: resolve)
+    }
+    try run(statement, for: object)
+  }
+
+  private func update(_ object: NSManagedObject, _ connection: SQLiteConnection) throws -> Int64 {
+    let id = object.objectID
+    let writer = store.writer(id.home.number)
+    let hasMemberChanges = object.toManys.contains { $0?.hasChanges ?? false }
+    guard let snapshot = object.snapshot else {
+      // A fault whose row was never read: nothing to conflict with, only members changed.
+      guard hasMemberChanges else { return 0 }
+      try connection.execute(writer.touchSQL, [.integer(id.key)])
+      if connection.changes == 0 { conflicts.append(conflict(object, connection, writer)) }
+      return 0
+    }
+    let base = object.committed ?? snapshot
+    let changed = writer.steps.indices.filter { !base.isEqual(snapshot, slot: writer.steps[$0].slot) }
+    guard !changed.isEmpty || hasMemberChanges else { return base.version }
+    let statement = try connection.statement(writer.updateSQL(changed))
+    let version = base.version + 1
+    statement.bind(version, at: 1)
+    var index: Int32 = 2
+    for position in changed {
+      index = writer.bind(writer.steps[position], of: snapshot, to: statement, at: index, resolving: resolve)
+    }
+    statement.bind(id.key, at: index)
+    statement.bind(base.version, at: index + 1)
+    try run(statement, for: object)
+    if connection.changes == 0 { conflicts.append(conflict(object, connection, writer)) }
+    return version
+  }
+
+  private func delete(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {
+    let id = object.objectID
+    guard !id.isTemporaryID, !object.state.contains(.gone) else { return }
+    let writer = store.writer(id.home.number)
+    let version = (object.committed ?? object.snapshot)?.version ?? -1
+    try connection.execute(writer.deleteSQL, [.integer(id.key), .integer(version), .integer(version)])
+    if connection.changes == 0, try connection.integer(writer.versionSQL, [.integer(id.key)]) != nil {
+      conflicts.append(conflict(object, connection, writer))
+    }
+    for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
+      try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(id.key)])
+    }
+  }
+
+  /// Runs a statement; a violated constraint comes out with the object that violates it.
+  private func run(_ statement: SQLiteStatement, for object: NSManagedObject) throws {
+    do {
+      try statement.run()
+    } catch let error as SQLiteError where error.primaryCode == 19 {
+      throw NSConstraintConflict.error(error, object: object, mapping: store.mapping(object.layout.name))
+    }
+  }
+
+  private func conflict(_ object: NSManagedObject, _ connection: SQLiteConnection, _ writer: RowWriter)
+    -> NSMergeConflict
+  {
+    let stored = (try? store.row(object.objectID, connection)) ?? nil
+    return NSMergeConflict(
+      source: object, newVersion: stored?.version ?? 0, old: object.committed ?? object.snapshot, persisted: stored)
+  }
+
+  // MARK: To-many relationships
+
+  private func writeToManys(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {
+    for case let toMany? in object.toManys where toMany.hasChanges {
+      let id = permanentID(object)
+      guard let place = store.writer(id.home.number).mapping.toManys[toMany.relationship.name] else { continue }
+      switch place {
+      case .foreignKey(_, let table, let inverse):
+        guard let orderColumn = inverse.orderColumn, toMany.orderChanged else { continue }
+        try writeOrder(toMany, connection) { position, member in
+          ("UPDATE \(table) SET \(orderColumn) = ? WHERE Z_PK = ?", [position, member])
+        }
+      case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
+        for member in toMany.removed.items where !member.objectID.isTemporaryID {
+          try connection.execute(
+            "DELETE FROM \(table) WHERE \(ownerColumn) = ? AND \(destinationColumn) = ?",
+            [.integer(id.key), .integer(member.objectID.key)])
+        }
+        for member in toMany.added.items where !member.isDeleted {
+          try connection.execute(
+            "INSERT OR IGNORE INTO \(table) (\(ownerColumn), \(destinationColumn)) VALUES (?, ?)",
+            [.integer(id.key), .integer(permanentID(member).key)])
+        }
+        guard let orderColumn, toMany.orderChanged else { continue }
+        try writeOrder(toMany, connection) { position, member in
+          (
+            "UPDATE \(table) SET \(orderColumn) = ? WHERE \(destinationColumn) = ? AND \(ownerColumn) = ?",
+            [position, member, .integer(id.key)]
+          )
+        }
+      }
+    }
+  }
+
+  /// Gives every member its position: 2048 for the first and 1024 more for each, as Apple's files have it.
+  private func writeOrder(
+    _ toMany: ToMany, _ connection: SQLiteConnection,
+    _ statement: (SQLiteValue, SQLiteValue) -> (String, [SQLiteValue])
+  ) throws {
+    let members = toMany.members?.items ?? toMany.added.items
+    for (index, member) in members.enumerated() where !member.isDeleted {
+      let (sql, values) = statement(.integer(Int64(2048 + index * 1024)), .integer(permanentID(member).key))
+      try connection.execute(sql, values)
+    }
+  }
+
+  // MARK: After the commit
+
+  /// Gives the objects what the transaction made true: IDs, versions, clean state. Rows go into the cache.
+  func finish() {
+    var saved: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    saved.reserveCapacity(inserted.count + updated.count)
+    for object in inserted {
+      object.identifier = permanentID(object)
+      settle(object, version: 1, &saved)
+    }
+    for (object, version) in zip(updated, versions) { settle(object, version: version, &saved) }
+    var removed: [(key: Int64, table: Int32)] = []
+    // Of a row that was written without having been read, the cache may have an older version.
+    for object in updated where object.snapshot == nil {
+      removed.append((object.objectID.key, object.objectID.home.table))
+    }
+    for object in deleted where !object.objectID.isTemporaryID {
+      removed.append((object.objectID.key, object.objectID.home.table))
+    }
+    store.rowCache.commit(saved: saved, removed: removed)
+  }
+
+  private func settle(
+    _ object: NSManagedObject, version: Int64, _ saved: inout [(key: Int64, table: Int32, snapshot: Snapshot)]
+  ) {
+    let id = object.objectID
+    for case let toMany? in object.toManys { toMany.markSaved() }
+    object.committed = nil
+    guard let current = object.snapshot else { return }
+    // Shared where only members changed, or where a child context's save brought the object here.
+    let snapshot = object.state.contains(.ownsSnapshot) ? current : current.copy()
+    object.snapshot = snapshot
+    snapshot.version = version
+    for slot in snapshot.layout.toOneSlots {
+      if let related = snapshot.related(slot), related.key < 0, let permanent = resolve(related) {
+        snapshot.assign(slot: slot, to: permanent)
+      }
+    }
+    object.state.remove(.ownsSnapshot)
+    saved.append((id.key, id.home.table, snapshot.withoutTransients()))
+  }
+}
+
+extension Snapshot {
+  /// The snapshot as the store knows it.
+  func withoutTransients() -> Snapshot {
+    guard layout.hasTransients else { return self }
+    let stored = copy()
+    for (slot, description) in layout.slots.enumerated() where description.isTransient { stored.setNil(slot) }
+    return stored
+  }
+}

@@ -1,0 +1,79 @@
+/// The values that are not stored as they are: decimals, URIs, transformables.
+enum StoredValue {
+  static func boxed(_ statement: SQLiteStatement, _ column: Int32, _ step: RowDecoder.Step, _ layout: EntityLayout)
+    -> Boxed?
+  {
+    switch step.type {
+    case .decimalAttributeType:
+      // SQLite's shortest text of the number, since a Double would bring its binary tail into the decimal.
+      guard let text = statement.text(column) else { return nil }
+      return Boxed(NSDecimalNumber(string: text, locale: Locale(identifier: "en_US_POSIX")))
+    case .URIAttributeType:
+      return statement.text(column).flatMap(URL.init(string:)).map(Boxed.init)
+    default:
+      guard let data = statement.blob(column) else { return nil }
+      let attribute = layout.slots[step.slot].property as? NSAttributeDescription
+      return Boxed(decodeTransformable(data, attribute?.valueTransformerName))
+    }
+  }
+
+  static func bind(
+    _ boxed: Boxed, type: NSAttributeType, attribute: NSAttributeDescription?, _ statement: SQLiteStatement,
+    _ index: Int32
+  ) {
+    switch type {
+    case .decimalAttributeType:
+      let number = boxed.value as? NSDecimalNumber ?? .zero
+      // A whole number is kept as one; a fraction as REAL, as Apple's files have it.
+      if let integer = Int64(number.stringValue) {
+        statement.bind(integer, at: index)
+      } else {
+        statement.bind(number.doubleValue, at: index)
+      }
+    case .URIAttributeType:
+      if let url = boxed.value as? URL {
+        statement.bind(url.absoluteString, at: index)
+      } else {
+        statement.bindNull(at: index)
+      }
+    default:
+      if let data = encodeTransformable(boxed.value, attribute?.valueTransformerName) {
+        statement.bind(data, at: index)
+      } else {
+        statement.bindNull(at: index)
+      }
+    }
+  }
+
+  /// A value that cannot be decoded (its class is not in this program) is given as the bytes that are stored.
+  private static func decodeTransformable(_ data: Data, _ transformerName: String?) -> Any {
+    if let transformer = ValueTransformer.named(transformerName) {
+      return transformer.reverseTransformedValue(data) ?? data
+    }
+    return (try? NSKeyedUnarchiver.unarchiveTopLevelObjectWithData(data)) ?? data
+  }
+
+  private static func encodeTransformable(_ value: Any, _ transformerName: String?) -> Data? {
+    if let transformer = ValueTransformer.named(transformerName) { return transformer.transformedValue(value) as? Data }
+    if let data = value as? Data { return data }
+    return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false)
+  }
+}
+
+/// Binary values of attributes that allow external storage: a first byte says where the value is.
+enum ExternalData {
+  /// 1: the value follows. 2: the name of a file follows, in the store's support folder.
+  static func decode(_ stored: Data, _ home: EntityHome) -> Data {
+    guard let first = stored.first else { return stored }
+    if first == 1 { return Data(stored.dropFirst()) }
+    guard first == 2, let url = home.storeReference?.store?.url else { return stored }
+    let name = String(decoding: stored.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
+    // Names are UUIDs; anything else could lead out of the folder.
+    guard UUID(uuidString: name) != nil else { return stored }
+    let base = url.deletingPathExtension().lastPathComponent
+    let folder = url.deletingLastPathComponent().appendingPathComponent(".\(base)_SUPPORT/_EXTERNAL_DATA")
+    return (try? Data(contentsOf: folder.appendingPathComponent(name))) ?? stored
+  }
+
+  static func encode(_ value: Data) -> Data { [1] + value }
+}

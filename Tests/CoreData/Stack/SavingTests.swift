@@ -1,0 +1,97 @@
+import CoreData
+import Testing
+
+@Suite struct SavingTests {
+  @Test func everyAttributeTypeComesBackAsItWasSaved() throws {
+    let store = try TemporaryStore()
+    let uuid = UUID()
+    let date = Date(timeIntervalSinceReferenceDate: 700_000_000.25)
+    let id: NSManagedObjectID = try store.context().performAndWaitWith { context in
+      let author = context.make("Author", ["name": "Ada", "born": date])
+      let book = context.make(
+        "Book",
+        [
+          "title": "Notes, längere", "pages": 42, "price": NSDecimalNumber(string: "12.35"), "rating": 4.5,
+          "weight": Float(0.1), "isRead": true, "cover": Data([0, 1, 2, 255]), "uuid": uuid,
+          "link": URL(string: "https://example.org/a?b=c")!, "extra": NSArray(array: ["x", "y"]), "note": "transient",
+          "author": author,
+        ])
+      try context.save()
+      #expect(!book.objectID.isTemporaryID)
+      return book.objectID
+    }
+    let other = try store.otherCoordinator()
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = other
+    try context.performAndWait {
+      let known = try #require(other.managedObjectID(forURIRepresentation: id.uriRepresentation()))
+      let book = try context.existingObject(with: known)
+      #expect(book.value(forKey: "title") as? String == "Notes, längere")
+      #expect(book.value(forKey: "pages") as? Int == 42)
+      #expect(book.value(forKey: "price") as? NSDecimalNumber == NSDecimalNumber(string: "12.35"))
+      #expect(book.value(forKey: "rating") as? Double == 4.5)
+      #expect(book.value(forKey: "weight") as? Float == 0.1)
+      #expect(book.value(forKey: "isRead") as? Bool == true)
+      #expect(book.value(forKey: "cover") as? Data == Data([0, 1, 2, 255]))
+      #expect(book.value(forKey: "uuid") as? UUID == uuid)
+      #expect(book.value(forKey: "link") as? URL == URL(string: "https://example.org/a?b=c"))
+      #expect((book.value(forKey: "extra") as? NSArray) == NSArray(array: ["x", "y"]))
+      #expect(book.value(forKey: "note") == nil)
+      let author = try #require(book.value(forKey: "author") as? NSManagedObject)
+      #expect(author.isFault)
+      #expect(author.value(forKey: "born") as? Date == date)
+      #expect((author.value(forKey: "books") as? Set<NSManagedObject>) == [book])
+    }
+  }
+
+  @Test func aSecondSaveOfAnOldVersionIsAConflictAndChangesNothing() throws {
+    let store = try TemporaryStore()
+    let first = store.context()
+    let second = store.context()
+    let id: NSManagedObjectID = try first.performAndWait {
+      let book = first.make("Book", ["title": "One"])
+      try first.save()
+      return book.objectID
+    }
+    // first  | second
+    // -------+---------
+    //        | reads
+    // saves  |
+    //        | saves: conflict
+    let theirs = try second.performAndWait { () -> NSManagedObject in
+      let book = try second.existingObject(with: id)
+      book.setValue("Two of second", forKey: "title")
+      return book
+    }
+    try first.performAndWait {
+      try first.existingObject(with: id).setValue("Two of first", forKey: "title")
+      try first.save()
+    }
+    second.performAndWait {
+      #expect {
+        try second.save()
+      } throws: { error in
+        let error = error as NSError
+        let conflict = (error.userInfo["conflictList"] as? [NSMergeConflict])?.first
+        return error.domain == NSCocoaErrorDomain && error.code == 133020
+          && conflict?.persistedSnapshot?["title"] as? String == "Two of first" && conflict?.oldVersionNumber == 1
+          && conflict?.newVersionNumber == 2
+      }
+      #expect(second.hasChanges)
+      #expect(theirs.value(forKey: "title") as? String == "Two of second")
+      second.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+      #expect(throws: Never.self) { try second.save() }
+    }
+    try first.performAndWait {
+      first.refreshAllObjects()
+      let title = try first.existingObject(with: id).value(forKey: "title") as? String
+      #expect(title == "Two of second")
+    }
+  }
+}
+
+extension NSManagedObjectContext {
+  func performAndWaitWith<T>(_ body: (NSManagedObjectContext) throws -> T) rethrows -> T {
+    try performAndWait { try body(self) }
+  }
+}

@@ -1,0 +1,132 @@
+import CoreData
+import Testing
+
+/// A stack on a SQLite file in a folder of its own, which goes with the object.
+final class TemporaryStore {
+  let folder: URL
+  let url: URL
+  let model: NSManagedObjectModel
+  let coordinator: NSPersistentStoreCoordinator
+
+  init(_ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil) throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("coredata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appendingPathComponent("store.sqlite")
+    self.model = model
+    coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  func context() -> NSManagedObjectContext {
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
+  /// A second coordinator on the same file, as another process has it.
+  func otherCoordinator() throws -> NSPersistentStoreCoordinator {
+    let copy = model.copy() as! NSManagedObjectModel
+    let other = NSPersistentStoreCoordinator(managedObjectModel: copy)
+    try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+    return other
+  }
+}
+
+/// Authors, books and tags: every kind of relationship and attribute in one small model.
+enum LibraryModel {
+  static func make() -> NSManagedObjectModel {
+    let author = entity(
+      "Author",
+      [
+        attribute("name", .stringAttributeType, optional: false),
+        attribute("born", .dateAttributeType),
+      ])
+    let book = entity(
+      "Book",
+      [
+        attribute("title", .stringAttributeType, optional: false),
+        attribute("pages", .integer32AttributeType, default: 0),
+        attribute("price", .decimalAttributeType),
+        attribute("rating", .doubleAttributeType),
+        attribute("weight", .floatAttributeType),
+        attribute("isRead", .booleanAttributeType, default: false),
+        attribute("cover", .binaryDataAttributeType),
+        attribute("uuid", .UUIDAttributeType),
+        attribute("link", .URIAttributeType),
+        attribute("extra", .transformableAttributeType),
+        attribute("note", .stringAttributeType, transient: true),
+      ])
+    let comic = entity("Comic", [attribute("artist", .stringAttributeType)])
+    book.subentities = [comic]
+    let tag = entity("Tag", [attribute("label", .stringAttributeType)])
+    let passport = entity("Passport", [attribute("number", .stringAttributeType)])
+
+    relate(author, "books", book, "author", toMany: (true, false), rules: (.cascadeDeleteRule, .nullifyDeleteRule))
+    relate(book, "tags", tag, "books", toMany: (true, true))
+    relate(author, "passport", passport, "holder", toMany: (false, false))
+    relate(tag, "ordered", tag, "orderedBy", toMany: (true, true), ordered: true)
+
+    let model = NSManagedObjectModel()
+    model.entities = [author, book, comic, tag, passport]
+    return model
+  }
+
+  static func entity(_ name: String, _ properties: [NSPropertyDescription]) -> NSEntityDescription {
+    let entity = NSEntityDescription()
+    entity.name = name
+    entity.properties = properties
+    return entity
+  }
+
+  static func attribute(
+    _ name: String, _ type: NSAttributeType, optional: Bool = true, default value: Any? = nil, transient: Bool = false
+  ) -> NSAttributeDescription {
+    let attribute = NSAttributeDescription()
+    attribute.name = name
+    attribute.attributeType = type
+    attribute.isOptional = optional
+    attribute.defaultValue = value
+    attribute.isTransient = transient
+    return attribute
+  }
+
+  static func relate(
+    _ first: NSEntityDescription, _ name: String, _ second: NSEntityDescription, _ inverseName: String,
+    toMany: (Bool, Bool), rules: (NSDeleteRule, NSDeleteRule) = (.nullifyDeleteRule, .nullifyDeleteRule),
+    ordered: Bool = false
+  ) {
+    let relationship = NSRelationshipDescription()
+    let inverse = NSRelationshipDescription()
+    for (end, name, destination, many, rule) in [
+      (relationship, name, second, toMany.0, rules.0), (inverse, inverseName, first, toMany.1, rules.1),
+    ] {
+      end.name = name
+      end.destinationEntity = destination
+      end.maxCount = many ? 0 : 1
+      end.deleteRule = rule
+      end.isOptional = true
+    }
+    relationship.isOrdered = ordered
+    relationship.inverseRelationship = inverse
+    inverse.inverseRelationship = relationship
+    first.properties += [relationship]
+    second.properties += [inverse]
+  }
+}
+
+extension NSManagedObjectContext {
+  func make(_ entity: String, _ values: [String: Any] = [:]) -> NSManagedObject {
+    let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: self)
+    for (key, value) in values { object.setValue(value, forKey: key) }
+    return object
+  }
+
+  func all(_ entity: String, where format: String? = nil, sort: String? = nil) throws -> [NSManagedObject] {
+    let request = NSFetchRequest<NSManagedObject>(entityName: entity)
+    request.predicate = format.map { NSPredicate(format: $0) }
+    request.sortDescriptors = sort.map { [NSSortDescriptor(key: $0, ascending: true)] }
+    return try fetch(request)
+  }
+}
