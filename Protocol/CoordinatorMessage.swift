@@ -1,5 +1,5 @@
 /// Why the coordinator closes a connection after `HELLO`.
-public enum Refusal: String, Sendable, CaseIterable {
+public enum Refusal: String, Error, Sendable, CaseIterable {
   /// The version is not one that this coordinator speaks.
   case version
   /// The token is not the one that was given to this process, or the peer is another process or user.

@@ -1,0 +1,221 @@
+import WorkerProtocol
+
+/// Decides which worker gets which job, and keeps account of who holds what.
+///
+/// A pure state machine: it is told what happened, with the time, and leaves what is to be done in `effects`. It touches no
+/// socket, no store and no process, and runs on the loop's thread.
+struct Coordinator {
+  /// A job in a worker's hand.
+  struct HeldJob {
+    let job: ReadyJob
+    let worker: WorkerID
+    /// When the worker said that it began; `nil` while it only holds the job.
+    var begunAt: Double?
+    var isCancelled = false
+  }
+
+  /// What the coordinator knows of a worker.
+  struct Worker {
+    let kinds: Set<String>
+    var credit = 0
+    var held: Set<ObjectURI> = []
+    var begun: Set<ObjectURI> = []
+    var isDraining = false
+    /// Holds a suspect, and gets nothing beside it.
+    var isAlone = false
+    /// Was asked to give jobs back and has not reacted.
+    var isRecalling = false
+    /// When the job in hand has to be over.
+    var deadline: Double?
+
+    var freeCredit: Int { isDraining || isAlone ? 0 : max(0, credit - held.count) }
+  }
+
+  /// Jobs since the start, for `status`.
+  struct Counters: Equatable, Sendable {
+    var handedOut = 0
+    var done = 0
+    var failed = 0
+    var returned = 0
+    var crashed = 0
+    var timedOut = 0
+  }
+
+  /// How long a job that was asked to stop at its timeout may take for it, in seconds, before its process is killed.
+  static let timeoutGrace = 5.0
+  /// A claim is written for jobs that have been running for so long, in seconds.
+  static let claimDelay = 0.1
+
+  /// Seconds of the monotonic clock; set before each event.
+  var now = 0.0
+  var effects: [CoordinatorEffect] = []
+
+  var windows: [String: JobWindow] = [:]
+  /// How many jobs of a kind may be in hand at a time.
+  var limits: [String: Int] = [:]
+  var inHandByKind: [String: Int] = [:]
+  var workers: [WorkerID: Worker] = [:]
+  var held: [ObjectURI: HeldJob] = [:]
+  /// Jobs whose rows are being written after a death.
+  var settling: Set<ObjectURI> = []
+  /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
+  var endedDuringFetch: Set<ObjectURI> = []
+  var pausedQueues: Set<String> = []
+  var pausedKinds: Set<String> = []
+  var isPaused = false
+  /// Held by workers of an earlier supervisor, which are still alive.
+  var claimedElsewhere: Set<ObjectURI> = []
+  var claimed: Set<ObjectURI> = []
+  var endedClaims: Set<ObjectURI> = []
+  var unclaimedBegun: Set<ObjectURI> = []
+  var counters = Counters()
+
+  /// Hands over what is to be done, in order.
+  mutating func takeEffects() -> [CoordinatorEffect] {
+    defer { effects.removeAll(keepingCapacity: true) }
+    return effects
+  }
+
+  /// The kinds that plugins run, with their limits.
+  mutating func setKinds(_ kinds: [String: Int?]) {
+    windows = windows.filter { kinds.keys.contains($0.key) }
+    limits = kinds.compactMapValues { $0 }
+    for kind in kinds.keys.sorted() where windows[kind] == nil {
+      windows[kind] = JobWindow()
+      refill(kind)
+    }
+  }
+
+  /// A worker said a good hello.
+  mutating func workerCameUp(_ id: WorkerID, kinds: [String]) {
+    workers[id] = Worker(kinds: Set(kinds))
+    effects.append(.send(.welcome(version: ProtocolVersion.current), to: id))
+  }
+
+  /// A worker said something after its hello.
+  mutating func workerSaid(_ message: WorkerMessage, _ id: WorkerID) {
+    guard workers[id] != nil else { return }
+    switch message {
+    case .hello:
+      effects.append(.dismiss(id, .message))
+    case .credit(let count):
+      workers[id]?.credit = count
+      dispatch()
+    case .begin(let uris): begin(uris, id)
+    case .progress: break
+    case .saved(let change, let uris): saved(change, uris, by: id)
+    case .done(let uris):
+      let count = end(uris, id)
+      counters.done += count
+      if count > 0 { effects.append(.worked(id)) }
+      dispatch()
+    case .failed(let uri):
+      counters.failed += end([uri], id)
+      effects.append(.worked(id))
+      effects.append(.lookForDueJobs)
+      dispatch()
+    case .returned(let uris): returned(uris, id)
+    case .nudge: lookForNewJobs()
+    }
+  }
+
+  /// Tells the worker to finish what it has begun and to exit.
+  mutating func drain(_ id: WorkerID) {
+    guard workers[id]?.isDraining == false else { return }
+    workers[id]?.isDraining = true
+    effects.append(.send(.drain, to: id))
+  }
+
+  /// The worker's process has ended, and all that it had sent has been handled.
+  mutating func workerDied(_ id: WorkerID, _ obituary: Obituary) {
+    guard let worker = workers.removeValue(forKey: id) else { return }
+    let begun = worker.held.filter { worker.begun.contains($0) }
+    let jobs = worker.held.compactMap { held[$0]?.job }
+    _ = release(worker.held)
+    let text = ([obituary.death.description] + obituary.lastLines.suffix(5)).joined(separator: "\n")
+    for job in jobs {
+      if !begun.contains(job.uri) || obituary.cause == .stopped {
+        windows[job.kind]?.insert([job])
+      } else if begun.count > 1 {
+        windows[job.kind]?.insertSuspect(job)
+      } else {
+        settling.insert(job.uri)
+        if obituary.cause == .timedOut {
+          counters.timedOut += 1
+          effects.append(.settle([job.uri], .timedOut("took longer than \(job.timeout ?? 0) seconds")))
+        } else {
+          counters.crashed += 1
+          effects.append(.settle([job.uri], .crashed("its worker \(text)")))
+        }
+      }
+    }
+    dispatch()
+  }
+
+  /// The rows of these jobs say now what happened to them.
+  mutating func settled(_ uris: [ObjectURI]) {
+    settling.subtract(uris)
+    for uri in uris where hasFetches { endedDuringFetch.insert(uri) }
+    effects.append(.lookForDueJobs)
+  }
+
+  private mutating func begin(_ uris: [ObjectURI], _ id: WorkerID) {
+    var deadline: Double?
+    for uri in uris where held[uri]?.worker == id {
+      held[uri]?.begunAt = now
+      workers[id]?.begun.insert(uri)
+      unclaimedBegun.insert(uri)
+      if let timeout = held[uri]?.job.timeout {
+        deadline = min(deadline ?? .infinity, now + timeout + Self.timeoutGrace)
+      }
+    }
+    workers[id]?.deadline = deadline
+    workers[id]?.isRecalling = false
+    effects.append(.demandChanged)
+  }
+
+  private mutating func saved(_ change: SavedChange, _ uris: [ObjectURI], by id: WorkerID) {
+    for other in workers.keys.sorted(by: { $0.number < $1.number }) where other != id {
+      effects.append(.send(.saved(change, uris), to: other))
+    }
+    effects.append(.saved(change, uris))
+  }
+
+  private mutating func returned(_ uris: [ObjectURI], _ id: WorkerID) {
+    let mine = uris.compactMap { uri in held[uri].flatMap { $0.worker == id ? $0 : nil } }
+    counters.returned += end(mine.map(\.job.uri), id)
+    workers[id]?.isRecalling = false
+    for held in mine {
+      if held.isCancelled {
+        effects.append(.cancelStored(held.job.uri))
+      } else if isRunnable(held.job) {
+        endedDuringFetch.remove(held.job.uri)
+        windows[held.job.kind]?.insert([held.job])
+      } else {
+        windows[held.job.kind]?.isComplete = false
+      }
+    }
+    dispatch()
+  }
+
+  /// Takes finished jobs out of the worker's hand; the number of those that really were there.
+  private mutating func end(_ uris: [ObjectURI], _ id: WorkerID) -> Int {
+    let mine = uris.filter { held[$0]?.worker == id }
+    if hasFetches { endedDuringFetch.formUnion(mine) }
+    return release(mine)
+  }
+
+  private mutating func release(_ uris: some Collection<ObjectURI>) -> Int {
+    for uri in uris {
+      guard let entry = held.removeValue(forKey: uri) else { continue }
+      inHandByKind[entry.job.kind, default: 1] -= 1
+      unclaimedBegun.remove(uri)
+      if claimed.remove(uri) != nil { endedClaims.insert(uri) }
+      workers[entry.worker]?.held.remove(uri)
+      workers[entry.worker]?.begun.remove(uri)
+      if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }
+      if workers[entry.worker]?.begun.isEmpty == true { workers[entry.worker]?.deadline = nil }
+    }
+    return uris.count
+  }
+}

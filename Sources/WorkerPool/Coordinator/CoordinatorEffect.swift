@@ -1,0 +1,45 @@
+import WorkerProtocol
+
+/// What the coordinator wants done: by a socket, by the store, by the supervisor. It does none of it itself.
+enum CoordinatorEffect: Equatable, Sendable {
+  case send(CoordinatorMessage, to: WorkerID)
+  /// Fetch the best ready jobs of a kind, without those of paused queues; answer with `fetched`.
+  case fetchReady(kind: String, limit: Int, withoutQueues: Set<String>)
+  /// Write into these jobs' rows that their worker died or had to be killed; answer with `settled`.
+  case settle([ObjectURI], Settlement)
+  /// Write into the job's row that it is cancelled, if it is unfinished.
+  case cancelStored(ObjectURI)
+  /// A job was set to run later: look when.
+  case lookForDueJobs
+  /// Kill the worker, its job has taken too long.
+  case killTimedOut(WorkerID)
+  /// The worker finished a job.
+  case worked(WorkerID)
+  /// The worker's connection is of no more use.
+  case dismiss(WorkerID, Refusal)
+  /// A worker's save changed these objects of the app's store.
+  case saved(SavedChange, [ObjectURI])
+  /// Who waits and who works has changed.
+  case demandChanged
+}
+
+/// What happened to a job that can no longer tell it itself.
+enum Settlement: Equatable, Sendable {
+  /// Its worker died; how, and the last lines it wrote.
+  case crashed(String)
+  /// It did not end within its time, nor when asked to stop.
+  case timedOut(String)
+}
+
+/// Claims to be written and to be removed, in one group.
+struct ClaimChanges: Equatable, Sendable {
+  /// A job that has been running for a while, and the process that runs it.
+  struct Claim: Equatable, Sendable {
+    let job: ObjectURI
+    let worker: WorkerID
+  }
+
+  var added: [Claim] = []
+  var removed: [ObjectURI] = []
+  var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import WorkerProtocol
+
+/// Who wants to know what comes through the workers' sockets. All calls come on the loop.
+protocol WorkerServerDelegate: AnyObject {
+  /// Checks a hello: the worker that it came from, or why it is refused.
+  func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Result<WorkerID, Refusal>
+  func received(_ message: WorkerMessage, from id: WorkerID)
+  /// The worker closed its connection, or it was closed for what it said.
+  func disconnected(_ id: WorkerID)
+}
+
+/// The socket that workers connect to: accepts, checks the hello, turns lines into messages and messages into lines.
+///
+/// What is sent is gathered and written once at the end of each turn of the loop.
+final class WorkerServer {
+  /// A connection, and whose it is once it has said hello.
+  private final class Peer {
+    let connection: Connection
+    var id: WorkerID?
+    var isClosing = false
+
+    init(_ connection: Connection) { self.connection = connection }
+  }
+
+  private let loop: EventLoop
+  private let log: Log
+  private let listener: Int32
+  private let recorder: ConversationRecorder?
+  private var peers: [Int32: Peer] = [:]
+  private var peersByID: [WorkerID: Peer] = [:]
+  private var unflushed: Set<Int32> = []
+  weak var delegate: WorkerServerDelegate?
+
+  /// Listens at `path`.
+  init(path: String, loop: EventLoop, log: Log, recorder: ConversationRecorder? = nil) throws(SystemCallError) {
+    self.loop = loop
+    self.log = log
+    self.recorder = recorder
+    listener = try UnixSocket.listen(at: path)
+    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+    loop.atEndOfTurn { [weak self] in self?.flush() }
+  }
+
+  deinit {
+    loop.unwatch(listener)
+    close(listener)
+    for descriptor in peers.keys { loop.unwatch(descriptor) }
+  }
+
+  /// Sends a message at the end of this turn. A worker that is gone gets nothing.
+  func send(_ message: CoordinatorMessage, to id: WorkerID) {
+    guard let peer = peersByID[id] else { return }
+    send(message, to: peer)
+  }
+
+  /// Tells the worker that it is refused and closes the connection.
+  func dismiss(_ id: WorkerID, _ refusal: Refusal) {
+    guard let peer = peersByID[id] else { return }
+    refuse(peer, refusal)
+  }
+
+  /// Reads what a worker had sent before it died, and closes its connection.
+  func finish(_ id: WorkerID) {
+    guard let peer = peersByID[id] else { return }
+    read(peer)
+    forget(peer)
+  }
+
+  private func acceptAll() {
+    do {
+      while let descriptor = try UnixSocket.accept(on: listener) {
+        let peer = Peer(try Connection(descriptor: descriptor))
+        peers[descriptor] = peer
+        loop.watch(descriptor, for: .readable) { [weak self, weak peer] in
+          guard let self, let peer else { return }
+          ready(peer)
+        }
+      }
+    } catch {
+      log("a worker's connection could not be accepted: \(error)")
+    }
+  }
+
+  private func ready(_ peer: Peer) {
+    if peer.connection.unsentBytes > 0 { unflushed.insert(peer.connection.descriptor) }
+    if !read(peer) {
+      let id = peer.id
+      forget(peer)
+      if let id { delegate?.disconnected(id) }
+    }
+  }
+
+  /// Handles what has arrived; `false` when the connection is over.
+  @discardableResult
+  private func read(_ peer: Peer) -> Bool {
+    guard !peer.isClosing else { return false }
+    do {
+      switch try peer.connection.receive() {
+      case .lines(let lines):
+        for line in lines { try handle(line, from: peer) }
+        return true
+      case .closed(let lines):
+        for line in lines { try handle(line, from: peer) }
+        return false
+      }
+    } catch {
+      log("worker \(peer.id.map(\.description) ?? "unknown") broke the protocol: \(error)")
+      refuse(peer, .message)
+      return true
+    }
+  }
+
+  private func handle(_ line: String, from peer: Peer) throws(MessageError) {
+    guard !peer.isClosing else { return }
+    recorder?.record(line, by: .worker)
+    let message = try WorkerMessage(line: line)
+    if let id = peer.id {
+      delegate?.received(message, from: id)
+    } else if case .hello(let version, let token, let kinds) = message {
+      admit(peer, version, token, kinds)
+    } else {
+      refuse(peer, .message)
+    }
+  }
+
+  private func admit(_ peer: Peer, _ version: Int, _ token: String, _ kinds: [String]) {
+    guard let credentials = try? PeerCredentials(of: peer.connection.descriptor), let delegate else {
+      return refuse(peer, .token)
+    }
+    switch delegate.admit(version: version, token: token, kinds: kinds, peer: credentials) {
+    case .success(let id):
+      peer.id = id
+      peersByID[id] = peer
+      delegate.received(.hello(version: version, token: token, kinds: kinds), from: id)
+    case .failure(let refusal):
+      refuse(peer, refusal)
+    }
+  }
+
+  private func refuse(_ peer: Peer, _ refusal: Refusal) {
+    let versions = ProtocolVersion.supported
+    send(.refused(refusal, lowest: versions.lowerBound, highest: versions.upperBound), to: peer)
+    peer.isClosing = true
+  }
+
+  private func send(_ message: CoordinatorMessage, to peer: Peer) {
+    guard !peer.isClosing else { return }
+    peer.connection.send { message.append(to: &$0) }
+    if let recorder {
+      var bytes: [UInt8] = []
+      message.append(to: &bytes)
+      recorder.record(bytes, by: .coordinator)
+    }
+    unflushed.insert(peer.connection.descriptor)
+  }
+
+  private func flush() {
+    for descriptor in unflushed {
+      guard let peer = peers[descriptor] else { continue }
+      let isOut = peer.connection.flush()
+      loop.setInterest(isOut ? .readable : [.readable, .writable], of: descriptor)
+      if isOut, peer.isClosing {
+        let id = peer.id
+        forget(peer)
+        if let id { delegate?.disconnected(id) }
+      }
+    }
+    unflushed.removeAll(keepingCapacity: true)
+  }
+
+  private func forget(_ peer: Peer) {
+    let descriptor = peer.connection.descriptor
+    guard peers.removeValue(forKey: descriptor) != nil else { return }
+    if let id = peer.id { peersByID[id] = nil }
+    loop.unwatch(descriptor)
+    peer.connection.close()
+  }
+}

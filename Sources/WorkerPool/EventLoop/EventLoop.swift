@@ -1,0 +1,95 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// One epoll, and a handler for each descriptor: everything that happens in the supervisor's process happens here.
+///
+/// All of it runs on the thread that calls `run`, so handlers share state without locks. A handler must not block. Other
+/// threads reach the loop through a ``Mailbox`` only.
+final class EventLoop {
+  /// What a handler is called for.
+  struct Interest: OptionSet {
+    let rawValue: UInt32
+    static let readable = Interest(rawValue: UInt32(CSYSTEM_READABLE))
+    static let writable = Interest(rawValue: UInt32(CSYSTEM_WRITABLE))
+  }
+
+  typealias Handler = () -> Void
+
+  /// A watched descriptor. Being an object it outlives its entry while a batch of reports is worked off, so that a report
+  /// for a descriptor that an earlier handler closed, and the kernel gave out again, reaches nobody.
+  private final class Watch {
+    let handler: Handler
+    var interest: Interest
+    var isActive = true
+
+    init(interest: Interest, handler: @escaping Handler) {
+      self.interest = interest
+      self.handler = handler
+    }
+  }
+
+  private let epoll: Int32
+  private var watches: [Int32: Watch] = [:]
+  private var reports = [csystem_readiness](repeating: csystem_readiness(), count: 64)
+  private var endOfTurn: [Handler] = []
+  private var isStopped = false
+  let timers: TimerQueue
+
+  init() throws(SystemCallError) {
+    epoll = csystem_epoll_create()
+    guard epoll >= 0 else { throw SystemCallError("epoll_create1") }
+    timers = try TimerQueue()
+    watch(timers.descriptor, for: .readable) { [timers] in timers.fire() }
+  }
+
+  deinit { close(epoll) }
+
+  /// Calls `handler` whenever the descriptor is ready, or its other end is gone. The descriptor stays the caller's.
+  func watch(_ descriptor: Int32, for interest: Interest, handler: @escaping Handler) {
+    precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
+    watches[descriptor] = Watch(interest: interest, handler: handler)
+    let added = csystem_epoll_add(epoll, descriptor, interest.rawValue)
+    precondition(added == 0, "epoll refused descriptor \(descriptor): \(String(cString: strerror(errno)))")
+  }
+
+  /// Changes what the descriptor's handler is called for.
+  func setInterest(_ interest: Interest, of descriptor: Int32) {
+    guard let watch = watches[descriptor], watch.interest != interest else { return }
+    watch.interest = interest
+    _ = csystem_epoll_modify(epoll, descriptor, interest.rawValue)
+  }
+
+  /// Stops calling the descriptor's handler. Must be called before the descriptor is closed.
+  func unwatch(_ descriptor: Int32) {
+    guard let watch = watches.removeValue(forKey: descriptor) else { return }
+    watch.isActive = false
+    _ = csystem_epoll_remove(epoll, descriptor)
+  }
+
+  /// Calls `handler` after each batch of handlers: the place to write what they have gathered, once.
+  func atEndOfTurn(_ handler: @escaping Handler) {
+    endOfTurn.append(handler)
+  }
+
+  /// Handles events until `stop` is called.
+  func run() {
+    isStopped = false
+    while !isStopped { turn(milliseconds: -1) }
+  }
+
+  /// Lets `run` return after the current turn.
+  func stop() { isStopped = true }
+
+  /// Waits for events, no longer than `milliseconds` (-1: as long as it takes), and handles one batch of them.
+  func turn(milliseconds: Int32) {
+    let count = csystem_epoll_wait(epoll, &reports, Int32(reports.count), milliseconds)
+    if count > 0 {
+      let batch = reports[..<Int(count)].compactMap { watches[$0.descriptor] }
+      for watch in batch where watch.isActive { watch.handler() }
+    } else if count < 0 {
+      precondition(errno == EINTR, "epoll_wait: \(String(cString: strerror(errno)))")
+    }
+    for handler in endOfTurn { handler() }
+  }
+}

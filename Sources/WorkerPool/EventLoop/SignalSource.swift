@@ -1,0 +1,37 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// Signals as events: they are blocked for the thread (and those it starts later) and read from a signalfd.
+final class SignalSource {
+  let descriptor: Int32
+  private var previousMask = sigset_t()
+
+  /// Blocks `signals` on the calling thread until the source is gone.
+  ///
+  /// A signal for the whole process goes to any thread that does not block it, so this belongs at the start of the
+  /// process, before it has other threads.
+  init(_ signals: [Int32]) throws(SystemCallError) {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    guard pthread_sigmask(SIG_BLOCK, &set, &previousMask) == 0 else { throw SystemCallError("pthread_sigmask") }
+    descriptor = csystem_signalfd(&set)
+    guard descriptor >= 0 else { throw SystemCallError("signalfd") }
+  }
+
+  deinit {
+    close(descriptor)
+    pthread_sigmask(SIG_SETMASK, &previousMask, nil)
+  }
+
+  /// The numbers of the signals that have come.
+  func collect() -> [Int32] {
+    var signals: [Int32] = []
+    while true {
+      let signal = csystem_signalfd_read(descriptor)
+      guard signal > 0 else { return signals }
+      signals.append(signal)
+    }
+  }
+}

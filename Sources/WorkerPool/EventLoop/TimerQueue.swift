@@ -1,0 +1,71 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// Seconds and nanoseconds of the monotonic clock.
+enum Clock {
+  /// The time since boot in seconds.
+  static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
+}
+
+/// Any number of timers on one timerfd, which is armed for the earliest.
+final class TimerQueue {
+  /// A timer that has been started. Forgetting it does not stop it.
+  struct Token: Equatable {
+    fileprivate let number: UInt64
+  }
+
+  private struct Entry {
+    let deadline: Int64
+    let token: Token
+    let action: () -> Void
+  }
+
+  let descriptor: Int32
+  /// The earliest deadline is last, where it is removed at no cost.
+  private var entries: [Entry] = []
+  private var nextNumber: UInt64 = 0
+
+  init() throws(SystemCallError) {
+    descriptor = csystem_timerfd()
+    guard descriptor >= 0 else { throw SystemCallError("timerfd_create") }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Calls `action` once, `seconds` from now.
+  @discardableResult
+  func after(_ seconds: Double, _ action: @escaping () -> Void) -> Token {
+    nextNumber += 1
+    let token = Token(number: nextNumber)
+    let nanoseconds = Int64(min(max(seconds, 0), 1e9) * 1e9)
+    let deadline = csystem_monotonic_nanoseconds() + nanoseconds
+    let index = entries.firstIndex { $0.deadline <= deadline } ?? entries.endIndex
+    entries.insert(Entry(deadline: deadline, token: token, action: action), at: index)
+    arm()
+    return token
+  }
+
+  /// Stops a timer that has not fired; `nil` and others are ignored.
+  func cancel(_ token: Token?) {
+    guard let token, let index = entries.firstIndex(where: { $0.token == token }) else { return }
+    entries.remove(at: index)
+    arm()
+  }
+
+  /// Runs what is due. The event loop calls it when the descriptor is readable.
+  func fire() {
+    var expirations: UInt64 = 0
+    _ = read(descriptor, &expirations, MemoryLayout<UInt64>.size)
+    let now = csystem_monotonic_nanoseconds()
+    while let last = entries.last, last.deadline <= now {
+      entries.removeLast()
+      last.action()
+    }
+    arm()
+  }
+
+  private func arm() {
+    _ = csystem_timerfd_set(descriptor, entries.last?.deadline ?? 0)
+  }
+}

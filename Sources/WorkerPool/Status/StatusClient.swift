@@ -1,0 +1,84 @@
+import Foundation
+import Glibc
+import WorkerProtocol
+
+/// Asks a running pool through its status socket. Calls block until the answer is there; use it from one thread.
+public final class StatusClient {
+  /// Why there is no answer.
+  public enum Failure: Error, Sendable, CustomStringConvertible {
+    /// No pool runs on this queue directory.
+    case notRunning(queue: String)
+    /// The pool went away, or what it sent cannot be read.
+    case noReply(String)
+
+    public var description: String {
+      switch self {
+      case .notRunning(let queue): "no pool is running on \(queue)"
+      case .noReply(let reason): "the pool did not answer: \(reason)"
+      }
+    }
+  }
+
+  private let descriptor: Int32
+  private var decoder = LineDecoder(limit: 1 << 26)
+
+  /// Connects to the pool that runs on a queue directory. Throws ``Failure``.
+  public init(queue: String) throws(Failure) {
+    do {
+      descriptor = try UnixSocket.connect(to: RuntimeDirectory(queue: queue).statusSocket)
+    } catch {
+      throw .notRunning(queue: queue)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Sends a request and waits for the reply to it. Throws ``Failure``.
+  public func request(_ request: StatusRequest) throws(Failure) -> StatusReply {
+    do {
+      var bytes = Array(try JSONEncoder().encode(request))
+      bytes.append(0x0A)
+      try send(bytes)
+    } catch {
+      throw .noReply("\(error)")
+    }
+    while true {
+      let reply = try next()
+      if reply.saved == nil { return reply }
+    }
+  }
+
+  /// Waits for the next reply, after `observe` the next save. Throws ``Failure``.
+  public func next() throws(Failure) -> StatusReply {
+    do {
+      var chunk = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        if let line = try decoder.next() { return try JSONDecoder().decode(StatusReply.self, from: Data(line.utf8)) }
+        let count = read(descriptor, &chunk, chunk.count)
+        if count > 0 {
+          decoder.append(chunk[..<count])
+        } else if count == 0 || errno != EINTR {
+          throw Failure.noReply("the connection was closed")
+        }
+      }
+    } catch let failure as Failure {
+      throw failure
+    } catch {
+      throw .noReply("\(error)")
+    }
+  }
+
+  private func send(_ bytes: [UInt8]) throws(SystemCallError) {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+      }
+      if count > 0 {
+        sent += count
+      } else if errno != EINTR {
+        throw SystemCallError("send")
+      }
+    }
+  }
+}

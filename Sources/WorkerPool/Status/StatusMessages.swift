@@ -1,0 +1,140 @@
+/// A request to a running pool: one JSON object on one line of its status socket.
+public struct StatusRequest: Codable, Equatable, Sendable {
+  /// What is asked for.
+  public enum Command: String, Codable, Sendable, CaseIterable {
+    /// Answer with ``PoolStatus``.
+    case status
+    /// Hand out no more jobs: all, or those of `queue` or `kind`.
+    case pause
+    /// Take a pause back.
+    case resume
+    /// Have `count` processes in all, or of `plugin`.
+    case scale
+    /// Drain and exit, within `deadline` seconds if given.
+    case stop
+    /// Look for plugins again and replace the processes.
+    case reload
+    /// New jobs are in the store or in the queue directory.
+    case nudge
+    /// Cancel `jobs`.
+    case cancel
+    /// Run `jobs` again that are dead, cancelled or wait for a later attempt.
+    case retry
+    /// From now on send a reply with `saved` for each save of a worker.
+    case observe
+  }
+
+  public var command: Command
+  public var queue: String?
+  public var kind: String?
+  public var plugin: String?
+  public var count: Int?
+  public var deadline: Double?
+  /// Object URIs of jobs.
+  public var jobs: [String]?
+
+  public init(
+    _ command: Command, queue: String? = nil, kind: String? = nil, plugin: String? = nil, count: Int? = nil,
+    deadline: Double? = nil, jobs: [String]? = nil
+  ) {
+    self.command = command
+    self.queue = queue
+    self.kind = kind
+    self.plugin = plugin
+    self.count = count
+    self.deadline = deadline
+    self.jobs = jobs
+  }
+}
+
+/// The answer to a ``StatusRequest``: one JSON object on one line.
+public struct StatusReply: Codable, Equatable, Sendable {
+  /// Objects of the app's store that a worker's save changed.
+  public struct Saved: Codable, Equatable, Sendable {
+    /// `inserted`, `updated` or `deleted`.
+    public var change: String
+    public var objects: [String]
+  }
+
+  /// Whether it was done. If not, `error` says why.
+  public var ok: Bool
+  public var error: String?
+  public var status: PoolStatus?
+  /// How many jobs a command has changed.
+  public var count: Int?
+  public var saved: Saved?
+
+  public init(
+    ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil
+  ) {
+    self.ok = ok
+    self.error = error
+    self.status = status
+    self.count = count
+    self.saved = saved
+  }
+}
+
+/// How a pool is doing.
+public struct PoolStatus: Codable, Equatable, Sendable {
+  /// A worker process.
+  public struct Worker: Codable, Equatable, Sendable {
+    public var id: Int
+    public var plugin: String
+    public var pid: Int32
+    /// `starting`, `up`, `draining`, `terminating` or `killed`.
+    public var phase: String
+    /// Seconds since it was started.
+    public var age: Double
+    /// How many jobs it wants to hold, and holds.
+    public var credit: Int
+    public var holding: Int
+    /// URIs of the jobs that it has begun.
+    public var running: [String]
+    /// How far the job in hand has come, if it says so.
+    public var progressDone: Int?
+    public var progressTotal: Int?
+  }
+
+  /// A plugin that is there, or was found unusable.
+  public struct Plugin: Codable, Equatable, Sendable {
+    public var name: String
+    public var version: String?
+    public var kinds: [String]
+    public var workers: Int
+    /// Why it cannot be used or was given up.
+    public var failure: String?
+  }
+
+  /// Jobs since this pool was started.
+  public struct Counters: Codable, Equatable, Sendable {
+    public var handedOut = 0
+    public var done = 0
+    public var failed = 0
+    public var returned = 0
+    public var crashed = 0
+    public var timedOut = 0
+  }
+
+  public var pid: Int32
+  /// `running` or `stopping`.
+  public var phase: String
+  /// Seconds since the start.
+  public var age: Double
+  public var isPaused: Bool
+  public var pausedQueues: [String]
+  public var pausedKinds: [String]
+  /// Processes that there should be in all.
+  public var workerCount: Int
+  public var workers: [Worker]
+  public var plugins: [Plugin]
+  /// Ready jobs in memory that nobody has begun, by kind.
+  public var waiting: [String: Int]
+  public var counters: Counters
+  /// Processes that died and were replaced.
+  public var restarts: Int
+  /// Jobs in the store by state; `nil` when they could not be counted.
+  public var jobs: [String: Int]?
+  /// Size of the store's write-ahead log in bytes.
+  public var walBytes: Int?
+}

@@ -1,0 +1,71 @@
+import WorkerProtocol
+
+/// What a plugin says about itself when called with `describe`.
+public struct PluginDescription: Codable, Equatable, Sendable {
+  /// A kind of job that the plugin runs.
+  public struct Kind: Codable, Equatable, Sendable {
+    public var kind: String
+    /// Seconds that one attempt may take; `nil`: as long as it needs.
+    public var timeout: Double?
+    /// How often a job that throws is tried; `nil`: the pool's default.
+    public var maxAttempts: Int?
+    /// How many jobs of this kind may run at a time in the whole pool; `nil`: as many as there are workers.
+    public var limit: Int?
+
+    public init(kind: String, timeout: Double? = nil, maxAttempts: Int? = nil, limit: Int? = nil) {
+      self.kind = kind
+      self.timeout = timeout
+      self.maxAttempts = maxAttempts
+      self.limit = limit
+    }
+  }
+
+  public var name: String
+  public var version: String
+  public var protocolVersions: [Int]
+  public var kinds: [Kind]
+
+  public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind]) {
+    self.name = name
+    self.version = version
+    self.protocolVersions = protocolVersions
+    self.kinds = kinds
+  }
+}
+
+/// A plugin that can be started: an executable and its description.
+struct Plugin: Equatable, Sendable {
+  let name: String
+  let path: String
+  let description: PluginDescription
+}
+
+/// Why a plugin cannot be used, or why one of its processes did not come up.
+enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The file cannot be executed.
+  case notExecutable(path: String, reason: String)
+  /// `describe` did not print what it must.
+  case badDescription(path: String, reason: String)
+  /// It ended before it said `HELLO`; with its last lines of standard error.
+  case exitedBeforeHello(Death, lastLines: [String])
+  /// It speaks other versions of the protocol only.
+  case wrongVersion([Int])
+  /// It said nothing for so many seconds.
+  case silent(seconds: Double)
+  /// It said something else than a good `HELLO`.
+  case refused(Refusal)
+
+  var description: String {
+    switch self {
+    case .notExecutable(let path, let reason): "\(path) cannot be executed: \(reason)"
+    case .badDescription(let path, let reason): "\(path) describe: \(reason)"
+    case .exitedBeforeHello(let death, let lines):
+      "it \(death) before it said hello" + (lines.isEmpty ? "" : "; its last words: \(lines.joined(separator: " | "))")
+    case .wrongVersion(let versions):
+      "it speaks protocol version \(versions.map(String.init).joined(separator: ", ")), this pool speaks "
+        + "\(ProtocolVersion.supported.lowerBound) to \(ProtocolVersion.supported.upperBound)"
+    case .silent(let seconds): "it did not say hello within \(seconds) seconds"
+    case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import WorkerProtocol
+
+/// Finds `worker-NAME` files and asks each what it is, all at a time and without blocking the loop.
+final class PluginDiscovery {
+  /// What a round of discovery found.
+  struct Result: Equatable {
+    var plugins: [Plugin] = []
+    /// Files that look like plugins and cannot be used, by plugin name.
+    var failures: [String: StartFailure] = [:]
+  }
+
+  /// How long `describe` may take, in seconds.
+  static let patience = 5.0
+  static let prefix = "worker-"
+
+  private let loop: EventLoop
+  private var result = Result()
+  private var probes: [String: Probe] = [:]
+  private let completion: (Result) -> Void
+
+  private struct Probe {
+    let process: ChildProcess
+    let timer: TimerQueue.Token
+    var output: [String] = []
+    var lastErrors: [String] = []
+    var isLate = false
+  }
+
+  /// Looks into `directories`, the first one that has a plugin's name wins; calls `completion` once, with plugins by name.
+  init(directories: [String], loop: EventLoop, completion: @escaping (Result) -> Void) {
+    self.loop = loop
+    self.completion = completion
+    let files = Self.files(in: directories)
+    for (name, path) in files { start(name, path) }
+    if probes.isEmpty { loop.timers.after(0) { [weak self] in self?.finishIfComplete() } }
+  }
+
+  /// Paths of the plugin files by name.
+  static func files(in directories: [String]) -> [String: String] {
+    var files: [String: String] = [:]
+    for directory in directories {
+      for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
+        let name = String(file.dropFirst(prefix.count))
+        let path = directory + "/" + file
+        var isDirectory: ObjCBool = false
+        guard file.hasPrefix(prefix), isProtocolName(name), !name.contains("."), files[name] == nil,
+          FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue
+        else { continue }
+        files[name] = path
+      }
+    }
+    return files
+  }
+
+  private func start(_ name: String, _ path: String) {
+    let command = ChildProcess.Command(
+      path: path, arguments: ["describe"], environment: ProcessInfo.processInfo.environment)
+    do {
+      let process = try ChildProcess(
+        command, loop: loop,
+        onLine: { [weak self] line in
+          if line.isError {
+            self?.probes[name]?.lastErrors.append(line.text)
+          } else {
+            self?.probes[name]?.output.append(line.text)
+          }
+        }, onDeath: { [weak self] death in self?.finish(name, path, death) })
+      let timer = loop.timers.after(Self.patience) { [weak self] in
+        self?.probes[name]?.isLate = true
+        self?.probes[name]?.process.signal(SIGKILL)
+      }
+      probes[name] = Probe(process: process, timer: timer)
+    } catch {
+      result.failures[name] = .notExecutable(path: path, reason: String(cString: strerror(error.number)))
+    }
+  }
+
+  private func finish(_ name: String, _ path: String, _ death: Death) {
+    guard let probe = probes.removeValue(forKey: name) else { return }
+    loop.timers.cancel(probe.timer)
+    do throws(StartFailure) {
+      result.plugins.append(try Self.plugin(name, path, probe, death))
+    } catch {
+      result.failures[name] = error
+    }
+    finishIfComplete()
+  }
+
+  private static func plugin(
+    _ name: String, _ path: String, _ probe: Probe, _ death: Death
+  ) throws(StartFailure) -> Plugin {
+    if probe.isLate { throw .silent(seconds: patience) }
+    guard death == .exited(code: 0) else {
+      throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.suffix(3).joined(separator: " | "))")
+    }
+    let description: PluginDescription
+    do {
+      let text = probe.output.joined(separator: "\n")
+      description = try JSONDecoder().decode(PluginDescription.self, from: Data(text.utf8))
+    } catch {
+      throw .badDescription(path: path, reason: "its output is not the JSON of a plugin")
+    }
+    guard description.protocolVersions.contains(where: ProtocolVersion.supported.contains) else {
+      throw .wrongVersion(description.protocolVersions)
+    }
+    guard !description.kinds.isEmpty, description.kinds.allSatisfy({ isProtocolName($0.kind) }) else {
+      throw .badDescription(
+        path: path, reason: "it has no job kind, or one whose name is not made of letters and digits")
+    }
+    return Plugin(name: name, path: path, description: description)
+  }
+
+  private func finishIfComplete() {
+    guard probes.isEmpty else { return }
+    result.plugins.sort { $0.name < $1.name }
+    completion(result)
+  }
+}

@@ -1,0 +1,42 @@
+/// Ending and changing the number of processes.
+extension Supervisor {
+  /// Ends all processes: they give back what they have not begun and finish the rest until `deadline` seconds are over; then they
+  /// get TERM, then KILL. Called again with a shorter deadline it hurries.
+  func stop(deadline: Double) {
+    if !stopping {
+      stopping = true
+      log("stopping: \(workers.count) workers finish their jobs")
+      for worker in workers.values { drain(worker) }
+    }
+    loop.timers.cancel(drainDeadline)
+    drainDeadline = loop.timers.after(deadline) { [weak self] in
+      guard let self else { return }
+      for worker in workers.values { terminate(worker) }
+    }
+    loop.timers.after(0) { [weak self] in self?.finishStopIfEmpty() }
+  }
+
+  /// Ends all processes at once.
+  func killAll() {
+    stop(deadline: 0)
+    for worker in workers.values { kill(worker, cause: .stopped) }
+  }
+
+  func finishStopIfEmpty() {
+    guard stopping, workers.isEmpty else { return }
+    loop.timers.cancel(drainDeadline)
+    delegate?.supervisorStopped()
+  }
+
+  /// Sets how many processes there are in all, or of one plugin.
+  func scale(to count: Int, plugin: String? = nil) {
+    if let plugin {
+      configuration.fixedWorkers[plugin] = max(0, count)
+      log("\(plugin): \(count) workers")
+    } else {
+      configuration.workers = max(0, count)
+      log("\(count) workers in all")
+    }
+    rebalance()
+  }
+}

@@ -1,0 +1,74 @@
+import WorkerProtocol
+
+/// The number by which the pool's parts speak of a worker process; never used twice.
+struct WorkerID: Hashable, Sendable, CustomStringConvertible {
+  let number: Int
+  var description: String { "\(number)" }
+}
+
+/// How a worker process ended, for those who have to clear up after it.
+struct Obituary: Equatable, Sendable {
+  /// Who brought it about.
+  enum Cause: Equatable, Sendable {
+    /// The process itself, or somebody unknown: a job in hand may be the reason.
+    case itself
+    /// The pool, because it stops or needs fewer processes: no job is to blame.
+    case stopped
+    /// The pool, because its job took too long.
+    case timedOut
+  }
+
+  var death: Death
+  var cause: Cause
+  /// The last lines of its standard error.
+  var lastLines: [String]
+}
+
+/// A worker process in one of the supervisor's slots.
+final class WorkerProcess {
+  /// How far it has come.
+  enum Phase: String, Equatable, Sendable {
+    /// Started, and has not said hello.
+    case starting
+    /// Takes jobs.
+    case up
+    /// Takes no more jobs, finishes what it has, and exits.
+    case draining
+    /// Was told to stop the job in hand.
+    case terminating
+    /// Was killed, and is about to be reaped.
+    case killed
+  }
+
+  /// How many lines of standard error are kept for the obituary.
+  static let keptLines = 20
+
+  let id: WorkerID
+  let plugin: Plugin
+  /// What the process must show in its `HELLO`.
+  let token: String
+  let startedAt: Double
+  var phase = Phase.starting
+  var cause = Obituary.Cause.itself
+  /// Why it never came up, when the coordinator refused it or it stayed silent.
+  var startFailure: StartFailure?
+  var hasWorked = false
+  /// It closed its connection before it was told to exit.
+  var isDisconnected = false
+  var lastLines: [String] = []
+  var deadline: TimerQueue.Token?
+  /// The process itself; `nil` only while it is being started.
+  var process: ChildProcess?
+
+  init(id: WorkerID, plugin: Plugin, token: String) {
+    self.id = id
+    self.plugin = plugin
+    self.token = token
+    startedAt = Clock.now
+  }
+
+  var pid: Int32 { process?.pid ?? 0 }
+
+  /// Whether it counts for its plugin's slots.
+  var isStaying: Bool { (phase == .starting || phase == .up) && !isDisconnected }
+}

@@ -1,0 +1,322 @@
+import CSystem
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// A coordinator with workers of its own, and what it wanted done since the last look.
+struct Scene {
+  var coordinator = Coordinator()
+  private var lastWorker = 0
+
+  init(kinds: [String: Int?] = ["index": nil]) {
+    coordinator.setKinds(kinds)
+    for kind in kinds.keys.sorted() { coordinator.fetched(kind: kind, [], isComplete: true) }
+    _ = coordinator.takeEffects()
+  }
+
+  mutating func worker(credit: Int, kinds: [String] = ["index"]) -> WorkerID {
+    lastWorker += 1
+    let id = WorkerID(number: lastWorker)
+    coordinator.workerCameUp(id, kinds: kinds)
+    coordinator.workerSaid(.credit(credit), id)
+    return id
+  }
+
+  /// The jobs sent with RUN to each worker since the last call of this or `effects`.
+  mutating func runs() -> [WorkerID: [ObjectURI]] {
+    var runs: [WorkerID: [ObjectURI]] = [:]
+    for case .send(.run(let uris), let id) in coordinator.takeEffects() { runs[id, default: []] += uris }
+    return runs
+  }
+
+  /// What was wanted since the last call, without the notices that demand has changed.
+  mutating func effects() -> [CoordinatorEffect] {
+    coordinator.takeEffects().filter { $0 != .demandChanged }
+  }
+}
+
+func uri(_ number: Int) -> ObjectURI {
+  ObjectURI("x-coredata://POOL/PoolJob/p\(number)")!
+}
+
+func job(
+  _ number: Int, kind: String = "index", queue: String = "default", priority: Int = 0, timeout: Double? = nil
+) -> ReadyJob {
+  ReadyJob(uri: uri(number), kind: kind, queue: queue, priority: priority, order: Int64(number), timeout: timeout)
+}
+
+private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
+  Obituary(death: .signalled(9), cause: cause, lastLines: ["out of luck"])
+}
+
+@Suite struct CoordinatorTests {
+  @Test func jobsAreHandedOutByPriorityThenAge() {
+    var scene = Scene()
+    scene.coordinator.becameReady([job(3), job(1), job(2, priority: 5), job(4, priority: -1)])
+    let worker = scene.worker(credit: 10)
+    #expect(scene.runs() == [worker: [uri(2), uri(1), uri(3), uri(4)]])
+  }
+
+  @Test func aWorkerNeverHoldsMoreThanItsCredit() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.becameReady((1...5).map { job($0) })
+    #expect(scene.runs() == [worker: [uri(1), uri(2)]])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(scene.runs() == [:])
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs() == [worker: [uri(3)]])
+    scene.coordinator.workerSaid(.credit(0), worker)
+    scene.coordinator.workerSaid(.done([uri(2), uri(3)]), worker)
+    #expect(scene.runs() == [:])
+  }
+
+  @Test func manyJobsAreSharedOutBetweenWorkers() {
+    var scene = Scene()
+    let one = scene.worker(credit: 64)
+    let two = scene.worker(credit: 64)
+    scene.coordinator.becameReady((1...10).map { job($0) })
+    let runs = scene.runs()
+    #expect(runs[one]?.count == 5)
+    #expect(runs[two]?.count == 5)
+  }
+
+  @Test func aWorkerGetsOnlyKindsThatItRuns() {
+    var scene = Scene(kinds: ["index": nil, "export": nil])
+    let indexer = scene.worker(credit: 10, kinds: ["index"])
+    scene.coordinator.becameReady([job(1, kind: "export"), job(2)])
+    #expect(scene.runs() == [indexer: [uri(2)]])
+    #expect(scene.coordinator.waitingByKind == ["index": 1, "export": 1])
+  }
+
+  @Test func aKindsLimitHoldsForTheWholePool() {
+    var scene = Scene(kinds: ["index": 2])
+    let one = scene.worker(credit: 5)
+    let two = scene.worker(credit: 5)
+    scene.coordinator.becameReady((1...5).map { job($0) })
+    #expect(scene.runs().values.reduce(0) { $0 + $1.count } == 2)
+    scene.coordinator.workerSaid(.done([uri(1)]), one)
+    #expect(scene.runs().values.reduce(0) { $0 + $1.count } == 1)
+    scene.coordinator.workerSaid(.done([uri(1)]), two)
+    #expect(scene.runs() == [:], "a second DONE of the same job frees nothing")
+  }
+
+  @Test func jobsNotBegunByADeadWorkerGoToAnotherAsTheyWere() {
+    var scene = Scene()
+    let one = scene.worker(credit: 3)
+    scene.coordinator.becameReady((1...3).map { job($0) })
+    scene.coordinator.workerSaid(.begin([uri(1)]), one)
+    let two = scene.worker(credit: 3)
+    _ = scene.effects()
+    scene.coordinator.workerDied(one, obituary())
+    let effects = scene.effects()
+    #expect(effects.contains(.settle([uri(1)], .crashed("its worker \(Death.signalled(9))\nout of luck"))))
+    #expect(effects.contains(.send(.run([uri(2), uri(3)]), to: two)))
+    #expect(scene.coordinator.counters.crashed == 1)
+  }
+
+  @Test func aJobBeingSettledIsNotHandedOutByARefill() {
+    var scene = Scene()
+    let one = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), one)
+    scene.coordinator.workerDied(one, obituary())
+    _ = scene.effects()
+    _ = scene.worker(credit: 1)
+    scene.coordinator.lookForNewJobs()
+    scene.coordinator.fetched(kind: "index", [job(1)], isComplete: true)
+    #expect(scene.runs() == [:])
+    scene.coordinator.settled([uri(1)])
+    #expect(scene.effects().contains(.lookForDueJobs))
+  }
+
+  @Test func jobsBegunInAGroupThatDiedAreTriedOneByOneAndNotBlamed() {
+    var scene = Scene()
+    let one = scene.worker(credit: 4)
+    scene.coordinator.becameReady((1...4).map { job($0) })
+    scene.coordinator.workerSaid(.begin([uri(1), uri(2), uri(3)]), one)
+    scene.coordinator.workerDied(one, obituary())
+    #expect(scene.coordinator.counters.crashed == 0)
+    _ = scene.effects()
+
+    let two = scene.worker(credit: 4)
+    let first = scene.runs()[two] ?? []
+    #expect(first.count == 1, "a suspect is alone in its worker's hand")
+    scene.coordinator.workerSaid(.begin(first), two)
+    scene.coordinator.workerDied(two, obituary())
+    #expect(scene.coordinator.counters.crashed == 1)
+    #expect(scene.coordinator.settling == Set(first))
+  }
+
+  @Test func aStopCostsNoAttempt() {
+    var scene = Scene()
+    let one = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(1), job(2)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), one)
+    _ = scene.effects()
+    scene.coordinator.workerDied(one, obituary(.stopped))
+    #expect(scene.effects().isEmpty)
+    let two = scene.worker(credit: 2)
+    #expect(scene.runs() == [two: [uri(1), uri(2)]])
+  }
+
+  @Test func aJobThatEndedDuringAFetchIsNotHandedOutAgain() {
+    // Loop                         Store
+    // fetchReady ───────────────▶  reads p1 as ready
+    // DONE p1
+    // fetched [p1] ◀─────────────
+    var scene = Scene()
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1)])
+    scene.coordinator.lookForNewJobs()
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    _ = scene.effects()
+    scene.coordinator.fetched(kind: "index", [job(1), job(2)], isComplete: true)
+    #expect(scene.runs() == [worker: [uri(2)]])
+  }
+
+  @Test func aReturnedJobIsHandedOutAgainAndACancelledOneIsNot() {
+    var scene = Scene()
+    let one = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(1), job(2)])
+    scene.coordinator.cancel(uri(2))
+    #expect(scene.effects().contains(.send(.cancel(uri(2)), to: one)))
+    scene.coordinator.workerSaid(.credit(0), one)
+    scene.coordinator.workerSaid(.returned([uri(1), uri(2)]), one)
+    #expect(scene.effects().contains(.cancelStored(uri(2))))
+    let two = scene.worker(credit: 2)
+    #expect(scene.runs() == [two: [uri(1)]])
+  }
+
+  @Test func aWaitingJobIsCancelledInTheStore() {
+    var scene = Scene()
+    scene.coordinator.becameReady([job(1)])
+    scene.coordinator.cancel(uri(1))
+    #expect(scene.effects() == [.cancelStored(uri(1))])
+    _ = scene.worker(credit: 1)
+    #expect(scene.runs() == [:])
+  }
+
+  @Test func pausedQueuesAndKindsGetNoWorker() {
+    var scene = Scene(kinds: ["index": nil, "export": nil])
+    scene.coordinator.pause(.queue("slow"))
+    scene.coordinator.pause(.kind("export"))
+    let worker = scene.worker(credit: 10, kinds: ["index", "export"])
+    scene.coordinator.becameReady([job(1, queue: "slow"), job(2, kind: "export"), job(3)])
+    #expect(scene.runs() == [worker: [uri(3)]])
+    scene.coordinator.resume(.kind("export"))
+    #expect(
+      scene.effects().contains(.fetchReady(kind: "export", limit: JobWindow.size, withoutQueues: ["slow"])))
+    scene.coordinator.fetched(kind: "export", [job(2, kind: "export")], isComplete: true)
+    #expect(scene.runs() == [worker: [uri(2)]])
+  }
+
+  @Test func pausingEverythingStopsAtTheNextJob() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1), job(2)])
+    #expect(scene.runs() == [worker: [uri(1)]])
+    scene.coordinator.pause(.everything)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs() == [:])
+  }
+
+  @Test func anIdleWorkerGetsHalfOfWhatABusyOneHoards() {
+    var scene = Scene()
+    let one = scene.worker(credit: 8)
+    scene.coordinator.becameReady((1...8).map { job($0) })
+    scene.coordinator.workerSaid(.begin([uri(1)]), one)
+    _ = scene.effects()
+    let two = scene.worker(credit: 8)
+    #expect(scene.effects().contains(.send(.recall(4), to: one)))
+    scene.coordinator.workerSaid(.credit(1), one)
+    scene.coordinator.workerSaid(.returned([uri(5), uri(6), uri(7), uri(8)]), one)
+    #expect(scene.runs() == [two: [uri(5), uri(6), uri(7), uri(8)]])
+  }
+
+  @Test func savesArePassedOnToTheOthers() throws {
+    var scene = Scene()
+    let one = scene.worker(credit: 1)
+    let two = scene.worker(credit: 1)
+    _ = scene.effects()
+    let object = try #require(ObjectURI("x-coredata://APP/Document/p4"))
+    scene.coordinator.workerSaid(.saved(.updated, [object]), one)
+    #expect(scene.effects() == [.send(.saved(.updated, [object]), to: two), .saved(.updated, [object])])
+  }
+
+  @Test func aJobPastItsTimeIsKilledAndSettledAsTimedOut() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.now = 100
+    scene.coordinator.becameReady([job(1, timeout: 10)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(scene.coordinator.nextDeadline == 110 + Coordinator.timeoutGrace)
+    scene.coordinator.now = 111
+    scene.coordinator.deadlinePassed()
+    #expect(!scene.effects().contains(.killTimedOut(worker)))
+    scene.coordinator.now = 116
+    scene.coordinator.deadlinePassed()
+    #expect(scene.effects().contains(.killTimedOut(worker)))
+    scene.coordinator.workerDied(worker, obituary(.timedOut))
+    #expect(scene.effects().contains(.settle([uri(1)], .timedOut("took longer than 10.0 seconds"))))
+  }
+
+  @Test func onlyJobsThatRunForAWhileAreClaimed() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(1), job(2)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    #expect(scene.coordinator.takeClaimChanges().isEmpty)
+    scene.coordinator.now += 1
+    #expect(scene.coordinator.takeClaimChanges().added == [.init(job: uri(2), worker: worker)])
+    scene.coordinator.workerSaid(.done([uri(2)]), worker)
+    #expect(scene.coordinator.takeClaimChanges().removed == [uri(2)])
+    #expect(!scene.coordinator.hasClaimChanges)
+  }
+
+  @Test func theWindowHoldsTheBestOfALongBacklog() {
+    var scene = Scene()
+    scene.coordinator.lookForNewJobs()
+    _ = scene.effects()
+    scene.coordinator.fetched(kind: "index", (1...JobWindow.size).map { job($0) }, isComplete: false)
+    scene.coordinator.becameReady([job(999_999)])
+    #expect(scene.coordinator.windows["index"]?.count == JobWindow.size, "the worst stays on disk")
+    scene.coordinator.becameReady([job(1_000_000, priority: 9)])
+    let worker = scene.worker(credit: 1)
+    #expect(scene.runs() == [worker: [uri(1_000_000)]])
+
+    var next = 1
+    var effects = scene.effects()
+    scene.coordinator.workerSaid(.done([uri(1_000_000)]), worker)
+    while next <= JobWindow.size - JobWindow.low + 1 {
+      scene.coordinator.workerSaid(.done([uri(next)]), worker)
+      next += 1
+      effects += scene.effects()
+    }
+    let refills = effects.filter { if case .fetchReady = $0 { true } else { false } }
+    #expect(refills.count == 1, "one refill is asked for when the window runs low")
+  }
+
+  @Test func jobsOfWorkersThatOutlivedTheirSupervisorAreLeftAlone() {
+    var scene = Scene()
+    scene.coordinator.setClaimedElsewhere([uri(1)])
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(1), job(2)])
+    #expect(scene.runs() == [worker: [uri(2)]])
+    scene.coordinator.setClaimedElsewhere([])
+    scene.coordinator.fetched(kind: "index", [job(1)], isComplete: true)
+    #expect(scene.runs() == [worker: [uri(1)]])
+  }
+
+  @Test func aDrainingWorkerGetsNothingMore() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.drain(worker)
+    #expect(scene.effects().contains(.send(.drain, to: worker)))
+    scene.coordinator.becameReady([job(1)])
+    #expect(scene.runs() == [:])
+  }
+}

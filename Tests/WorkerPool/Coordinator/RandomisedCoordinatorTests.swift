@@ -1,0 +1,98 @@
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// A generator whose sequence is given by its seed (SplitMix64).
+private struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+@Suite struct RandomisedCoordinatorTests {
+  /// Workers come, run, return, die and lose their answers, in any order; the store answers late and with old news. In the end every
+  /// job has been run, and at no time was one in two hands.
+  @Test(arguments: 1...40) func everyJobIsRunInTheEndAndIsInOneHandAtATime(seed: UInt64) {
+    var random = Seeded(state: seed)
+    var coordinator = Coordinator()
+    let all = (1...300).map { job($0, priority: $0 % 3) }
+    var unfinished = Dictionary(uniqueKeysWithValues: all.map { ($0.uri, $0) })
+    var hands: [WorkerID: [ObjectURI]] = [:]
+    var begun: [WorkerID: [ObjectURI]] = [:]
+    var drained: Set<WorkerID> = []
+    var answers: [(limit: Int, snapshot: [ReadyJob])] = []
+    var lastWorker = 0
+
+    coordinator.setKinds(["index": nil])
+    func perform(_ effects: [CoordinatorEffect]) {
+      for effect in effects {
+        switch effect {
+        case .send(.run(let uris), let id):
+          for uri in uris {
+            #expect(!hands.values.joined().contains(uri), "\(uri) is in two hands")
+            hands[id, default: []].append(uri)
+          }
+        case .send(.recall(let count), let id):
+          let idle = (hands[id] ?? []).filter { begun[id]?.contains($0) != true }.suffix(count)
+          hands[id]?.removeAll { idle.contains($0) }
+          if !idle.isEmpty { coordinator.workerSaid(.returned(Array(idle)), id) }
+        case .send(.drain, let id): drained.insert(id)
+        case .fetchReady(_, let limit, _):
+          answers.append((limit, unfinished.values.sorted { $0.precedes($1) }))
+        case .settle(let uris, _):
+          coordinator.settled(uris)
+          coordinator.lookForNewJobs()
+        default: break
+        }
+      }
+    }
+
+    var steps = 0
+    while !unfinished.isEmpty, steps < 20_000 {
+      steps += 1
+      while !coordinator.effects.isEmpty { perform(coordinator.takeEffects()) }
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0 where hands.count < 3:
+        lastWorker += 1
+        let id = WorkerID(number: lastWorker)
+        hands[id] = []
+        coordinator.workerCameUp(id, kinds: ["index"])
+        coordinator.workerSaid(.credit(Int.random(in: 1...8, using: &random)), id)
+      case 1:
+        guard Int.random(in: 0..<4, using: &random) == 0, let id = hands.keys.randomElement(using: &random) else {
+          break
+        }
+        // It may have committed what it had begun, and died before it could say so.
+        if Bool.random(using: &random) { for uri in begun[id] ?? [] { unfinished[uri] = nil } }
+        hands[id] = nil
+        begun[id] = nil
+        coordinator.workerDied(id, Obituary(death: .signalled(9), cause: .itself, lastLines: []))
+      case 2, 3:
+        guard !answers.isEmpty else { break }
+        let answer = answers.removeFirst()
+        coordinator.fetched(
+          kind: "index", Array(answer.snapshot.prefix(answer.limit)), isComplete: answer.snapshot.count < answer.limit)
+      case 4 where Int.random(in: 0..<10, using: &random) == 0: coordinator.lookForNewJobs()
+      default:
+        guard let id = hands.keys.randomElement(using: &random), let held = hands[id], !held.isEmpty else { break }
+        if let running = begun[id], !running.isEmpty {
+          for uri in running { unfinished[uri] = nil }
+          hands[id]?.removeAll { running.contains($0) }
+          begun[id] = []
+          coordinator.workerSaid(.done(running), id)
+        } else {
+          let group = Array(held.prefix(Int.random(in: 1...3, using: &random)))
+          begun[id] = group
+          coordinator.workerSaid(.begin(group), id)
+        }
+      }
+    }
+    #expect(unfinished.isEmpty, "\(unfinished.count) jobs were lost with seed \(seed)")
+  }
+}
