@@ -37,10 +37,19 @@ extension Coordinator {
       held[uri]?.isCancelled = true
       effects.append(.send(.cancel(uri), to: entry.worker))
     } else {
-      for kind in windows.keys { windows[kind]?.remove { $0.uri == uri } }
-      if hasFetches { endedDuringFetch.insert(uri) }
+      forget([uri])
       effects.append(.cancelStored(uri))
     }
+  }
+
+  /// Takes jobs out of the window, because their rows are about to be changed.
+  mutating func forget(_ uris: [ObjectURI]) {
+    let gone = Set(uris)
+    for (kind, var window) in windows where gone.contains(where: window.contains) {
+      window.remove { gone.contains($0.uri) }
+      windows[kind] = window
+    }
+    if hasFetches { endedDuringFetch.formUnion(gone) }
   }
 
   /// When the first job in hand has to be over.

@@ -3,7 +3,7 @@ import WorkerProtocol
 /// Handing out jobs.
 extension Coordinator {
   /// Whether the job may be handed out as things are.
-  func isRunnable(_ job: ReadyJob) -> Bool {
+  func isRunnable(_ job: WindowJob) -> Bool {
     !isPaused && !pausedKinds.contains(job.kind) && !pausedQueues.contains(job.queue)
       && !claimedElsewhere.contains(job.uri)
   }
@@ -59,7 +59,7 @@ extension Coordinator {
     return nil
   }
 
-  private mutating func hand(_ jobs: [ReadyJob], to id: WorkerID) {
+  private mutating func hand(_ jobs: [WindowJob], to id: WorkerID) {
     guard !jobs.isEmpty else { return }
     for job in jobs {
       held[job.uri] = HeldJob(job: job, worker: id)

@@ -21,7 +21,7 @@ extension Coordinator {
   }
 
   /// The store's answer to `fetchReady`: the best ready jobs, and whether these are all.
-  mutating func fetched(kind: String, _ jobs: [ReadyJob], isComplete: Bool) {
+  mutating func fetched(kind: String, _ jobs: [WindowJob], isComplete: Bool) {
     guard windows[kind] != nil else { return }
     windows[kind]?.isFetching = false
     windows[kind]?.isComplete = isComplete
@@ -41,7 +41,7 @@ extension Coordinator {
   }
 
   /// These jobs have just become ready.
-  mutating func becameReady(_ jobs: [ReadyJob]) {
+  mutating func becameReady(_ jobs: [WindowJob]) {
     for (kind, jobs) in Dictionary(grouping: jobs.filter(isRunnable), by: \.kind) {
       guard let window = windows[kind] else { continue }
       let worst = window.jobs.first

@@ -7,7 +7,7 @@ import WorkerProtocol
 struct Coordinator {
   /// A job in a worker's hand.
   struct HeldJob {
-    let job: ReadyJob
+    let job: WindowJob
     let worker: WorkerID
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
@@ -126,13 +126,17 @@ struct Coordinator {
     effects.append(.send(.drain, to: id))
   }
 
+  /// The worker closed its connection; its jobs are its own until its process has ended.
+  mutating func workerLeft(_ id: WorkerID) {
+    workers[id]?.isDraining = true
+  }
+
   /// The worker's process has ended, and all that it had sent has been handled.
   mutating func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     guard let worker = workers.removeValue(forKey: id) else { return }
     let begun = worker.held.filter { worker.begun.contains($0) }
     let jobs = worker.held.compactMap { held[$0]?.job }
     _ = release(worker.held)
-    let text = ([obituary.death.description] + obituary.lastLines.suffix(5)).joined(separator: "\n")
     for job in jobs {
       if !begun.contains(job.uri) || obituary.cause == .stopped {
         windows[job.kind]?.insert([job])
@@ -142,10 +146,10 @@ struct Coordinator {
         settling.insert(job.uri)
         if obituary.cause == .timedOut {
           counters.timedOut += 1
-          effects.append(.settle([job.uri], .timedOut("took longer than \(job.timeout ?? 0) seconds")))
+          effects.append(.settle([job.uri], .timedOut(obituary, seconds: job.timeout ?? 0)))
         } else {
           counters.crashed += 1
-          effects.append(.settle([job.uri], .crashed("its worker \(text)")))
+          effects.append(.settle([job.uri], .crashed(obituary)))
         }
       }
     }

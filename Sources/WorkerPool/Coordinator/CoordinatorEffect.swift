@@ -25,10 +25,10 @@ enum CoordinatorEffect: Equatable, Sendable {
 
 /// What happened to a job that can no longer tell it itself.
 enum Settlement: Equatable, Sendable {
-  /// Its worker died; how, and the last lines it wrote.
-  case crashed(String)
+  /// Its worker died.
+  case crashed(Obituary)
   /// It did not end within its time, nor when asked to stop.
-  case timedOut(String)
+  case timedOut(Obituary, seconds: Double)
 }
 
 /// Claims to be written and to be removed, in one group.

@@ -12,7 +12,7 @@ protocol WorkerServerDelegate: AnyObject {
 
 /// The socket that workers connect to: accepts, checks the hello, turns lines into messages and messages into lines.
 ///
-/// What is sent is gathered and written once at the end of each turn of the loop.
+/// What is sent is gathered until `flush`, which writes it once for each turn of the loop.
 final class WorkerServer {
   /// A connection, and whose it is once it has said hello.
   private final class Peer {
@@ -39,7 +39,6 @@ final class WorkerServer {
     self.recorder = recorder
     listener = try UnixSocket.listen(at: path)
     loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
-    loop.atEndOfTurn { [weak self] in self?.flush() }
   }
 
   deinit {
@@ -48,7 +47,7 @@ final class WorkerServer {
     for descriptor in peers.keys { loop.unwatch(descriptor) }
   }
 
-  /// Sends a message at the end of this turn. A worker that is gone gets nothing.
+  /// Sends a message with the next `flush`. A worker that is gone gets nothing.
   func send(_ message: CoordinatorMessage, to id: WorkerID) {
     guard let peer = peersByID[id] else { return }
     send(message, to: peer)
@@ -155,7 +154,8 @@ final class WorkerServer {
     unflushed.insert(peer.connection.descriptor)
   }
 
-  private func flush() {
+  /// Writes what waits, as far as the sockets take it.
+  func flush() {
     for descriptor in unflushed {
       guard let peer = peers[descriptor] else { continue }
       let isOut = peer.connection.flush()

@@ -40,7 +40,6 @@ final class StatusServer {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     listener = try UnixSocket.listen(at: path)
     loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
-    loop.atEndOfTurn { [weak self] in self?.flush() }
   }
 
   deinit {

@@ -61,10 +61,11 @@ final class ChildProcess {
   }
 
   private func reap() {
+    // Whatever it left running in its group must not outlive it: it would hold the pipes and the store. The pidfd is readable, so
+    // the process has ended; until it is waited for, nobody else gets its number.
+    kill(-pid, SIGKILL)
     var status: Int32 = 0
     guard waitpid(pid, &status, WNOHANG) == pid, let onDeath else { return }
-    // Whatever it left running in its group must not outlive it: it would hold the pipes and the store.
-    kill(-pid, SIGKILL)
     loop.unwatch(pidfd)
     for reader in output { reader.finish() }
     self.onDeath = nil

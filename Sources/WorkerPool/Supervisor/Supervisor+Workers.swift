@@ -31,10 +31,10 @@ extension Supervisor {
     policies[worker.plugin.name, default: RestartPolicy()].worked()
   }
 
-  /// The worker's hello was not good; it is ended.
+  /// The worker's hello was not good. It is told so, and ended if it stays.
   func refused(_ worker: WorkerProcess, because failure: StartFailure) {
     worker.startFailure = failure
-    kill(worker, cause: .itself)
+    disconnected(worker.id)
   }
 
   /// The worker closed its connection, or said what nobody may say. It has the time between TERM and KILL to exit.

@@ -166,7 +166,7 @@ final class Supervisor {
     let wasAsked = worker.phase != .starting && worker.phase != .up && death == .exited(code: 0)
     if !wasAsked, worker.cause == .itself { log("\(worker.plugin.name)[\(worker.pid)] \(death)") }
     delegate?.workerDied(
-      worker.id, Obituary(death: death, cause: worker.cause, lastLines: worker.lastLines))
+      worker.id, Obituary(pid: worker.pid, death: death, cause: worker.cause, lastLines: worker.lastLines))
     if !stopping, worker.cause == .itself, !wasAsked {
       let name = worker.plugin.name
       if neverCameUp {

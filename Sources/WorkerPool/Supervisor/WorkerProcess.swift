@@ -18,6 +18,7 @@ struct Obituary: Equatable, Sendable {
     case timedOut
   }
 
+  var pid: Int32
   var death: Death
   var cause: Cause
   /// The last lines of its standard error.

@@ -42,12 +42,12 @@ func uri(_ number: Int) -> ObjectURI {
 
 func job(
   _ number: Int, kind: String = "index", queue: String = "default", priority: Int = 0, timeout: Double? = nil
-) -> ReadyJob {
-  ReadyJob(uri: uri(number), kind: kind, queue: queue, priority: priority, order: Int64(number), timeout: timeout)
+) -> WindowJob {
+  WindowJob(uri: uri(number), kind: kind, queue: queue, priority: priority, order: Int64(number), timeout: timeout)
 }
 
 private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
-  Obituary(death: .signalled(9), cause: cause, lastLines: ["out of luck"])
+  Obituary(pid: 7, death: .signalled(9), cause: cause, lastLines: ["out of luck"])
 }
 
 @Suite struct CoordinatorTests {
@@ -111,7 +111,7 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     _ = scene.effects()
     scene.coordinator.workerDied(one, obituary())
     let effects = scene.effects()
-    #expect(effects.contains(.settle([uri(1)], .crashed("its worker \(Death.signalled(9))\nout of luck"))))
+    #expect(effects.contains(.settle([uri(1)], .crashed(obituary()))))
     #expect(effects.contains(.send(.run([uri(2), uri(3)]), to: two)))
     #expect(scene.coordinator.counters.crashed == 1)
   }
@@ -259,7 +259,7 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.deadlinePassed()
     #expect(scene.effects().contains(.killTimedOut(worker)))
     scene.coordinator.workerDied(worker, obituary(.timedOut))
-    #expect(scene.effects().contains(.settle([uri(1)], .timedOut("took longer than 10.0 seconds"))))
+    #expect(scene.effects().contains(.settle([uri(1)], .timedOut(obituary(.timedOut), seconds: 10))))
   }
 
   @Test func onlyJobsThatRunForAWhileAreClaimed() {

@@ -26,7 +26,7 @@ private struct Seeded: RandomNumberGenerator {
     var hands: [WorkerID: [ObjectURI]] = [:]
     var begun: [WorkerID: [ObjectURI]] = [:]
     var drained: Set<WorkerID> = []
-    var answers: [(limit: Int, snapshot: [ReadyJob])] = []
+    var answers: [(limit: Int, snapshot: [WindowJob])] = []
     var lastWorker = 0
 
     coordinator.setKinds(["index": nil])
@@ -72,7 +72,7 @@ private struct Seeded: RandomNumberGenerator {
         if Bool.random(using: &random) { for uri in begun[id] ?? [] { unfinished[uri] = nil } }
         hands[id] = nil
         begun[id] = nil
-        coordinator.workerDied(id, Obituary(death: .signalled(9), cause: .itself, lastLines: []))
+        coordinator.workerDied(id, Obituary(pid: 7, death: .signalled(9), cause: .itself, lastLines: []))
       case 2, 3:
         guard !answers.isEmpty else { break }
         let answer = answers.removeFirst()

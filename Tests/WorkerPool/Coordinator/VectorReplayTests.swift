@@ -38,7 +38,7 @@ import WorkerProtocol
         case "ready":
           coordinator.becameReady(
             uris.enumerated().map {
-              ReadyJob(uri: $1, kind: words[2], queue: "default", priority: 0, order: Int64($0))
+              WindowJob(uri: $1, kind: words[2], queue: "default", priority: 0, order: Int64($0))
             })
         case "cancel": coordinator.cancel(uris[0])
         case "drain": coordinator.drain(id)

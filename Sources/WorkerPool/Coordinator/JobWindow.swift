@@ -1,7 +1,7 @@
 import WorkerProtocol
 
 /// What the coordinator knows of a job that may run: enough to choose it and to hand it out, and no more.
-struct ReadyJob: Equatable, Sendable {
+struct WindowJob: Equatable, Sendable {
   let uri: ObjectURI
   let kind: String
   let queue: String
@@ -13,7 +13,7 @@ struct ReadyJob: Equatable, Sendable {
   var timeout: Double?
 
   /// Whether this one runs before `other`.
-  func precedes(_ other: ReadyJob) -> Bool {
+  func precedes(_ other: WindowJob) -> Bool {
     priority != other.priority ? priority > other.priority : order < other.order
   }
 }
@@ -25,9 +25,9 @@ struct JobWindow {
   static let low = 500
 
   /// The best job is last, where it is taken.
-  private(set) var jobs: [ReadyJob] = []
+  private(set) var jobs: [WindowJob] = []
   /// Jobs that may have killed a worker together with others: each is to run alone.
-  var suspects: [ReadyJob] = []
+  var suspects: [WindowJob] = []
   /// Whether all ready jobs of the kind that are in the store are here or in a worker's hand.
   var isComplete = false
   var isFetching = false
@@ -36,12 +36,12 @@ struct JobWindow {
   private var members: Set<ObjectURI> = []
 
   var count: Int { jobs.count + suspects.count }
-  var best: ReadyJob? { jobs.last }
+  var best: WindowJob? { jobs.last }
 
   func contains(_ uri: ObjectURI) -> Bool { members.contains(uri) }
 
   /// Adds jobs that are not yet here, each in its place.
-  mutating func insert(_ new: [ReadyJob]) {
+  mutating func insert(_ new: [WindowJob]) {
     let fresh = new.filter { members.insert($0.uri).inserted }
     if fresh.count == 1, let job = fresh.first {
       jobs.insert(job, at: placeOf(job))
@@ -57,33 +57,33 @@ struct JobWindow {
   }
 
   /// Adds a job that must run alone.
-  mutating func insertSuspect(_ job: ReadyJob) {
+  mutating func insertSuspect(_ job: WindowJob) {
     if members.insert(job.uri).inserted { suspects.append(job) }
   }
 
   /// Takes up to `count` of the best jobs, in the order in which they shall run.
-  mutating func take(_ count: Int) -> [ReadyJob] {
+  mutating func take(_ count: Int) -> [WindowJob] {
     let taken = Array(jobs.suffix(count).reversed())
     jobs.removeLast(taken.count)
     for job in taken { members.remove(job.uri) }
     return taken
   }
 
-  mutating func takeSuspect() -> ReadyJob? {
+  mutating func takeSuspect() -> WindowJob? {
     guard !suspects.isEmpty else { return nil }
     let job = suspects.removeFirst()
     members.remove(job.uri)
     return job
   }
 
-  mutating func remove(where matches: (ReadyJob) -> Bool) {
+  mutating func remove(where matches: (WindowJob) -> Bool) {
     jobs.removeAll(where: matches)
     suspects.removeAll(where: matches)
     members = Set(jobs.map(\.uri) + suspects.map(\.uri))
   }
 
   /// Binary search for the place that keeps the best job last.
-  private func placeOf(_ job: ReadyJob) -> Int {
+  private func placeOf(_ job: WindowJob) -> Int {
     var low = 0
     var high = jobs.count
     while low < high {

@@ -1,0 +1,58 @@
+import Foundation
+
+/// What a pool runs on, and how.
+public struct PoolConfiguration: Sendable {
+  /// Path of the app's SQLite file; created when there is none.
+  public var store: String
+  /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`.
+  public var model: String
+  /// Path of the queue directory; created when there is none.
+  public var queue: String
+  /// Where `worker-NAME` executables are looked for; the first directory that has a name wins.
+  public var pluginDirectories: [String]
+  /// Worker processes in all.
+  public var workers: Int
+  /// Worker processes of single plugins, by name; they count among `workers`.
+  public var fixedWorkers: [String: Int] = [:]
+  /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
+  public var stopDeadline = 30.0
+  /// A file to which all that is said between coordinator and workers is appended; default none.
+  public var recording: String?
+  /// Whether `run` blocks and handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
+  /// else.
+  public var handlesSignals = true
+  /// Variables that the workers get beside the pool's own environment.
+  public var extraEnvironment: [String: String] = [:]
+  /// Where the pool says what it does. Default: standard error.
+  public var log = Log.standardError
+
+  /// - Parameter pluginDirectories: default: the directory of the running executable.
+  public init(store: String, model: String, queue: String, workers: Int, pluginDirectories: [String]? = nil) {
+    self.store = store
+    self.model = model
+    self.queue = queue
+    self.workers = workers
+    self.pluginDirectories = pluginDirectories ?? [Self.executableDirectory]
+  }
+
+  /// The directory that holds the running executable.
+  public static var executableDirectory: String {
+    let path =
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    return URL(fileURLWithPath: path).deletingLastPathComponent().path
+  }
+
+  var incomingDirectory: String { queue + "/incoming" }
+
+  /// What PROTOCOL.md promises a worker, but for the token. Paths are absolute: a worker may have another directory.
+  func workerEnvironment(socket: String) -> [String: String] {
+    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("WORKERPOOL_") }
+    // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory holds.
+    if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
+    environment.merge(extraEnvironment) { $1 }
+    environment["WORKERPOOL_SOCKET"] = URL(fileURLWithPath: socket).path
+    environment["WORKERPOOL_STORE"] = URL(fileURLWithPath: store).path
+    environment["WORKERPOOL_MODEL"] = URL(fileURLWithPath: model).path
+    return environment
+  }
+}

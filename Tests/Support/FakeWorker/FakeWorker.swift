@@ -1,0 +1,149 @@
+import Foundation
+import Glibc
+import WorkerProtocol
+
+/// A worker that knows the protocol and nothing else: no store, no WorkerKit.
+///
+/// What a job does is the entity name in its URI; what it has done it tells through the named pipe in
+/// FAKE_WORKER_EFFECTS; how it misbehaves at its start is in the name of its file.
+@main struct FakeWorker {
+  static let environment = ProcessInfo.processInfo.environment
+  static let name = String(URL(fileURLWithPath: CommandLine.arguments[0]).lastPathComponent.dropFirst("worker-".count))
+
+  static func main() throws {
+    if CommandLine.arguments.dropFirst().first == "describe" {
+      let versions = name == "future" ? [99] : [1]
+      print(
+        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}]}"#)
+      return
+    }
+    if name == "mute" { while true { pause() } }
+    if name == "quitter" {
+      complain("I never liked this job")
+      exit(3)
+    }
+    guard let socket = environment["WORKERPOOL_SOCKET"], let token = environment["WORKERPOOL_TOKEN"] else {
+      print("A worker for tests. The pool starts it.")
+      exit(64)
+    }
+    var worker = FakeWorker(descriptor: try UnixSocket.connect(to: socket))
+    try worker.converse(token: token)
+  }
+
+  let descriptor: Int32
+  /// Jobs in hand that have not begun, and one that ends when DRAIN or CANCEL comes.
+  var waiting: [ObjectURI] = []
+  var pending: ObjectURI?
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  mutating func converse(token: String) throws {
+    say(
+      .hello(version: Self.name == "liar" ? 99 : 1, token: Self.name == "thief" ? "stolen" : token, kinds: [Self.name]))
+    say(.credit(Int(Self.environment["FAKE_WORKER_CREDIT"] ?? "1") ?? 1))
+    var decoder = LineDecoder()
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      while let line = try decoder.next() {
+        handle(try CoordinatorMessage(line: line))
+        while pending == nil, !waiting.isEmpty { run(waiting.removeFirst()) }
+      }
+      let count = read(descriptor, &chunk, chunk.count)
+      if count <= 0 { return }
+      decoder.append(chunk[..<count])
+    }
+  }
+
+  mutating func handle(_ message: CoordinatorMessage) {
+    switch message {
+    case .welcome: break
+    case .refused: exit(65)
+    case .run(let jobs): waiting += jobs
+    case .cancel(let job):
+      if waiting.contains(job) {
+        waiting.removeAll { $0 == job }
+        say(.returned([job]))
+      } else if pending == job {
+        pending = nil
+        if job.description.contains("/orphan/") { exit(1) }
+        say(.done([job]))
+      }
+    case .recall(let count):
+      let back = Array(waiting.suffix(count))
+      waiting.removeLast(back.count)
+      if !back.isEmpty { say(.returned(back)) }
+    case .drain:
+      if !waiting.isEmpty { say(.returned(waiting)) }
+      if let job = pending { say(.done([job])) }
+      exit(0)
+    case .saved(let change, let objects):
+      Self.tell("saved \(change.rawValue) \(objects.map(\.description).joined(separator: " "))")
+    }
+  }
+
+  mutating func run(_ job: ObjectURI) {
+    say(.begin([job]))
+    let parts = job.description.split(separator: "/")
+    let (behaviour, number) = (parts[2], parts[3])
+    switch behaviour {
+    case "ok":
+      Self.tell("ok \(number) \(getpid())")
+      say(.done([job]))
+    case "save":
+      if let object = ObjectURI("x-coredata://APP/Document/\(number)") { say(.saved(.updated, [object])) }
+      say(.done([job]))
+    case "crash":
+      Self.complain("about to crash")
+      Self.tell("crash \(number) \(getpid())")
+      abort()
+    case "exit": exit(0)
+    case "hold":
+      Self.tell("hold \(number) \(getpid())")
+      pending = job
+    case "hang":
+      signal(SIGTERM, SIG_IGN)
+      Self.tell("hang \(number) \(getpid())")
+      while true { pause() }
+    case "nonsense": sendBytes(Array("EXPLODE \(job)\n".utf8))
+    case "orphan":
+      // Leaves a process behind that holds its pipes.
+      Self.tell("orphan \(number) \(Self.start("sleep", "1000"))")
+      // Goes on when the test has had a look at the process.
+      pending = job
+      exit(1)
+    default: say(.failed(job))
+    }
+  }
+
+  func say(_ message: WorkerMessage) {
+    var bytes: [UInt8] = []
+    message.append(to: &bytes)
+    sendBytes(bytes)
+  }
+
+  func sendBytes(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  /// Writes one line to the pipe of the test, if it has one.
+  static func tell(_ text: String) {
+    guard let path = environment["FAKE_WORKER_EFFECTS"] else { return }
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    write(text, to: descriptor)
+    close(descriptor)
+  }
+
+  static func complain(_ text: String) { write(text, to: 2) }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    let bytes = Array("\(text)\n".utf8)
+    _ = Glibc.write(descriptor, bytes, bytes.count)
+  }
+
+  /// The process ID of what was started.
+  private static func start(_ arguments: String...) -> pid_t {
+    var words = arguments.map { strdup($0) } + [nil]
+    var pid: pid_t = 0
+    return posix_spawnp(&pid, arguments[0], nil, nil, &words, environ) == 0 ? pid : 0
+  }
+}

@@ -1,0 +1,211 @@
+import CSystem
+import Foundation
+import Synchronization
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// How long a test waits for something that should happen soon, before it says that it did not.
+private let patience = 30.0
+
+/// A list that one thread adds to and another waits on.
+final class Collected<Element: Sendable>: @unchecked Sendable {
+  // `elements` is only touched while `condition` is locked.
+  private let condition = NSCondition()
+  private var elements: [Element] = []
+
+  func add(_ element: Element) {
+    condition.lock()
+    elements.append(element)
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  var all: [Element] {
+    condition.lock()
+    defer { condition.unlock() }
+    return elements
+  }
+
+  /// Waits until the list satisfies a condition, and returns whether it did in time.
+  func wait(until isSatisfied: ([Element]) -> Bool) -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    let deadline = Date(timeIntervalSinceNow: patience)
+    while !isSatisfied(elements) {
+      if !condition.wait(until: deadline) { return isSatisfied(elements) }
+    }
+    return true
+  }
+}
+
+/// Ready jobs in memory instead of a store.
+final class MemoryJobSource: JobSource {
+  private struct State {
+    var ready: [WindowJob] = []
+    var report: (@Sendable (JobSourceEvent) -> Void)?
+  }
+
+  private let state: Mutex<State>
+  let settled = Collected<Settlement>()
+  let cancelled = Collected<ObjectURI>()
+  let claims = Collected<JobSourceClaim>()
+
+  init(_ jobs: [WindowJob]) { state = Mutex(State(ready: jobs)) }
+
+  func add(_ jobs: [WindowJob]) {
+    state.withLock { $0.ready += jobs }
+    report(.took(jobs: jobs.count, postponed: 0, messages: []))
+  }
+
+  private func report(_ event: JobSourceEvent) { state.withLock { $0.report }?(event) }
+
+  func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
+    state.withLock { $0.report = report }
+    report(.started(pausedQueues: [], elsewhere: []))
+  }
+
+  func fetchReady(kind: String, limit: Int, withoutQueues: Set<String>) {
+    let all = state.withLock { $0.ready }.filter { $0.kind == kind }
+    // What was handed out is gone from here: the fake workers write no rows.
+    state.withLock { $0.ready.removeAll { $0.kind == kind } }
+    report(.fetched(kind: kind, all, isComplete: true))
+  }
+
+  func settle(_ jobs: [ObjectURI], _ settlement: Settlement) {
+    settled.add(settlement)
+    report(.settled(jobs, reason: nil))
+  }
+
+  func promoteDueJobs() { report(.promoted(count: 0, next: nil)) }
+  func write(claims: [JobSourceClaim], endedClaims: [ObjectURI]) { for claim in claims { self.claims.add(claim) } }
+
+  func cancel(_ jobs: [ObjectURI], ticket: Int?) {
+    for job in jobs { cancelled.add(job) }
+    if let ticket { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
+  }
+
+  func retry(_ jobs: [ObjectURI], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
+  func savePause(queues: Set<String>) {}
+  func count(ticket: Int) { report(.counted(ticket: ticket, jobs: nil, walBytes: nil)) }
+  func refresh(_ change: SavedChange, _ objects: [ObjectURI]) {}
+  func takeFiles(_ names: [String]?) { report(.took(jobs: 0, postponed: 0, messages: [])) }
+  func checkpoint() {}
+  func finish() { report(.finished) }
+}
+
+/// A pool with fake workers on a thread of its own, in a directory of its own.
+final class PoolHarness {
+  let source: MemoryJobSource
+  let log = Collected<String>()
+  let effects = Collected<String>()
+  private let directory: URL
+  private let ended = Collected<Int32>()
+  private let effectsPipe: Int32
+  private let reader: Thread
+
+  /// The executable that is built beside the tests.
+  static let fakeWorker: String = PoolConfiguration.executableDirectory + "/fake-worker"
+
+  /// Starts a pool with a fake plugin for each name.
+  init(
+    plugins: [String] = ["fake"], workers: Int = 1, credit: Int = 1, jobs: [WindowJob] = [], recording: Bool = false
+  ) throws {
+    source = MemoryJobSource(jobs)
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("pool-\(UUID().uuidString)")
+    let plugIns = directory.appendingPathComponent("plugins")
+    let queue = directory.appendingPathComponent("queue")
+    for folder in [plugIns, queue.appendingPathComponent("incoming"), queue.appendingPathComponent("run")] {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+    for name in plugins {
+      try FileManager.default.createSymbolicLink(
+        atPath: plugIns.path + "/worker-\(name)", withDestinationPath: Self.fakeWorker)
+    }
+    let pipe = directory.path + "/effects"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    // Opened for both, so that there is a reader whenever a worker writes, and no end of file when none does.
+    effectsPipe = open(pipe, O_RDWR | O_CLOEXEC)
+    let descriptor = effectsPipe
+    let effects = effects
+    reader = Thread {
+      var decoder = LineDecoder()
+      var chunk = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = read(descriptor, &chunk, chunk.count)
+        guard count > 0 else { return }
+        decoder.append(chunk[..<count])
+        while let line = try? decoder.next() {
+          if line == "END OF TEST" { return }
+          effects.add(line)
+        }
+      }
+    }
+    reader.start()
+
+    let log = log
+    var configuration = PoolConfiguration(
+      store: directory.path + "/app.sqlite", model: directory.path + "/App.xcdatamodeld", queue: queue.path,
+      workers: workers, pluginDirectories: [plugIns.path])
+    configuration.handlesSignals = false
+    configuration.log = Log { log.add($0) }
+    configuration.recording = recording ? directory.path + "/recording" : nil
+    configuration.extraEnvironment = ["FAKE_WORKER_EFFECTS": pipe, "FAKE_WORKER_CREDIT": "\(credit)"]
+    let ended = ended
+    let source = source
+    let started = Collected<Bool>()
+    // The thread must live as long as its workers: the kernel signals them when the thread that started them ends.
+    let thread = Thread { [configuration] in
+      do {
+        let server = try PoolServer(configuration, source: source)
+        started.add(true)
+        ended.add(server.run())
+      } catch {
+        log.add("the pool did not start: \(error)")
+        started.add(false)
+      }
+    }
+    thread.start()
+    #expect(started.wait { !$0.isEmpty })
+    queuePath = queue.path
+  }
+
+  let queuePath: String
+  var recording: String { (try? String(contentsOfFile: directory.path + "/recording", encoding: .utf8)) ?? "" }
+
+  func request(_ request: StatusRequest) throws -> StatusReply {
+    try StatusClient(queue: queuePath).request(request)
+  }
+
+  func status() throws -> PoolStatus {
+    try #require(try request(StatusRequest(.status)).status)
+  }
+
+  /// Waits for a log line that contains the text.
+  func waitForLog(_ text: String, count: Int = 1) -> Bool {
+    log.wait { $0.count { $0.contains(text) } >= count }
+  }
+
+  /// Stops the pool, and checks that it leaves no process behind.
+  func end(deadline: Double = 30) throws {
+    let pids = try status().workers.map(\.pid)
+    if ended.all.isEmpty { _ = try request(StatusRequest(.stop, deadline: deadline)) }
+    #expect(ended.wait { !$0.isEmpty }, "the pool did not stop: \(log.all)")
+    for pid in pids { #expect(kill(-pid, 0) != 0, "process group \(pid) is left behind") }
+  }
+
+  deinit {
+    var line = "END OF TEST\n"
+    _ = line.withUTF8 { write(effectsPipe, $0.baseAddress, $0.count) }
+    close(effectsPipe)
+    try? FileManager.default.removeItem(at: directory)
+  }
+}
+
+/// A job whose URI tells the fake worker what to do.
+func fakeJob(_ behaviour: String, _ number: Int, kind: String = "fake", timeout: Double? = nil) -> WindowJob {
+  WindowJob(
+    uri: ObjectURI("x-coredata://POOL/\(behaviour)/p\(number)")!, kind: kind, queue: "default", priority: 0,
+    order: Int64(number), timeout: timeout)
+}

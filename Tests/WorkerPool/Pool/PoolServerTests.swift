@@ -1,0 +1,245 @@
+import CSystem
+import Foundation
+import Glibc
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// Real processes and sockets; only the store is missing.
+@Suite struct PoolServerTests {
+  @Test func jobsAreRunByRealProcesses() throws {
+    let pool = try PoolHarness(workers: 2, jobs: (1...50).map { fakeJob("ok", $0) })
+    #expect(pool.effects.wait { $0.count == 50 })
+    #expect(Set(pool.effects.all.map { $0.split(separator: " ")[1] }).count == 50, "each job ran once")
+    try pool.end()
+  }
+
+  @Test func aWorkerThatCrashesIsReplacedAndItsJobSettled() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("crash", 1), fakeJob("ok", 2)])
+    #expect(pool.effects.wait { $0.contains { $0.hasPrefix("ok p2") } })
+    #expect(pool.source.settled.wait { $0.count == 1 })
+    guard case .crashed(let obituary) = pool.source.settled.all.first else {
+      Issue.record("the crash was not noted")
+      return
+    }
+    #expect(obituary.death == .signalled(SIGABRT))
+    #expect(obituary.lastLines == ["about to crash"])
+    #expect(try pool.status().restarts == 1)
+    try pool.end()
+  }
+
+  @Test func aKilledWorkersJobsGoToItsSuccessor() throws {
+    let pool = try PoolHarness(credit: 3, jobs: [fakeJob("hold", 1), fakeJob("ok", 2), fakeJob("ok", 3)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    let pid = try #require(try pool.status().workers.first?.pid)
+    kill(pid, SIGKILL)
+    #expect(pool.effects.wait { $0.count { $0.hasPrefix("ok") } == 2 })
+    #expect(!pool.effects.all.contains { $0.hasPrefix("ok") && $0.hasSuffix(" \(pid)") })
+    #expect(pool.source.settled.all.count == 1, "only the job that had begun is settled")
+    try pool.end()
+  }
+
+  @Test func anExitWithCodeZeroInTheMiddleOfAJobIsACrash() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("exit", 1)])
+    #expect(pool.source.settled.wait { $0.count == 1 })
+    try pool.end()
+  }
+
+  @Test func aWorkerThatTalksNonsenseIsDismissedAndItsJobSettled() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("nonsense", 1), fakeJob("ok", 2)])
+    #expect(pool.waitForLog("the verb EXPLODE does not exist"))
+    #expect(pool.effects.wait { $0.contains { $0.hasPrefix("ok p2") } })
+    #expect(pool.source.settled.all.count == 1)
+    try pool.end()
+  }
+
+  @Test func whatAWorkerLeavesBehindIsKilledWithIt() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("orphan", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    let orphan = try #require(pool.effects.all.first?.split(separator: " ").last.flatMap { Int32($0) })
+    let pidfd = csystem_pidfd_open(orphan)
+    #expect(pidfd >= 0)
+    defer { close(pidfd) }
+    _ = try pool.request(StatusRequest(.cancel, jobs: ["x-coredata://POOL/orphan/p1"]))
+    #expect(pool.source.settled.wait { $0.count == 1 })
+    var end = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&end, 1, 30_000) == 1, "the process that the worker had started lives on")
+    try pool.end()
+  }
+
+  @Test func drainingLetsTheJobInHandFinishAndGivesBackTheRest() throws {
+    let pool = try PoolHarness(
+      credit: 3, jobs: [fakeJob("hold", 1), fakeJob("ok", 2), fakeJob("ok", 3)], recording: true)
+    #expect(pool.effects.wait { $0.count == 1 })
+    try pool.end()
+    #expect(pool.source.settled.all.isEmpty)
+    let lines = pool.recording.split(separator: "\n").map(String.init)
+    #expect(lines.contains("< RETURNED x-coredata://POOL/ok/p2 x-coredata://POOL/ok/p3"))
+    #expect(lines.last == "< DONE x-coredata://POOL/hold/p1")
+    for case .worker(let line) in try Transcript(pool.recording).steps { _ = try WorkerMessage(line: line) }
+    for case .coordinator(let line) in try Transcript(pool.recording).steps { _ = try CoordinatorMessage(line: line) }
+  }
+
+  @Test func aJobThatIgnoresTheStopIsKilledAndNotBlamed() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("hang", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    try pool.end(deadline: 0)
+    #expect(pool.source.settled.all.isEmpty)
+  }
+
+  @Test func savesReachTheOtherWorkersAndTheObservers() throws {
+    let pool = try PoolHarness(plugins: ["fake", "other"], workers: 2)
+    let observer = try StatusClient(queue: pool.queuePath)
+    #expect(try observer.request(StatusRequest(.observe)).ok)
+    pool.source.add([fakeJob("ok", 1, kind: "other")])
+    #expect(pool.effects.wait { $0.count == 1 })
+    pool.source.add([fakeJob("save", 7)])
+    #expect(pool.effects.wait { $0.contains("saved updated x-coredata://APP/Document/p7") })
+    #expect(try observer.next().saved == .init(change: "updated", objects: ["x-coredata://APP/Document/p7"]))
+    try pool.end()
+  }
+
+  @Test func aLongJobIsClaimedByItsProcess() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("hold", 1)])
+    #expect(pool.source.claims.wait { $0.count == 1 })
+    let worker = try #require(try pool.status().workers.first)
+    #expect(pool.source.claims.all.first?.pid == worker.pid)
+    #expect(worker.running == ["x-coredata://POOL/hold/p1"])
+    try pool.end()
+  }
+
+  @Test func commandsOfTheStatusSocketWork() throws {
+    let pool = try PoolHarness(workers: 1)
+    #expect(pool.waitForLog("plugin fake"))
+    #expect(try pool.request(StatusRequest(.pause, queue: "slow")).ok)
+    #expect(try pool.status().pausedQueues == ["slow"])
+    #expect(try pool.request(StatusRequest(.resume)).ok)
+    #expect(try pool.status().pausedQueues == [])
+    #expect(try pool.request(StatusRequest(.scale, count: 3)).ok)
+    #expect(try pool.status().workers.count == 3)
+    #expect(try pool.request(StatusRequest(.scale, plugin: "nobody", count: 1)).error?.contains("nobody") == true)
+    #expect(try pool.request(StatusRequest(.cancel, jobs: ["x-coredata://POOL/ok/p77"])).count == 1)
+    #expect(pool.source.cancelled.all == [ObjectURI("x-coredata://POOL/ok/p77")])
+    #expect(try pool.request(StatusRequest(.cancel, jobs: ["77"])).ok == false)
+    try pool.end()
+  }
+
+  @Test func scalingDownEndsIdleProcessesAndKeepsTheBusyOne() throws {
+    let pool = try PoolHarness(workers: 3, jobs: [fakeJob("hold", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    let busy = try #require(pool.effects.all.first?.split(separator: " ").last.flatMap { Int32($0) })
+    _ = try pool.request(StatusRequest(.scale, count: 1))
+    let staying = try pool.status().workers.filter { $0.phase == "up" }
+    #expect(staying.map(\.pid) == [busy])
+    try pool.end()
+  }
+
+  @Test func anIdleProcessGivesWayToAKindThatWaits() throws {
+    let pool = try PoolHarness(plugins: ["fake", "other"], workers: 1, jobs: [fakeJob("ok", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    pool.source.add([fakeJob("ok", 2, kind: "other")])
+    #expect(pool.effects.wait { $0.count == 2 })
+    try pool.end()
+  }
+
+  @Test func reloadingReplacesTheProcesses() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("ok", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    _ = try pool.request(StatusRequest(.reload))
+    #expect(pool.waitForLog("plugin fake 1.0", count: 2))
+    pool.source.add([fakeJob("ok", 2)])
+    #expect(pool.effects.wait { $0.count == 2 })
+    let pids = pool.effects.all.compactMap { $0.split(separator: " ").last }
+    #expect(Set(pids).count == 2)
+    try pool.end()
+  }
+}
+
+/// Plugins that do not start: told apart, given up after a few tries, and no trouble to the others.
+@Suite struct StartFailureTests {
+  private func failure(of plugin: String, in pool: PoolHarness) throws -> String? {
+    try pool.status().plugins.first { $0.name == plugin }?.failure
+  }
+
+  @Test func aPluginThatExitsBeforeHelloIsGivenUpAndTheOthersGoOn() throws {
+    let pool = try PoolHarness(plugins: ["fake", "quitter"], workers: 2, jobs: [fakeJob("ok", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    #expect(pool.waitForLog("plugin quitter is given up"))
+    let text = try #require(try failure(of: "quitter", in: pool))
+    #expect(text.contains("exited with code 3 before it said hello"))
+    #expect(text.contains("I never liked this job"))
+    pool.source.add([fakeJob("ok", 2)])
+    #expect(pool.effects.wait { $0.count == 2 })
+    try pool.end()
+  }
+
+  @Test func aPluginOfAnotherVersionIsNotStarted() throws {
+    let pool = try PoolHarness(plugins: ["future"])
+    #expect(pool.waitForLog("plugin future: it speaks protocol version 99"))
+    try pool.end()
+  }
+
+  @Test func aWorkerThatSaysAnotherVersionThanItsDescriptionIsGivenUp() throws {
+    let pool = try PoolHarness(plugins: ["liar"])
+    #expect(pool.waitForLog("plugin liar is given up"))
+    #expect(try failure(of: "liar", in: pool)?.contains("version 99") == true)
+    try pool.end()
+  }
+
+  @Test func aWorkerWithAnotherTokenIsGivenUp() throws {
+    let pool = try PoolHarness(plugins: ["thief"])
+    #expect(pool.waitForLog("plugin thief is given up"))
+    #expect(try failure(of: "thief", in: pool)?.contains("token") == true)
+    try pool.end()
+  }
+
+  @Test func aFileThatCannotBeExecutedIsNamed() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plugins-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appendingPathComponent("worker-broken")
+    try Data("nothing".utf8).write(to: file)
+    let loop = try EventLoop()
+    var result: PluginDiscovery.Result?
+    let discovery = PluginDiscovery(directories: [directory.path], loop: loop) { [unowned loop] in
+      result = $0
+      loop.stop()
+    }
+    loop.run()
+    withExtendedLifetime(discovery) {}
+    #expect(result?.failures["broken"] == .notExecutable(path: file.path, reason: "Permission denied"))
+  }
+
+  @Test func aSilentWorkerIsToldApart() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("silent-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try FileManager.default.createSymbolicLink(
+      atPath: directory.path + "/worker-mute", withDestinationPath: PoolHarness.fakeWorker)
+    let loop = try EventLoop()
+    var log: [String] = []
+    let lines = Collected<String>()
+    let supervisor = Supervisor(
+      loop: loop, log: Log { lines.add($0) },
+      configuration: .init(pluginDirectories: [directory.path], workers: 1, environment: [:], helloPatience: 0.05))
+    let delegate = NobodyWaits()
+    supervisor.delegate = delegate
+    supervisor.reload()
+    while supervisor.failures["mute"] == nil { loop.turn(milliseconds: 1000) }
+    log = lines.all
+    #expect(supervisor.failures["mute"] == .silent(seconds: 0.05))
+    #expect(log.contains { $0.contains("did not say hello within 0.05 seconds") })
+    #expect(supervisor.workers.isEmpty)
+  }
+}
+
+/// A delegate without jobs.
+private final class NobodyWaits: SupervisorDelegate {
+  func waitingJobs() -> [String: Int] { [:] }
+  func isBusy(_ id: WorkerID) -> Bool { false }
+  func drain(_ id: WorkerID) {}
+  func workerDied(_ id: WorkerID, _ obituary: Obituary) {}
+  func pluginsChanged(_ plugins: [Plugin]) {}
+  func supervisorStopped() {}
+}
