@@ -25,11 +25,15 @@ let package = Package(
     .executableTarget(name: "worker-import", dependencies: ["WorkerKit"], path: "Workers/Import"),
     .executableTarget(name: "worker-export", dependencies: ["WorkerKit"], path: "Workers/Export"),
     .executableTarget(name: "worker-index", dependencies: ["WorkerKit"], path: "Workers/Index"),
+    .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
-    .testTarget(name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
+    .testTarget(
+      name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),
     .testTarget(name: "WorkerKitTests", dependencies: ["WorkerKit"], path: "Tests/WorkerKit"),
-    .testTarget(name: "WorkerPoolTests", dependencies: ["WorkerPool"], path: "Tests/WorkerPool"),
+    .testTarget(
+      name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "fake-worker"],
+      path: "Tests/WorkerPool"),
     .testTarget(name: "EndToEndTests", dependencies: ["Jobs"], path: "Tests/EndToEnd"),
   ]
 )
