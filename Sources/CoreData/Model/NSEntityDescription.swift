@@ -58,6 +58,9 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// How a code generator treats the entity, as the model file says.
   package var codeGeneration = CodeGeneration.manual
 
+  /// Whether the class belongs to the module that the model is built into, as the model file says.
+  package var isInProductModule = false
+
   /// The fetched properties, relationships and attributes declared by this entity itself.
   private(set) var declaredProperties: [NSPropertyDescription] = []
   private var declaredSubentities: [NSEntityDescription] = []
@@ -148,15 +151,9 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     properties.compactMap { $0 as? NSRelationshipDescription }.filter { $0.destinationEntity === entity }
   }
 
-  // MARK: Copying
-
   /// A copy that belongs to no model. Its relationships still lead to the original destination entities.
   open func copy(with zone: NSZone? = nil) -> Any {
-    let copy = NSEntityDescription()
-    copyOwnValues(into: copy)
-    copy.properties = declaredProperties.map { $0.copyOfSelf() }
-    copy.indexes = indexes.map { $0.copyOfSelf() }
-    return copy
+    copyOfSelf()
   }
 
   open override var description: String {
@@ -193,19 +190,6 @@ extension NSEntityDescription {
     return root
   }
 
-  /// Copies what is neither a property, nor an index, nor a tie to another entity.
-  fileprivate func copyOwnValues(into copy: NSEntityDescription) {
-    copy.name = name
-    copy.managedObjectClassName = managedObjectClassName
-    copy.isAbstract = isAbstract
-    copy.userInfo = userInfo
-    copy.uniquenessConstraints = uniquenessConstraints.map(names(of:))
-    copy.compoundIndexes = compoundIndexes.map(names(of:))
-    copy.versionHashModifier = versionHashModifier
-    copy.storedRenamingIdentifier = storedRenamingIdentifier
-    copy.codeGeneration = codeGeneration
-  }
-
   /// The property names in a uniqueness constraint or a compound index, which may hold descriptions instead.
   func names(of constraint: [Any]) -> [String] {
     constraint.compactMap { element in
@@ -215,35 +199,6 @@ extension NSEntityDescription {
       default: nil
       }
     }
-  }
-
-  /// Copies of several entities of one model, with their hierarchy and relationships among the copies.
-  static func copies(of entities: [NSEntityDescription]) -> [NSEntityDescription] {
-    var copyOf: [ObjectIdentifier: NSEntityDescription] = [:]
-    let copies = entities.map { entity in
-      let copy = NSEntityDescription()
-      entity.copyOwnValues(into: copy)
-      copyOf[ObjectIdentifier(entity)] = copy
-      return copy
-    }
-    for (entity, copy) in zip(entities, copies) {
-      copy.subentities = entity.subentities.compactMap { copyOf[ObjectIdentifier($0)] }
-      copy.properties = entity.declaredProperties.map { $0.copyOfSelf() }
-      copy.indexes = entity.indexes.map { $0.copyOfSelf() }
-    }
-    for (entity, copy) in zip(entities, copies) {
-      for case (let original as NSRelationshipDescription, let relationship as NSRelationshipDescription) in zip(
-        entity.declaredProperties, copy.declaredProperties)
-      {
-        guard let destination = original.destinationEntity else { continue }
-        let copiedDestination = copyOf[ObjectIdentifier(destination)]
-        relationship.destinationEntity = copiedDestination
-        relationship.inverseRelationship = original.inverseRelationship.flatMap { inverse in
-          copiedDestination?.relationshipsByName[inverse.name]
-        }
-      }
-    }
-    return copies
   }
 }
 

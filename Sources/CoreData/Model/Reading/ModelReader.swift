@@ -59,6 +59,7 @@ struct ModelReader {
     entity.codeGeneration = node.attributes["codeGenerationType"].flatMap(CodeGeneration.init) ?? .manual
     if let className = node.attributes["representedClassName"], !className.isEmpty {
       // A leading dot means "in the module of the product that the model is built into".
+      entity.isInProductModule = className.hasPrefix(".")
       entity.managedObjectClassName = String(className.drop { $0 == "." })
     }
     return entity

@@ -1,0 +1,56 @@
+extension NSEntityDescription {
+  func copyOfSelf() -> NSEntityDescription {
+    let copy = NSEntityDescription()
+    copyOwnValues(into: copy)
+    copy.properties = declaredProperties.map { $0.copyOfSelf() }
+    copy.indexes = indexes.map { $0.copyOfSelf() }
+    return copy
+  }
+
+  /// Copies of entities with different names, with their hierarchy and relationships among the copies.
+  ///
+  /// They may come from several models: what belongs together is found by name.
+  static func copies(of entities: [NSEntityDescription]) -> [NSEntityDescription] {
+    var copyByName: [String: NSEntityDescription] = [:]
+    let copies = entities.map { entity in
+      let copy = NSEntityDescription()
+      entity.copyOwnValues(into: copy)
+      copyByName[entity.name ?? ""] = copy
+      return copy
+    }
+    for (parent, children) in Dictionary(grouping: entities, by: { $0.superentity?.name }) {
+      guard let parent else { continue }
+      copyByName[parent]?.subentities = children.compactMap { copyByName[$0.name ?? ""] }
+    }
+    for (entity, copy) in zip(entities, copies) {
+      copy.properties = entity.declaredProperties.map { $0.copyOfSelf() }
+      copy.indexes = entity.indexes.map { $0.copyOfSelf() }
+    }
+    for (entity, copy) in zip(entities, copies) {
+      for case (let original as NSRelationshipDescription, let relationship as NSRelationshipDescription) in zip(
+        entity.declaredProperties, copy.declaredProperties)
+      {
+        let destination = copyByName[original.destinationEntity?.name ?? ""]
+        relationship.destinationEntity = destination
+        relationship.inverseRelationship = original.inverseRelationship.flatMap {
+          destination?.relationshipsByName[$0.name]
+        }
+      }
+    }
+    return copies
+  }
+
+  /// Copies what is neither a property, nor an index, nor a tie to another entity.
+  private func copyOwnValues(into copy: NSEntityDescription) {
+    copy.name = name
+    copy.managedObjectClassName = managedObjectClassName
+    copy.isAbstract = isAbstract
+    copy.userInfo = userInfo
+    copy.uniquenessConstraints = uniquenessConstraints.map(names(of:))
+    copy.compoundIndexes = compoundIndexes.map(names(of:))
+    copy.versionHashModifier = versionHashModifier
+    copy.storedRenamingIdentifier = storedRenamingIdentifier
+    copy.codeGeneration = codeGeneration
+    copy.isInProductModule = isInProductModule
+  }
+}

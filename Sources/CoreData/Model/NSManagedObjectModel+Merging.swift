@@ -1,0 +1,81 @@
+extension NSManagedObjectModel {
+  /// One model of all models among the resources of some bundles; nil means the main bundle. Nil where there is none, or
+  /// where two of them disagree about an entity.
+  public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
+    let models = models(in: bundles)
+    return models.isEmpty ? nil : NSManagedObjectModel(byMerging: models)
+  }
+
+  /// The model that a store with the given metadata was made with, out of the models in some bundles.
+  public class func mergedModel(
+    from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
+  ) -> NSManagedObjectModel? {
+    NSManagedObjectModel(byMerging: models(in: bundles), forStoreMetadata: metadata)
+  }
+
+  /// One model of several: copies of all their entities, configurations and fetch request templates.
+  ///
+  /// Models may share entities of the same version. Nil where two entities of one name differ.
+  public convenience init?(byMerging models: [NSManagedObjectModel]?) {
+    var chosen: [NSEntityDescription] = []
+    var hashes: [String: Data] = [:]
+    for entity in (models ?? []).flatMap(\.entities) {
+      let name = entity.name ?? ""
+      if let known = hashes[name] {
+        guard known == entity.versionHash else { return nil }
+        continue
+      }
+      hashes[name] = entity.versionHash
+      chosen.append(entity)
+    }
+    self.init()
+    fill(with: chosen, from: models ?? [])
+  }
+
+  /// The model that a store with the given metadata was made with: of each entity, the version that the metadata names.
+  /// Nil where the models do not have them all.
+  public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+    guard let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data] else { return nil }
+    var chosen: [NSEntityDescription] = []
+    var found: Set<String> = []
+    var sources: [NSManagedObjectModel] = []
+    for model in models {
+      let matching = model.entities.filter { entity in
+        let name = entity.name ?? ""
+        return !found.contains(name) && entity.isCompatible(with: hashes[name])
+      }
+      guard !matching.isEmpty else { continue }
+      found.formUnion(matching.compactMap(\.name))
+      chosen += matching
+      sources.append(model)
+    }
+    guard found == Set(hashes.keys) else { return nil }
+    self.init()
+    fill(with: chosen, from: sources)
+  }
+
+  private func fill(with chosen: [NSEntityDescription], from models: [NSManagedObjectModel]) {
+    entities = NSEntityDescription.copies(of: chosen)
+    let byName = entitiesByName
+    for model in models {
+      versionIdentifiers.formUnion(model.versionIdentifiers)
+      for configuration in model.configurations where configuration != Self.defaultConfigurationName {
+        let known = entities(forConfigurationName: configuration) ?? []
+        let added = (model.entities(forConfigurationName: configuration) ?? []).compactMap { byName[$0.name ?? ""] }
+        let names = Set(known.compactMap(\.name))
+        setEntities(
+          known + added.filter { !names.contains($0.name ?? "") }, forConfigurationName: configuration)
+      }
+    }
+  }
+
+  /// The models among the resources of bundles, those that can be read.
+  private static func models(in bundles: [Bundle]?) -> [NSManagedObjectModel] {
+    (bundles ?? [Bundle.main]).flatMap { bundle in
+      let folder = bundle.resourceURL ?? bundle.bundleURL
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+      return names.sorted().filter { $0.hasSuffix(".xcdatamodeld") || $0.hasSuffix(".xcdatamodel") }
+        .compactMap { NSManagedObjectModel(contentsOf: folder.appendingPathComponent($0)) }
+    }
+  }
+}
