@@ -24,8 +24,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// Whether objects are made of the subentities only. Default: false.
   open var isAbstract = false { willSet { checkEditable() } }
 
-  /// What the developer notes beside the entity.
-  open var userInfo: [AnyHashable: Any]? { willSet { checkEditable() } }
+  /// What the developer notes beside the entity. Default: empty.
+  open var userInfo: [AnyHashable: Any]? = [:] { willSet { checkEditable() } }
 
   /// Indexes that the store keeps for quicker fetches; not those of superentities.
   open var indexes: [NSFetchIndexDescription] = [] {

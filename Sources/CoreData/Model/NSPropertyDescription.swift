@@ -13,8 +13,8 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// Whether the property is left out of the store. Default: false.
   open var isTransient = false { willSet { checkEditable() } }
 
-  /// What the developer notes beside the property.
-  open var userInfo: [AnyHashable: Any]? { willSet { checkEditable() } }
+  /// What the developer notes beside the property. Default: empty.
+  open var userInfo: [AnyHashable: Any]? = [:] { willSet { checkEditable() } }
 
   /// Whether the store indexes the property, as models before fetch indexes say. Default: false.
   open var isIndexed = false { willSet { checkEditable() } }

@@ -140,9 +140,8 @@ struct ModelReader {
     property.userInfo = userInfo(node)
   }
 
-  func userInfo(_ node: ModelNode) -> [AnyHashable: Any]? {
+  func userInfo(_ node: ModelNode) -> [AnyHashable: Any] {
     let entries = node.children(named: "userInfo").flatMap { $0.children(named: "entry") }
-    guard !entries.isEmpty else { return nil }
     return Dictionary(
       entries.map { ($0.attributes["key"] ?? "", $0.attributes["value"] ?? "") }, uniquingKeysWith: { _, last in last })
   }
