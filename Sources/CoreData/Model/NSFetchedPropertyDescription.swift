@@ -4,7 +4,16 @@
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Sendable {
   /// What to fetch. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
-  open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { checkEditable() } }
+  open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
+    get { storedFetchRequest }
+    set {
+      checkEditable()
+      storedFetchRequest = newValue
+    }
+  }
+
+  /// Ends with the model: the request holds its entity, and an entity holds its properties.
+  var storedFetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
   public override init() {
     super.init()

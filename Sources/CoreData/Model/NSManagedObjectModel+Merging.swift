@@ -59,6 +59,7 @@ extension NSManagedObjectModel {
     let byName = entitiesByName
     for model in models {
       versionIdentifiers.formUnion(model.versionIdentifiers)
+      addFetchRequestTemplates(of: model)
       for configuration in model.configurations where configuration != Self.defaultConfigurationName {
         let known = entities(forConfigurationName: configuration) ?? []
         let added = (model.entities(forConfigurationName: configuration) ?? []).compactMap { byName[$0.name ?? ""] }

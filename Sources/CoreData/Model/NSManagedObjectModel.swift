@@ -13,6 +13,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   private var storedEntities: [NSEntityDescription] = []
   private var entityNamesByConfiguration: [String: [String]] = [:]
+  var fetchRequestTemplates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
   private let lookup = AtomicLazyReference<ModelLookup>()
 
   /// The names that a developer gave to this version of the model, as a store's metadata keeps them. Default: empty.
@@ -77,7 +78,12 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   deinit {
     // A layout holds its entity and the entity's cache holds the layout: end the circle with the model.
-    for entity in storedEntities { entity.layoutCache.clear() }
+    for entity in storedEntities {
+      entity.layoutCache.clear()
+      for case let property as NSFetchedPropertyDescription in entity.declaredProperties {
+        property.storedFetchRequest = nil
+      }
+    }
   }
 
   // MARK: Copying
@@ -95,6 +101,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     copy.entityNamesByConfiguration = entityNamesByConfiguration
     copy.versionIdentifiers = versionIdentifiers
     copy.localizationDictionary = localizationDictionary
+    copy.addFetchRequestTemplates(of: self)
   }
 }
 

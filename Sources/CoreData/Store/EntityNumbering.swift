@@ -115,13 +115,18 @@ struct EntityNumbering {
   }
 }
 
-/// Why a model has no place in a file: which entity or property, and what is missing.
-struct StoreSchemaError: Error, CustomStringConvertible {
+/// Why a model has no place in a file: which entity or property, and what is missing. As an `NSError` it is Core Data's
+/// "incompatible schema".
+struct StoreSchemaError: CustomNSError, CustomStringConvertible {
   let description: String
 
   init(_ description: String) {
     self.description = description
   }
+
+  static var errorDomain: String { NSCocoaErrorDomain }
+  var errorCode: Int { CocoaErrorCode.persistentStoreIncompatibleSchema.rawValue }
+  var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
 
 /// What an existing file says of itself.

@@ -107,6 +107,27 @@ import Testing
     #expect(book.attributesByName["title"]?.isOptional == true)
   }
 
+  @Test("Nothing of a model outlives it, whatever its entities refer to") func lifetime() {
+    weak var entity: NSEntityDescription?
+    weak var model: NSManagedObjectModel?
+    do {
+      let person = Build.entity("Person", Build.attribute("name"))
+      Build.relate(person, "friends", toMany: true, person, "friendOf", inverseToMany: true)
+      let fetched = NSFetchedPropertyDescription()
+      fetched.name = "namesakes"
+      fetched.fetchRequest = NSFetchRequest(entityName: "Person")
+      fetched.fetchRequest?.entity = person
+      person.properties.append(fetched)
+      let built = Build.model(person)
+      built.setFetchRequestTemplate(fetched.fetchRequest, forName: "all")
+      built.freeze()
+      entity = person
+      model = built
+    }
+    #expect(model == nil)
+    #expect(entity == nil)
+  }
+
   @Test("Iterating over a model gives entities, over an entity properties") func iteration() {
     let model = Build.model(Build.entity("A", Build.attribute("x")), Build.entity("B"))
     #expect(model.map(\.name) == ["A", "B"])

@@ -101,6 +101,32 @@ import Testing
     #expect(location.elements.map(\.name) == ["x", "y"])
   }
 
+  @Test("Fetch requests are read, for the model and for fetched properties") func fetchRequests() throws {
+    let model = try NSManagedObjectModel.load(contentsOf: ModelFixtures.folder("models/SwiftGen-Model.xcdatamodeld"))
+    #expect(model.fetchRequestTemplatesByName.count == 3)
+    #expect(model.fetchRequestTemplate(forName: "DictionaryFetchRequest")?.resultType == .dictionaryResultType)
+    #expect(model.fetchRequestTemplate(forName: "Nothing") == nil)
+    let template = try #require(model.fetchRequestTemplate(forName: "ObjectIDFetchRequest"))
+    #expect(template.entity === model.entitiesByName["MainEntity"])
+    #expect(template.includesSubentities)
+
+    let request = try #require(
+      model.fetchRequestFromTemplate(
+        withName: "ObjectIDFetchRequest", substitutionVariables: ["NAME": "x", "NEEDLE": "y"]))
+    #expect(request !== template && request.resultType == .managedObjectIDResultType)
+    #expect(request.predicate?.evaluate(with: ["string": "y", "oneToOne": ["name": "z"]]) == true)
+    #expect(request.predicate?.evaluate(with: ["string": "w", "oneToOne": ["name": "z"]]) == false)
+
+    let property = try #require(
+      model.entitiesByName["MainEntity"]?.propertiesByName["fetchedProperty"] as? NSFetchedPropertyDescription)
+    #expect(property.fetchRequest?.entity === model.entitiesByName["NewEntity"])
+    #expect(property.fetchRequest?.predicate != nil)
+
+    let copy = try #require(model.copy() as? NSManagedObjectModel)
+    #expect(
+      copy.fetchRequestTemplate(forName: "ObjectIDFetchRequest")?.entity === copy.entitiesByName["MainEntity"])
+  }
+
   @Test(
     "The old elements form gives the hashes in the store that its app wrote",
     arguments: [

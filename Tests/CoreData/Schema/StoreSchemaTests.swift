@@ -147,6 +147,9 @@ import Testing
         try StoreSchema(entities: model.entities, prefix: "Z", file: file)
       }
       #expect(error?.description.contains(expected) == true)
+      #expect((error as NSError?)?.code == 134020)
+      #expect((error as NSError?)?.domain == NSCocoaErrorDomain)
+      #expect((error as NSError?)?.localizedDescription == error?.description)
     }
   }
 

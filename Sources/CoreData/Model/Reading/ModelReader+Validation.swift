@@ -4,8 +4,8 @@ extension ModelReader {
   func readValidation(
     _ node: ModelNode, into attribute: NSAttributeDescription, _ entityName: String
   ) throws(ManagedObjectModelError) {
-    var rules: [(predicate: NSPredicate, code: ValidationCode)] = []
-    func add(_ key: String, _ format: String, _ argument: Any, _ code: ValidationCode) throws(ManagedObjectModelError) {
+    var rules: [(predicate: NSPredicate, code: CocoaErrorCode)] = []
+    func add(_ key: String, _ format: String, _ argument: Any, _ code: CocoaErrorCode) throws(ManagedObjectModelError) {
       do {
         rules.append((try NSPredicate.parse(format: format, arguments: [argument]), code))
       } catch {
@@ -86,15 +86,4 @@ extension NSAttributeType {
     default: false
     }
   }
-}
-
-/// The error codes of values that a model's limits forbid. The numbers are Apple's.
-private enum ValidationCode: Int {
-  case validationNumberTooLarge = 1610
-  case validationNumberTooSmall = 1620
-  case validationDateTooLate = 1630
-  case validationDateTooSoon = 1640
-  case validationStringTooLong = 1660
-  case validationStringTooShort = 1670
-  case validationStringPatternMatching = 1680
 }

@@ -30,9 +30,11 @@ struct ModelReader {
     }
     for (node, entity) in zip(nodes, entities) {
       try connectRelationships(node, of: entity, byName)
+      try connectFetchedProperties(node, of: entity, byName)
     }
     model.entities = entities
     try readConfigurations(into: model, byName)
+    try readFetchRequestTemplates(into: model, byName)
     if let identifier = document.attributes["userDefinedModelVersionIdentifier"] {
       model.versionIdentifiers = [identifier]
     }
