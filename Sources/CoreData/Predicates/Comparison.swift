@@ -12,6 +12,13 @@ struct Comparison {
 
   var hasConstantRight: Bool { constant != nil }
 
+  /// A comparison with whatever comes.
+  init(type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options) {
+    self.type = type
+    self.options = options
+    (constant, members, like, expression) = (nil, nil, nil, nil)
+  }
+
   init(type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options, right: NSExpression) {
     self.type = type
     self.options = options
@@ -36,8 +43,12 @@ struct Comparison {
 
   /// Whether the comparison holds. Values that cannot be compared are unequal, and in no order.
   func holds(_ left: Any?, _ right: Any?) -> Bool {
-    let left = Comparison.folded(PredicateValue(left), options, for: type)
-    let right = constant ?? Comparison.folded(PredicateValue(right), options, for: type)
+    holds(PredicateValue(left), constant == nil ? PredicateValue(right) : .null)
+  }
+
+  func holds(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
+    let left = Comparison.folded(left, options, for: type)
+    let right = constant ?? Comparison.folded(right, options, for: type)
     switch type {
     case .equalTo: return left == right
     case .notEqualTo: return left != right

@@ -1,0 +1,111 @@
+/// What every connection is given beside SQLite's own functions and collations.
+///
+/// The functions do in SQL what the predicates do in memory, by the same code. NULL gives NULL.
+enum SQLFunctions {
+  static let all: [SQLFunction] =
+    [fold, call]
+    + [
+      matcher(.begins) { StringMatching.begins($0, with: $1) },
+      matcher(.ends) { StringMatching.ends($0, with: $1) },
+      matcher(.contains) { StringMatching.contains($0, $1) },
+      matcher(.like) { StringMatching.isLike($0, pattern: $1) },
+      matches,
+    ]
+
+  static let collations: [SQLCollation] = StringOrdering.allCases.compactMap { ordering in
+    collationName(of: ordering).map { SQLCollation(name: $0, compare: ordering.compare) }
+  }
+
+  /// The functions' names in SQL.
+  enum Name: String {
+    /// (text, options): the text as `StringMatching.folded` has it.
+    case fold = "cd_fold"
+    /// (text, prefix, options).
+    case begins = "cd_begins"
+    /// (text, suffix, options).
+    case ends = "cd_ends"
+    /// (text, part, options).
+    case contains = "cd_contains"
+    /// (text, pattern, options).
+    case like = "cd_like"
+    /// (text, pattern, options).
+    case matches = "cd_matches"
+    /// (name, argument…): a predefined function of expressions.
+    case call = "cd_call"
+  }
+
+  /// Added to the options where the second argument is folded already, as constants are.
+  static let isFolded: Int64 = 256
+
+  /// The collation for an order; nil where SQLite's own BINARY is meant.
+  static func collationName(of ordering: StringOrdering) -> String? {
+    switch ordering {
+    case .binary: nil
+    case .caseInsensitive: "CD_CASE_INSENSITIVE"
+    case .localized: "CD_LOCALIZED"
+    case .localizedCaseInsensitive: "CD_LOCALIZED_CASE_INSENSITIVE"
+    case .localizedStandard: "CD_LOCALIZED_STANDARD"
+    }
+  }
+
+  private static let fold = SQLFunction(name: Name.fold.rawValue, argumentCount: 2) { arguments in
+    guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else { return .null }
+    return .text(StringMatching.folded(text, StringMatching.Options(bits: options)))
+  }
+
+  private static func matcher(_ name: Name, _ test: @escaping @Sendable (String, String) -> Bool) -> SQLFunction {
+    SQLFunction(name: name.rawValue, argumentCount: 3) { arguments in
+      guard case .text(let text) = arguments[0], case .text(let other) = arguments[1],
+        case .integer(let bits) = arguments[2]
+      else { return .null }
+      let options = StringMatching.Options(bits: bits)
+      let folded = bits & isFolded != 0 ? other : StringMatching.folded(other, options)
+      return .integer(test(StringMatching.folded(text, options), folded) ? 1 : 0)
+    }
+  }
+
+  private static let matches = SQLFunction(name: Name.matches.rawValue, argumentCount: 3) { arguments in
+    guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1],
+      case .integer(let bits) = arguments[2]
+    else { return .null }
+    let holds = StringMatching.matches(text, pattern: pattern, StringMatching.Options(bits: bits))
+    return .integer(holds ? 1 : 0)
+  }
+
+  private static let call = SQLFunction(name: Name.call.rawValue, argumentCount: -1) { arguments in
+    guard case .text(let name)? = arguments.first, let function = PredicateFunction(rawValue: name) else {
+      return .null
+    }
+    return SQLiteValue(result: function.value(of: arguments.dropFirst().map(\.plain)))
+  }
+}
+
+extension StringMatching.Options {
+  fileprivate init(bits: Int64) {
+    self.init(rawValue: UInt(truncatingIfNeeded: bits & (SQLFunctions.isFolded - 1)))
+  }
+}
+
+extension SQLiteValue {
+  /// The value as expressions calculate with it.
+  fileprivate var plain: Any? {
+    switch self {
+    case .null: nil
+    case .integer(let value): value
+    case .real(let value): value
+    case .text(let value): value
+    case .blob(let value): value
+    }
+  }
+
+  fileprivate init(result: Any?) {
+    switch PredicateValue(result) {
+    case .integer(let value): self = .integer(value)
+    case .real(let value): self = .real(value)
+    case .decimal(let value): self = .real(NSDecimalNumber(decimal: value).doubleValue)
+    case .string(let value): self = .text(value)
+    case .data(let value): self = .blob(value)
+    default: self = .null
+    }
+  }
+}

@@ -1,0 +1,137 @@
+extension SQLGenerator {
+  /// `value IN collection`.
+  func membership(of value: SQLOperand, _ relation: SQLRelation, in collection: SQLOperand) throws -> SQL {
+    let equal = relation.with(.equalTo)
+    switch collection {
+    case .toMany(let relationship):
+      return try exists(relationship) { member in
+        try self.compare(self.value(of: relationship, member), equal, value)
+      }
+    case .constant(.collection(let members)):
+      return try membership(of: value, equal, in: members.map { PredicateValue($0) })
+    case .aggregate(let operands):
+      return try operands.map { operand -> SQL in "(\(try compare(value, equal, operand)))" }.joined(" OR ")
+    case .constant(.string), .scalar(_, .text): return try text(collection, relation.with(.contains), value)
+    case .constant, .scalar, .object: return .no
+    }
+  }
+
+  private func membership(of value: SQLOperand, _ equal: SQLRelation, in members: [PredicateValue]) throws -> SQL {
+    let column: SQL
+    let values: [SQLiteValue]
+    switch equal.prepared(value) {
+    case .scalar(_, .opaque): throw SQLGenerationError.incomparable("transformable values")
+    case .scalar(let scalar, let type):
+      column = scalar
+      values = members.compactMap { member in
+        if case .constant(let folded) = equal.prepared(.constant(member)) { return type.bound(folded) }
+        return nil
+      }
+    case .object(let key, _, let mapping):
+      column = key
+      values = members.compactMap { row(of: $0, in: mapping).map { .integer($0.key) } }
+    case .toMany(let relationship): throw SQLGenerationError.toManyWithoutModifier(relationship.path)
+    case .constant, .aggregate: throw SQLGenerationError.incomparable("collections for membership")
+    }
+    let isListed: SQL = values.isEmpty ? .no : "\(column) IN (\(try list(values)))"
+    return members.contains { $0.isNull } ? "(\(isListed)) OR \(column) IS NULL" : isListed
+  }
+
+  /// The values of an IN. A long list becomes one parameter, so that statements stay few and short.
+  private func list(_ values: [SQLiteValue]) throws -> SQL {
+    if values.count > dialect.maximumListLength, let array = jsonArray(values) {
+      var list = SQL(raw: dialect.membersOfArray)
+      list.values = [.text(array)]
+      return list
+    }
+    guard values.count <= 30_000 else { throw SQLGenerationError.tooManyMembers(values.count) }
+    return values.map { value -> SQL in "\(bind: value)" }.joined(", ")
+  }
+
+  /// nil where a value would not come back from JSON as it is.
+  private func jsonArray(_ values: [SQLiteValue]) -> String? {
+    var integers: [String] = []
+    var texts: [String] = []
+    for value in values {
+      switch value {
+      case .integer(let value): integers.append(String(value))
+      case .text(let value) where !value.utf8.contains(0): texts.append(value)
+      default: return nil
+      }
+    }
+    if texts.isEmpty { return "[\(integers.joined(separator: ","))]" }
+    guard integers.isEmpty, let data = try? JSONEncoder().encode(texts) else { return nil }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// Whether the relationship has a member for which the condition holds.
+  func exists(_ relationship: SQLToMany, _ condition: (SQLScope) throws -> SQL) throws -> SQL {
+    "EXISTS (\(try select(relationship, { _ in "1" }, where: condition)))"
+  }
+
+  /// `SELECT what FROM the members WHERE …`.
+  func select(
+    _ relationship: SQLToMany, _ what: (SQLScope) throws -> SQL, where condition: (SQLScope) throws -> SQL = { _ in "" }
+  ) throws -> SQL {
+    let member: SQLScope
+    let source: SQL
+    var conditions: [SQL]
+    switch relationship.mapping {
+    case .foreignKey(let destination, let table, let inverse):
+      member = SQLScope(alias: makeAlias(), mapping: try mapping(ofEntity: destination))
+      source = "\(raw: table) \(raw: member.alias)"
+      conditions = ["\(member.column(inverse.column)) = \(relationship.owner.key)"]
+    case .join(let destination, let table, let ownerColumn, let destinationColumn, _):
+      let join = makeAlias()
+      member = SQLScope(alias: makeAlias(), mapping: try mapping(ofEntity: destination))
+      source = """
+        \(raw: table) \(raw: join) JOIN \(raw: member.mapping.table) \(raw: member.alias) \
+        ON \(member.key) = \(raw: join).\(raw: destinationColumn)
+        """
+      conditions = ["\(raw: join).\(raw: ownerColumn) = \(relationship.owner.key)"]
+    }
+    if let (variable, predicate) = relationship.filter {
+      let environment = relationship.environment.binding(variable, to: member)
+      conditions.append("(\(try self.condition(predicate, environment)))")
+    }
+    let asked = try condition(member)
+    if !asked.isEmpty { conditions.append("(\(asked))") }
+    let selected = try what(member)
+    // Last, for the steps above may have added to them.
+    let joins = member.joins.isEmpty ? "" : " \(member.joins.joined(" "))" as SQL
+    return "SELECT \(selected) FROM \(source)\(joins) WHERE \(conditions.joined(" AND "))"
+  }
+
+  /// What the keys after the relationship lead to, for one member.
+  func value(of relationship: SQLToMany, _ member: SQLScope) throws -> SQLOperand {
+    let operand = try resolve(relationship.rest, from: member, relationship.environment)
+    if case .toMany = operand { throw SQLGenerationError.severalToManySteps(relationship.path) }
+    return operand
+  }
+
+  /// A number made of all members: `@count`, `@sum.price`, or a function such as `sum:` of their values.
+  func aggregate(_ operation: CollectionOperator, of relationship: SQLToMany, ignoresNil: Bool) throws -> SQLOperand {
+    var type = SQLType.number
+    let query = try select(relationship) { member in
+      if operation == .count { return "COUNT(*)" }
+      guard case .scalar(let column, let columnType) = try self.value(of: relationship, member) else {
+        throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship.path)")
+      }
+      switch operation {
+      case .sum, .average:
+        guard columnType.isNumeric else {
+          throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship.path)")
+        }
+        if operation == .sum { return "COALESCE(SUM(\(column)), 0)" }
+        // In a key path nil counts as 0 and the average of nothing is 0; the function leaves nil out.
+        return ignoresNil ? "AVG(\(column))" : "COALESCE(AVG(COALESCE(\(column), 0)), 0)"
+      case .minimum, .maximum:
+        if columnType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
+        type = columnType
+        return operation == .minimum ? "MIN(\(column))" : "MAX(\(column))"
+      default: throw SQLGenerationError.unsupportedFunction(operation.rawValue)
+      }
+    }
+    return .scalar("(\(query))", type)
+  }
+}

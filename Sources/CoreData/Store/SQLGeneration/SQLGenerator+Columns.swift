@@ -1,0 +1,136 @@
+/// A column of a dictionary result.
+struct SQLResultColumn {
+  enum Kind {
+    /// A value of the attribute type.
+    case value(NSAttributeType, NSAttributeDescription?)
+    /// An object: its key; and, in the next column, its entity's number where `hasEntityColumn`.
+    case object(entityName: String, hasEntityColumn: Bool)
+  }
+
+  /// The key in the dictionary.
+  let name: String
+  let kind: Kind
+  /// Where the value is in the SELECT's row, 0 for the first.
+  let index: Int
+}
+
+extension SQLGenerator {
+  /// The columns of a dictionary result, for between SELECT and FROM.
+  ///
+  /// - Parameters:
+  ///   - properties: Names, key paths through to-one relationships, attribute, relationship and expression descriptions;
+  ///     nil for all stored attributes by name.
+  ///   - groupedBy: What `groupClause` gets: with grouping, every other column must be an aggregate.
+  func columns(_ properties: [Any]?, groupedBy: [Any]? = nil) throws -> (text: String, columns: [SQLResultColumn]) {
+    let properties = properties ?? root.mapping.attributes.keys.sorted()
+    let groups = groupedBy.map { Set($0.compactMap(SQLGenerator.name)) }
+    var parts: [SQL] = []
+    var results: [SQLResultColumn] = []
+    for property in properties {
+      let (name, sql, kind) = try column(property, groups)
+      results.append(SQLResultColumn(name: name, kind: kind, index: parts.count))
+      parts += sql
+    }
+    columnClause = parts.joined(", ")
+    return (columnClause.text, results)
+  }
+
+  /// The terms of GROUP BY.
+  func groupClause(_ properties: [Any]) throws -> String {
+    groupSQL = try properties.flatMap { property -> [SQL] in
+      if let expression = property as? NSExpressionDescription, let column = namedColumns[expression.name],
+        case .scalar(let sql, _) = column
+      {
+        return [sql]
+      }
+      return try column(property, nil).sql
+    }.joined(", ")
+    return groupSQL.text
+  }
+
+  private static func name(_ property: Any) -> String? {
+    property as? String ?? (property as? NSPropertyDescription)?.name
+  }
+
+  private func column(
+    _ property: Any, _ groups: Set<String>?
+  ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {
+    if let expression = property as? NSExpressionDescription { return try column(expression) }
+    guard let name = SQLGenerator.name(property) else {
+      throw SQLGenerationError.unsupportedExpression("a column that is neither a name nor a property description")
+    }
+    if let groups, !groups.contains(name) { throw SQLGenerationError.notGrouped(name) }
+    let path = NSExpression(forKeyPath: name)
+    switch try operand(path, SQLEnvironment(root: root)) {
+    case .scalar(let sql, let type):
+      let attribute = attribute(at: name)
+      return (name, [sql], .value(attribute?.attributeType ?? type.attributeType, attribute))
+    case .object(let key, let entityColumn, let mapping):
+      // The row itself holds its entity, where the key is its own.
+      let entity = entityColumn ?? (key.text == root.key.text ? root.column("Z_ENT") : nil)
+      return (
+        name, [key] + (entity.map { [$0] } ?? []),
+        .object(entityName: mapping.name, hasEntityColumn: entity != nil)
+      )
+    case .toMany: throw SQLGenerationError.toManyWithoutModifier(name)
+    case .constant, .aggregate: throw SQLGenerationError.unsupportedExpression(name)
+    }
+  }
+
+  private func column(
+    _ description: NSExpressionDescription
+  ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {
+    guard let expression = description.expression else {
+      throw SQLGenerationError.unsupportedExpression("the column \(description.name), which has no expression")
+    }
+    var environment = SQLEnvironment(root: root)
+    environment.isAggregating = true
+    switch try operand(expression, environment) {
+    case .scalar(let sql, let type):
+      namedColumns[description.name] = .scalar(sql, type)
+      let wanted = description.expressionResultType
+      return (description.name, [sql], .value(wanted == .undefinedAttributeType ? type.attributeType : wanted, nil))
+    case .object(let key, let entityColumn, let mapping):
+      let entity = entityColumn ?? (key.text == root.key.text ? root.column("Z_ENT") : nil)
+      return (
+        description.name, [key] + (entity.map { [$0] } ?? []),
+        .object(entityName: mapping.name, hasEntityColumn: entity != nil)
+      )
+    case .constant(.integer(let value)): return constant(description, .integer(value), .integer64AttributeType)
+    case .constant(.real(let value)): return constant(description, .real(value), .doubleAttributeType)
+    case .constant(.string(let value)): return constant(description, .text(value), .stringAttributeType)
+    case .toMany(let relationship): throw SQLGenerationError.toManyWithoutModifier(relationship.path)
+    case .constant, .aggregate: throw SQLGenerationError.unsupportedExpression(expression.printed)
+    }
+  }
+
+  private func constant(
+    _ description: NSExpressionDescription, _ value: SQLiteValue, _ type: NSAttributeType
+  ) -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {
+    let wanted = description.expressionResultType
+    return (description.name, ["\(bind: value)"], .value(wanted == .undefinedAttributeType ? type : wanted, nil))
+  }
+
+  /// The attribute at the end of a key path.
+  private func attribute(at path: String) -> NSAttributeDescription? {
+    let keys = KeyPathComponents(path).keys
+    var entity: NSEntityDescription? = root.mapping.entity
+    for key in keys.dropLast() { entity = entity?.relationshipsByName[key]?.destinationEntity }
+    return keys.last.flatMap { entity?.attributesByName[$0] }
+  }
+}
+
+extension SQLType {
+  /// The type of an expression's result where nothing else is said.
+  fileprivate var attributeType: NSAttributeType {
+    switch self {
+    case .number: .undefinedAttributeType
+    case .decimal: .decimalAttributeType
+    case .date: .dateAttributeType
+    case .text: .stringAttributeType
+    case .uuid: .UUIDAttributeType
+    case .uri: .URIAttributeType
+    case .data, .opaque: .binaryDataAttributeType
+    }
+  }
+}

@@ -1,0 +1,171 @@
+extension SQLGenerator {
+  /// `==` and `!=`. Different kinds are unequal; two nils are equal.
+  func equality(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
+    switch (left, right) {
+    case (.constant, .scalar), (.constant, .object): return try equality(right, relation, left)
+    case (.scalar(let column, let type), .constant(let constant)):
+      return try equality(column, type, constant, relation)
+    case (.scalar(let a, let type), .scalar(let b, let otherType)):
+      if type == .opaque || otherType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
+      return equality(a, b, isComparable: type.isComparable(with: otherType), relation)
+    case (.object(let key, let entityColumn, let mapping), .constant(let constant)):
+      return equality(key, entityColumn, mapping, constant, relation)
+    case (.object(let a, _, let mapping), .object(let b, _, let otherMapping)):
+      return equality(a, b, isComparable: mapping.table == otherMapping.table, relation)
+    case (.object(let a, _, _), .scalar(let b, _)), (.scalar(let a, _), .object(let b, _, _)):
+      return equality(a, b, isComparable: false, relation)
+    case (.toMany(let relationship), _), (_, .toMany(let relationship)):
+      throw SQLGenerationError.toManyWithoutModifier(relationship.path)
+    case (.aggregate, _), (_, .aggregate), (.constant, .constant):
+      throw SQLGenerationError.incomparable("collections for equality")
+    }
+  }
+
+  private func equality(
+    _ column: SQL, _ type: SQLType, _ constant: PredicateValue, _ relation: SQLRelation
+  ) throws -> SQL {
+    let isEqual = relation.type == .equalTo
+    if constant.isNull { return isEqual ? "\(column) IS NULL" : "\(column) IS NOT NULL" }
+    if type == .opaque { throw SQLGenerationError.incomparable("transformable values") }
+    guard let value = type.bound(constant) else { return differentKinds(column, relation) }
+    if isEqual { return "\(column) = \(bind: value)" }
+    return relation.environment.isNegated
+      ? "\(column) \(raw: dialect.nullSafeDifferent) \(bind: value)" : "\(column) <> \(bind: value)"
+  }
+
+  /// A value of one kind beside a constant of another. A positive `!=` leaves out NULL, as with any constant.
+  private func differentKinds(_ column: SQL, _ relation: SQLRelation) -> SQL {
+    if relation.type == .equalTo { return .no }
+    return relation.environment.isNegated ? .yes : "\(column) IS NOT NULL"
+  }
+
+  private func equality(_ a: SQL, _ b: SQL, isComparable: Bool, _ relation: SQLRelation) -> SQL {
+    let isEqual = relation.type == .equalTo
+    guard isComparable else {
+      // Two nils are equal all the same.
+      return isEqual ? "\(a) IS NULL AND \(b) IS NULL" : "\(a) IS NOT NULL OR \(b) IS NOT NULL"
+    }
+    if isEqual { return "\(a) \(raw: dialect.nullSafeEqual) \(b)" }
+    return relation.environment.isNegated ? "\(a) \(raw: dialect.nullSafeDifferent) \(b)" : "\(a) <> \(b)"
+  }
+
+  private func equality(
+    _ key: SQL, _ entityColumn: SQL?, _ mapping: EntityMapping, _ constant: PredicateValue, _ relation: SQLRelation
+  ) -> SQL {
+    let isEqual = relation.type == .equalTo
+    if constant.isNull { return isEqual ? "\(key) IS NULL" : "\(key) IS NOT NULL" }
+    guard let row = row(of: constant, in: mapping) else { return differentKinds(key, relation) }
+    var condition: SQL = "\(key) = \(bind: .integer(row.key))"
+    if let entityColumn { condition = "\(condition) AND \(entityColumn) = \(raw: String(row.number))" }
+    if isEqual { return condition }
+    return relation.environment.isNegated ? "(\(condition)) IS NOT TRUE" : "NOT (\(condition))"
+  }
+
+  /// Where an object is that may be of the mapping's entity; nil if it cannot be, or is in no row.
+  func row(of constant: PredicateValue, in mapping: EntityMapping) -> (key: Int64, number: Int)? {
+    guard case .object(let object) = constant, let keyed = object as? any PersistentKeyed,
+      let (name, key) = resolve(keyed), let actual = schema.entitiesByName[name],
+      mapping.numbersIncludingSubentities.contains(actual.number)
+    else { return nil }
+    return (key, actual.number)
+  }
+
+  /// `<`, `<=`, `>`, `>=`. What has no order is in none.
+  func order(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
+    let symbol = relation.type.symbol
+    switch (left, right) {
+    case (.constant(let left), .constant(let right)):
+      return Comparison(type: relation.type, options: relation.options).holds(left, right) ? .yes : .no
+    case (.constant, .scalar): return try order(right, relation.with(relation.type.mirrored), left)
+    case (.scalar(let column, let type), .constant(let constant)):
+      if type == .opaque, !constant.isNull { throw SQLGenerationError.incomparable("transformable values") }
+      guard let value = type.bound(constant) else { return .no }
+      return "\(column) \(raw: symbol) \(bind: value)"
+    case (.scalar(let a, let type), .scalar(let b, let otherType)):
+      if type == .opaque || otherType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
+      return type.isComparable(with: otherType) ? "\(a) \(raw: symbol) \(b)" : .no
+    case (.toMany(let relationship), _), (_, .toMany(let relationship)):
+      throw SQLGenerationError.toManyWithoutModifier(relationship.path)
+    default: return .no
+    }
+  }
+
+  /// The string operators. What is no string matches nothing.
+  func text(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
+    if case .toMany(let relationship) = left { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
+    if case .toMany(let relationship) = right { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
+    guard let subject = text(left) else { return .no }
+    if case .constant(.string(let pattern)) = right {
+      return try text(subject, relation, constant: pattern)
+    }
+    guard let pattern = text(right) else { return .no }
+    let options = relation.type == .matches ? relation.options : relation.folding
+    return call(relation.type.textFunction, subject, pattern, Int64(options.rawValue))
+  }
+
+  private func text(_ subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
+    let folding = relation.folding
+    if relation.type == .matches {
+      guard StringMatching.regularExpression(pattern, relation.options) != nil else {
+        throw SQLGenerationError.invalidPattern
+      }
+      return call(.matches, subject, "\(bind: .text(pattern))", Int64(relation.options.rawValue))
+    }
+    if folding.isEmpty, relation.type == .beginsWith { return begins(subject, with: pattern) }
+    // instr finds the empty string in every text, as the function in memory does.
+    if folding.isEmpty, relation.type == .contains { return "instr(\(subject), \(bind: .text(pattern))) > 0" }
+    let folded = StringMatching.folded(pattern, folding)
+    return call(
+      relation.type.textFunction, subject, "\(bind: .text(folded))", Int64(folding.rawValue) | SQLFunctions.isFolded)
+  }
+
+  /// A range, so that an index serves: up to the least text that is greater than all that begin so.
+  private func begins(_ subject: SQL, with prefix: String) -> SQL {
+    if prefix.isEmpty { return "\(subject) IS NOT NULL" }
+    var scalars = Array(prefix.unicodeScalars)
+    while let last = scalars.popLast() {
+      // D800…DFFF are no code points of a text; UTF-8's bytes are in the order of code points.
+      let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      guard let scalar = Unicode.Scalar(next) else { continue }
+      scalars.append(scalar)
+      let bound = String(String.UnicodeScalarView(scalars))
+      return "\(subject) >= \(bind: .text(prefix)) AND \(subject) < \(bind: .text(bound))"
+    }
+    return "\(subject) >= \(bind: .text(prefix))"
+  }
+
+  private func call(_ function: SQLFunctions.Name, _ subject: SQL, _ other: SQL, _ options: Int64) -> SQL {
+    "\(raw: function.rawValue)(\(subject), \(other), \(raw: String(options)))"
+  }
+
+  private func text(_ operand: SQLOperand) -> SQL? {
+    switch operand {
+    case .scalar(let column, .text): column
+    case .constant(.string(let text)): "\(bind: .text(text))"
+    default: nil
+    }
+  }
+}
+
+extension NSComparisonPredicate.Operator {
+  /// The order seen from the other side.
+  fileprivate var mirrored: NSComparisonPredicate.Operator {
+    switch self {
+    case .lessThan: .greaterThan
+    case .lessThanOrEqualTo: .greaterThanOrEqualTo
+    case .greaterThan: .lessThan
+    case .greaterThanOrEqualTo: .lessThanOrEqualTo
+    default: self
+    }
+  }
+
+  fileprivate var textFunction: SQLFunctions.Name {
+    switch self {
+    case .beginsWith: .begins
+    case .endsWith: .ends
+    case .like: .like
+    case .matches: .matches
+    default: .contains
+    }
+  }
+}

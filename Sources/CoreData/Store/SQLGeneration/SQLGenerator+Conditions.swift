@@ -1,0 +1,115 @@
+extension SQLGenerator {
+  /// The condition of a predicate. NULL counts as false.
+  func condition(_ predicate: NSPredicate, _ environment: SQLEnvironment) throws -> SQL {
+    switch predicate.kind {
+    case .truth(let value): return value ? .yes : .no
+    case .block: throw SQLGenerationError.blockPredicate
+    case .comparison(let comparison): return try condition(comparison, environment)
+    case .compound(.not, let parts):
+      guard let part = parts.first else { return .yes }
+      return "(\(try condition(part, environment.negated))) IS NOT TRUE"
+    case .compound(let type, let parts):
+      if parts.isEmpty { return type == .and ? .yes : .no }
+      let conditions = try parts.map { part -> SQL in "(\(try condition(part, environment)))" }
+      return conditions.count == 1 ? conditions[0] : conditions.joined(type == .and ? " AND " : " OR ")
+    }
+  }
+
+  private func condition(_ comparison: NSComparisonPredicate, _ environment: SQLEnvironment) throws -> SQL {
+    let left = try operand(comparison.leftExpression, environment)
+    let right = try operand(comparison.rightExpression, environment)
+    let relation = SQLRelation(
+      type: comparison.predicateOperatorType, options: comparison.options, environment: environment)
+    switch comparison.comparisonPredicateModifier {
+    case .direct: return try compare(left, relation, right)
+    case .any:
+      return try quantified(left, comparison.leftExpression) { try self.compare($0, relation, right) }
+    case .all:
+      let failing = relation.negated
+      let anyFails = try quantified(left, comparison.leftExpression) { member in
+        "(\(try self.compare(member, failing, right))) IS NOT TRUE"
+      }
+      return "NOT (\(anyFails))"
+    }
+  }
+
+  /// Whether the condition holds for one of the members.
+  private func quantified(
+    _ collection: SQLOperand, _ expression: NSExpression, _ condition: (SQLOperand) throws -> SQL
+  ) throws -> SQL {
+    let members: [SQLOperand]
+    switch collection {
+    case .toMany(let relationship):
+      return try exists(relationship) { member in try condition(self.value(of: relationship, member)) }
+    case .constant(.collection(let values)): members = values.map { .constant(PredicateValue($0)) }
+    case .aggregate(let operands): members = operands
+    case .constant(.null): members = []
+    default: throw SQLGenerationError.notToMany(expression.printed)
+    }
+    if members.isEmpty { return .no }
+    return try members.map { member -> SQL in "(\(try condition(member)))" }.joined(" OR ")
+  }
+
+  /// One value compared with another.
+  func compare(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
+    if case .constant(let left) = left, case .constant(let right) = right {
+      return Comparison(type: relation.type, options: relation.options).holds(left, right) ? .yes : .no
+    }
+    switch relation.type {
+    case .equalTo, .notEqualTo: return try equality(relation.prepared(left), relation, relation.prepared(right))
+    case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
+      return try order(relation.prepared(left), relation, relation.prepared(right))
+    case .between: return try between(relation.prepared(left), relation, right)
+    case .in: return try membership(of: left, relation, in: right)
+    case .contains:
+      switch left {
+      case .toMany, .aggregate, .constant(.collection): return try membership(of: right, relation, in: left)
+      default: return try text(left, relation, right)
+      }
+    case .beginsWith, .endsWith, .like, .matches: return try text(left, relation, right)
+    }
+  }
+
+  private func between(_ value: SQLOperand, _ relation: SQLRelation, _ bounds: SQLOperand) throws -> SQL {
+    let members: [SQLOperand]
+    switch bounds {
+    case .constant(.collection(let values)): members = values.map { .constant(PredicateValue($0)) }
+    case .aggregate(let operands): members = operands
+    default: throw SQLGenerationError.unsupportedExpression("BETWEEN without {lowest, highest}")
+    }
+    guard members.count == 2 else { return .no }
+    let low = try order(value, relation.with(.greaterThanOrEqualTo), relation.prepared(members[0]))
+    let high = try order(value, relation.with(.lessThanOrEqualTo), relation.prepared(members[1]))
+    return "(\(low)) AND (\(high))"
+  }
+}
+
+/// A comparison operator with its options.
+struct SQLRelation {
+  let type: NSComparisonPredicate.Operator
+  let options: NSComparisonPredicate.Options
+  let environment: SQLEnvironment
+
+  var negated: SQLRelation { SQLRelation(type: type, options: options, environment: environment.negated) }
+
+  func with(_ type: NSComparisonPredicate.Operator) -> SQLRelation {
+    SQLRelation(type: type, options: options, environment: environment)
+  }
+
+  /// The options that change a text before it is compared.
+  var folding: NSComparisonPredicate.Options {
+    options.intersection([.caseInsensitive, .diacriticInsensitive, .localeSensitive])
+  }
+
+  /// The operand with its texts folded as the options say.
+  func prepared(_ operand: SQLOperand) -> SQLOperand {
+    if folding.isEmpty { return operand }
+    switch operand {
+    case .constant(.string(let text)): return .constant(.string(StringMatching.folded(text, folding)))
+    case .scalar(let column, .text):
+      let name = SQLFunctions.Name.fold.rawValue
+      return .scalar("\(raw: name)(\(column), \(raw: String(folding.rawValue)))", .text)
+    default: return operand
+    }
+  }
+}

@@ -1,0 +1,68 @@
+extension SQLGenerator {
+  /// What keys lead to, starting at a row.
+  func resolve(_ keys: [String], from start: SQLScope, _ environment: SQLEnvironment) throws -> SQLOperand {
+    var scope = start
+    var index = 0
+    while index < keys.count {
+      let key = keys[index]
+      let rest = Array(keys[(index + 1)...])
+      index += 1
+      if key == "self" || key == "SELF" || key == "objectID" { continue }
+      let mapping = scope.mapping
+      if let attribute = mapping.attributes[key] {
+        return try resolve(rest, after: scalar(attribute, in: scope), key: key, mapping)
+      }
+      if let toOne = mapping.toOnes[key] {
+        let destination = try self.mapping(ofEntity: toOne.destinationEntityName)
+        // The key column says all that is asked: no need for the row.
+        if rest.allSatisfy({ $0 == "objectID" || $0 == "self" }) {
+          return .object(
+            key: scope.column(toOne.column), entityColumn: toOne.entityColumn.map(scope.column), destination)
+        }
+        scope = scope.step(toOne, to: destination, alias: makeAlias)
+      } else if let toMany = mapping.toManys[key] {
+        return try resolve(
+          SQLToMany(owner: scope, name: key, mapping: toMany, rest: rest, environment: environment))
+      } else {
+        throw unknown(key, mapping)
+      }
+    }
+    return .object(key: scope.key, entityColumn: nil, scope.mapping)
+  }
+
+  func scalar(_ attribute: AttributeColumn, in scope: SQLScope) -> SQLOperand {
+    let description = scope.mapping.entity.attributesByName[attribute.name]
+    let isExternal = description?.allowsExternalBinaryDataStorage ?? false
+    return .scalar(scope.column(attribute.column), isExternal ? .opaque : SQLType(attribute.type))
+  }
+
+  /// Keys after an attribute ask its value, which SQL can answer for the length of a text only.
+  private func resolve(
+    _ rest: [String], after value: SQLOperand, key: String, _ mapping: EntityMapping
+  ) throws -> SQLOperand {
+    if rest.isEmpty || rest == ["self"] { return value }
+    guard rest == ["length"], case .scalar(_, .text) = value else {
+      throw SQLGenerationError.unknownKey(([key] + rest).joined(separator: "."), entity: mapping.name)
+    }
+    return call(.length, [value])
+  }
+
+  /// A to-many relationship, reduced to a number where a collection operator follows.
+  func resolve(_ relationship: SQLToMany) throws -> SQLOperand {
+    guard let position = relationship.rest.firstIndex(where: { $0.hasPrefix("@") }) else {
+      return .toMany(relationship)
+    }
+    let name = relationship.rest[position]
+    guard let operation = CollectionOperator(rawValue: name) else {
+      throw SQLGenerationError.unsupportedFunction(name)
+    }
+    var reduced = relationship
+    reduced.rest.remove(at: position)
+    return try aggregate(operation, of: reduced, ignoresNil: false)
+  }
+
+  private func unknown(_ key: String, _ mapping: EntityMapping) -> SQLGenerationError {
+    mapping.entity.propertiesByName[key] == nil
+      ? .unknownKey(key, entity: mapping.name) : .notStored(key, entity: mapping.name)
+  }
+}

@@ -1,0 +1,81 @@
+/// One side of a comparison on its way into SQL.
+enum SQLOperand {
+  /// Known without the database.
+  case constant(PredicateValue)
+  /// A value of each row.
+  case scalar(SQL, SQLType)
+  /// A row: its key, and the entity's number where the relationship may lead to sub-entities.
+  case object(key: SQL, entityColumn: SQL?, EntityMapping)
+  case toMany(SQLToMany)
+  /// `{a, b}` with members that are not all constant.
+  case aggregate([SQLOperand])
+}
+
+/// What the values of an expression are, so far as comparing goes.
+enum SQLType: Equatable {
+  case number
+  /// A number whose column may hold whole values as integers: it must not take part in integer division.
+  case decimal
+  case date
+  case text
+  case uuid
+  case uri
+  case data
+  /// Bytes that stand for something else: transformables, and binary data that may lie outside. Only NULL can be told.
+  case opaque
+
+  init(_ type: NSAttributeType) {
+    self =
+      switch type {
+      case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .doubleAttributeType,
+        .floatAttributeType, .booleanAttributeType:
+        .number
+      case .decimalAttributeType: .decimal
+      case .dateAttributeType: .date
+      case .stringAttributeType: .text
+      case .UUIDAttributeType: .uuid
+      case .URIAttributeType: .uri
+      case .binaryDataAttributeType: .data
+      case .undefinedAttributeType, .transformableAttributeType, .objectIDAttributeType, .compositeAttributeType:
+        .opaque
+      }
+  }
+
+  var isNumeric: Bool { self == .number || self == .decimal }
+
+  /// Whether values of the two types can be equal, and have an order.
+  func isComparable(with other: SQLType) -> Bool {
+    self == other || (isNumeric && other.isNumeric)
+  }
+
+  /// The constant as it is bound beside a value of this type; nil where the two are of different kinds, and so unequal.
+  func bound(_ constant: PredicateValue) -> SQLiteValue? {
+    switch (self, constant) {
+    case (.number, .integer(let value)), (.decimal, .integer(let value)): .integer(value)
+    case (.number, .real(let value)), (.decimal, .real(let value)): .real(value)
+    case (.number, .decimal(let value)), (.decimal, .decimal(let value)):
+      Int64(value.description).map { .integer($0) } ?? .real(NSDecimalNumber(decimal: value).doubleValue)
+    case (.date, .date(let seconds)): .real(seconds)
+    case (.text, .string(let value)): .text(value)
+    case (.uuid, .uuid(let value)): .blob(withUnsafeBytes(of: value.uuid) { Data($0) })
+    case (.uri, .url(let value)): .text(value)
+    case (.data, .data(let value)): .blob(value)
+    default: nil
+    }
+  }
+}
+
+/// The members of a to-many relationship, and what is asked of each.
+struct SQLToMany {
+  let owner: SQLScope
+  let name: String
+  let mapping: ToManyMapping
+  /// The keys after the relationship.
+  var rest: [String]
+  /// What the filter's key paths and variables refer to.
+  let environment: SQLEnvironment
+  /// A SUBQUERY's condition on the members.
+  var filter: (variable: String, predicate: NSPredicate)?
+
+  var path: String { ([name] + rest).joined(separator: ".") }
+}
