@@ -53,15 +53,17 @@ extension SQLiteStore {
   }
 
   private func select(_ columns: String, _ fetch: Fetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
-    let mapping = mapping(fetch.entityName)
-    var generator = SQLGenerator(schema: schema, entity: mapping)
+    let generator = generator(for: fetch.entityName)
     var conditions: [String] = []
     if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {
       conditions.append(restriction)
     }
-    if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
-    let order = isOrdered && !fetch.sortDescriptors.isEmpty ? try generator.orderClause(fetch.sortDescriptors) : ""
-    var sql = "SELECT \(columns) FROM \(mapping.table) t0\(generator.joins)"
+    var order = ""
+    try SQLGenerationError.translated {
+      if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
+      if isOrdered { order = try generator.orderClause(fetch.sortDescriptors) }
+    }
+    var sql = "SELECT \(columns) FROM \(generator.root.mapping.table) t0\(generator.joins)"
     if !conditions.isEmpty { sql += " WHERE \(conditions.joined(separator: " AND "))" }
     if !order.isEmpty { sql += " ORDER BY \(order)" }
     // SQLite wants a limit where there is an offset; -1 is none.
@@ -70,5 +72,24 @@ extension SQLiteStore {
       if fetch.offset > 0 { sql += " OFFSET \(fetch.offset)" }
     }
     return (sql, generator.bindings)
+  }
+
+  /// What puts a fetch of the entity into SQL. Objects of other stores are in no row of this one.
+  func generator(for entityName: String) -> SQLGenerator {
+    SQLGenerator(schema: schema, entity: mapping(entityName)) { [family] object in
+      guard let id = object as? NSManagedObjectID, id.home.family === family else { return nil }
+      return id.persistentKey
+    }
+  }
+}
+
+extension SQLGenerationError {
+  /// Runs the body; what cannot be put into SQL comes out as a Core Data error.
+  static func translated<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as SQLGenerationError {
+      throw CoreDataErrors.error(.persistentStoreOperation, error.description)
+    }
   }
 }

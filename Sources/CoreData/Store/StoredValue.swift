@@ -46,7 +46,7 @@ enum StoredValue {
   }
 
   /// A value that cannot be decoded (its class is not in this program) is given as the bytes that are stored.
-  private static func decodeTransformable(_ data: Data, _ transformerName: String?) -> Any {
+  static func decodeTransformable(_ data: Data, _ transformerName: String?) -> Any {
     if let transformer = ValueTransformer.named(transformerName) {
       return transformer.reverseTransformedValue(data) ?? data
     }

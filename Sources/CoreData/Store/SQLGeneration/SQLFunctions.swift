@@ -3,7 +3,7 @@
 /// The functions do in SQL what the predicates do in memory, by the same code. NULL gives NULL.
 enum SQLFunctions {
   static let all: [SQLFunction] =
-    [fold, call]
+    SQLFunction.derivedAttributeCallbacks + [fold, call]
     + [
       matcher(.begins) { StringMatching.begins($0, with: $1) },
       matcher(.ends) { StringMatching.ends($0, with: $1) },

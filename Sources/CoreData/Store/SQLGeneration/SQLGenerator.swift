@@ -5,7 +5,7 @@
 ///     let generator = SQLGenerator(schema: schema, entity: mapping)
 ///     let condition = try generator.whereClause(predicate)
 ///     let order = try generator.orderClause(descriptors)
-///     let sql = "SELECT t0.Z_PK FROM \(mapping.table) t0 \(generator.joins) WHERE \(condition) ORDER BY \(order)"
+///     let sql = "SELECT t0.Z_PK FROM \(mapping.table) t0\(generator.joins) WHERE \(condition) ORDER BY \(order)"
 ///     statement.bind(generator.bindings)
 ///
 /// The clauses give the answers that the same predicates give in memory, but for one: `x != value` leaves out rows
@@ -39,8 +39,8 @@ final class SQLGenerator {
     self.resolve = resolve
   }
 
-  /// The joins that the clauses need, for after `FROM table t0`; "" where they need none.
-  var joins: String { root.joins.map(\.text).joined(separator: " ") }
+  /// The joins that the clauses need, each after a space, for right behind `FROM table t0`; "" where they need none.
+  var joins: String { root.joins.map { " " + $0.text }.joined() }
 
   /// The values for the parameters: columns first, then WHERE, GROUP BY, HAVING and ORDER BY.
   var bindings: [SQLiteValue] {
@@ -48,7 +48,7 @@ final class SQLGenerator {
   }
 
   /// The condition that restricts `t0` to rows of the entity, nil where its table holds nothing else.
-  func entityClause(includesSubentities: Bool) -> String? {
+  func entityRestriction(includesSubentities: Bool) -> String? {
     let mapping = root.mapping
     let wanted = Set(includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number])
     let inTable = schema.entities.filter { $0.table == mapping.table }.map(\.number)
@@ -57,9 +57,9 @@ final class SQLGenerator {
     return numbers.count == 1 ? "t0.Z_ENT = \(numbers[0])" : "t0.Z_ENT IN (\(numbers.joined(separator: ", ")))"
   }
 
-  /// The condition of a predicate.
+  /// The condition of a predicate, in parentheses.
   func whereClause(_ predicate: NSPredicate) throws -> String {
-    whereSQL = try condition(predicate, SQLEnvironment(root: root))
+    whereSQL = "(\(try condition(predicate, SQLEnvironment(root: root))))"
     return whereSQL.text
   }
 
