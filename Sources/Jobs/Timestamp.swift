@@ -1,15 +1,137 @@
 import CoreData
 
-/// Points in time as text, the same everywhere: RFC 3339 in UTC.
+/// Points in time as text, the same everywhere: RFC 3339, always written in UTC.
+///
+/// The text is exact: a date that Core Data keeps, seconds since 2001 as a `Double`, comes back from its text as it was,
+/// between the years 1 and 9999.
 public enum Timestamp {
-  /// The date with milliseconds: `2026-01-01T00:00:00.000Z`.
+  /// The date, with as many digits of the second as it needs: `2026-01-01T00:00:00Z`, `…:00.25Z`.
   public static func text(_ date: Date) -> String {
-    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    let seconds = date.timeIntervalSinceReferenceDate
+    guard seconds.isFinite, abs(seconds) < 1e12 else { return String(seconds) }
+    let whole = seconds.rounded(.down)
+    let (day, second) = Int(whole).quotientAndRemainder(flooring: 86_400)
+    let (year, month, dayOfMonth) = civil(day: day + daysTo2001)
+    var text = "\(digits(year, 4))-\(digits(month, 2))-\(digits(dayOfMonth, 2))T"
+    text += "\(digits(second / 3600, 2)):\(digits(second / 60 % 60, 2)):\(digits(second % 60, 2))"
+    text += fraction(of: seconds, after: whole)
+    return text + "Z"
   }
 
-  /// The date that the text names, with or without fractions of a second; nil if it names none.
+  /// The digits of the second's fraction: the fewest that lead back to the same number, in groups of three up to nine.
+  private static func fraction(of seconds: Double, after whole: Double) -> String {
+    let fraction = seconds - whole
+    if fraction == 0 { return "" }
+    for (count, scale) in [(3, 1e3), (6, 1e6), (9, 1e9)] {
+      let parts = (fraction * scale).rounded()
+      guard parts > 0, parts < scale else { continue }
+      var text = digits(Int(parts), count)
+      guard whole + (Double("0." + text) ?? 0) == seconds else { continue }
+      while text.hasSuffix("0") { text.removeLast() }
+      return "." + text
+    }
+    // Close to 2001 numbers lie nearer to each other: 18 digits are always enough there.
+    return "." + digits(Int((fraction * 1e18).rounded()), 18)
+  }
+
+  /// The date that the text names, nil if it names none: `2026-01-01`, `2026-01-01T00:00:00Z`, with fractions of the second
+  /// and another offset than `Z` if need be.
   public static func date(_ text: String) -> Date? {
-    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.utf8.contains(UInt8(ascii: ".")))
-    return try? style.parse(text)
+    var scanner = Scanner(rest: Array(text.utf8)[...])
+    guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
+      let day = scanner.number(2), (1...12).contains(month), (1...daysIn(month, year)).contains(day)
+    else { return nil }
+    var seconds = (days(year: year, month: month, day: day) - daysTo2001) * 86_400
+    if scanner.rest.isEmpty { return Date(timeIntervalSinceReferenceDate: Double(seconds)) }
+    guard scanner.skip("T") || scanner.skip("t") || scanner.skip(" "), let hour = scanner.number(2), scanner.skip(":"),
+      let minute = scanner.number(2), scanner.skip(":"), let second = scanner.number(2), hour < 24, minute < 60,
+      second <= 60, let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.rest.isEmpty
+    else { return nil }
+    seconds += hour * 3600 + minute * 60 + second - offset
+    return Date(timeIntervalSinceReferenceDate: Double(seconds) + fraction)
+  }
+
+  // MARK: Calendar
+
+  /// Days from 0000-03-01, where this calendar counts from, to 2001-01-01.
+  private static let daysTo2001 = days(year: 2001, month: 1, day: 1)
+
+  /// Days since 0000-03-01 of the proleptic Gregorian calendar: years begin in March, so that the leap day is the last.
+  private static func days(year: Int, month: Int, day: Int) -> Int {
+    let year = month > 2 ? year : year - 1
+    let monthFromMarch = (month + 9) % 12
+    let (leap4, leap100, leap400) = (floorDivide(year, 4), floorDivide(year, 100), floorDivide(year, 400))
+    return 365 * year + leap4 - leap100 + leap400 + (153 * monthFromMarch + 2) / 5 + day - 1
+  }
+
+  private static func civil(day: Int) -> (year: Int, month: Int, day: Int) {
+    let (era, dayOfEra) = day.quotientAndRemainder(flooring: 146_097)
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+  }
+
+  private static func daysIn(_ month: Int, _ year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  private static func floorDivide(_ value: Int, _ divisor: Int) -> Int {
+    value.quotientAndRemainder(flooring: divisor).quotient
+  }
+
+  private static func digits(_ value: Int, _ count: Int) -> String {
+    let text = String(value)
+    return String(repeating: "0", count: max(0, count - text.count)) + text
+  }
+}
+
+extension Int {
+  fileprivate func quotientAndRemainder(flooring divisor: Int) -> (quotient: Int, remainder: Int) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}
+
+/// Takes the parts of a date off the front of its text.
+private struct Scanner {
+  var rest: ArraySlice<UInt8>
+
+  mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard rest.first == UInt8(ascii: character) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  /// A number of exactly so many digits.
+  mutating func number(_ count: Int) -> Int? {
+    let digits = rest.prefix(count)
+    guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    rest = rest.dropFirst(count)
+    return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+  }
+
+  /// `.` and digits, or nothing.
+  mutating func fraction() -> Double? {
+    guard skip(".") else { return 0 }
+    let digits = rest.prefix { (0x30...0x39).contains($0) }
+    guard (1...18).contains(digits.count) else { return nil }
+    rest = rest.dropFirst(digits.count)
+    return Double("0." + String(decoding: digits, as: UTF8.self))
+  }
+
+  /// `Z`, or hours and minutes from it; in seconds.
+  mutating func offset() -> Int? {
+    if skip("Z") || skip("z") { return 0 }
+    let sign = skip("+") ? 1 : skip("-") ? -1 : 0
+    guard sign != 0, let hours = number(2), skip(":"), let minutes = number(2), hours < 24, minutes < 60 else {
+      return nil
+    }
+    return sign * (hours * 3600 + minutes * 60)
   }
 }

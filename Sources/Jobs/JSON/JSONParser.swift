@@ -8,7 +8,8 @@
 ///     while try parser.nextElement() { use(try parser.value()) }
 public struct JSONParser {
   private let bytes: [UInt8]
-  private(set) var position = 0
+  /// How many bytes are read.
+  public private(set) var position = 0
   private var isFirst = false
 
   /// How deep arrays and objects may lie in each other: keeps hostile input from exhausting the stack.

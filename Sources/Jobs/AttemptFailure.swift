@@ -1,0 +1,68 @@
+import CoreData
+
+/// What went wrong in one attempt, with what a person needs to act on. No values of objects.
+public struct AttemptFailure: Hashable, Sendable {
+  /// The attempt's number, from 1; crashes count here, too.
+  public var attempt: Int
+  public var date: Date
+  /// The type of the error, or "crash".
+  public var type: String
+  public var message: String
+  public var host: String
+  public var pid: Int32
+  /// The signal that ended the worker, if one did.
+  public var signal: Int32?
+  /// The last lines that the worker wrote to standard error before it died.
+  public var standardError: [String]
+
+  /// How many failures a job keeps: the last ones.
+  public static let kept = 10
+
+  public init(
+    attempt: Int, date: Date, type: String, message: String, host: String = "", pid: Int32 = 0, signal: Int32? = nil,
+    standardError: [String] = []
+  ) {
+    self.attempt = attempt
+    self.date = date
+    self.type = type
+    self.message = message
+    self.host = host
+    self.pid = pid
+    self.signal = signal
+    self.standardError = standardError
+  }
+
+  /// The failure as `workerpool jobs --json` shows it.
+  public var json: JSONValue {
+    var members = [
+      JSONMember("attempt", .number(attempt)), JSONMember("date", .string(Timestamp.text(date))),
+      JSONMember("type", .string(type)), JSONMember("message", .string(message)), JSONMember("host", .string(host)),
+      JSONMember("pid", .number(pid)),
+    ]
+    if let signal { members.append(JSONMember("signal", .number(signal))) }
+    if !standardError.isEmpty {
+      members.append(JSONMember("stderr", .array(standardError.map(JSONValue.string))))
+    }
+    return .object(members)
+  }
+
+  private init?(_ json: JSONValue) {
+    guard let type = json["type"]?.stringValue else { return nil }
+    self.init(
+      attempt: json["attempt"]?.intValue ?? 0,
+      date: json["date"]?.stringValue.flatMap(Timestamp.date) ?? .distantPast,
+      type: type, message: json["message"]?.stringValue ?? "", host: json["host"]?.stringValue ?? "",
+      pid: Int32(clamping: json["pid"]?.intValue ?? 0),
+      signal: json["signal"]?.intValue.map { Int32(clamping: $0) },
+      standardError: json["stderr"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+  }
+
+  static func list(_ text: String?) -> [AttemptFailure] {
+    guard let text, let json = try? JSONParser.parse(text) else { return [] }
+    return json.arrayValue?.compactMap(AttemptFailure.init) ?? []
+  }
+
+  static func text(_ failures: [AttemptFailure]) -> String? {
+    failures.isEmpty ? nil : JSONValue.array(failures.suffix(kept).map(\.json)).text
+  }
+}

@@ -1,0 +1,97 @@
+/// Reads the members of a JSON object that a person wrote, and says clearly what is wrong with them.
+///
+/// Each member is taken once by name; ``finish()`` then refuses those that nobody took, naming the nearest that are known.
+public struct JSONFields {
+  private let members: [JSONMember]
+  private let place: String
+  private var known: [String] = []
+
+  /// - Parameter place: what the object is, at the beginning of a sentence: "the parameters".
+  /// - Throws: ``JSONFieldError`` when the value is no object.
+  public init(_ value: JSONValue, place: String) throws(JSONFieldError) {
+    guard case .object(let members) = value else {
+      throw JSONFieldError("\(place) must be a JSON object, not \(value.kindDescription)")
+    }
+    self.members = members
+    self.place = place
+  }
+
+  /// The names of the members, in their order.
+  public var names: [String] { members.map(\.name) }
+
+  /// The member of that name; nil if it is missing or null.
+  public mutating func value(_ name: String) -> JSONValue? {
+    known.append(name)
+    guard let value = members.first(where: { $0.name == name })?.value, value != .null else { return nil }
+    return value
+  }
+
+  public mutating func string(_ name: String) throws(JSONFieldError) -> String? {
+    guard let value = value(name) else { return nil }
+    guard let text = value.stringValue else { throw wrong(name, "a string", value) }
+    return text
+  }
+
+  public mutating func requiredString(_ name: String) throws(JSONFieldError) -> String {
+    guard let text = try string(name), !text.isEmpty else {
+      throw JSONFieldError("\"\(name)\" is missing in \(place)")
+    }
+    return text
+  }
+
+  public mutating func int(_ name: String, in range: ClosedRange<Int>) throws(JSONFieldError) -> Int? {
+    guard let value = value(name) else { return nil }
+    guard let number = value.intValue, range.contains(number) else {
+      throw wrong(name, "a whole number from \(range.lowerBound) to \(range.upperBound)", value)
+    }
+    return number
+  }
+
+  public mutating func bool(_ name: String) throws(JSONFieldError) -> Bool? {
+    guard let value = value(name) else { return nil }
+    guard let flag = value.boolValue else { throw wrong(name, "true or false", value) }
+    return flag
+  }
+
+  public mutating func strings(_ name: String) throws(JSONFieldError) -> [String]? {
+    guard let value = value(name) else { return nil }
+    guard let elements = value.arrayValue else { throw wrong(name, "an array of strings", value) }
+    var strings: [String] = []
+    for element in elements {
+      guard let text = element.stringValue else { throw wrong(name, "an array of strings", element) }
+      strings.append(text)
+    }
+    return strings
+  }
+
+  /// The member's value as one of a type's few words.
+  public mutating func choice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String, _ type: Choice.Type = Choice.self
+  ) throws(JSONFieldError) -> Choice? where Choice.RawValue == String {
+    guard let text = try string(name) else { return nil }
+    if let choice = Choice(rawValue: text) { return choice }
+    let words = Choice.allCases.map(\.rawValue)
+    let hint = Spelling.nearest(to: text, among: words).map { "did you mean \"\($0)\"?" }
+    throw JSONFieldError(
+      "\"\(name)\" in \(place) cannot be \"\(text)\"; \(hint ?? "it is \(words.joined(separator: " or "))")")
+  }
+
+  /// - Throws: ``JSONFieldError`` for a member that nobody asked for.
+  public func finish() throws(JSONFieldError) {
+    guard let stranger = names.first(where: { !known.contains($0) }) else { return }
+    let hint = Spelling.nearest(to: stranger, among: known).map { "did you mean \"\($0)\"?" }
+    throw JSONFieldError(
+      "\(place) have no \"\(stranger)\"; \(hint ?? "known are \(known.sorted().joined(separator: ", "))")")
+  }
+
+  private func wrong(_ name: String, _ expected: String, _ found: JSONValue) -> JSONFieldError {
+    JSONFieldError("\"\(name)\" in \(place) must be \(expected), not \(found.kindDescription)")
+  }
+}
+
+/// What is wrong with a JSON object that a person wrote.
+public struct JSONFieldError: Error, Hashable, Sendable, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) { self.description = description }
+}

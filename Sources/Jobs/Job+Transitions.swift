@@ -1,0 +1,98 @@
+import CoreData
+
+extension Job {
+  /// Marks the job done. WorkerKit calls it in the context of the plugin's changes, so that one save holds both.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is not `available`: somebody else has finished or cancelled it.
+  public func markSucceeded(startedAt: Date, at now: Date = Date()) throws {
+    try move(.succeeded, policy: RetryPolicy(), at: now)
+    attempt += 1
+    self.startedAt = startedAt
+  }
+
+  /// Notes an attempt that threw: the job waits for the next one, or is dead after the last.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is not `available`.
+  public func markFailed(
+    _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
+  ) throws {
+    let attempts = attempt + 1
+    try move(.failed(attempts: attempts), policy: policy, at: now)
+    attempt = attempts
+    if let startedAt { self.startedAt = startedAt }
+    note(failure, failures: attempts, policy: policy, at: now)
+  }
+
+  /// Notes that a worker died of the job: it waits for the next attempt, or is dead after a few crashes.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is not `available`: its save came through before the worker died.
+  public func markCrashed(
+    _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
+  ) throws {
+    let crashes = crashes + 1
+    try move(.crashed(crashes: crashes), policy: policy, at: now)
+    self.crashes = crashes
+    if let startedAt { self.startedAt = startedAt }
+    note(failure, failures: crashes, policy: policy, at: now)
+  }
+
+  /// Takes the job back, for good unless a person retries it.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is finished already.
+  public func markCancelled(at now: Date = Date()) throws {
+    try move(.cancelled, policy: RetryPolicy(), at: now)
+  }
+
+  /// Makes a dead, cancelled or waiting job available at once, with its attempts and crashes counted anew.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is available or succeeded.
+  public func markRetried() throws {
+    try move(.retried, policy: RetryPolicy(), at: Date())
+    attempt = 0
+    crashes = 0
+  }
+
+  /// Makes a job whose time has come available.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job waits for no time.
+  public func markDue() throws {
+    try move(.due, policy: RetryPolicy(), at: Date())
+  }
+
+  private func move(_ event: JobEvent, policy: RetryPolicy, at now: Date) throws {
+    guard let next = state.after(event, policy: policy) else {
+      throw JobTransitionError(job: objectID.uriRepresentation().absoluteString, state: state, event: event)
+    }
+    state = next
+    runAt = nil
+    finishedAt = next.isUnfinished ? nil : now
+  }
+
+  private func note(_ failure: AttemptFailure, failures count: Int, policy: RetryPolicy, at now: Date) {
+    failures += [failure]
+    guard state == .retryable else { return }
+    var generator = SystemRandomNumberGenerator()
+    runAt = now + policy.delay(afterFailures: count, using: &generator)
+  }
+}
+
+/// What happened to a job means nothing in the state that it is in.
+public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The job's URI.
+  public let job: String
+  public let state: JobState
+  public let event: JobEvent
+
+  public var description: String {
+    let happened =
+      switch event {
+      case .due: "become due"
+      case .succeeded: "succeed"
+      case .failed: "fail"
+      case .crashed: "crash"
+      case .cancelled: "be cancelled"
+      case .retried: "be retried"
+      }
+    return "\(job) is \(state.name) and cannot \(happened)"
+  }
+}

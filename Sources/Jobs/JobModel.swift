@@ -1,0 +1,174 @@
+import CoreData
+
+/// The pool's own entities, and how they join an app's model.
+///
+/// They live in a store of their own in the app's SQLite file, under the table prefix ``tablePrefix``, so that the app's
+/// schema and metadata stay as they are. An app that wants to enqueue jobs in its own saves uses ``merged(with:)`` as its
+/// coordinator's model and adds that store, as ``JobStore`` does.
+public enum JobModel {
+  /// The configuration that holds the app's entities in a merged model.
+  public static let appConfiguration = "App"
+  /// The configuration that holds the pool's entities in a merged model.
+  public static let poolConfiguration = "Pool"
+  /// What the names of the pool's tables and columns begin with.
+  public static let tablePrefix = "WP"
+
+  /// A new model of the pool's entities alone.
+  public static func make() -> NSManagedObjectModel {
+    let model = NSManagedObjectModel()
+    model.entities = [jobEntity(), claimEntity(), fileEntity(), settingEntity()]
+    model.setEntities(model.entities, forConfigurationName: poolConfiguration)
+    return model
+  }
+
+  /// A new model of the app's entities and the pool's, with a configuration for each store.
+  ///
+  /// - Parameter configuration: the configuration of the app's model that its store has; nil for all its entities.
+  /// - Throws: ``JobModelError`` when the app's model has an entity of the pool's name, or lacks the configuration.
+  public static func merged(
+    with app: NSManagedObjectModel, configuration: String? = nil
+  ) throws -> NSManagedObjectModel {
+    let pool = make()
+    let poolNames = Set(pool.entities.compactMap(\.name))
+    if let name = app.entities.compactMap(\.name).first(where: poolNames.contains) {
+      throw JobModelError.entityExists(name)
+    }
+    guard let appEntities = app.entities(forConfigurationName: configuration) else {
+      throw JobModelError.noConfiguration(configuration ?? "", known: app.configurations)
+    }
+    let appNames = Set(appEntities.compactMap(\.name))
+    let merged = NSManagedObjectModel()
+    // An entity belongs to one model: the app's are copied, the pool's are new ones.
+    let copy = app.copy() as? NSManagedObjectModel ?? NSManagedObjectModel()
+    let entities = copy.entities + pool.entities
+    copy.entities = []
+    pool.entities = []
+    merged.entities = entities
+    merged.setEntities(entities.filter { appNames.contains($0.name ?? "") }, forConfigurationName: appConfiguration)
+    merged.setEntities(entities.filter { poolNames.contains($0.name ?? "") }, forConfigurationName: poolConfiguration)
+    return merged
+  }
+}
+
+/// Why an app's model cannot be used by the pool.
+public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The app's model has an entity with the name of one of the pool's.
+  case entityExists(String)
+  /// The app's model has no such configuration.
+  case noConfiguration(String, known: [String])
+
+  public var description: String {
+    switch self {
+    case .entityExists(let name): "the model has an entity \(name), a name that the pool needs for itself"
+    case .noConfiguration(let name, let known):
+      "the model has no configuration \(name); it has \(known.sorted().joined(separator: ", "))"
+    }
+  }
+}
+
+// MARK: - Entities
+
+extension JobModel {
+  private static func jobEntity() -> NSEntityDescription {
+    let kind = attribute("kind", .stringAttributeType)
+    let state = attribute("state", .integer16AttributeType, default: JobState.available.rawValue)
+    let priority = attribute("priority", .integer16AttributeType, default: Int16(0))
+    let runAt = optional("runAt", .dateAttributeType)
+    let uniqueKey = optional("uniqueKey", .stringAttributeType)
+    let job = entity(Job.entityName, Job.self)
+    job.properties = [
+      kind,
+      attribute("queue", .stringAttributeType, default: JobRequest.defaultQueue),
+      state, priority, runAt, uniqueKey,
+      optional("objects", .stringAttributeType),
+      optional("parameters", .stringAttributeType),
+      optional("maxAttempts", .integer16AttributeType),
+      optional("timeout", .doubleAttributeType),
+      attribute("attempt", .integer16AttributeType, default: Int16(0)),
+      attribute("crashes", .integer16AttributeType, default: Int16(0)),
+      attribute("progressDone", .integer64AttributeType, default: Int64(0)),
+      attribute("progressTotal", .integer64AttributeType, default: Int64(0)),
+      optional("checkpoint", .binaryDataAttributeType),
+      optional("results", .stringAttributeType),
+      optional("errors", .stringAttributeType),
+      attribute("createdAt", .dateAttributeType),
+      optional("startedAt", .dateAttributeType),
+      optional("finishedAt", .dateAttributeType),
+    ]
+    // The window of ready jobs of a kind is a stretch of the first index: highest priority first, then by key, which every
+    // SQLite index holds as its last element (https://www.sqlite.org/queryplanner.html, "Sorting").
+    // `runAt` is nil in all jobs that wait for no time, so the second index is read from the first date on.
+    job.indexes = [
+      index("ready", [(state, true), (kind, true), (priority, false)]),
+      index("due", [(runAt, true)]),
+      index("unique", [(uniqueKey, true)]),
+    ]
+    return job
+  }
+
+  private static func claimEntity() -> NSEntityDescription {
+    let job = attribute("job", .integer64AttributeType)
+    let claim = entity(JobClaim.entityName, JobClaim.self)
+    claim.properties = [
+      job,
+      attribute("pid", .integer32AttributeType),
+      attribute("processStart", .integer64AttributeType, default: Int64(0)),
+      attribute("since", .dateAttributeType),
+    ]
+    claim.indexes = [index("job", [(job, true)])]
+    return claim
+  }
+
+  private static func fileEntity() -> NSEntityDescription {
+    let file = entity(TakenFile.entityName, TakenFile.self)
+    file.properties = [
+      attribute("name", .stringAttributeType),
+      attribute("device", .integer64AttributeType),
+      attribute("inode", .integer64AttributeType),
+      attribute("modified", .integer64AttributeType),
+      attribute("size", .integer64AttributeType),
+    ]
+    return file
+  }
+
+  private static func settingEntity() -> NSEntityDescription {
+    let setting = entity(PoolSetting.entityName, PoolSetting.self)
+    setting.properties = [attribute("name", .stringAttributeType), optional("value", .stringAttributeType)]
+    setting.uniquenessConstraints = [["name"]]
+    return setting
+  }
+
+  private static func entity(_ name: String, _ type: NSManagedObject.Type) -> NSEntityDescription {
+    let entity = NSEntityDescription()
+    entity.name = name
+    entity.managedObjectClassName = NSStringFromClass(type)
+    return entity
+  }
+
+  private static func attribute(
+    _ name: String, _ type: NSAttributeType, default value: Any? = nil
+  ) -> NSAttributeDescription {
+    let attribute = optional(name, type)
+    attribute.isOptional = false
+    attribute.defaultValue = value
+    return attribute
+  }
+
+  private static func optional(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
+    let attribute = NSAttributeDescription()
+    attribute.name = name
+    attribute.attributeType = type
+    return attribute
+  }
+
+  private static func index(
+    _ name: String, _ properties: [(property: NSAttributeDescription, isAscending: Bool)]
+  ) -> NSFetchIndexDescription {
+    let elements = properties.map { property, isAscending in
+      let element = NSFetchIndexElementDescription(property: property, collationType: .binary)
+      element.isAscending = isAscending
+      return element
+    }
+    return NSFetchIndexDescription(name: name, elements: elements)
+  }
+}

@@ -1,0 +1,89 @@
+import CoreData
+
+/// A fetch as a person writes it: an entity, a predicate and an order, checked against the model before it is run.
+public struct ObjectQuery: Hashable, Sendable {
+  public var entity: String
+  /// In the syntax of `NSPredicate(format:)`; nil is every object.
+  public var predicate: String?
+  /// Attributes or key paths with commas between them, `-` in front of those that sort downwards: `"name,-createdAt"`.
+  public var sort: String?
+
+  public init(entity: String, predicate: String? = nil, sort: String? = nil) {
+    self.entity = entity
+    self.predicate = predicate
+    self.sort = sort
+  }
+
+  /// The entity's description.
+  ///
+  /// - Throws: ``ObjectQueryError`` that names the nearest entity.
+  public func entityDescription(in model: NSManagedObjectModel) throws -> NSEntityDescription {
+    if let description = model.entitiesByName[entity] { return description }
+    throw ObjectQueryError.unknownEntity(entity, known: model.entitiesByName.keys.sorted())
+  }
+
+  /// The request to fetch the objects.
+  ///
+  /// - Throws: ``ObjectQueryError``, or ``UnknownPropertyError`` for a name to sort by.
+  public func fetchRequest<Result: NSFetchRequestResult>(
+    in model: NSManagedObjectModel, as type: Result.Type = Result.self
+  ) throws -> NSFetchRequest<Result> {
+    let description = try entityDescription(in: model)
+    let request = NSFetchRequest<Result>(entityName: entity)
+    if let predicate {
+      do {
+        request.predicate = try NSPredicate.parse(format: predicate)
+      } catch {
+        throw ObjectQueryError.badPredicate("\(error)")
+      }
+    }
+    request.sortDescriptors = try sort.map { try Self.descriptors($0, entity: description) }
+    return request
+  }
+
+  private static func descriptors(_ sort: String, entity: NSEntityDescription) throws -> [NSSortDescriptor] {
+    try sort.split(separator: ",").map { part in
+      let word = part.trimmingCharacters(in: .whitespaces)
+      let isAscending = !word.hasPrefix("-")
+      let path = isAscending ? word : String(word.dropFirst())
+      try check(path, entity: entity)
+      return NSSortDescriptor(key: path, ascending: isAscending)
+    }
+  }
+
+  private static func check(_ path: String, entity: NSEntityDescription) throws {
+    var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let last = names.removeLast()
+    var entity = entity
+    for name in names {
+      guard let relationship = entity.relationshipsByName[name], !relationship.isToMany,
+        let destination = relationship.destinationEntity
+      else {
+        throw UnknownPropertyError(
+          entity: entity.name ?? "", property: name,
+          known: entity.relationshipsByName.filter { !$0.value.isToMany }.keys.sorted())
+      }
+      entity = destination
+    }
+    guard let attribute = entity.attributesByName[last], !attribute.isTransient else {
+      throw UnknownPropertyError(
+        entity: entity.name ?? "", property: last,
+        known: entity.attributesByName.filter { !$0.value.isTransient }.keys.sorted())
+    }
+  }
+}
+
+/// What is wrong with a query that a person wrote.
+public enum ObjectQueryError: Error, Hashable, Sendable, CustomStringConvertible {
+  case unknownEntity(String, known: [String])
+  case badPredicate(String)
+
+  public var description: String {
+    switch self {
+    case .unknownEntity(let name, let known):
+      let hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
+      return "the model has no entity \(name); \(hint ?? "it has \(known.joined(separator: ", "))")"
+    case .badPredicate(let reason): return "the predicate cannot be read: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import Jobs
+
+/// The directory that job files come into, by its descriptor: what is listed, read, moved and removed is in that very
+/// directory, whatever happens to its path.
+final class IncomingDirectory: Sendable {
+  let layout: QueueLayout
+  private let incoming: Int32
+  private let rejected: Int32
+
+  init(layout: QueueLayout) throws {
+    self.layout = layout
+    incoming = try Self.open(layout.incoming)
+    do {
+      rejected = try Self.open(layout.rejected)
+    } catch {
+      close(incoming)
+      throw error
+    }
+  }
+
+  deinit {
+    close(incoming)
+    close(rejected)
+  }
+
+  private static func open(_ path: String) throws -> Int32 {
+    let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw QueueError(path: path, action: "be opened", errno: errno) }
+    return descriptor
+  }
+
+  /// Whether a file of that name is for the pool: not hidden, and not still being written under a temporary name.
+  ///
+  /// The name must fit beside an `.error` file, too.
+  static func isJobFileName(_ name: String) -> Bool {
+    !name.hasPrefix(".") && !name.hasSuffix(".tmp") && name.utf8.count <= 240
+  }
+
+  /// The names of all job files that wait, in no order. Names that are not UTF-8 are left out.
+  func names() throws -> [String] {
+    // A new description: `fdopendir` takes its descriptor over, and a duplicate would share the reading position.
+    let descriptor = openat(incoming, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0, let directory = fdopendir(descriptor) else {
+      let reason = errno
+      if descriptor >= 0 { close(descriptor) }
+      throw QueueError(path: layout.incoming, action: "be listed", errno: reason)
+    }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+      }
+      if let name, Self.isJobFileName(name) { names.append(name) }
+    }
+    return names
+  }
+
+  /// What became of an attempt to read a file.
+  enum Reading {
+    case jobs([JobRequest], FileIdentity)
+    /// The file is no good, and will not get better.
+    case bad(String)
+    /// Written a moment ago by somebody who does not rename: it is read when it has rested.
+    case fresh
+    /// No longer there.
+    case gone
+    /// Cannot be read now, through no fault of its own.
+    case unreadable(QueueError)
+  }
+
+  /// Reads and checks one file: a regular one, not a link or a pipe, not too large, and all of it right.
+  ///
+  /// - Parameter minimumAge: files that were changed less long ago, in nanoseconds, are `fresh`.
+  func read(_ name: String, minimumAge: Int64) -> Reading {
+    // O_NONBLOCK keeps a named pipe from blocking the open; O_NOFOLLOW fails with ELOOP on a symbolic link (open(2)).
+    let descriptor = openat(incoming, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      switch errno {
+      case ENOENT: return .gone
+      case ELOOP: return .bad("is a symbolic link; a job file must be a regular file")
+      case EACCES, EPERM: return .bad("may not be read by the pool's user")
+      case ENXIO: return .bad("is a socket; a job file must be a regular file")
+      case let reason: return .unreadable(QueueError(path: path(name), action: "be opened", errno: reason))
+      }
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      return .unreadable(QueueError(path: path(name), action: "be examined", errno: errno))
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else { return .bad("is not a regular file") }
+    guard status.st_size <= JobFile.maximumSize else {
+      return .bad("is larger than \(JobFile.maximumSize) bytes")
+    }
+    let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    if minimumAge > 0, abs(Self.now() - modified) < minimumAge { return .fresh }
+    do {
+      let bytes = try contents(descriptor, size: Int(status.st_size), name: name)
+      let identity = FileIdentity(
+        name: name, device: Int64(bitPattern: UInt64(status.st_dev)), inode: Int64(bitPattern: UInt64(status.st_ino)),
+        modified: modified, size: Int64(status.st_size))
+      return .jobs(try JobFile.parse(bytes), identity)
+    } catch let error as JobFileError {
+      return .bad(error.description)
+    } catch let error as QueueError {
+      return .unreadable(error)
+    } catch {
+      return .bad("\(error)")
+    }
+  }
+
+  private func contents(_ descriptor: Int32, size: Int, name: String) throws -> [UInt8] {
+    // One byte more than the file has, so that one that grows meanwhile is noticed.
+    var failure: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
+      while count <= size {
+        let got = Glibc.read(descriptor, buffer.baseAddress.map { $0 + count }, size + 1 - count)
+        if got < 0, errno == EINTR { continue }
+        if got < 0 { failure = errno }
+        if got <= 0 { break }
+        count += got
+      }
+    }
+    guard failure == 0 else { throw QueueError(path: path(name), action: "be read", errno: failure) }
+    guard bytes.count == size else {
+      throw QueueError(path: path(name), action: "be read while it changes", errno: EAGAIN)
+    }
+    return bytes
+  }
+
+  private static func now() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  private func path(_ name: String) -> String { layout.incoming + "/" + name }
+
+  // MARK: Taking files away
+
+  /// Removes a file; one that is gone already is fine.
+  func remove(_ name: String) throws {
+    guard unlinkat(incoming, name, 0) == 0 || errno == ENOENT else {
+      throw QueueError(path: path(name), action: "be removed", errno: errno)
+    }
+  }
+
+  /// Makes removals outlast a power failure.
+  func synchronize() throws {
+    guard fsync(incoming) == 0 else {
+      throw QueueError(path: layout.incoming, action: "be synchronised", errno: errno)
+    }
+  }
+
+  /// Moves a bad file to `rejected/`, with a file beside it that says why. An older file of that name is kept.
+  ///
+  /// - Returns: the name that it has there.
+  @discardableResult
+  func reject(_ name: String, reason: String) throws -> String {
+    for number in 0..<10_000 {
+      let target = number == 0 ? name : "\(name).\(number)"
+      guard try makeErrorFile(target + ".error", text: "\(name): \(reason)\n") else { continue }
+      if renameat(incoming, name, rejected, target) == 0 || errno == ENOENT { return target }
+      throw QueueError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
+    }
+    throw QueueError(path: path(name), action: "be moved to \(layout.rejected)", errno: EEXIST)
+  }
+
+  /// False when a file of that name is there already.
+  private func makeErrorFile(_ name: String, text: String) throws -> Bool {
+    let descriptor = openat(rejected, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    if descriptor < 0, errno == EEXIST { return false }
+    guard descriptor >= 0 else {
+      throw QueueError(path: layout.rejected + "/" + name, action: "be created", errno: errno)
+    }
+    defer { close(descriptor) }
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else {
+        throw QueueError(path: layout.rejected + "/" + name, action: "be written", errno: errno)
+      }
+      bytes = bytes.dropFirst(written)
+    }
+    return true
+  }
+}

@@ -1,0 +1,185 @@
+import CoreData
+import Jobs
+
+/// Brings waiting job files into the store: all that wait in one durable transaction, and only then are the files removed.
+///
+/// A crash at any point loses no job and doubles none: files stay until the commit, and the commit holds the files'
+/// identities until the files are known to be gone.
+///
+/// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue.
+final class Intake: @unchecked Sendable {
+  /// How many files go into one transaction at most, so that the first of many jobs starts soon.
+  static let filesPerTransaction = 1000
+  /// How many rows of files that are gone are kept before they are deleted in one transaction.
+  static let filesToForget = 10_000
+  /// How long a file that nobody announced must have rested before it is read, in nanoseconds.
+  static let restingTime: Int64 = 1_000_000_000
+
+  private let directory: IncomingDirectory
+  private let store: JobStore
+  private let context: NSManagedObjectContext
+  /// Files whose jobs are in the store, but which are not yet gone from the directory.
+  private var takenButThere: Set<FileIdentity> = []
+  /// Objects of files that are gone; deleted in groups by `forgetTakenFiles()`.
+  private var gone: [NSManagedObjectID] = []
+  private var objectIDs: [FileIdentity: NSManagedObjectID] = [:]
+
+  /// What one round brought.
+  struct Report: Sendable {
+    var files = 0
+    var jobs = 0
+    /// Names of bad files, each with the reason.
+    var rejected: [(name: String, reason: String)] = []
+    /// Files that must be looked at again: fresh ones, and ones that could not be read or removed.
+    var postponed = 0
+    /// What kept files from being taken or removed, through no fault of theirs.
+    var failures: [String] = []
+  }
+
+  init(layout: QueueLayout, store: JobStore) throws {
+    directory = try IncomingDirectory(layout: layout)
+    self.store = store
+    context = store.makeContext(name: "queue directory")
+  }
+
+  /// Takes what an earlier process left half done: its taken files are not to be taken again. Called before anything else.
+  func recover(completion: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    context.perform { [self] in
+      completion(
+        Result {
+          for (identity, objectID) in try store.takenFiles(in: context) {
+            takenButThere.insert(identity)
+            objectIDs[identity] = objectID
+          }
+          context.reset()
+        })
+    }
+  }
+
+  /// Takes the named files, which somebody announced as complete; calls back on a queue of its own after each transaction.
+  func take(_ names: [String], report: @escaping @Sendable (Report) -> Void) {
+    context.perform { [self] in
+      var rest = names[...]
+      while !rest.isEmpty {
+        report(takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: 0))
+        rest = rest.dropFirst(Self.filesPerTransaction)
+      }
+      if gone.count >= Self.filesToForget, let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
+    }
+  }
+
+  /// Takes every file that waits and has rested; calls back after each transaction, at least once. Called at the start and now
+  /// and then.
+  func takeAll(report: @escaping @Sendable (Report) -> Void) {
+    context.perform { [self] in
+      do {
+        var rest = try directory.names()[...]
+        if takenButThere.count > 0 { forgetVanished(besides: Set(rest)) }
+        repeat {
+          report(takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: Self.restingTime))
+          rest = rest.dropFirst(Self.filesPerTransaction)
+        } while !rest.isEmpty
+      } catch {
+        report(Report(failures: ["\(error)"]))
+      }
+      if let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
+    }
+  }
+}
+
+// MARK: - Inside the context's queue
+
+extension Intake {
+  private func takeNow(_ names: ArraySlice<String>, minimumAge: Int64) -> Report {
+    var report = Report()
+    var taken: [FileIdentity] = []
+    var requests: [JobRequest] = []
+    for name in names where IncomingDirectory.isJobFileName(name) {
+      switch directory.read(name, minimumAge: minimumAge) {
+      case .jobs(_, let identity) where takenButThere.contains(identity): remove(identity, &report)
+      case .jobs(let jobs, let identity):
+        taken.append(identity)
+        requests += jobs
+      case .bad(let reason): reject(name, reason, &report)
+      case .fresh: report.postponed += 1
+      case .gone: continue
+      case .unreadable(let error):
+        report.postponed += 1
+        report.failures.append("\(error)")
+      }
+    }
+    guard !taken.isEmpty else { return report }
+    do {
+      try insert(requests, of: taken)
+    } catch {
+      context.rollback()
+      context.reset()
+      report.postponed += taken.count
+      report.failures.append("\(taken.count) job files cannot be taken into the store: \(error)")
+      return report
+    }
+    report.files = taken.count
+    report.jobs = requests.count
+    for identity in taken { remove(identity, &report) }
+    return report
+  }
+
+  private func insert(_ requests: [JobRequest], of files: [FileIdentity]) throws {
+    try store.insert(requests, into: context)
+    let rows = files.map { store.insertTakenFile($0, into: context) }
+    try context.save()
+    for (identity, row) in zip(files, rows) {
+      takenButThere.insert(identity)
+      objectIDs[identity] = row?.objectID
+    }
+    context.reset()
+  }
+
+  /// Removes a file whose jobs are in the store; its row goes later.
+  private func remove(_ identity: FileIdentity, _ report: inout Report) {
+    do {
+      try directory.remove(identity.name)
+      forget(identity)
+    } catch {
+      report.postponed += 1
+      report.failures.append("\(error)")
+    }
+  }
+
+  private func forget(_ identity: FileIdentity) {
+    takenButThere.remove(identity)
+    if let objectID = objectIDs.removeValue(forKey: identity) { gone.append(objectID) }
+  }
+
+  private func forgetVanished(besides names: Set<String>) {
+    for identity in takenButThere where !names.contains(identity.name) { forget(identity) }
+  }
+
+  /// Deletes the rows of files that are gone for good. Returns why it could not.
+  private func forgetTakenFiles() -> String? {
+    guard !gone.isEmpty else { return nil }
+    do {
+      // Otherwise a power failure could bring a file back whose row is gone already.
+      try directory.synchronize()
+      for objectID in gone { context.delete(context.object(with: objectID)) }
+      try context.save()
+      gone.removeAll()
+      context.reset()
+      return nil
+    } catch {
+      context.rollback()
+      context.reset()
+      return "taken files cannot be forgotten: \(error)"
+    }
+  }
+
+  private func reject(_ name: String, _ reason: String, _ report: inout Report) {
+    do {
+      try directory.reject(name, reason: reason)
+      report.rejected.append((name, reason))
+    } catch {
+      report.postponed += 1
+      report.failures.append("\(error)")
+    }
+  }
+}

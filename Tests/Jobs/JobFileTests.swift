@@ -1,0 +1,94 @@
+import Foundation
+import Jobs
+import Testing
+
+@Suite struct JobFileTests {
+  private func parse(_ text: String) throws -> [JobRequest] { try JobFile.parse(Array(text.utf8)) }
+
+  private func reason(_ text: String) -> String {
+    do {
+      let jobs = try parse(text)
+      return "taken: \(jobs)"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func onlyKindIsRequired() throws {
+    #expect(try parse(#"{"kind": "index"}"#) == [JobRequest(kind: "index")])
+  }
+
+  @Test func everyKeyIsRead() throws {
+    let jobs = try parse(
+      #"""
+      {"kind": "index", "objects": ["x-coredata://A-B/Document/p42"], "parameters": {"deep": [1.50, null]},
+       "priority": -3, "queue": "slow", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 7,
+       "timeout": 0.5}
+      """#)
+    let expected = JobRequest(
+      kind: "index", objects: ["x-coredata://A-B/Document/p42"], parameters: #"{"deep":[1.50,null]}"#, priority: -3,
+      queue: "slow", runAt: Date(timeIntervalSince1970: 1_767_225_600), uniqueKey: "key", maxAttempts: 7, timeout: 0.5)
+    #expect(jobs == [expected])
+  }
+
+  @Test func manyJobsStandOnLinesOfTheirOwn() throws {
+    #expect(try parse("{\"kind\":\"a\"}\n\n{\"kind\":\"b\"}\r\n").map(\.kind) == ["a", "b"])
+    #expect(reason(#"{"kind":"a"} {"kind":"b"}"#) == "line 1: each job stands on a line of its own")
+  }
+
+  @Test func anUnknownKeyNamesTheNearestKnownOne() {
+    #expect(
+      reason("{\"kind\": \"a\"}\n{\"kind\": \"b\", \"priorty\": 1}")
+        == "line 2: unknown key \"priorty\"; did you mean \"priority\"?")
+    #expect(reason(#"{"kind": "a", "zzzzzz": 1}"#).contains("known are kind, objects"))
+  }
+
+  @Test(arguments: [
+    (#"{"kind": 1}"#, "\"kind\" must be a name"),
+    (#"{"kind": "a b"}"#, "\"kind\" must be a name"),
+    (#"{"kind": ""}"#, "\"kind\" must be a name"),
+    (#"{"queue": "q"}"#, "\"kind\" is missing"),
+    (#"[]"#, "a job is a JSON object, but here is an array"),
+    (#"{"kind": "a", "priority": 32768}"#, "\"priority\" must be a whole number from -32768 to 32767"),
+    (#"{"kind": "a", "priority": 1.5}"#, "\"priority\" must be a whole number"),
+    (#"{"kind": "a", "priority": "1"}"#, "here it is a string"),
+    (#"{"kind": "a", "objects": ["p42"]}"#, "element 1 is none"),
+    (#"{"kind": "a", "objects": ["x-coredata://A/B/p1", "x-coredata:///B/t1"]}"#, "element 2 is none"),
+    (#"{"kind": "a", "objects": ["x-coredata://A/B/p1\nx"]}"#, "element 1 is none"),
+    (#"{"kind": "a", "runAt": "tomorrow"}"#, "\"runAt\" must be a time"),
+    (#"{"kind": "a", "maxAttempts": 0}"#, "\"maxAttempts\" must be a whole number from 1 to 1000"),
+    (#"{"kind": "a", "timeout": 0}"#, "\"timeout\" must be a number of seconds"),
+    (#"{"kind": "a", "timeout": true}"#, "here it is true or false"),
+    (#"{"kind": "a", "unique": ""}"#, "\"unique\" must be a string"),
+    (#"{"kind": "a", "parameters": "{}"}"#, "\"parameters\" must be a JSON object"),
+    (#"{"kind": "a", "kind": "b"}"#, "\"kind\" stands twice"),
+    ("", "holds no job"),
+    ("\u{FEFF}{}", "byte order mark"),
+    ("{\"kind\": \"a\",\n}", "line 2"),
+    ("{\"kind\": \"a\"", "has no end"),
+  ])
+  func badInputIsRejectedWithItsReason(text: String, expected: String) {
+    #expect(reason(text).contains(expected), "\(reason(text))")
+  }
+
+  @Test func bytesThatAreNoUTF8AreRejected() {
+    #expect(throws: JobFileError.self) {
+      try JobFile.parse(Array(#"{"kind": "a", "unique": ""#.utf8) + [0xFF, 0x22, 0x7D])
+    }
+  }
+
+  @Test func aFileThatIsTooLargeIsRejectedUnread() {
+    #expect(throws: JobFileError.self) { try JobFile.parse([UInt8](repeating: 0x20, count: JobFile.maximumSize + 1)) }
+  }
+
+  @Test func whatIsWrittenIsReadBack() throws {
+    let jobs = [
+      JobRequest(kind: "a"),
+      JobRequest(
+        kind: "b", objects: ["x-coredata://A/B/p1", "x-coredata://A/B/p2"], parameters: #"{"text":"\"\n\u0001é😀"}"#,
+        priority: 4, queue: "q", runAt: Date(timeIntervalSince1970: 1_767_225_600.25), uniqueKey: "k", maxAttempts: 2,
+        timeout: 60),
+    ]
+    #expect(try parse(try JobFile.text(jobs)) == jobs)
+  }
+}

@@ -1,0 +1,56 @@
+import Jobs
+import Testing
+
+@Suite struct JobStateTests {
+  private let policy = RetryPolicy(maxAttempts: 3, maxCrashes: 2)
+  private let events: [JobEvent] = [
+    .due, .succeeded, .failed(attempts: 1), .failed(attempts: 3), .crashed(crashes: 1), .crashed(crashes: 2),
+    .cancelled, .retried,
+  ]
+
+  @Test func everyTransitionIsTheDrawnOne() {
+    let expected: [JobState: [JobState?]] = [
+      .available: [nil, .succeeded, .retryable, .dead, .retryable, .dead, .cancelled, nil],
+      .scheduled: [.available, nil, nil, nil, nil, nil, .cancelled, .available],
+      .retryable: [.available, nil, nil, nil, nil, nil, .cancelled, .available],
+      .succeeded: [nil, nil, nil, nil, nil, nil, nil, nil],
+      .dead: [nil, nil, nil, nil, nil, nil, nil, .available],
+      .cancelled: [nil, nil, nil, nil, nil, nil, nil, .available],
+    ]
+    for state in JobState.allCases {
+      #expect(events.map { state.after($0, policy: policy) } == expected[state])
+    }
+  }
+
+  @Test func namesLeadBackToTheirStates() {
+    for state in JobState.allCases { #expect(JobState(name: state.name) == state) }
+    #expect(JobState(name: "running") == nil)
+  }
+
+  @Test func theWaitDoublesUpToItsCapAndIsSpreadEvenly() {
+    let policy = RetryPolicy(base: 2, cap: 60)
+    #expect((1...7).map(policy.longestDelay(afterFailures:)) == [2, 4, 8, 16, 32, 60, 60])
+    #expect(policy.longestDelay(afterFailures: 10_000) == 60)
+    var generator = SystemRandomNumberGenerator()
+    let delays = (0..<1000).map { _ in policy.delay(afterFailures: 5, using: &generator) }
+    #expect(delays.allSatisfy { (0...32).contains($0) })
+    #expect(delays.contains { $0 < 8 } && delays.contains { $0 > 24 })
+  }
+}
+
+@Suite struct SpellingTests {
+  private let words = ["status", "stop", "submit", "scale", "retry", "workers"]
+
+  @Test(arguments: [
+    ("statsu", "status"), ("Submitt", "submit"), ("stp", "stop"), ("worker", "workers"), ("sta", "status"),
+    ("rtery", "retry"),
+  ])
+  func theNearestWordIsFound(word: String, expected: String) {
+    #expect(Spelling.nearest(to: word, among: words) == expected)
+  }
+
+  @Test func wordsThatAreFarOffFindNothing() {
+    #expect(Spelling.nearest(to: "frobnicate", among: words) == nil)
+    #expect(Spelling.nearest(to: "x", among: words) == nil)
+  }
+}
