@@ -10,14 +10,11 @@ extension NSManagedObjectModel {
     guard let entities = entities(forConfigurationName: configuration),
       let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data]
     else { return false }
-    return Set(entities.compactMap(\.name)) == Set(hashes.keys)
-      && entities.allSatisfy { $0.isCompatible(with: hashes[$0.name ?? ""]) }
+    return Self.incompatibleEntityNames(entities, hashes: hashes).isEmpty
   }
 
-  /// The entities whose version in a store with the given metadata is another one, or is missing there or here.
-  func incompatibleEntityNames(forConfigurationName configuration: String?, metadata: [String: Any]) -> [String] {
-    let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data] ?? [:]
-    let entities = entities(forConfigurationName: configuration) ?? []
+  /// The entities whose version in a store with the given hashes is another one, or that are missing there or here.
+  static func incompatibleEntityNames(_ entities: [NSEntityDescription], hashes: [String: Data]) -> [String] {
     let names = Set(entities.compactMap(\.name))
     let different = entities.filter { !$0.isCompatible(with: hashes[$0.name ?? ""]) }.compactMap(\.name)
     return (different + hashes.keys.filter { !names.contains($0) }).sorted()

@@ -92,9 +92,8 @@ extension SQLiteStore {
   ) throws {
     if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }
     guard let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return }
-    let current = Dictionary(entities.map { ($0.name ?? "", $0.versionHash) }, uniquingKeysWith: { first, _ in first })
-    guard stored != current else { return }
-    let changed = Set(stored.keys).union(current.keys).filter { stored[$0] != current[$0] }.sorted()
+    let changed = NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored)
+    guard !changed.isEmpty else { return }
     throw CoreDataErrors.error(
       .persistentStoreIncompatibleVersionHash,
       "The model is not the one that \(path) was made with; they differ in \(changed.joined(separator: ", ")).",

@@ -50,7 +50,12 @@ enum StoredValue {
     if let transformer = ValueTransformer.named(transformerName) {
       return transformer.reverseTransformedValue(data) ?? data
     }
-    return (try? NSKeyedUnarchiver.unarchiveTopLevelObjectWithData(data)) ?? data
+    guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return data }
+    unarchiver.requiresSecureCoding = false
+    // The default policy ends the process at a class that is not in this program.
+    unarchiver.decodingFailurePolicy = .setErrorAndReturn
+    let value = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
+    return unarchiver.error == nil ? value ?? data : data
   }
 
   private static func encodeTransformable(_ value: Any, _ transformerName: String?) -> Data? {

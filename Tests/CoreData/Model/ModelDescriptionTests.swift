@@ -172,7 +172,7 @@ import Testing
     #expect(!old.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
     #expect(NSManagedObjectModel(byMerging: [old], forStoreMetadata: metadata) == nil)
     #expect(
-      old.incompatibleEntityNames(forConfigurationName: nil, metadata: metadata) == ["Person"])
+      NSManagedObjectModel.incompatibleEntityNames(old.entities, hashes: new.entityVersionHashesByName) == ["Person"])
   }
 
   @Test("A store with an entity that the model lacks is not compatible") func extraEntity() {

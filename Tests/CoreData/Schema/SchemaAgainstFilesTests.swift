@@ -6,32 +6,6 @@ import Testing
 /// Rebuilds each store's schema from its model and compares it with what Apple's framework wrote into the file.
 @Suite("Schema of Apple's files", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct SchemaAgainstFilesTests
 {
-  static let stores: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
-
-  /// The model of a store: from the store itself, or, in old ones, from the app's source.
-  private func model(ofStore name: String) throws -> NSManagedObjectModel {
-    if let cached = try ModelFixtures.cachedModel(ofStore: name) { return cached.model }
-    let folder = try ModelFixtures.folder("stores/\(name)/model")
-    let file = try #require(
-      FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.contains(".xcdatamodel") })
-    return try NSManagedObjectModel.load(contentsOf: folder.appendingPathComponent(file))
-  }
-
-  /// The version of the app's model source that has the hashes of the store, where the fixtures have one.
-  private func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
-    let folder = try ModelFixtures.folder("stores/\(name)/model")
-    let hashes = try StoreFixtures.metadata(ofStore: name)["NSStoreModelVersionHashes"] as? [String: Data]
-    for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
-      let url = folder.appendingPathComponent(file)
-      let candidates =
-        file.hasSuffix(".xcdatamodeld")
-        ? Array(try NSManagedObjectModel.versions(at: url).values)
-        : [file.hasSuffix(".xcdatamodel") ? try NSManagedObjectModel.load(contentsOf: url) : nil].compactMap { $0 }
-      if let found = candidates.first(where: { $0.entityVersionHashesByName == hashes }) { return found }
-    }
-    return nil
-  }
-
   /// Names and definitions in the file's sqlite_master.
   private func definitions(_ type: String, in file: URL) throws -> [String: String] {
     let rows = try StoreFixtures.rows(
@@ -57,21 +31,21 @@ import Testing
   /// one is of 2009, when strings were not sorted by name.
   private static let otherOrder: Set<String> = ["Notes-macOS26", "MagicalRecord-Recipes"]
 
-  @Test("Entities get the numbers that the file has", arguments: stores)
+  @Test("Entities get the numbers that the file has", arguments: StoreModels.names)
   func numbers(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let rows = try StoreFixtures.rows(
       "SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT < 16000 ORDER BY Z_ENT", inFile: file)
 
-    let schema = try StoreSchema(entities: model(ofStore: store).entities, prefix: "Z")
+    let schema = try StoreSchema(entities: StoreModels.model(ofStore: store).entities, prefix: "Z")
 
     let renamed = Self.renamedEntities[store] ?? [:]
     let built = schema.entities.map { [String($0.number), renamed[$0.name] ?? $0.name, String($0.superNumber)] }
     #expect(built == rows)
   }
 
-  @Test("Tables have the same columns in the same order", arguments: stores)
+  @Test("Tables have the same columns in the same order", arguments: StoreModels.names)
   func tables(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -81,7 +55,7 @@ import Testing
       expected["ZSTRUCTUREDMETADATA"] = expected["ZSTRUCTUREDMETADATA"]?.replacingOccurrences(of: " UNIQUE", with: "")
     }
 
-    let schema = try StoreSchema(entities: model(ofStore: store).entities, prefix: "Z")
+    let schema = try StoreSchema(entities: StoreModels.model(ofStore: store).entities, prefix: "Z")
 
     var built = statements(schema, creating: "TABLE")
     if expected["Z_MODELCACHE"] == nil { built["Z_MODELCACHE"] = nil }  // frameworks before 637
@@ -100,13 +74,13 @@ import Testing
       .map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
-  @Test("Indexes are the same, as far as the store's own copy of the model knows them", arguments: stores)
+  @Test("Indexes are the same, as far as the store's own copy of the model knows them", arguments: StoreModels.names)
   func indexes(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let found = try definitions("index", in: file).filter { !isHistory($0.key) }
-    let source = try sourceModel(ofStore: store)
-    let model = try source ?? self.model(ofStore: store)
+    let source = try StoreModels.sourceModel(ofStore: store)
+    let model = try source ?? StoreModels.model(ofStore: store)
 
     let schema = try StoreSchema(entities: model.entities, prefix: "Z")
 
@@ -123,11 +97,11 @@ import Testing
     #expect(built == expected)
   }
 
-  @Test("Every file is matched with its model", arguments: stores)
+  @Test("Every file is matched with its model", arguments: StoreModels.names)
   func existing(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let model = try model(ofStore: store)
+    let model = try StoreModels.model(ofStore: store)
     let connection = try SQLiteConnection(path: file.path, access: .readWrite)
     defer { connection.close() }
 

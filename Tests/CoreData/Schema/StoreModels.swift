@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+@testable import CoreData
+
+/// The models of Apple's stores among the fixtures.
+enum StoreModels {
+  static let names: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
+
+  /// The model of a store: from the store itself, or, in old ones, from the app's source.
+  static func model(ofStore name: String) throws -> NSManagedObjectModel {
+    if let cached = try ModelFixtures.cachedModel(ofStore: name) { return cached.model }
+    let folder = try ModelFixtures.folder("stores/\(name)/model")
+    let file = try #require(
+      FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.contains(".xcdatamodel") })
+    return try NSManagedObjectModel.load(contentsOf: folder.appendingPathComponent(file))
+  }
+
+  /// The version of the app's model source that has the hashes of the store, where the fixtures have one.
+  static func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
+    let folder = try ModelFixtures.folder("stores/\(name)/model")
+    let hashes = try StoreFixtures.metadata(ofStore: name)["NSStoreModelVersionHashes"] as? [String: Data]
+    for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+      let url = folder.appendingPathComponent(file)
+      let candidates =
+        file.hasSuffix(".xcdatamodeld")
+        ? Array(try NSManagedObjectModel.versions(at: url).values)
+        : [file.hasSuffix(".xcdatamodel") ? try NSManagedObjectModel.load(contentsOf: url) : nil].compactMap { $0 }
+      if let found = candidates.first(where: { $0.entityVersionHashesByName == hashes }) { return found }
+    }
+    return nil
+  }
+}
