@@ -55,9 +55,9 @@ extension SQLiteStore {
     let foreign = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     let names = foreign.compactMap { if case .text(let name) = $0[0] { name } else { nil } }
-    // Stores with prefixes of their own may share the file; tables that belong to no store mean that it is something else.
-    let owners = names.filter { $0.hasSuffix("_METADATA") }.map { String($0.dropLast("_METADATA".count)) }
-    if let stranger = names.first(where: { name in !owners.contains { name.hasPrefix($0) } }) {
+    // Stores with prefixes of their own may share the file, with tables that bear no prefix: history has "ACHANGE". Tables
+    // without any store's metadata mean that the file is something else.
+    if let stranger = names.first, !names.contains(where: { $0.hasSuffix("_METADATA") }) {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema,
         "\(connection.path) is an SQLite file, but not a Core Data store: it has a table \(stranger) and no metadata.")
