@@ -5,8 +5,8 @@ extension NSManagedObjectContext {
   /// Throws where the request names no entity of the model or its predicate cannot be put into SQL, and the store's errors.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     let results = try results(of: request.settings, request.affectedStores)
-    if let typed = results as? [T] { return typed }
-    let found = results.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
+    if let typed = results.typed(as: T.self) { return typed }
+    let found = results.all.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
     throw CoreDataErrors.error(
       .persistentStoreOperation,
       "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
@@ -14,7 +14,7 @@ extension NSManagedObjectContext {
 
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
-    try results(of: request.settings, request.affectedStores)
+    try results(of: request.settings, request.affectedStores).all
   }
 
   /// How many objects the request would give.
@@ -28,23 +28,23 @@ extension NSManagedObjectContext {
     }
     var ids = settings
     ids.resultType = .managedObjectIDResultType
-    return try results(of: ids, request.affectedStores).count
+    return try results(of: ids, request.affectedStores).all.count
   }
 
   private func results(of settings: FetchSettings, _ affectedStores: [NSPersistentStore]?) throws
-    -> [any NSFetchRequestResult]
+    -> FetchResults
   {
     checkQueue()
     let entity = try entity(of: settings)
     switch settings.resultType {
     case .dictionaryResultType:
-      return try dictionaries(settings, entity, affectedStores)
+      return .others(try dictionaries(settings, entity, affectedStores))
     case .countResultType:
       var objects = settings
       objects.resultType = .managedObjectIDResultType
-      return [NSNumber(value: try results(of: objects, affectedStores).count)]
+      return .others([NSNumber(value: try results(of: objects, affectedStores).all.count)])
     case .managedObjectIDResultType:
-      return try objects(settings, entity, affectedStores, includesValues: false).map(\.objectID)
+      return .others(try objects(settings, entity, affectedStores, includesValues: false).map(\.objectID))
     default:
       let objects = try objects(
         settings, entity, affectedStores,
@@ -52,7 +52,7 @@ extension NSManagedObjectContext {
       if settings.fetchBatchSize > 0 { FetchBatch.assign(to: objects, size: settings.fetchBatchSize) }
       try prefetch(settings.prefetchedKeyPaths ?? [], for: objects)
       if !settings.returnsObjectsAsFaults { for object in objects { _ = object.access() } }
-      return objects
+      return .objects(objects)
     }
   }
 
@@ -101,7 +101,7 @@ extension NSManagedObjectContext {
           if let snapshot { known.supply(snapshot) }
           objects.append(known)
         } else {
-          objects.append(register(NSManagedObjectID(home: home, key: key), snapshot: snapshot))
+          objects.append(register(home, key, snapshot: snapshot))
         }
       }
     }
@@ -224,5 +224,42 @@ extension Array where Element == NSManagedObject {
       }
       return false
     }
+  }
+}
+
+/// What a fetch gave, before it takes the type that the request names.
+private enum FetchResults {
+  case objects([NSManagedObject])
+  case others([any NSFetchRequestResult])
+
+  var all: [any NSFetchRequestResult] {
+    switch self {
+    case .objects(let objects): objects
+    case .others(let results): results
+    }
+  }
+
+  /// The results as an array of the type; nil where one is not of it.
+  func typed<T>(as type: T.Type) -> [T]? {
+    guard case .objects(let objects) = self, let wanted = type as? NSManagedObject.Type else { return all as? [T] }
+    // Casting each object alone would cost more than reading its row: look at each class once.
+    var known: AnyClass?
+    for object in objects where Swift.type(of: object) != known {
+      guard object.isKind(of: wanted) else { return nil }
+      known = Swift.type(of: object)
+    }
+    // T is a class that every element is of, so the arrays are the same in memory.
+    return unsafeBitCast(objects, to: [T].self)
+  }
+}
+
+extension NSManagedObject {
+  fileprivate func isKind(of type: NSManagedObject.Type) -> Bool {
+    var current: AnyClass? = Swift.type(of: self)
+    while let next = current {
+      if next == type { return true }
+      current = _getSuperclass(next)
+    }
+    return false
   }
 }

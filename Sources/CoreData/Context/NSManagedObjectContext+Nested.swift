@@ -49,7 +49,7 @@ extension NSManagedObjectContext {
     do {
       var members: [NSManagedObject] = []
       try store.members(of: object.objectID, relationship) { home, key, snapshot in
-        let member = registry.find(key, home.table) ?? register(NSManagedObjectID(home: home, key: key), snapshot: nil)
+        let member = registry.find(key, home.table) ?? register(home, key, snapshot: nil)
         member.supply(snapshot)
         members.append(member)
       }
@@ -94,7 +94,7 @@ extension NSManagedObjectContext {
 
   private func adopt(_ object: NSManagedObject) {
     let id = object.objectID
-    let mine = registry.find(id.key, id.home.table) ?? register(id, snapshot: nil)
+    let mine = registry.find(id.key, id.home.table) ?? register(id.home, id.key, snapshot: nil)
     mine.snapshot = object.snapshot
     object.state.remove(.ownsSnapshot)
     mine.state.subtract([.fault, .ownsSnapshot])

@@ -7,7 +7,7 @@ extension NSManagedObjectContext {
     checkQueue()
     let id = currentID(objectID)
     if let known = reusable(id.key, id.home.table) { return known }
-    return register(id, snapshot: nil)
+    return register(id.home, id.key, snapshot: nil)
   }
 
   /// The object of the ID with its values read; throws 133000 if it has no row.
@@ -21,7 +21,7 @@ extension NSManagedObjectContext {
       return known
     }
     guard let snapshot = try storedRow(id) else { throw missing(id) }
-    let object = known ?? register(id, snapshot: snapshot)
+    let object = known ?? register(id.home, id.key, snapshot: snapshot)
     object.supply(snapshot)
     _ = object.access()
     return object
@@ -75,7 +75,7 @@ extension NSManagedObjectContext {
   /// The entity in the store of the owner, or, while that has no store, in the store it would be saved to.
   private func home(of key: RelatedKey, from owner: NSManagedObject) -> EntityHome? {
     let number = Int(key.number)
-    if let family = owner.identifier?.home.family { return family.homes[number] }
+    if let family = owner.home.family { return family.homes[number] }
     guard let store = persistentStoreCoordinator?.store(forInserted: owner.entity) else { return nil }
     return store.family.homes.indices.contains(number) ? store.family.homes[number] : nil
   }
@@ -84,22 +84,22 @@ extension NSManagedObjectContext {
 
   /// The registered object. One that nobody holds any more counts as gone: it comes back as a fault.
   final func reusable(_ key: Int64, _ table: Int32) -> NSManagedObject? {
-    let isUnheld = !retainsRegisteredObjects && registry.isUnreferenced(key, table)
-    guard let known = registry.find(key, table) else { return nil }
-    if isUnheld && !known.hasChanges { known.forgetValues() }
+    guard let (known, isUnheld) = registry.findAndCheck(key, table) else { return nil }
+    if isUnheld && !retainsRegisteredObjects && !known.hasChanges { known.forgetValues() }
     return known
   }
 
   /// Makes and registers the object of an ID.
-  final func register(_ id: NSManagedObjectID, snapshot: Snapshot?) -> NSManagedObject {
+  final func register(_ home: EntityHome, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
     if registry.count >= sweepThreshold { sweep() }
     let state: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
-    let object = id.home.layout.objectClass.init(unborn: id.home.layout.entity)
-    object.identifier = id
+    let object = home.layout.objectClass.init(unborn: home.layout.entity)
+    object.home = home
+    object.key = key
     object.snapshot = snapshot
     object.reference = reference
     object.state = state
-    registry.set(object, id.key, id.home.table)
+    registry.set(object, key, home.table)
     return object
   }
 

@@ -138,7 +138,7 @@ extension NSManagedObjectContext {
   private func makePermanent(_ object: NSManagedObject, _ id: NSManagedObjectID) {
     let old = object.objectID
     registry.remove(old.key, EntityHome.temporaryTable)
-    object.identifier = id
+    object.become(id)
     registry.set(object, id.key, id.home.table)
     // What refers to the object by its old number finds it here.
     permanentIDs[old.key] = id

@@ -17,10 +17,8 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     super.init()
   }
 
-  /// A new temporary ID, unlike any other of this process.
-  static func temporary(_ layout: EntityLayout) -> NSManagedObjectID {
-    NSManagedObjectID(home: layout.temporaryHome, key: -temporaryCounter.add(1, ordering: .relaxed).newValue)
-  }
+  /// The key for a new temporary ID, unlike any other of this process.
+  static func nextTemporaryKey() -> Int64 { -temporaryCounter.add(1, ordering: .relaxed).newValue }
 
   private static let temporaryCounter = Atomic<Int64>(0)
   private static let processIdentifier = UUID().uuidString

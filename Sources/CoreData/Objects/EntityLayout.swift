@@ -196,18 +196,26 @@ enum ManagedObjectClasses {
 
 /// An entity's layout, made when it is first asked for; the entity's model must not change any more by then.
 final class EntityLayoutCache: Sendable {
-  private let layout = Mutex<EntityLayout?>(nil)
+  private let lock = Mutex(())
+  /// Set once under the lock, with the flag after it; cleared when the model goes, which nobody uses then.
+  nonisolated(unsafe) private var layout: EntityLayout?
+  private let isSet = Atomic(false)
 
   func layout(of entity: NSEntityDescription) -> EntityLayout {
-    layout.withLock { cached in
-      if let cached { return cached }
+    if isSet.load(ordering: .acquiring) { return layout.unsafelyUnwrapped }
+    return lock.withLock { _ in
+      if let layout { return layout }
       let made = EntityLayout(entity)
-      cached = made
+      layout = made
+      isSet.store(true, ordering: .releasing)
       return made
     }
   }
 
-  func clear() { layout.withLock { $0 = nil } }
+  func clear() {
+    isSet.store(false, ordering: .relaxed)
+    layout = nil
+  }
 }
 
 extension NSEntityDescription {

@@ -6,7 +6,11 @@
 /// Source: Apple's documentation of `NSManagedObject`.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
   final let layout: EntityLayout
-  final var identifier: NSManagedObjectID?
+  /// The entity in the store that holds the object, or in none.
+  final var home: EntityHome
+  /// The key of the object's ID; 0 while it has none. IDs are made when they are asked for.
+  final var key: Int64 = 0
+  private final var identifier: NSManagedObjectID?
   /// The values as they are now; nil in a fault whose row has not been read.
   final var snapshot: Snapshot?
   /// The values as last fetched or saved, while `snapshot` holds changes.
@@ -43,6 +47,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// context it belongs nowhere until `NSManagedObjectContext.insert(_:)`.
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
+    home = layout.temporaryHome
     state = [.fault, .unborn]
     reference = ContextReference.none
     super.init()
@@ -67,9 +72,17 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The object's identity; temporary until it is saved.
   public final var objectID: NSManagedObjectID {
     if let identifier { return identifier }
-    let made = NSManagedObjectID.temporary(layout)
+    if key == 0 { key = NSManagedObjectID.nextTemporaryKey() }
+    let made = NSManagedObjectID(home: home, key: key)
     identifier = made
     return made
+  }
+
+  /// Gives the object another identity: that of its row.
+  final func become(_ id: NSManagedObjectID) {
+    identifier = id
+    home = id.home
+    key = id.key
   }
 
   public final var entity: NSEntityDescription { layout.entity }

@@ -180,7 +180,7 @@ final class SaveOperation {
     var saved: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     saved.reserveCapacity(inserted.count + updated.count)
     for object in inserted {
-      object.identifier = permanentID(object)
+      object.become(permanentID(object))
       settle(object, version: 1, &saved)
     }
     for (object, version) in zip(updated, versions) { settle(object, version: version, &saved) }
