@@ -13,7 +13,7 @@ import Testing
     case .booleanAttributeType: return NSNumber(value: true)
     case .doubleAttributeType, .floatAttributeType: return NSNumber(value: 0.5)
     case .decimalAttributeType: return NSDecimalNumber(string: "12.25")
-    case .stringAttributeType: return "text"
+    case .stringAttributeType: return String(repeating: "a", count: number + 1)
     case .dateAttributeType: return Date(timeIntervalSinceReferenceDate: 1000.5)
     case .UUIDAttributeType: return UUID(uuidString: "6BA7B810-9DAD-11D1-80B4-00C04FD430C8")
     case .URIAttributeType: return URL(string: "https://example.org/a?b=c")
