@@ -5,6 +5,8 @@ import WorkerProtocol
 protocol JobSource: AnyObject, Sendable {
   /// Puts things in order after an earlier process, and tells which jobs its workers still run.
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
+  /// What the plugins say of their kinds: the defaults of their jobs.
+  func setKinds(_ kinds: [PluginDescription.Kind])
   func fetchReady(kind: String, limit: Int, withoutQueues: Set<String>)
   func settle(_ jobs: [ObjectURI], _ settlement: Settlement)
   /// Makes jobs available whose time has come.
@@ -14,8 +16,6 @@ protocol JobSource: AnyObject, Sendable {
   func retry(_ jobs: [ObjectURI], ticket: Int)
   func savePause(queues: Set<String>)
   func count(ticket: Int)
-  /// Objects that the coordinator's process may have in memory were changed by a worker.
-  func refresh(_ change: SavedChange, _ objects: [ObjectURI])
   /// Takes job files that were announced, or with `nil` all that wait.
   func takeFiles(_ names: [String]?)
   func checkpoint()

@@ -18,8 +18,7 @@ public struct PoolConfiguration: Sendable {
   public var stopDeadline = 30.0
   /// A file to which all that is said between coordinator and workers is appended; default none.
   public var recording: String?
-  /// Whether `run` blocks and handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
-  /// else.
+  /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing else.
   public var handlesSignals = true
   /// Variables that the workers get beside the pool's own environment.
   public var extraEnvironment: [String: String] = [:]
@@ -35,11 +34,14 @@ public struct PoolConfiguration: Sendable {
     self.pluginDirectories = pluginDirectories ?? [Self.executableDirectory]
   }
 
+  /// The path of the running executable.
+  public static var executablePath: String {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+  }
+
   /// The directory that holds the running executable.
   public static var executableDirectory: String {
-    let path =
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-    return URL(fileURLWithPath: path).deletingLastPathComponent().path
+    URL(fileURLWithPath: executablePath).deletingLastPathComponent().path
   }
 
   var incomingDirectory: String { queue + "/incoming" }
@@ -51,6 +53,7 @@ public struct PoolConfiguration: Sendable {
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
     environment.merge(extraEnvironment) { $1 }
     environment["WORKERPOOL_SOCKET"] = URL(fileURLWithPath: socket).path
+    environment["WORKERPOOL_WRITE_TURN"] = RuntimeDirectory(queue: queue).writeTurn
     environment["WORKERPOOL_STORE"] = URL(fileURLWithPath: store).path
     environment["WORKERPOOL_MODEL"] = URL(fileURLWithPath: model).path
     return environment

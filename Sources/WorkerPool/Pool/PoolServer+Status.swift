@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import WorkerProtocol
 
@@ -88,7 +89,9 @@ extension PoolServer {
     }
     let counters = coordinator.counters
     return PoolStatus(
-      pid: getpid(), phase: isStopping ? "stopping" : "running", age: Clock.now - startedAt,
+      pid: getpid(), store: URL(fileURLWithPath: configuration.store).path,
+      model: URL(fileURLWithPath: configuration.model).path, phase: isStopping ? "stopping" : "running",
+      age: Clock.now - startedAt,
       isPaused: coordinator.isPaused, pausedQueues: coordinator.pausedQueues.sorted(),
       pausedKinds: coordinator.pausedKinds.sorted(), workerCount: supervisor.configuration.workers, workers: workers,
       plugins: plugins, waiting: coordinator.waitingByKind,

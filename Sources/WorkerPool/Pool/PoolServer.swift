@@ -17,7 +17,7 @@ final class PoolServer {
   let startedAt = Clock.now
 
   private let mailbox: Mailbox<JobSourceEvent>
-  private var signals: SignalSource?
+  private let signals: SignalSource?
   private var directoryWatch: DirectoryWatch?
   private var dueTimer: TimerQueue.Token?
   private var claimTimer: TimerQueue.Token?
@@ -40,9 +40,14 @@ final class PoolServer {
   /// Seconds between two checkpoints while jobs are being done.
   static let checkpointInterval = 1.0
 
-  init(_ configuration: PoolConfiguration, source: any JobSource) throws {
+  /// The signals that a pool takes.
+  static let signals = [SIGTERM, SIGINT, SIGHUP, SIGTTIN, SIGTTOU]
+
+  /// - Parameter signals: a source of ``signals``; `nil` when the process has other uses for them.
+  init(_ configuration: PoolConfiguration, source: any JobSource, signals: SignalSource? = nil) throws {
     self.configuration = configuration
     self.source = source
+    self.signals = signals
     log = configuration.log
     loop = try EventLoop()
     mailbox = try Mailbox()
@@ -60,7 +65,11 @@ final class PoolServer {
     statusServer = try StatusServer(path: runtime.statusSocket, loop: loop) { [weak self] request, client in
       self?.answer(request, client)
     }
-    if configuration.handlesSignals { try handleSignals() }
+    if let signals {
+      loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
+        for signal in signals.collect() { self?.handle(signal: signal) }
+      }
+    }
     loop.deliver(from: mailbox) { [weak self] event in self?.handle(event) }
     loop.atEndOfTurn { [weak self] in self?.endTurn() }
   }
@@ -135,6 +144,7 @@ final class PoolServer {
         guard let self, let ended = survivors.removeValue(forKey: claim.pid) else { return }
         loop.unwatch(ended.pidfd)
         close(ended.pidfd)
+        source.write(claims: [], endedClaims: Array(ended.jobs))
         coordinator.setClaimedElsewhere(Set(survivors.values.flatMap(\.jobs)))
       }
     }
@@ -209,9 +219,7 @@ final class PoolServer {
     case .killTimedOut(let id): supervisor.timedOut(id)
     case .worked(let id): supervisor.worked(id)
     case .dismiss(let id, let refusal): workerServer.dismiss(id, refusal)
-    case .saved(let change, let objects):
-      statusServer?.publish(change, objects)
-      source.refresh(change, objects)
+    case .saved(let change, let objects): statusServer?.publish(change, objects)
     case .demandChanged: demandHasChanged = true
     }
   }
@@ -243,14 +251,6 @@ final class PoolServer {
   }
 
   // MARK: Signals and the end
-
-  private func handleSignals() throws {
-    let source = try SignalSource([SIGTERM, SIGINT, SIGHUP, SIGTTIN, SIGTTOU])
-    signals = source
-    loop.watch(source.descriptor, for: .readable) { [weak self, unowned source] in
-      for signal in source.collect() { self?.handle(signal: signal) }
-    }
-  }
 
   /// TERM and INT drain; a second one ends at once what still runs, a third kills it. HUP reloads, TTIN and TTOU scale.
   private func handle(signal: Int32) {
@@ -303,6 +303,7 @@ extension PoolServer: SupervisorDelegate {
 
   func pluginsChanged(_ plugins: [Plugin]) {
     let kinds = plugins.flatMap(\.description.kinds)
+    source.setKinds(kinds)
     coordinator.setKinds(Dictionary(kinds.map { ($0.kind, $0.limit) }, uniquingKeysWith: { first, _ in first }))
   }
 

@@ -12,6 +12,8 @@ struct RuntimeDirectory {
 
   var workerSocket: String { path + "/workers.sock" }
   var statusSocket: String { path + "/status.sock" }
+  /// The file by whose lock the pool's processes take turns at writing to the store.
+  var writeTurn: String { URL(fileURLWithPath: path).path + "/write-turn" }
   private var lockFile: String { path + "/lock" }
 
   /// Another pool runs on this queue directory.

@@ -117,6 +117,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   public var pid: Int32
+  /// Paths of the store and of the model, absolute.
+  public var store: String
+  public var model: String
   /// `running` or `stopping`.
   public var phase: String
   /// Seconds since the start.

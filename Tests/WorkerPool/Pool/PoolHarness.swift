@@ -89,7 +89,7 @@ final class MemoryJobSource: JobSource {
   func retry(_ jobs: [ObjectURI], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
   func savePause(queues: Set<String>) {}
   func count(ticket: Int) { report(.counted(ticket: ticket, jobs: nil, walBytes: nil)) }
-  func refresh(_ change: SavedChange, _ objects: [ObjectURI]) {}
+  func setKinds(_ kinds: [PluginDescription.Kind]) {}
   func takeFiles(_ names: [String]?) { report(.took(jobs: 0, postponed: 0, messages: [])) }
   func checkpoint() {}
   func finish() { report(.finished) }

@@ -1,0 +1,54 @@
+import Foundation
+
+/// What a plugin can ask of the job that it runs.
+extension Job {
+  /// Whether the job should stop: cancelled, out of time, or because the pool ends. Cheap enough to ask for each row.
+  ///
+  /// A job that is asked to stop throws, best with ``checkStop()``; what it has not saved is rolled back. Whether the attempt counts
+  /// depends on the reason: a cancelled job becomes `cancelled`, one that is out of time has failed, and the pool's end costs nothing.
+  public var isStopRequested: Bool { JobAttempt.running(self)?.stopReason != nil }
+
+  /// Throws ``JobStopped`` when the job should stop.
+  public func checkStop() throws {
+    if isStopRequested { throw JobStopped() }
+  }
+
+  /// Says how far the job has come, for people to see. Sent at most ten times a second; stored with the next save.
+  public func report(done: Int64, of total: Int64) {
+    if progressDone != done { progressDone = done }
+    if progressTotal != total { progressTotal = total }
+    JobAttempt.running(self)?.report(done: done, total: total)
+  }
+
+  /// Saves what the job has done so far together with `checkpoint`, in one transaction: the next attempt finds it in
+  /// `job.checkpoint` and goes on from there, and nothing saved before is done twice.
+  ///
+  /// Throws what the context's `save` throws. A merge conflict on the job itself means that somebody else has it: let it pass.
+  public func save(checkpoint: Data?) throws {
+    self.checkpoint = checkpoint
+    try managedObjectContext?.save()
+  }
+
+  /// The objects that the job is about, in their order, in the job's context.
+  ///
+  /// Throws `JobObjectError` for a URI of another store, and Core Data's error for an object that does not exist any more.
+  public func objects() throws -> [NSManagedObject] {
+    guard let context = managedObjectContext, let coordinator = context.persistentStoreCoordinator else { return [] }
+    return try objectURIs.map { uri in
+      guard let id = coordinator.objectID(forURI: uri) else { throw JobObjectError(uri: uri) }
+      return try context.existingObject(with: id)
+    }
+  }
+
+  /// Submits a further job: it exists exactly if this job's save succeeds. Unique keys are not checked.
+  @discardableResult
+  public func submit(_ request: JobRequest) -> Job? {
+    managedObjectContext.map { Job.insert(request, into: $0) }
+  }
+}
+
+/// A URI among a job's objects that names nothing in its stores.
+public struct JobObjectError: Error, Sendable, CustomStringConvertible {
+  public let uri: String
+  public var description: String { "\(uri) names no object of this store" }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import WorkerProtocol
+
+/// What is going on in one context: the jobs that run there, what was saved, and what the others are told of it.
+///
+/// `@unchecked Sendable`: used on the jobs' thread only; notifications of the context's saves are posted there, too.
+final class JobAttempt: @unchecked Sendable {
+  let context: NSManagedObjectContext
+  unowned let runner: JobRunner
+  /// Jobs that have returned and are marked as succeeded, and those of them that a save has committed.
+  private(set) var finished: [ObjectURI] = []
+  private(set) var saved: Set<ObjectURI> = []
+  private(set) var current: ObjectURI?
+  private var jobs: [Job] = []
+  private var observer: (any NSObjectProtocol)?
+  private var lastReport: ContinuousClock.Instant?
+
+  private static let key = "WorkerKit.attempt"
+
+  init(_ runner: JobRunner, context: NSManagedObjectContext) {
+    self.runner = runner
+    self.context = context
+    context.userInfo[Self.key] = Unowned(attempt: self)
+    observer = NotificationCenter.default.addObserver(
+      forName: .NSManagedObjectContextDidSave, object: context, queue: nil
+    ) { [unowned self] notification in didSave(notification) }
+  }
+
+  deinit {
+    if let observer { NotificationCenter.default.removeObserver(observer) }
+  }
+
+  private struct Unowned {
+    unowned let attempt: JobAttempt
+  }
+
+  /// The attempt that a job runs in; `nil` for jobs that do not run.
+  static func running(_ job: Job) -> JobAttempt? {
+    (job.managedObjectContext?.userInfo[key] as? Unowned)?.attempt
+  }
+
+  /// The jobs of these URIs that are still to be run, in this order.
+  func fetch(_ uris: [ObjectURI]) throws -> [Job] {
+    let ids = uris.compactMap { runner.store.coordinator.objectID(forURI: $0.description) }
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(format: "self IN %@", ids)
+    request.returnsObjectsAsFaults = false
+    var found: [NSManagedObjectID: Job] = [:]
+    for job in try context.fetch(request) where job.state == .available { found[job.objectID] = job }
+    jobs = ids.compactMap { found[$0] }
+    return jobs
+  }
+
+  /// Runs one job, and marks it as succeeded for the save that follows.
+  func run(_ job: Job, _ worker: any Worker.Type) throws {
+    let uri = Self.uri(job.objectID)
+    current = uri
+    lastReport = nil
+    let startedAt = Date()
+    if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
+    try worker.init().run(job, in: context)
+    try job.markSucceeded(startedAt: startedAt)
+    if let uri { finished.append(uri) }
+    current = nil
+  }
+
+  /// Whether every job that was run is committed: one that calls `reset` or `rollback` undoes its predecessors.
+  var allSaved: Bool { finished.allSatisfy { saved.contains($0) } }
+
+  static func uri(_ id: NSManagedObjectID) -> ObjectURI? { ObjectURI(id.uriString) }
+
+  // MARK: Saves
+
+  /// Notes which jobs the save committed, and tells the coordinator of the app's objects that it changed.
+  private func didSave(_ notification: Notification) {
+    var hasNewJobs = false
+    for (change, key) in Self.changes {
+      guard let objects = notification.userInfo?[key] as? Set<NSManagedObject> else { continue }
+      var uris: [ObjectURI] = []
+      for object in objects {
+        if let job = object as? Job {
+          if change == .inserted { hasNewJobs = true }
+          if change == .updated, job.state == .succeeded, let uri = Self.uri(job.objectID) { saved.insert(uri) }
+        } else if let uri = Self.uri(object.objectID) {
+          uris.append(uri)
+        }
+      }
+      if !uris.isEmpty { runner.connection.say(.saved(change, uris)) }
+    }
+    if hasNewJobs { runner.connection.say(.nudge) }
+  }
+
+  private static let changes: [(SavedChange, String)] = [
+    (.inserted, NSInsertedObjectsKey), (.updated, NSUpdatedObjectsKey), (.deleted, NSDeletedObjectsKey),
+  ]
+
+  // MARK: What a job asks for while it runs
+
+  var stopReason: StopReason? { current.flatMap(runner.connection.stopReason) }
+
+  /// Seconds between two reports of progress that are sent.
+  private static let reportInterval = Duration.milliseconds(100)
+
+  func report(done: Int64, total: Int64) {
+    let now = ContinuousClock.now
+    if let lastReport, now - lastReport < Self.reportInterval, done < total { return }
+    lastReport = now
+    guard let current else { return }
+    let limit = Int64(ProtocolLimit.counter)
+    // Counters of the protocol are small; what counts is their ratio.
+    let scale = max(1, max(done, total) / limit + 1)
+    runner.connection.say(.progress(current, done: Int(max(0, done) / scale), total: Int(max(0, total) / scale)))
+  }
+}

@@ -1,0 +1,183 @@
+import CSystem
+import Foundation
+import WorkerProtocol
+
+/// Runs the jobs in hand, one after the other or a few short ones in one transaction, on the jobs' thread.
+///
+/// `@unchecked Sendable`: handed to the jobs' thread once, and used there only.
+final class JobRunner: @unchecked Sendable {
+  let store: JobStore
+  let connection: WorkerConnection
+  private let workers: [String: any Worker.Type]
+  private let mayGroup: Bool
+  private var pace = JobPace()
+
+  init(workers: [any Worker.Type], store: JobStore, connection: WorkerConnection) {
+    self.store = store
+    self.connection = connection
+    self.workers = Dictionary(workers.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
+    mayGroup = workers.allSatisfy { $0.sharesTransactions }
+  }
+
+  /// Runs jobs until none will come any more.
+  func run() {
+    while let jobs = connection.begin(limit: mayGroup ? pace.groupSize : 1) {
+      let start = csystem_monotonic_nanoseconds()
+      let isDone = jobs.count > 1 ? runGroup(jobs) : runAlone(jobs[0])
+      guard isDone else { continue }
+      pace.note(jobs.count, nanoseconds: csystem_monotonic_nanoseconds() - start)
+      connection.setCredit(pace.credit)
+    }
+  }
+
+  // MARK: A group
+
+  /// Runs several jobs in one context and saves them together. When anything is wrong with one of them nothing is saved, and all
+  /// are begun again one by one; then it returns `false`.
+  private func runGroup(_ uris: [ObjectURI]) -> Bool {
+    let attempt = JobAttempt(self, context: store.makeContext(name: "jobs"))
+    let isDone = attempt.context.performAndWait { () -> Bool in
+      do {
+        for job in try attempt.fetch(uris) {
+          guard let worker = workers[job.kind] else { return false }
+          try attempt.run(job, worker)
+        }
+        try attempt.context.save()
+        return attempt.allSaved
+      } catch {
+        return false
+      }
+    }
+    if isDone {
+      connection.end([(uris, .done)])
+    } else {
+      // What a job in the group saved itself is committed, with the jobs before it, and stays so.
+      connection.end([(uris.filter { attempt.saved.contains($0) }, .done)])
+      connection.ungroup()
+      pace.groupFailed()
+    }
+    return isDone
+  }
+
+  // MARK: One job
+
+  /// How often a job is run again at once when other processes changed what it had read.
+  private static let conflictPatience = 5
+
+  private func runAlone(_ uri: ObjectURI) -> Bool {
+    var conflicts = 0
+    while true {
+      let startedAt = Date()
+      let attempt = JobAttempt(self, context: store.makeContext(name: "job"))
+      let outcome = attempt.context.performAndWait { () -> Result<Void, any Error> in
+        Result {
+          guard let job = try attempt.fetch([uri]).first else { return }
+          guard let worker = workers[job.kind] else {
+            throw PermanentFailure("the plugin has no worker for the kind \(job.kind)")
+          }
+          try attempt.run(job, worker)
+          try attempt.context.save()
+        }
+      }
+      guard case .failure(let error) = outcome else {
+        connection.end([([uri], .done)])
+        return true
+      }
+      if let conflict = MergeFailure(error) {
+        // Somebody else has finished the job: what was done here is rolled back, and that is all.
+        if conflict.objectURIs.contains(uri.description) {
+          connection.end([([uri], .done)])
+          return true
+        }
+        conflicts += 1
+        if conflicts <= Self.conflictPatience, connection.stopReason(uri) == nil { continue }
+      }
+      connection.end([([uri], noteFailure(of: uri, error, startedAt: startedAt))])
+      return true
+    }
+  }
+
+  /// Writes into the job's row what went wrong, in a context of its own.
+  private func noteFailure(of uri: ObjectURI, _ error: any Error, startedAt: Date) -> JobEnd {
+    let reason = connection.stopReason(uri)
+    if reason == .terminated { return .returned }
+    let context = store.makeContext(name: "failure")
+    return context.performAndWait {
+      do {
+        guard let id = store.coordinator.objectID(forURI: uri.description),
+          let job = try context.existingObject(with: id) as? Job, job.state == .available
+        else { return .done }
+        if reason == .cancelled {
+          try job.markCancelled()
+        } else {
+          var policy = RetryPolicy()
+          policy.maxAttempts = job.maxAttempts ?? workers[job.kind]?.maxAttempts ?? policy.maxAttempts
+          if error is PermanentFailure { policy.maxAttempts = 0 }
+          try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
+        }
+        try context.save()
+        return reason == .cancelled ? .done : .failed
+      } catch {
+        // The row was written by somebody else, or cannot be written now: it stays ready, and whoever gets it looks again.
+        return .returned
+      }
+    }
+  }
+
+  private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {
+    let isLate = reason == .timedOut
+    return AttemptFailure(
+      attempt: job.attempt + 1, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
+      message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
+      host: ProcessInfo.processInfo.hostName, pid: getpid())
+  }
+
+  func timeout(of job: Job) -> Double? { job.timeout ?? workers[job.kind]?.timeout }
+}
+
+/// A save that failed because rows had changed since they were read.
+private struct MergeFailure {
+  let objectURIs: [String]
+
+  init?(_ error: any Error) {
+    let error = error as NSError
+    guard error.domain == NSCocoaErrorDomain,
+      error.code == CocoaErrorCode.managedObjectMerge.rawValue
+    else { return nil }
+    let conflicts = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
+    objectURIs = conflicts.map { $0.sourceObject.objectID.uriString }
+  }
+}
+
+/// How long jobs take here, and what follows from it: how many to hold, and how many to save together.
+struct JobPace {
+  /// Jobs in hand should keep the worker busy for so long while it waits for more, in seconds.
+  static let horizon = 0.02
+  static let mostCredit = 256
+  /// A transaction of several jobs should take no longer than this, in seconds; jobs that take longer are alone.
+  static let transaction = 0.005
+  static let mostGrouped = 64
+
+  /// Seconds for one job, the recent ones counting more.
+  private(set) var average: Double?
+  private(set) var credit = 2
+  private var singlesToCome = 0
+
+  /// How many jobs to begin together.
+  var groupSize: Int {
+    guard singlesToCome == 0, let average, average < Self.transaction / 4 else { return 1 }
+    return min(Self.mostGrouped, Int(Self.transaction / average))
+  }
+
+  mutating func note(_ count: Int, nanoseconds: Int64) {
+    let each = Double(nanoseconds) / 1e9 / Double(count)
+    average = average.map { $0 * 0.7 + each * 0.3 } ?? each
+    singlesToCome = max(0, singlesToCome - count)
+    let wanted = max(1, min(Self.mostCredit, Int(Self.horizon / (average ?? 1))))
+    // Small changes are not worth a message.
+    if wanted >= 2 * credit || wanted * 2 <= credit || (wanted == 1) != (credit == 1) { credit = wanted }
+  }
+
+  /// The jobs of a group have to be run one by one.
+  mutating func groupFailed() { singlesToCome = Self.mostGrouped }
+}

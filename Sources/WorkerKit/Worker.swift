@@ -1,0 +1,82 @@
+import Foundation
+
+@_exported import CoreData
+@_exported import Jobs
+
+/// What a plugin author writes: what to do for one kind of job.
+///
+///     @main struct Indexer: Worker {
+///       static let kind = "index"
+///       func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///         for document in try job.objects() { … }
+///       }
+///     }
+///
+/// The executable must be named `worker-NAME`. A plugin for several kinds is a ``WorkerPlugin``.
+public protocol Worker {
+  /// The kind of job that this type runs: letters, digits, dots, hyphens and underscores.
+  static var kind: String { get }
+  /// One line about it, for the plugin's help.
+  static var summary: String { get }
+  /// The plugin's version, for `status`. Default "1.0".
+  static var version: String { get }
+  /// Seconds that one attempt may take, where the job itself names none. Default `nil`: as long as it needs.
+  static var timeout: Double? { get }
+  /// Attempts that may throw before a job is dead, where the job itself names none. Default: that of `RetryPolicy`.
+  static var maxAttempts: Int? { get }
+  /// How many jobs of this kind may run at a time in the whole pool. Default `nil`: as many as there are workers.
+  static var limit: Int? { get }
+  /// Whether several short jobs may be saved in one transaction, which is much quicker. Default `true`.
+  ///
+  /// When one of them throws, all are run again, each for itself: say `false` for jobs that take less than a millisecond and have
+  /// effects outside the store which must not be repeated for that reason.
+  static var sharesTransactions: Bool { get }
+
+  init()
+
+  /// Does the work of one job. What it changes in `context` is saved, together with the job's success, after it returns.
+  ///
+  /// Called in `perform` of the private-queue context, which is fresh: it sees what is on disk. When it throws, nothing of it is
+  /// saved, and the job is tried again later. Long work should ask `job.isStopRequested` now and then, report with
+  /// `job.report(done:of:)`, and save parts with `job.save(checkpoint:)`.
+  func run(_ job: Job, in context: NSManagedObjectContext) throws
+}
+
+extension Worker {
+  public static var summary: String { "" }
+  public static var version: String { "1.0" }
+  public static var timeout: Double? { nil }
+  public static var maxAttempts: Int? { nil }
+  public static var limit: Int? { nil }
+  public static var sharesTransactions: Bool { true }
+
+  /// Runs the plugin: `@main` calls it.
+  public static func main() { WorkerProgram(workers: [Self.self]).run() }
+}
+
+/// A plugin that runs several kinds of jobs.
+///
+///     @main struct Tools: WorkerPlugin {
+///       static let workers: [any Worker.Type] = [Import.self, Export.self]
+///     }
+public protocol WorkerPlugin {
+  static var workers: [any Worker.Type] { get }
+}
+
+extension WorkerPlugin {
+  /// Runs the plugin: `@main` calls it.
+  public static func main() { WorkerProgram(workers: workers).run() }
+}
+
+/// Throw this when another attempt cannot help: the job is dead at once.
+public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
+  /// Why, without values of objects.
+  public let description: String
+
+  public init(_ description: String) { self.description = description }
+}
+
+/// Thrown by ``Job/checkStop()`` when the job was asked to stop.
+public struct JobStopped: Error, Sendable, CustomStringConvertible {
+  public var description: String { "the job was asked to stop" }
+}

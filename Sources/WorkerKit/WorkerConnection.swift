@@ -1,0 +1,198 @@
+import CSystem
+import Foundation
+import Synchronization
+import WorkerProtocol
+
+/// The connection to the pool, shared by the main thread, which listens, and the jobs' thread, which works and speaks.
+///
+/// `@unchecked Sendable`: `state` and `connection` are only touched while `condition` is locked, but for the main thread's
+/// receiving, which touches the parts of `Connection` that sending does not.
+final class WorkerConnection: @unchecked Sendable {
+  private struct State {
+    var session = WorkerSession()
+    var isClosed = false
+    /// When the running job has to be over, in seconds of the monotonic clock, and which it is.
+    var deadline: (at: Double, job: ObjectURI)?
+    var saved: [(SavedChange, [ObjectURI])] = []
+  }
+
+  private let condition = NSCondition()
+  private var state = State()
+  private let connection: Connection
+  private let signals: WorkerSignals
+  /// Wakes the main thread when a deadline was set or the work is over.
+  private let wake: Int32
+  /// Set by the main thread alone while the jobs' thread only reads it, so that jobs may ask often.
+  private let stopFlag = Atomic<Bool>(false)
+
+  /// Jobs that a worker asks for before it knows how long they take.
+  private static let firstCredit = 2
+
+  /// Connects and says hello.
+  init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
+    self.signals = signals
+    connection = try Connection(descriptor: UnixSocket.connect(to: environment.socket))
+    wake = csystem_eventfd()
+    guard wake >= 0 else { throw SystemCallError("eventfd") }
+    change { $0.session.open(token: environment.token, kinds: kinds, credit: Self.firstCredit) }
+  }
+
+  // MARK: The main thread
+
+  /// Listens until the work is over; returns the exit code.
+  func serve() -> Int32 {
+    while true {
+      let (isOver, refusal, deadline) = look { ($0.session.isOver, $0.session.refusal, $0.deadline) }
+      if isOver { return refusal == nil ? 0 : 65 }
+      let isConnected = look { !$0.isClosed }
+      var watched = [
+        pollfd(fd: isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
+      ]
+      if look({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
+      let wait = deadline.map { max(0, ($0.at - Self.now) * 1000).rounded(.up) } ?? -1
+      guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
+      if watched[0].revents != 0 { receive() }
+      if watched[1].revents != 0 { handleSignals() }
+      if watched[2].revents != 0 {
+        var count: UInt64 = 0
+        _ = read(wake, &count, 8)
+      }
+      if let deadline, deadline.at <= Self.now { passed(deadline) }
+    }
+  }
+
+  private func receive() {
+    // A coordinator that speaks nonsense, or nothing any more, is one that is gone.
+    guard let received = try? connection.receive() else { return closed() }
+    switch received {
+    case .lines(let lines): handle(lines)
+    case .closed(let lines):
+      handle(lines)
+      closed()
+    }
+  }
+
+  private func handle(_ lines: [String]) {
+    var messages: [CoordinatorMessage] = []
+    for line in lines {
+      guard let message = try? CoordinatorMessage(line: line) else { return closed() }
+      messages.append(message)
+    }
+    change { state in
+      for message in messages {
+        state.session.receive(message)
+        if case .saved(let change, let objects) = message { state.saved.append((change, objects)) }
+      }
+    }
+  }
+
+  /// The supervisor is gone: the job in hand is finished and committed, then the process ends.
+  private func closed() {
+    change { state in
+      state.isClosed = true
+      state.session.close()
+    }
+  }
+
+  private func handleSignals() {
+    while let signal = signals.next() {
+      if signal == SIGTERM { change { $0.session.terminate() } } else { closed() }
+    }
+  }
+
+  private func passed(_ deadline: (at: Double, job: ObjectURI)) {
+    change { state in
+      guard state.deadline?.job == deadline.job else { return }
+      state.deadline = nil
+      state.session.stop(deadline.job, .timedOut)
+    }
+  }
+
+  // MARK: The jobs' thread
+
+  /// Waits for jobs and begins up to `limit` of them together; `nil` when there will be none any more.
+  func begin(limit: Int) -> [ObjectURI]? {
+    condition.lock()
+    defer { condition.unlock() }
+    while state.session.waiting.isEmpty, !state.session.isDraining { condition.wait() }
+    let jobs = state.session.begin(limit: limit)
+    settle()
+    return jobs.isEmpty ? nil : jobs
+  }
+
+  /// Whether more jobs wait in hand.
+  var hasWaitingJobs: Bool { look { !$0.session.waiting.isEmpty } }
+
+  /// Tells that jobs have ended; sent with the next `begin` when one follows at once.
+  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)]) {
+    condition.lock()
+    defer { condition.unlock() }
+    for (jobs, end) in ends { state.session.end(jobs, end) }
+    state.deadline = nil
+    if state.session.waiting.isEmpty || state.session.isDraining { settle() }
+    stopFlag.store(!state.session.stops.isEmpty, ordering: .relaxed)
+  }
+
+  /// The jobs of the group will begin again, one by one.
+  func ungroup() { change { $0.session.ungroup() } }
+
+  func say(_ message: WorkerMessage) { change { $0.session.say(message) } }
+
+  func setCredit(_ count: Int) {
+    condition.withLock { state.session.setCredit(count) }
+  }
+
+  func setDeadline(_ seconds: Double, for job: ObjectURI) {
+    condition.withLock { state.deadline = (Self.now + seconds, job) }
+    wakeMainThread()
+  }
+
+  /// Why the job should stop, if it should. Cheap while no job is to stop.
+  func stopReason(_ job: ObjectURI) -> StopReason? {
+    guard stopFlag.load(ordering: .relaxed) else { return nil }
+    return look { $0.session.stops[job] }
+  }
+
+  /// What other workers have saved since the last call.
+  func takeSaved() -> [(SavedChange, [ObjectURI])] {
+    condition.withLock {
+      guard !state.saved.isEmpty else { return [] }
+      defer { state.saved = [] }
+      return state.saved
+    }
+  }
+
+  // MARK: Both
+
+  private func look<T>(_ body: (State) -> T) -> T {
+    condition.withLock { body(state) }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    condition.lock()
+    body(&state)
+    stopFlag.store(!state.session.stops.isEmpty, ordering: .relaxed)
+    settle()
+    condition.signal()
+    condition.unlock()
+  }
+
+  /// Sends what is to be said, and lets the main thread see to the rest or to the end. The lock is held.
+  private func settle() {
+    if !state.session.outgoing.isEmpty {
+      if !state.isClosed { connection.send { $0 += state.session.outgoing } }
+      state.session.outgoing.removeAll(keepingCapacity: true)
+    }
+    let isOut = connection.flush()
+    if !isOut || state.session.isOver { wakeMainThread() }
+  }
+
+  private func wakeMainThread() {
+    var one: UInt64 = 1
+    _ = write(wake, &one, 8)
+  }
+
+  private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
+}

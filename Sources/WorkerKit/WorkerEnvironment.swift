@@ -1,0 +1,60 @@
+import Foundation
+import Jobs
+
+/// What the pool tells a worker process through its environment: see PROTOCOL.md.
+struct WorkerEnvironment {
+  let socket: String
+  let token: String
+  let store: String
+  let model: String
+  /// A file by whose lock the pool's processes take turns at writing.
+  let writeTurn: String?
+
+  /// `nil` when the process was not started by a pool.
+  init?(_ environment: [String: String]) {
+    guard let socket = environment["WORKERPOOL_SOCKET"], let token = environment["WORKERPOOL_TOKEN"],
+      let store = environment["WORKERPOOL_STORE"], let model = environment["WORKERPOOL_MODEL"]
+    else { return nil }
+    self.socket = socket
+    self.token = token
+    self.store = store
+    self.model = model
+    writeTurn = environment["WORKERPOOL_WRITE_TURN"]
+  }
+
+  /// A model that could not be read.
+  struct NoModel: Error, CustomStringConvertible {
+    let path: String
+    var description: String { "\(path) is not a data model that can be read" }
+  }
+
+  /// Opens the app's store and the pool's in the shared file, on a coordinator of this process.
+  func openStore() throws -> JobStore {
+    guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: model)) else {
+      throw NoModel(path: self.model)
+    }
+    // The pool's own process checkpoints, so that no commit here has to.
+    var options: [AnyHashable: Any] = [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]]
+    if let writeTurn { options[NSPersistentStoreWriteTurnOption] = writeTurn }
+    return try JobStore(url: URL(fileURLWithPath: store), model: model, options: options)
+  }
+}
+
+/// Turns an error into a sentence for a person, without values of objects.
+enum FailureText {
+  static func text(_ error: any Error) -> String {
+    // Every error can be cast to NSError on Linux; only those that are one say more than their description.
+    guard isNSError(error) else { return "\(error)" }
+    let error = error as NSError
+    return "\(error.localizedDescription) (\(error.domain) \(error.code))"
+  }
+
+  /// The error's type, or an `NSError`'s domain and code.
+  static func type(_ error: any Error) -> String {
+    guard isNSError(error) else { return "\(Swift.type(of: error))" }
+    let error = error as NSError
+    return "\(error.domain) \(error.code)"
+  }
+
+  private static func isNSError(_ error: any Error) -> Bool { Swift.type(of: error) is NSError.Type }
+}

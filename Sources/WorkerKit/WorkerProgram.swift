@@ -1,0 +1,95 @@
+import Foundation
+import WorkerProtocol
+
+/// What the executable of a plugin does with its arguments and environment.
+struct WorkerProgram {
+  let workers: [any Worker.Type]
+
+  /// Exit codes, as in sysexits.h: started by hand, the store cannot be opened, no connection.
+  private static let usage: Int32 = 64
+  private static let noInput: Int32 = 66
+  private static let unavailable: Int32 = 69
+
+  /// Ends the process.
+  func run() -> Never {
+    switch CommandLine.arguments.dropFirst().first {
+    case "describe":
+      print(description)
+      exit(0)
+    case nil:
+      guard let environment = WorkerEnvironment(ProcessInfo.processInfo.environment) else {
+        print(help)
+        exit(Self.usage)
+      }
+      exit(serve(environment))
+    default:
+      print(help)
+      exit(["--help", "-h", "help"].contains(CommandLine.arguments[1]) ? 0 : Self.usage)
+    }
+  }
+
+  /// The NAME in the executable's `worker-NAME`.
+  private var name: String {
+    let file = URL(fileURLWithPath: CommandLine.arguments[0]).lastPathComponent
+    return file.hasPrefix("worker-") ? String(file.dropFirst("worker-".count)) : file
+  }
+
+  /// The answer to `describe`, as PROTOCOL.md wants it.
+  var description: String {
+    let kinds = workers.map { worker in
+      var members = [JSONMember("kind", .string(worker.kind))]
+      if let timeout = worker.timeout { members.append(JSONMember("timeout", .number(timeout))) }
+      if let attempts = worker.maxAttempts { members.append(JSONMember("maxAttempts", .number(attempts))) }
+      if let limit = worker.limit { members.append(JSONMember("limit", .number(limit))) }
+      return JSONValue.object(members)
+    }
+    return JSONValue.object([
+      JSONMember("name", .string(name)), JSONMember("version", .string(workers.first?.version ?? "1.0")),
+      JSONMember("protocolVersions", .array([.number(ProtocolVersion.current)])), JSONMember("kinds", .array(kinds)),
+    ]).text
+  }
+
+  private var help: String {
+    var lines = ["worker-\(name) is a plugin of workerpool, which starts it and hands jobs to it:", ""]
+    for worker in workers {
+      lines.append("  \(worker.kind)" + (worker.summary.isEmpty ? "" : ": \(worker.summary)"))
+    }
+    lines += [
+      "", "Put it beside the workerpool executable or into the directory of `workerpool run --plugins DIR`.",
+      "`worker-\(name) describe` prints what it is as JSON.",
+    ]
+    return lines.joined(separator: "\n")
+  }
+
+  /// Works for the pool until it is told to go; returns the exit code. What is printed here is what the pool shows as the reason.
+  private func serve(_ environment: WorkerEnvironment) -> Int32 {
+    do {
+      let signals = try WorkerSignals()
+      guard let store = openStore(environment) else { return Self.noInput }
+      let connection = try WorkerConnection(environment, signals: signals, kinds: workers.map { $0.kind })
+      let runner = JobRunner(workers: workers, store: store, connection: connection)
+      // Jobs get a thread with a stack like the main thread's; the main thread listens.
+      let thread = Thread { runner.run() }
+      thread.stackSize = 8 << 20
+      thread.name = "jobs"
+      thread.start()
+      return connection.serve()
+    } catch {
+      complain("no connection to the pool: \(error)")
+      return Self.unavailable
+    }
+  }
+
+  private func openStore(_ environment: WorkerEnvironment) -> JobStore? {
+    do {
+      return try environment.openStore()
+    } catch {
+      complain("the store cannot be opened: \(FailureText.text(error))")
+      return nil
+    }
+  }
+
+  private func complain(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+  }
+}

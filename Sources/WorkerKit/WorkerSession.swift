@@ -1,0 +1,129 @@
+import WorkerProtocol
+
+/// Why a job that runs should stop.
+enum StopReason: Equatable, Sendable {
+  /// A person cancelled it.
+  case cancelled
+  /// It has taken longer than it may.
+  case timedOut
+  /// The pool ends and will wait no longer: the job goes back as it was.
+  case terminated
+}
+
+/// A worker's side of the conversation: a pure state machine over what the coordinator says and what the jobs do.
+///
+/// What it wants to say waits in `outgoing`.
+struct WorkerSession {
+  /// Jobs in hand that have not begun, in the order in which they shall.
+  private(set) var waiting: [ObjectURI] = []
+  /// Jobs that run, in one transaction.
+  private(set) var running: [ObjectURI] = []
+  private(set) var stops: [ObjectURI: StopReason] = [:]
+  /// No more jobs will begin.
+  private(set) var isDraining = false
+  private(set) var refusal: Refusal?
+  private(set) var credit = 0
+  var outgoing: [UInt8] = []
+
+  /// Nothing is in hand and nothing will come.
+  var isOver: Bool { isDraining && waiting.isEmpty && running.isEmpty }
+
+  mutating func open(token: String, kinds: [String], credit: Int) {
+    say(.hello(version: ProtocolVersion.current, token: token, kinds: kinds))
+    setCredit(credit)
+  }
+
+  mutating func setCredit(_ count: Int) {
+    guard count != credit else { return }
+    credit = count
+    say(.credit(count))
+  }
+
+  mutating func say(_ message: WorkerMessage) {
+    message.append(to: &outgoing)
+  }
+
+  /// What the coordinator said. `SAVED` is for the caller.
+  mutating func receive(_ message: CoordinatorMessage) {
+    switch message {
+    case .welcome, .saved: break
+    case .refused(let refusal, _, _):
+      self.refusal = refusal
+      isDraining = true
+    case .run(let jobs):
+      if isDraining { say(.returned(jobs)) } else { waiting += jobs }
+    case .cancel(let job):
+      if let index = waiting.firstIndex(of: job) {
+        waiting.remove(at: index)
+        say(.returned([job]))
+      } else if running.contains(job) {
+        stop(job, .cancelled)
+      }
+    case .recall(let count):
+      let back = Array(waiting.suffix(count))
+      waiting.removeLast(back.count)
+      if !back.isEmpty { say(.returned(back)) }
+    case .drain: drain()
+    }
+  }
+
+  /// Gives back what has not begun, and begins nothing more.
+  mutating func drain() {
+    isDraining = true
+    if !waiting.isEmpty { say(.returned(waiting)) }
+    waiting = []
+  }
+
+  /// The connection is gone: the jobs in hand are nobody's but the running one's.
+  mutating func close() {
+    isDraining = true
+    waiting = []
+  }
+
+  /// SIGTERM: the job in hand shall stop, too.
+  mutating func terminate() {
+    drain()
+    for job in running { stop(job, .terminated) }
+  }
+
+  mutating func stop(_ job: ObjectURI, _ reason: StopReason) {
+    // The pool's end outweighs other reasons: it must not cost an attempt.
+    if stops[job] == nil || reason == .terminated { stops[job] = reason }
+  }
+
+  /// Begins up to `limit` of the waiting jobs, together.
+  mutating func begin(limit: Int) -> [ObjectURI] {
+    precondition(running.isEmpty, "jobs begin after those before them have ended")
+    running = Array(waiting.prefix(limit))
+    waiting.removeFirst(running.count)
+    if !running.isEmpty { say(.begin(running)) }
+    return running
+  }
+
+  /// Jobs of a group are going to be run again, one by one: this one begins alone, the others go back to wait.
+  mutating func ungroup() {
+    waiting = running + waiting
+    running = []
+    if isDraining { drain() }
+  }
+
+  /// Jobs that ran have ended, and what they did is committed.
+  mutating func end(_ jobs: [ObjectURI], _ end: JobEnd) {
+    let mine = jobs.filter(running.contains)
+    running.removeAll(where: mine.contains)
+    for job in mine { stops[job] = nil }
+    guard !mine.isEmpty else { return }
+    switch end {
+    case .done: say(.done(mine))
+    case .failed: for job in mine { say(.failed(job)) }
+    case .returned: say(.returned(mine))
+    }
+  }
+}
+
+/// How a job ended, in the protocol's terms.
+enum JobEnd: Equatable, Sendable {
+  case done
+  case failed
+  case returned
+}

@@ -1,0 +1,32 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// TERM, and the signal that the kernel sends when the supervisor dies, as events on a descriptor.
+///
+/// Blocked for all threads, so this is made before there are others.
+final class WorkerSignals {
+  /// Chosen for the supervisor's death, for which closing the connection is the usual sign: this one comes too if a process that the
+  /// supervisor had started holds the connection open.
+  static let parentDied = SIGHUP
+  let descriptor: Int32
+
+  init() throws {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGTERM)
+    sigaddset(&set, Self.parentDied)
+    guard pthread_sigmask(SIG_BLOCK, &set, nil) == 0 else { throw SystemCallError("pthread_sigmask") }
+    descriptor = csystem_signalfd(&set)
+    guard descriptor >= 0 else { throw SystemCallError("signalfd") }
+    guard csystem_signal_on_parent_death(Self.parentDied) == 0 else { throw SystemCallError("prctl") }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The next signal that has come.
+  func next() -> Int32? {
+    let signal = csystem_signalfd_read(descriptor)
+    return signal > 0 ? signal : nil
+  }
+}

@@ -1,0 +1,278 @@
+import CoreData
+import Foundation
+import Jobs
+import Synchronization
+import WorkerProtocol
+
+/// The coordinator's jobs in the store: everything is done on a private-queue context, and reported back.
+///
+/// `@unchecked Sendable`: `report` is set once, before anything else; what changes is under `kinds`' lock or used on the context's
+/// queue only.
+final class StoreJobSource: JobSource, @unchecked Sendable {
+  let store: JobStore
+  let context: NSManagedObjectContext
+  private let intake: Intake
+  /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
+  private let checkpointQueue = DispatchQueue(label: "checkpoint")
+  private let checkpointer: WALCheckpointer
+  private var report: @Sendable (JobSourceEvent) -> Void = { _ in }
+  private let kinds = Mutex<[String: PluginDescription.Kind]>([:])
+
+  /// - Parameters:
+  ///   - store: for all but the intake.
+  ///   - durableStore: its commits survive a loss of power; for the intake.
+  init(store: JobStore, durableStore: JobStore, layout: QueueLayout) throws {
+    self.store = store
+    context = store.makeContext(name: "coordinator")
+    intake = try Intake(layout: layout, store: durableStore)
+    checkpointer = try WALCheckpointer(url: store.url)
+  }
+
+  func setKinds(_ kinds: [PluginDescription.Kind]) {
+    self.kinds.withLock { $0 = Dictionary(kinds.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first }) }
+  }
+
+  private func kind(_ name: String) -> PluginDescription.Kind? { kinds.withLock { $0[name] } }
+
+  // MARK: Start
+
+  func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
+    self.report = report
+    intake.recover { [self] result in
+      if case .failure(let error) = result { report(.trouble("files taken earlier are not known: \(error)")) }
+      work { context in
+        let elsewhere = try self.takeStock(context)
+        report(.started(pausedQueues: try self.store.pausedQueues(in: context), elsewhere: elsewhere))
+      } onError: {
+        report(.started(pausedQueues: [], elsewhere: []))
+      }
+    }
+  }
+
+  /// The claims of processes that are still alive; the others are deleted.
+  private func takeStock(_ context: NSManagedObjectContext) throws -> [JobSourceClaim] {
+    var alive: [JobSourceClaim] = []
+    for claim in try store.claims(in: context) {
+      if ProcessStart.ticks(of: claim.pid) == claim.processStart, let uri = ObjectURI(store.uri(job: claim.job)) {
+        alive.append(JobSourceClaim(job: uri, pid: claim.pid))
+      } else {
+        context.delete(claim)
+      }
+    }
+    try context.save()
+    return alive
+  }
+
+  // MARK: Ready jobs
+
+  func fetchReady(kind name: String, limit: Int, withoutQueues: Set<String>) {
+    work { [self] context in
+      let jobs = try store.readyJobs(kind: name, limit: limit, pausedQueues: withoutQueues, in: context)
+      let timeout = kind(name)?.timeout
+      let window = jobs.compactMap { job in
+        ObjectURI(store.uri(job: job.key)).map {
+          WindowJob(
+            uri: $0, kind: job.kind, queue: job.queue, priority: Int(job.priority), order: job.key,
+            timeout: job.timeout ?? timeout)
+        }
+      }
+      report(.fetched(kind: name, window, isComplete: jobs.count < limit))
+    } onFailure: { [report] error in
+      report(.fetchFailed(kind: name, reason: ErrorText.text(error)))
+    }
+  }
+
+  func promoteDueJobs() {
+    work { [self] context in
+      var promoted = 0
+      while true {
+        let count = try store.promoteDue(limit: 1000, in: context)
+        try context.save()
+        promoted += count
+        if count < 1000 { break }
+        context.reset()
+      }
+      // A job that is due by then is found with the next look; the timer must not fire a moment too early.
+      let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSinceNow) }
+      report(.promoted(count: promoted, next: next))
+    } onFailure: { [report] error in
+      // A worker may have written one of the rows meanwhile.
+      report(.trouble("jobs whose time has come cannot be made available: \(ErrorText.text(error))"))
+      report(.promoted(count: 0, next: 1))
+    }
+  }
+
+  // MARK: Rows
+
+  func settle(_ uris: [ObjectURI], _ settlement: Settlement) {
+    work { [self] context in
+      for job in try existing(uris, context) where job.state == .available {
+        var policy = RetryPolicy()
+        switch settlement {
+        case .crashed(let obituary):
+          try job.markCrashed(failure(obituary, "crash", obituary.death.description, job), policy: policy)
+        case .timedOut(let obituary, let seconds):
+          policy.maxAttempts = job.maxAttempts ?? kind(job.kind)?.maxAttempts ?? policy.maxAttempts
+          let message = "took longer than \(seconds) seconds, and did not stop when asked"
+          try job.markFailed(failure(obituary, "timeout", message, job), policy: policy)
+        }
+      }
+      try context.save()
+      report(.settled(uris, reason: nil))
+    } onFailure: { [report] error in
+      // The worker's commit came through before it died: then the row needs nothing.
+      let isConflict = (error as NSError).code == CocoaErrorCode.managedObjectMerge.rawValue
+      report(.settled(uris, reason: isConflict ? nil : ErrorText.text(error)))
+    }
+  }
+
+  private func failure(_ obituary: Obituary, _ type: String, _ message: String, _ job: Job) -> AttemptFailure {
+    var signal: Int32?
+    if case .signalled(let number) = obituary.death { signal = number }
+    return AttemptFailure(
+      attempt: job.attempt + job.crashes + 1, date: Date(), type: type, message: message,
+      host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
+  }
+
+  func cancel(_ jobs: [ObjectURI], ticket: Int?) { change(jobs, ticket) { try $0.markCancelled() } }
+
+  func retry(_ jobs: [ObjectURI], ticket: Int) { change(jobs, ticket) { try $0.markRetried() } }
+
+  /// Changes rows that no worker writes at the moment, each in a save of its own: one that cannot be changed keeps none of the
+  /// others from it.
+  private func change(_ uris: [ObjectURI], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void) {
+    work { [self] context in
+      var count = 0
+      var problem: String?
+      for uri in uris {
+        do {
+          guard let job = try existing([uri], context).first else {
+            problem = "\(uri) is no job of this pool"
+            continue
+          }
+          try body(job)
+          try context.save()
+          count += 1
+        } catch {
+          context.rollback()
+          problem = ErrorText.text(error)
+        }
+      }
+      if let ticket { report(.replied(ticket: ticket, count: count, error: count == 0 ? problem : nil)) }
+    }
+  }
+
+  private func existing(_ uris: [ObjectURI], _ context: NSManagedObjectContext) throws -> [Job] {
+    let ids = uris.compactMap { store.coordinator.objectID(forURI: $0.description) }
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(format: "self IN %@", ids)
+    request.returnsObjectsAsFaults = false
+    return try context.fetch(request)
+  }
+
+  func write(claims: [JobSourceClaim], endedClaims: [ObjectURI]) {
+    guard !claims.isEmpty || !endedClaims.isEmpty else { return }
+    work { [self] context in
+      let now = Date()
+      for (pid, claims) in Dictionary(grouping: claims, by: \.pid) {
+        guard let start = ProcessStart.ticks(of: pid) else { continue }
+        let keys = claims.compactMap { store.key(jobURI: $0.job.description) }
+        store.insertClaims(jobs: keys, pid: pid, processStart: start, since: now, into: context)
+      }
+      let ended = Set(endedClaims.compactMap { store.key(jobURI: $0.description) })
+      if !ended.isEmpty {
+        for claim in try store.claims(in: context) where ended.contains(claim.job) { context.delete(claim) }
+      }
+      try context.save()
+    }
+  }
+
+  func savePause(queues: Set<String>) {
+    work { [self] context in
+      try store.setPausedQueues(queues, in: context)
+      try context.save()
+    }
+  }
+
+  func count(ticket: Int) {
+    work { [self] context in
+      let counts = try store.counts(in: context)
+      let named = Dictionary(uniqueKeysWithValues: counts.map { ($0.name, $1) })
+      report(.counted(ticket: ticket, jobs: named, walBytes: walBytes))
+    } onFailure: { [self] _ in
+      report(.counted(ticket: ticket, jobs: nil, walBytes: walBytes))
+    }
+  }
+
+  private var walBytes: Int? {
+    var status = stat()
+    return stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  // MARK: Files and the log
+
+  func takeFiles(_ names: [String]?) {
+    let took: @Sendable (Intake.Report) -> Void = { [report] round in
+      let messages = round.rejected.map { "\($0.name) is rejected: \($0.reason)" } + round.failures
+      report(.took(jobs: round.jobs, postponed: round.postponed, messages: messages))
+    }
+    if let names { intake.take(names, report: took) } else { intake.takeAll(report: took) }
+  }
+
+  func checkpoint() {
+    checkpointQueue.async { [self] in
+      do {
+        try checkpointer.checkpoint()
+      } catch {
+        report(.trouble("the log cannot be brought into the store: \(ErrorText.text(error))"))
+      }
+    }
+  }
+
+  func finish() {
+    // All that was asked for before is done before this.
+    work { [self] _ in
+      checkpointQueue.async { [self] in
+        _ = try? checkpointer.checkpoint()
+        report(.finished)
+      }
+    }
+  }
+
+  // MARK: The context's queue
+
+  /// Runs `body` on the context's queue with a context that knows nothing yet, so that it sees what is on disk.
+  private func work(
+    _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
+    onError: (@Sendable () -> Void)? = nil
+  ) {
+    work(body) { [self] error in
+      report(.trouble("the store: \(ErrorText.text(error))"))
+      onError?()
+    }
+  }
+
+  private func work(
+    _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
+    onFailure: @escaping @Sendable (any Error) -> Void
+  ) {
+    context.perform { [context] in
+      do {
+        try body(context)
+      } catch {
+        context.rollback()
+        onFailure(error)
+      }
+      context.reset()
+    }
+  }
+}
+
+/// Turns an error into a sentence for the log.
+enum ErrorText {
+  static func text(_ error: any Error) -> String {
+    guard type(of: error) is NSError.Type else { return "\(error)" }
+    let error = error as NSError
+    return "\(error.localizedDescription) (\(error.domain) \(error.code))"
+  }
+}

@@ -1,0 +1,67 @@
+import CoreData
+import Foundation
+import Glibc
+import Jobs
+
+/// A pool: a supervisor with its worker processes, and a coordinator that hands them the jobs of one store.
+public enum Pool {
+  /// Why a pool cannot start.
+  public enum StartError: Error, Sendable, CustomStringConvertible {
+    /// The model cannot be read.
+    case model(path: String)
+    /// The store cannot be opened.
+    case store(path: String, reason: String)
+
+    public var description: String {
+      switch self {
+      case .model(let path): "\(path) is not a data model that can be read"
+      case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
+      }
+    }
+  }
+
+  /// Runs a pool on the calling thread until it is told to stop, through a signal or its status socket; returns the exit code.
+  ///
+  /// The thread must be the process's main thread or live as long as the process: the kernel tells workers of their supervisor's
+  /// death when the thread ends that started them. Throws ``StartError``, `QueueError`, an error that says that another pool runs on
+  /// the queue directory, or a failed system call.
+  public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
+    let layout = QueueLayout(root: configuration.queue)
+    try layout.create()
+    let runtime = RuntimeDirectory(queue: configuration.queue)
+    let lock = try runtime.claim()
+    defer { close(lock) }
+    // Before there are other threads, which a signal for the process could reach.
+    let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
+    let source = try openSource(configuration, layout, runtime)
+    let server = try PoolServer(configuration, source: source, signals: signals)
+    defer { runtime.clear() }
+    return server.run()
+  }
+
+  private static func openSource(
+    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ runtime: RuntimeDirectory
+  ) throws -> StoreJobSource {
+    guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
+      throw StartError.model(path: configuration.model)
+    }
+    let url = URL(fileURLWithPath: configuration.store)
+    func open(synchronous: String) throws -> JobStore {
+      try JobStore(
+        url: url, model: model,
+        options: [
+          NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": synchronous],
+          NSPersistentStoreWriteTurnOption: runtime.writeTurn,
+        ])
+    }
+    do {
+      // Jobs whose file is removed must survive a loss of power; what the coordinator notes beside them need not.
+      let durable = try open(synchronous: "FULL")
+      return try StoreJobSource(store: try open(synchronous: "NORMAL"), durableStore: durable, layout: layout)
+    } catch let error as QueueError {
+      throw error
+    } catch {
+      throw StartError.store(path: configuration.store, reason: ErrorText.text(error))
+    }
+  }
+}
