@@ -113,8 +113,9 @@ extension SQLGenerator {
   func aggregate(_ operation: CollectionOperator, of relationship: SQLToMany, ignoresNil: Bool) throws -> SQLOperand {
     var type = SQLType.number
     let query = try select(relationship) { member in
+      let value = try self.value(of: relationship, member)
       if operation == .count { return "COUNT(*)" }
-      guard case .scalar(let column, let columnType) = try self.value(of: relationship, member) else {
+      guard case .scalar(let column, let columnType) = value else {
         throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship.path)")
       }
       switch operation {

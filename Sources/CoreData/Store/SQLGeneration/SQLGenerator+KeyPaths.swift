@@ -58,7 +58,12 @@ extension SQLGenerator {
     }
     var reduced = relationship
     reduced.rest.remove(at: position)
-    return try aggregate(operation, of: reduced, ignoresNil: false)
+    let result = try aggregate(operation, of: reduced, ignoresNil: false)
+    // Behind a to-one relationship that leads nowhere there is no collection, and so no count or sum of it either.
+    guard relationship.owner.isOptional, relationship.filter == nil, case .scalar(let value, let type) = result else {
+      return result
+    }
+    return .scalar("CASE WHEN \(relationship.owner.key) IS NULL THEN NULL ELSE \(value) END", type)
   }
 
   private func unknown(_ key: String, _ mapping: EntityMapping) -> SQLGenerationError {

@@ -17,6 +17,9 @@ final class SQLScope {
 
   var key: SQL { column("Z_PK") }
 
+  /// Whether there may be no row, since a to-one relationship led here.
+  var isOptional: Bool { root != nil }
+
   func column(_ name: String) -> SQL { "\(raw: alias).\(raw: name)" }
 
   /// The row that a to-one relationship leads to, NULL in every column where it leads nowhere.
