@@ -25,6 +25,7 @@ let package = Package(
     .executableTarget(name: "worker-import", dependencies: ["WorkerKit"], path: "Workers/Import"),
     .executableTarget(name: "worker-export", dependencies: ["WorkerKit"], path: "Workers/Export"),
     .executableTarget(name: "worker-index", dependencies: ["WorkerKit"], path: "Workers/Index"),
+    .executableTarget(name: "increment-worker", dependencies: ["WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
     .testTarget(
@@ -34,6 +35,10 @@ let package = Package(
     .testTarget(
       name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "fake-worker"],
       path: "Tests/WorkerPool"),
-    .testTarget(name: "EndToEndTests", dependencies: ["Jobs"], path: "Tests/EndToEnd"),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "WorkerPool", "WorkerPoolCommand", "worker-import", "worker-export", "worker-index", "increment-worker",
+      ], path: "Tests/EndToEnd"),
   ]
 )

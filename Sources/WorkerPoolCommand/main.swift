@@ -1,1 +1,3 @@
-print("unfinished")
+import Glibc
+
+exit(CommandLineTool(commands: allCommands).run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -30,6 +30,7 @@ struct ImportChunk {
   /// Applies the rows in their order; of two rows with one key the later one wins.
   ///
   /// - Throws: ``RowError`` for the first row that cannot be taken.
+  @discardableResult
   mutating func apply(_ rows: [ImportRow]) throws -> Outcome {
     let keyed = try rows.map(keyedRow)
     try fetch(keyed)

@@ -267,12 +267,3 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     }
   }
 }
-
-/// Turns an error into a sentence for the log.
-enum ErrorText {
-  static func text(_ error: any Error) -> String {
-    guard type(of: error) is NSError.Type else { return "\(error)" }
-    let error = error as NSError
-    return "\(error.localizedDescription) (\(error.domain) \(error.code))"
-  }
-}

@@ -61,7 +61,7 @@ final class Intake: @unchecked Sendable {
     context.perform { [self] in
       var rest = names[...]
       while !rest.isEmpty {
-        report(takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: 0))
+        takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: 0, report: report)
         rest = rest.dropFirst(Self.filesPerTransaction)
       }
       if gone.count >= Self.filesToForget, let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
@@ -76,7 +76,7 @@ final class Intake: @unchecked Sendable {
         var rest = try directory.names()[...]
         if takenButThere.count > 0 { forgetVanished(besides: Set(rest)) }
         repeat {
-          report(takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: Self.restingTime))
+          takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: Self.restingTime, report: report)
           rest = rest.dropFirst(Self.filesPerTransaction)
         } while !rest.isEmpty
       } catch {
@@ -90,38 +90,39 @@ final class Intake: @unchecked Sendable {
 // MARK: - Inside the context's queue
 
 extension Intake {
-  private func takeNow(_ names: ArraySlice<String>, minimumAge: Int64) -> Report {
-    var report = Report()
+  /// Reads the files, commits their jobs, reports, and only then removes the files: a job need not wait for that.
+  private func takeNow(_ names: ArraySlice<String>, minimumAge: Int64, report: (Report) -> Void) {
+    var outcome = Report()
     var taken: [FileIdentity] = []
+    var leftOver: [FileIdentity] = []
     var requests: [JobRequest] = []
     for name in names where IncomingDirectory.isJobFileName(name) {
       switch directory.read(name, minimumAge: minimumAge) {
-      case .jobs(_, let identity) where takenButThere.contains(identity): remove(identity, &report)
+      case .jobs(_, let identity) where takenButThere.contains(identity): leftOver.append(identity)
       case .jobs(let jobs, let identity):
         taken.append(identity)
         requests += jobs
-      case .bad(let reason): reject(name, reason, &report)
-      case .fresh: report.postponed += 1
+      case .bad(let reason): reject(name, reason, &outcome)
+      case .fresh: outcome.postponed += 1
       case .gone: continue
       case .unreadable(let error):
-        report.postponed += 1
-        report.failures.append("\(error)")
+        outcome.postponed += 1
+        outcome.failures.append("\(error)")
       }
     }
-    guard !taken.isEmpty else { return report }
     do {
-      try insert(requests, of: taken)
+      if !taken.isEmpty { try insert(requests, of: taken) }
+      outcome.files = taken.count
+      outcome.jobs = requests.count
+      leftOver += taken
     } catch {
       context.rollback()
       context.reset()
-      report.postponed += taken.count
-      report.failures.append("\(taken.count) job files cannot be taken into the store: \(error)")
-      return report
+      outcome.postponed += taken.count
+      outcome.failures.append("\(taken.count) job files cannot be taken into the store: \(error)")
     }
-    report.files = taken.count
-    report.jobs = requests.count
-    for identity in taken { remove(identity, &report) }
-    return report
+    report(outcome)
+    remove(leftOver, report)
   }
 
   private func insert(_ requests: [JobRequest], of files: [FileIdentity]) throws {
@@ -135,15 +136,19 @@ extension Intake {
     context.reset()
   }
 
-  /// Removes a file whose jobs are in the store; its row goes later.
-  private func remove(_ identity: FileIdentity, _ report: inout Report) {
-    do {
-      try directory.remove(identity.name)
-      forget(identity)
-    } catch {
-      report.postponed += 1
-      report.failures.append("\(error)")
+  /// Removes files whose jobs are in the store; their rows go later.
+  private func remove(_ files: [FileIdentity], _ report: (Report) -> Void) {
+    let failures = directory.remove(files.map(\.name))
+    var outcome = Report()
+    for (file, failure) in zip(files, failures) {
+      guard let failure else {
+        forget(file)
+        continue
+      }
+      outcome.postponed += 1
+      outcome.failures.append("\(failure)")
     }
+    if outcome.postponed > 0 { report(outcome) }
   }
 
   private func forget(_ identity: FileIdentity) {

@@ -1,0 +1,16 @@
+import CoreData
+
+/// Errors as a person reads them.
+public enum ErrorText {
+  /// One sentence without a full stop: what the error says of itself, and for an `NSError` what lies under it.
+  public static func text(_ error: any Error) -> String {
+    // Swift's own errors become an NSError only when they are cast; Core Data's are one from the beginning.
+    guard type(of: error) is NSError.Type else { return "\(error)" }
+    let error = error as NSError
+    var text = error.localizedDescription
+    if let reason = error.localizedFailureReason, !text.contains(reason) { text += " (\(reason))" }
+    text += " (\(error.domain) \(error.code))"
+    if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { text += ": \(self.text(underlying))" }
+    return text
+  }
+}

@@ -1,0 +1,97 @@
+import CoreData
+import Jobs
+
+/// A store opened to be read by the command line: an app's, or the pool's own in the same file.
+public final class StoreReader {
+  private let coordinator: NSPersistentStoreCoordinator
+  private let context: NSManagedObjectContext
+
+  /// Opens the app's store with its model. Nothing is created or written.
+  ///
+  /// - Throws: ``ModelFileError``, or an `NSError` of Core Data.
+  public convenience init(store path: String, model modelPath: String) throws {
+    try self.init(store: path, model: try ModelFile.load(modelPath), prefix: nil)
+  }
+
+  /// Opens the pool's own store in the file.
+  public convenience init(poolStore path: String) throws {
+    try self.init(store: path, model: JobModel.make(), prefix: JobModel.tablePrefix)
+  }
+
+  private init(store path: String, model: NSManagedObjectModel, prefix: String?) throws {
+    guard FileManager.default.fileExists(atPath: path) else { throw StoreReaderError.noFile(path) }
+    coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    var options: [AnyHashable: Any] = [NSReadOnlyPersistentStoreOption: true]
+    if let prefix { options[NSPersistentStoreTablePrefixOption] = prefix }
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: path), options: options)
+    context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+  }
+
+  /// The URIs of the objects that a query finds, in its order.
+  public func uris(_ query: ObjectQuery, limit: Int = 0) throws -> [String] {
+    let request = try query.fetchRequest(in: coordinator.managedObjectModel, as: NSManagedObjectID.self)
+    request.resultType = .managedObjectIDResultType
+    request.fetchLimit = limit
+    return try context.performAndWait {
+      try context.fetch(request).map { $0.uriRepresentation().absoluteString }
+    }
+  }
+
+  /// Hands the values of the objects that a query finds to `body`, one object after another, in memory for a few at a time.
+  ///
+  /// - Parameter header: called once before, with the names of the properties.
+  public func read(
+    _ query: ObjectQuery, limit: Int = 0, header: ([String]) throws -> Void = { _ in },
+    row: (_ uri: String, _ values: [JSONValue]) throws -> Void
+  ) throws {
+    let model = coordinator.managedObjectModel
+    let values = try ObjectValues(entity: try query.entityDescription(in: model))
+    let request = try query.fetchRequest(in: model, as: NSManagedObject.self)
+    request.fetchLimit = limit
+    request.fetchBatchSize = 500
+    request.returnsObjectsAsFaults = false
+    try header(values.names)
+    try context.performAndWait {
+      for object in try context.fetch(request) {
+        try row(object.objectID.uriRepresentation().absoluteString, values.values(of: object))
+      }
+    }
+  }
+
+  /// The URI of the job with that key, in a reader of the pool's own store.
+  public func jobURI(key: Int64) -> String {
+    "x-coredata://\(coordinator.persistentStores.first?.identifier ?? "")/\(Job.entityName)/p\(key)"
+  }
+
+  /// Calls `body` with each job that fits, newest first.
+  ///
+  /// - Parameters:
+  ///   - state: nil for all.
+  ///   - kind: nil for all.
+  public func jobs(state: JobState?, kind: String?, limit: Int, body: (Job) throws -> Void) throws {
+    let request = Job.fetchRequest()
+    var conditions: [NSPredicate] = []
+    if let state { conditions.append(NSPredicate(format: "state == %d", Int(state.rawValue))) }
+    if let kind { conditions.append(NSPredicate(format: "kind == %@", kind)) }
+    if !conditions.isEmpty { request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions) }
+    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+    request.fetchLimit = limit
+    request.returnsObjectsAsFaults = false
+    try context.performAndWait {
+      for job in try context.fetch(request) { try body(job) }
+    }
+  }
+}
+
+/// Why there is nothing to read.
+public enum StoreReaderError: Error, Hashable, Sendable, CustomStringConvertible {
+  case noFile(String)
+
+  public var description: String {
+    switch self {
+    case .noFile(let path): "there is no store at \(path)"
+    }
+  }
+}

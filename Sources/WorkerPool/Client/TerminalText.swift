@@ -1,0 +1,35 @@
+/// Text from a store or a file, made fit for a terminal.
+public enum TerminalText {
+  /// The text with everything in it that a terminal might obey, or that would break a line, written as an escape.
+  ///
+  /// Control characters become `\n`, `\t` or `\u{1b}`; so do characters that change the direction of writing and the
+  /// separators of lines and paragraphs.
+  public static func escaped(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: mustEscape) else { return text }
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": escaped += "\\n"
+      case "\r": escaped += "\\r"
+      case "\t": escaped += "\\t"
+      case "\\": escaped += "\\\\"
+      case let scalar where mustEscape(scalar): escaped += "\\u{\(String(scalar.value, radix: 16))}"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+
+  private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0: true
+    case 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0x2028, 0x2029, 0xFEFF: true
+    default: false
+    }
+  }
+
+  /// The text cut to so many characters, with an ellipsis in the place of the rest.
+  static func cut(_ text: String, to width: Int) -> String {
+    text.count <= width ? text : text.prefix(max(0, width - 1)) + "…"
+  }
+}

@@ -1,0 +1,128 @@
+import CoreData
+import Jobs
+
+/// The main job in one go: a temporary store, a pool of two workers, an index job for each text file of a folder, a worker
+/// that is killed on the way and replaced, and a report by a long fetch at the end.
+public struct Demo {
+  /// The folder whose text files are indexed, with its subfolders.
+  public var folder: String
+  /// The `workerpool` executable, which is started as the pool.
+  public var executable: String
+  /// Whether the temporary folder with the store is kept.
+  public var keepsFiles = false
+  /// Whether lines of progress may be written over.
+  public var isTerminal: Bool
+  /// Called with each piece of output.
+  public var output: (String) -> Void
+
+  /// No more files are indexed.
+  static let mostFiles = 2000
+  static let workers = 2
+  /// Seconds between two looks at the pool.
+  static let interval = 0.1
+
+  public init(folder: String, executable: String, isTerminal: Bool, output: @escaping (String) -> Void) {
+    self.folder = folder
+    self.executable = executable
+    self.isTerminal = isTerminal
+    self.output = output
+  }
+
+  /// Runs the demo from beginning to end and cleans up behind itself.
+  ///
+  /// - Throws: ``DemoError``, and what its parts throw.
+  public func run() throws {
+    let files = try TextFiles(folder: folder, limit: Self.mostFiles).paths
+    guard !files.isEmpty else { throw DemoError.noFiles(folder) }
+    let place = try DemoPlace()
+    defer { if !keepsFiles { place.remove() } }
+    say("\(files.count) text files in \(folder); store, model and queue are in \(place.path)")
+    let pool = try DemoPool(place: place, executable: executable, workers: Self.workers)
+    defer { pool.stop() }
+    say("pool \(pool.pid) is up with \(Self.workers) workers")
+    try JobSubmission(queue: place.queue).submit(files.map(job))
+    say("\(files.count) jobs submitted: one file in \(place.queue)/incoming")
+    try DemoWatch(pool: pool, jobs: files.count, isTerminal: isTerminal, output: output).run()
+    try DemoReport(place: place, output: output).run()
+    if keepsFiles { say("kept in \(place.path)") }
+  }
+
+  private func job(_ path: String) -> JobRequest {
+    JobRequest(kind: "index", parameters: JSONValue.object([JSONMember("file", .string(path))]).text)
+  }
+
+  private func say(_ line: String) { output(line + "\n") }
+}
+
+/// Why the demo cannot go on.
+public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
+  case noFiles(String)
+  case poolDidNotStart(log: String)
+  case poolEnded(log: String)
+  case jobsFailed(Int)
+
+  public var description: String {
+    switch self {
+    case .noFiles(let folder): "there are no text files in \(folder)"
+    case .poolDidNotStart(let log): "the pool did not start; it said:\n\(log)"
+    case .poolEnded(let log): "the pool has ended; it said:\n\(log)"
+    case .jobsFailed(let count): "\(count) jobs are dead"
+    }
+  }
+}
+
+/// Where the demo keeps its files.
+struct DemoPlace {
+  let path: String
+  var store: String { path + "/demo.sqlite" }
+  var queue: String { path + "/queue" }
+  var log: String { path + "/pool.log" }
+  let model: String
+
+  init() throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appendingPathComponent("workerpool-demo-\(UUID().uuidString.prefix(8).lowercased())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    path = directory.path
+    model = try DocumentsModel.write(into: directory)
+  }
+
+  func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// The text files below a folder.
+struct TextFiles {
+  let paths: [String]
+
+  /// Larger files are passed over, in bytes.
+  private static let largest = 4 << 20
+
+  init(folder: String, limit: Int) throws {
+    let root = URL(fileURLWithPath: folder)
+    let keys: [URLResourceKey] = [.isRegularFileKey, .fileSizeKey]
+    guard
+      let files = FileManager.default.enumerator(
+        at: root, includingPropertiesForKeys: keys, options: [.skipsHiddenFiles])
+    else { throw DemoError.noFiles(folder) }
+    var paths: [String] = []
+    for case let file as URL in files {
+      let values = try? file.resourceValues(forKeys: Set(keys))
+      guard values?.isRegularFile == true, let size = values?.fileSize, (1...Self.largest).contains(size),
+        Self.isText(file)
+      else { continue }
+      paths.append(file.path)
+      if paths.count == limit { break }
+    }
+    self.paths = paths.sorted()
+  }
+
+  /// Whether the beginning of the file is UTF-8 without a zero byte.
+  private static func isText(_ file: URL) -> Bool {
+    guard let handle = try? FileHandle(forReadingFrom: file), let head = try? handle.read(upToCount: 4096) else {
+      return false
+    }
+    // A character may be cut in two at the end of what was read.
+    return !head.contains(0)
+      && (0...3).contains { String(validating: head.dropLast($0), as: UTF8.self) != nil }
+  }
+}

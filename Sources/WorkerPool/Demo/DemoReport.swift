@@ -1,0 +1,97 @@
+import CoreData
+
+/// What the index holds, read through Core Data by this process while the pool is still up.
+struct DemoReport {
+  let place: DemoPlace
+  let output: (String) -> Void
+
+  func run() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try ModelFile.load(place.model))
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: place.store),
+      options: [NSReadOnlyPersistentStoreOption: true])
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      let start = Date()
+      let documents = try documents(context)
+      let words = try words(context)
+      let seconds = String(format: "%.2f", Date().timeIntervalSince(start))
+      output("\nReport, by a fetch of \(documents.count + words.occurrences) objects in \(seconds) s:\n\n")
+      var totals = TextTable(["documents", "lines", "words", "terms"], rightAligned: [0, 1, 2, 3])
+      totals.add([
+        String(documents.count), String(documents.lines), String(documents.words), String(words.counts.count),
+      ])
+      print(totals)
+      var longest = TextTable(["longest documents", "lines", "words"], rightAligned: [1, 2])
+      for document in documents.longest {
+        longest.add([document.name, String(document.lines), String(document.words)])
+      }
+      print(longest)
+      var frequent = TextTable(["most frequent words", "times", "documents"], rightAligned: [1, 2])
+      for (text, count) in try words.top(10, context) {
+        frequent.add([text, String(count.times), String(count.documents)])
+      }
+      print(frequent)
+    }
+  }
+
+  private func print(_ table: TextTable) {
+    for line in table.lines { output("  \(line)\n") }
+    output("\n")
+  }
+
+  private struct Documents {
+    var count = 0
+    var lines = 0
+    var words = 0
+    var longest: [(name: String, lines: Int, words: Int)] = []
+  }
+
+  private func documents(_ context: NSManagedObjectContext) throws -> Documents {
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Document")
+    request.sortDescriptors = [
+      NSSortDescriptor(key: "words", ascending: false), NSSortDescriptor(key: "path", ascending: true),
+    ]
+    var documents = Documents()
+    for object in try context.fetch(request) {
+      let lines = (object.value(forKey: "lines") as? NSNumber)?.intValue ?? 0
+      let words = (object.value(forKey: "words") as? NSNumber)?.intValue ?? 0
+      documents.count += 1
+      documents.lines += lines
+      documents.words += words
+      if documents.longest.count < 5 {
+        documents.longest.append((object.value(forKey: "name") as? String ?? "", lines, words))
+      }
+    }
+    return documents
+  }
+
+  private struct Words {
+    var occurrences = 0
+    var counts: [NSManagedObjectID: (times: Int, documents: Int)] = [:]
+
+    func top(
+      _ number: Int, _ context: NSManagedObjectContext
+    ) throws -> [(String, (times: Int, documents: Int))] {
+      let best = counts.sorted { $0.value.times > $1.value.times }.prefix(number)
+      return try best.map { objectID, count in
+        (try context.existingObject(with: objectID).value(forKey: "text") as? String ?? "", count)
+      }
+    }
+  }
+
+  private func words(_ context: NSManagedObjectContext) throws -> Words {
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Occurrence")
+    request.fetchBatchSize = 1000
+    request.returnsObjectsAsFaults = false
+    var words = Words()
+    for object in try context.fetch(request) {
+      guard let term = object.value(forKey: "term") as? NSManagedObject else { continue }
+      words.occurrences += 1
+      words.counts[term.objectID, default: (0, 0)].times += (object.value(forKey: "count") as? NSNumber)?.intValue ?? 0
+      words.counts[term.objectID, default: (0, 0)].documents += 1
+    }
+    return words
+  }
+}

@@ -1,0 +1,104 @@
+import Jobs
+
+/// The arguments of one command, checked against its description.
+struct ParsedArguments: Sendable {
+  private(set) var operands: [String] = []
+  private var values: [String: [String]] = [:]
+  private(set) var wantsHelp = false
+
+  /// Reads `--name value`, `--name=value`, `--switch` and operands in any order; after `--` all are operands.
+  ///
+  /// - Throws: ``UsageError`` that names the argument, and the nearest known one.
+  init(_ arguments: [String], for command: CommandDescription) throws(UsageError) {
+    var rest = arguments[...]
+    var optionsEnded = false
+    while let argument = rest.popFirst() {
+      if optionsEnded || argument == "-" || !argument.hasPrefix("-") {
+        operands.append(argument)
+      } else if argument == "--" {
+        optionsEnded = true
+      } else if argument == "--help" || argument == "-h" {
+        wantsHelp = true
+      } else {
+        try take(argument, &rest, command)
+      }
+    }
+    if !wantsHelp { try checkOperands(command) }
+  }
+
+  private mutating func take(
+    _ argument: String, _ rest: inout ArraySlice<String>, _ command: CommandDescription
+  ) throws(UsageError) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    let name = String(parts[0].drop { $0 == "-" })
+    guard parts[0].hasPrefix("--"), let option = command.options.first(where: { $0.name == name }) else {
+      let known = command.options.map(\.name) + ["help"]
+      let hint = Spelling.nearest(to: name, among: known).map { "; did you mean --\($0)?" } ?? ""
+      throw UsageError("workerpool \(command.name) has no option \(parts[0])\(hint)")
+    }
+    guard values[name] == nil || option.isRepeating else { throw UsageError("--\(name) is given twice") }
+    guard let placeholder = option.value else {
+      guard parts.count == 1 else { throw UsageError("--\(name) takes no value") }
+      values[name] = []
+      return
+    }
+    guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
+      throw UsageError("--\(name) needs a value: --\(name) \(placeholder)")
+    }
+    values[name, default: []].append(value)
+  }
+
+  private func checkOperands(_ command: CommandDescription) throws(UsageError) {
+    let required = command.operands.filter { !$0.isOptional }
+    if operands.count < required.count {
+      let missing = required[operands.count]
+      throw UsageError("workerpool \(command.name) needs \(missing.name): \(missing.help)")
+    }
+    if operands.count > command.operands.count, command.operands.last?.isRepeating != true {
+      throw UsageError(
+        "workerpool \(command.name) does not know what to do with \"\(operands[command.operands.count])\"")
+    }
+  }
+
+  // MARK: Values
+
+  /// Whether the option or switch was given.
+  func has(_ name: String) -> Bool { values[name] != nil }
+
+  /// The value of an option, or nil without it.
+  func string(_ name: String) -> String? { values[name]?.last }
+
+  /// All values of an option that may be repeated.
+  func strings(_ name: String) -> [String] { values[name] ?? [] }
+
+  /// The value of an option that the command cannot do without.
+  func required(_ name: String) throws(UsageError) -> String {
+    guard let value = string(name) else { throw UsageError("--\(name) is missing") }
+    return value
+  }
+
+  /// The whole number of an option within a range, or nil without it.
+  func int(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    guard let text = string(name) else { return nil }
+    return try Self.int(text, what: "--\(name)", in: range)
+  }
+
+  static func int(_ text: String, what: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
+    guard let number = Int(text), range.contains(number) else {
+      let bounds =
+        range.upperBound == .max ? "from \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+      throw UsageError("\(what) must be a whole number \(bounds), not \"\(text)\"")
+    }
+    return number
+  }
+
+  /// The value of an option that must be one of a few words, or nil without it.
+  func word(_ name: String, among words: [String]) throws(UsageError) -> String? {
+    guard let value = string(name) else { return nil }
+    guard words.contains(value) else {
+      let hint = Spelling.nearest(to: value, among: words).map { "did you mean \($0)?" }
+      throw UsageError("--\(name) cannot be \"\(value)\"; \(hint ?? "it is one of \(words.joined(separator: ", "))")")
+    }
+    return value
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Jobs
+import WorkerPool
+
+/// Finds the command, reads its arguments, runs it, and turns what happens into a message and an exit code.
+struct CommandLineTool {
+  let commands: [CommandDescription]
+
+  func run(_ arguments: [String]) -> ExitCode {
+    guard let name = arguments.first else {
+      Output.error(Help.overview(commands))
+      return .usage
+    }
+    if ["--help", "-h", "help"].contains(name) { return help(arguments.dropFirst().first) }
+    guard let command = commands.first(where: { $0.name == name }) else {
+      let hint = Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \($0)?" }
+      Output.error("workerpool has no command \(name)\(hint ?? "; `workerpool --help` lists them")\n")
+      return .usage
+    }
+    do {
+      let parsed = try ParsedArguments(Array(arguments.dropFirst()), for: command)
+      if parsed.wantsHelp { return help(name) }
+      return try command.run(parsed)
+    } catch let error as UsageError {
+      Output.error("\(error)\n`workerpool \(name) --help` explains the arguments.\n")
+      return .usage
+    } catch let failure as StatusClient.Failure {
+      Output.error("workerpool \(name): \(failure)\n")
+      if case .notRunning = failure { return .notRunning }
+      return .failure
+    } catch {
+      Output.error("workerpool \(name): \(ErrorText.text(error))\n")
+      return .failure
+    }
+  }
+
+  private func help(_ name: String?) -> ExitCode {
+    guard let name, let command = commands.first(where: { $0.name == name }) else {
+      Output.text(Help.overview(commands))
+      return .success
+    }
+    Output.text(Help.text(for: command))
+    return .success
+  }
+}
+
+/// Writes to standard output and standard error.
+enum Output {
+  static func line(_ text: String) { self.text(text + "\n") }
+
+  static func text(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+
+  static func error(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+
+  /// Whether standard output is a terminal, which can be written over.
+  static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+}
+
+/// Options that several commands share.
+enum CommonOptions {
+  static let queue = CommandOption(
+    name: "queue", value: "DIR", help: "the queue directory of the pool", defaultText: defaultQueue)
+  static let store = CommandOption(
+    name: "store", value: "FILE",
+    help: "the SQLite store; without it, that of the pool which runs on the queue directory")
+  static let model = CommandOption(
+    name: "model", value: "PATH",
+    help: "the model (.xcdatamodeld, .momd); without it, that of the pool which runs on the queue directory")
+  static let json = CommandOption(name: "json", help: "print JSON for programs instead of text for people")
+
+  static let defaultQueue = "queue"
+}
+
+extension ParsedArguments {
+  /// The path of the queue directory.
+  var queue: String { string("queue") ?? CommonOptions.defaultQueue }
+
+  /// A connection to the pool that runs on the queue directory.
+  func pool() throws -> StatusClient { try StatusClient(queue: queue) }
+
+  /// The path of the store: the one that was named, or the running pool's.
+  func storePath() throws -> String {
+    if let path = string("store") { return path }
+    return try runningPool("store").store
+  }
+
+  /// The path of the model: the one that was named, or the running pool's.
+  func modelPath() throws -> String {
+    if let path = string("model") { return path }
+    return try runningPool("model").model
+  }
+
+  private func runningPool(_ option: String) throws -> PoolStatus {
+    do {
+      guard let status = try pool().request(StatusRequest(.status)).status else {
+        throw StatusClient.Failure.noReply("it sent no status")
+      }
+      return status
+    } catch StatusClient.Failure.notRunning {
+      throw UsageError("--\(option) is missing, and no pool is running on \(queue) that could tell it")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Jobs
+import WorkerPool
+
+private let jobOperand = Operand(
+  name: "JOB", help: "a job as `workerpool jobs` shows it: p17, or its whole URI", isRepeating: true)
+
+let retryCommand = CommandDescription(
+  name: "retry", summary: "Run dead, cancelled or waiting jobs again",
+  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store],
+  run: { try change($0, .retry, done: "will run again") })
+
+let cancelCommand = CommandDescription(
+  name: "cancel", summary: "Cancel jobs that are not finished",
+  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store],
+  run: { try change($0, .cancel, done: "cancelled") })
+
+let pauseCommand = CommandDescription(
+  name: "pause", summary: "Hand out no more jobs",
+  discussion: "What runs goes on. Without an argument the whole pool pauses.",
+  operands: [Operand(name: "QUEUE", help: "only jobs of this queue", isOptional: true)],
+  options: [CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind")],
+  run: { try pause($0, .pause) })
+
+let resumeCommand = CommandDescription(
+  name: "resume", summary: "Hand out jobs again after a pause",
+  operands: [Operand(name: "QUEUE", help: "only jobs of this queue", isOptional: true)],
+  options: [CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind")],
+  run: { try pause($0, .resume) })
+
+let scaleCommand = CommandDescription(
+  name: "scale", summary: "Change the number of worker processes",
+  operands: [Operand(name: "N", help: "worker processes in all, or PLUGIN=N for one plugin")],
+  options: [CommonOptions.queue], run: scale)
+
+let stopCommand = CommandDescription(
+  name: "stop", summary: "Let the pool finish what runs, then stop it",
+  discussion: "Jobs that have not begun stay in the store. Returns when the pool is gone.",
+  options: [
+    CommonOptions.queue,
+    CommandOption(
+      name: "deadline", value: "SECONDS", help: "what is not finished by then is stopped, and runs again later",
+      defaultText: "the pool's own"),
+  ],
+  run: stop)
+
+private func change(_ arguments: ParsedArguments, _ command: StatusRequest.Command, done: String) throws -> ExitCode {
+  let pool = try arguments.pool()
+  let jobs = try arguments.operands.map { try uri($0, arguments) }
+  let reply = try send(StatusRequest(command, jobs: jobs), to: pool)
+  let count = reply.count ?? jobs.count
+  Output.line("\(count) of \(jobs.count) \(jobs.count == 1 ? "job" : "jobs") \(done)")
+  return count == jobs.count ? .success : .failure
+}
+
+private func uri(_ word: String, _ arguments: ParsedArguments) throws -> String {
+  if JobFile.isObjectURI(word) { return word }
+  guard let key = Int64(word.hasPrefix("p") ? String(word.dropFirst()) : word), key > 0 else {
+    throw UsageError("\"\(word)\" is no job; a job is named as in `workerpool jobs`: p17")
+  }
+  return try StoreReader(poolStore: try arguments.storePath()).jobURI(key: key)
+}
+
+private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Command) throws -> ExitCode {
+  let queue = arguments.operands.first
+  let kind = arguments.string("kind")
+  _ = try send(StatusRequest(command, queue: queue, kind: kind), to: try arguments.pool())
+  let what = queue.map { "queue \($0)" } ?? kind.map { "kind \($0)" } ?? "the pool"
+  Output.line("\(what) \(command == .pause ? "pauses" : "goes on")")
+  return .success
+}
+
+@Sendable private func scale(_ arguments: ParsedArguments) throws -> ExitCode {
+  let parts = arguments.operands[0].split(separator: "=", maxSplits: 1).map(String.init)
+  let count = try ParsedArguments.int(parts.last ?? "", what: "N", in: 0...1000)
+  let plugin = parts.count == 2 ? parts[0] : nil
+  _ = try send(StatusRequest(.scale, plugin: plugin, count: count), to: try arguments.pool())
+  Output.line("\(count) \(plugin.map { "\($0) " } ?? "")workers")
+  return .success
+}
+
+@Sendable private func stop(_ arguments: ParsedArguments) throws -> ExitCode {
+  let deadline = try arguments.int("deadline", in: 0...86_400).map(Double.init)
+  let pool = try arguments.pool()
+  _ = try send(StatusRequest(.stop, deadline: deadline), to: pool)
+  // The connection ends with the pool.
+  while (try? pool.next()) != nil {}
+  Output.line("stopped")
+  return .success
+}
+
+private func send(_ request: StatusRequest, to pool: StatusClient) throws -> StatusReply {
+  let reply = try pool.request(request)
+  guard reply.ok else { throw StatusClient.Failure.noReply(reply.error ?? "it gave no reason") }
+  return reply
+}

@@ -1,0 +1,44 @@
+import Jobs
+import WorkerPool
+
+let fetchCommand = CommandDescription(
+  name: "fetch", summary: "Print objects of a store",
+  discussion: """
+    Reads the store through Core Data; nothing is written, and no pool need run.
+
+      workerpool fetch Country --where "name BEGINSWITH 'A'" --sort name --limit 10 --store app.sqlite --model App.xcdatamodeld
+    """,
+  operands: [Operand(name: "ENTITY", help: "the entity whose objects are wanted")],
+  options: [
+    CommandOption(name: "where", value: "PREDICATE", help: "only objects that match, as in NSPredicate(format:)"),
+    CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
+    CommandOption(name: "limit", value: "N", help: "at most so many; 0 for all", defaultText: "100, with --json 0"),
+    CommandOption(name: "json", help: "print a JSON object on each line instead of a table"),
+    CommonOptions.store, CommonOptions.model, CommonOptions.queue,
+  ],
+  run: fetch)
+
+@Sendable private func fetch(_ arguments: ParsedArguments) throws -> ExitCode {
+  let asJSON = arguments.has("json")
+  let limit = try arguments.int("limit", in: 0...Int.max) ?? (asJSON ? 0 : 100)
+  let query = ObjectQuery(
+    entity: arguments.operands[0], predicate: arguments.string("where"), sort: arguments.string("sort"))
+  let reader = try StoreReader(store: try arguments.storePath(), model: try arguments.modelPath())
+  if asJSON {
+    var names: [String] = []
+    try reader.read(query, limit: limit, header: { names = $0 }) { uri, values in
+      let members = [JSONMember("objectID", .string(uri))] + zip(names, values).map { JSONMember($0, $1) }
+      Output.line(JSONValue.object(members).text)
+    }
+    return .success
+  }
+  var table = TextTable([])
+  var count = 0
+  try reader.read(query, limit: limit, header: { table = TextTable(["key"] + $0) }) { uri, values in
+    count += 1
+    table.add([uri.split(separator: "/").last.map(String.init) ?? ""] + values.map(TextTable.cell))
+  }
+  for line in table.lines { Output.line(line) }
+  if limit > 0, count == limit { Output.error("The first \(limit); --limit asks for more.\n") }
+  return .success
+}

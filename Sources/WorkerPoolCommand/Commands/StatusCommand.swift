@@ -1,0 +1,69 @@
+import Foundation
+import Jobs
+import WorkerPool
+
+let statusCommand = CommandDescription(
+  name: "status", summary: "Show how the pool is doing",
+  options: [
+    CommonOptions.queue, CommonOptions.json,
+    CommandOption(name: "watch", help: "go on showing it until the pool stops"),
+    CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two looks", defaultText: "1"),
+  ],
+  run: status)
+
+let workersCommand = CommandDescription(
+  name: "workers", summary: "List the worker processes and what they do",
+  options: [CommonOptions.queue, CommonOptions.json],
+  run: workers)
+
+@Sendable private func status(_ arguments: ParsedArguments) throws -> ExitCode {
+  let pool = try arguments.pool()
+  let asJSON = arguments.has("json")
+  guard arguments.has("watch") else {
+    show(try currentStatus(pool), asJSON: asJSON)
+    return .success
+  }
+  let interval = try interval(arguments)
+  while true {
+    do {
+      let status = try currentStatus(pool)
+      if Output.isTerminal, !asJSON { Output.text(StatusText.clearScreen) }
+      show(status, asJSON: asJSON)
+    } catch StatusClient.Failure.noReply {
+      return .success
+    }
+    Thread.sleep(forTimeInterval: interval)
+  }
+}
+
+@Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
+  let status = try currentStatus(try arguments.pool())
+  if arguments.has("json") {
+    for worker in status.workers { Output.line(StatusText.json(worker)) }
+  } else {
+    StatusText.workers(status).forEach(Output.line)
+  }
+  return .success
+}
+
+private func interval(_ arguments: ParsedArguments) throws(UsageError) -> Double {
+  guard let text = arguments.string("interval") else { return 1 }
+  guard let seconds = Double(text), (0.01...3600).contains(seconds) else {
+    throw UsageError("--interval must be a number of seconds from 0.01 to 3600, not \"\(text)\"")
+  }
+  return seconds
+}
+
+private func currentStatus(_ pool: StatusClient) throws -> PoolStatus {
+  let reply = try pool.request(StatusRequest(.status))
+  guard let status = reply.status else { throw StatusClient.Failure.noReply(reply.error ?? "it sent no status") }
+  return status
+}
+
+private func show(_ status: PoolStatus, asJSON: Bool) {
+  if asJSON {
+    Output.line(StatusText.json(status))
+  } else {
+    StatusText.lines(status).forEach(Output.line)
+  }
+}

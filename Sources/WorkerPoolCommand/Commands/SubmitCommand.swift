@@ -1,0 +1,115 @@
+import Foundation
+import Jobs
+import WorkerPool
+
+let submitCommand = CommandDescription(
+  name: "submit", summary: "Submit jobs",
+  discussion: """
+    Writes a job file into the queue directory. The pool takes it when it runs; it need not run now.
+
+      workerpool submit import --set file=countries.json --set entity=Country --set key=code
+      workerpool submit index --entity Document --where "indexedAt == nil" --chunk 100
+      workerpool submit index x-coredata://STORE/Document/p42 x-coredata://STORE/Document/p43
+    """,
+  operands: [
+    Operand(name: "KIND", help: "what is to be done: a kind of job that a plugin runs"),
+    Operand(
+      name: "URI", help: "objects that the job is about; all of them make one job", isOptional: true, isRepeating: true),
+  ],
+  options: [
+    CommonOptions.queue,
+    CommandOption(name: "entity", value: "NAME", help: "submit a job for each object of this entity"),
+    CommandOption(name: "where", value: "PREDICATE", help: "only for objects that match, as in NSPredicate(format:)"),
+    CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
+    CommandOption(name: "chunk", value: "K", help: "objects of one job", defaultText: "1"),
+    CommonOptions.store, CommonOptions.model,
+    CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
+    CommandOption(
+      name: "set", value: "NAME=VALUE",
+      help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
+      isRepeating: true),
+    CommandOption(name: "priority", value: "N", help: "higher runs first", defaultText: "0"),
+    CommandOption(
+      name: "job-queue", value: "NAME", help: "the queue that the jobs wait in", defaultText: JobRequest.defaultQueue),
+    CommandOption(name: "run-at", value: "TIME", help: "not before this time: 2026-01-01T00:00:00Z"),
+    CommandOption(name: "unique", value: "KEY", help: "take no second job with this key while one is unfinished"),
+    CommandOption(name: "max-attempts", value: "N", help: "attempts that may fail", defaultText: "the kind's own"),
+    CommandOption(name: "timeout", value: "SECONDS", help: "what one attempt may take", defaultText: "the kind's own"),
+  ],
+  run: submit)
+
+@Sendable private func submit(_ arguments: ParsedArguments) throws -> ExitCode {
+  let request = try request(arguments)
+  let jobs: [JobRequest]
+  if let entity = arguments.string("entity") {
+    guard request.objects.isEmpty else { throw UsageError("URIs and --entity cannot be given together") }
+    let chunk = try arguments.int("chunk", in: 1...1_000_000) ?? 1
+    let query = ObjectQuery(
+      entity: entity, predicate: arguments.string("where"), sort: arguments.string("sort"))
+    let reader = try StoreReader(store: try arguments.storePath(), model: try arguments.modelPath())
+    jobs = JobTemplate(request: request, chunk: chunk).jobs(for: try reader.uris(query))
+  } else {
+    for name in ["where", "sort", "chunk"] where arguments.has(name) {
+      throw UsageError("--\(name) goes with --entity, which is missing")
+    }
+    jobs = [request]
+  }
+  guard !jobs.isEmpty else {
+    Output.line("no object matches; no job submitted")
+    return .success
+  }
+  try JobSubmission(queue: arguments.queue).submit(jobs)
+  Output.line("\(jobs.count) \(jobs.count == 1 ? "job" : "jobs") submitted")
+  return .success
+}
+
+private func request(_ arguments: ParsedArguments) throws -> JobRequest {
+  var request = JobRequest(kind: arguments.operands[0], objects: Array(arguments.operands.dropFirst()))
+  guard JobFile.isName(request.kind) else { throw UsageError("\"\(request.kind)\" cannot be the name of a kind") }
+  if let stranger = request.objects.first(where: { !JobFile.isObjectURI($0) }) {
+    throw UsageError("\"\(stranger)\" is no object URI such as x-coredata://STORE/Document/p42")
+  }
+  request.parameters = try parameters(arguments)
+  request.priority = Int16(try arguments.int("priority", in: Int(Int16.min)...Int(Int16.max)) ?? 0)
+  request.uniqueKey = arguments.string("unique")
+  request.maxAttempts = try arguments.int("max-attempts", in: 1...1000)
+  if let queue = arguments.string("job-queue") {
+    guard JobFile.isName(queue) else { throw UsageError("--job-queue cannot be \"\(queue)\"") }
+    request.queue = queue
+  }
+  if let text = arguments.string("run-at") {
+    guard let date = Timestamp.date(text) else {
+      throw UsageError("--run-at must be a time such as 2026-01-01T00:00:00Z, not \"\(text)\"")
+    }
+    request.runAt = date
+  }
+  if let text = arguments.string("timeout") {
+    guard let seconds = Double(text), seconds > 0 else {
+      throw UsageError("--timeout must be a number of seconds above 0, not \"\(text)\"")
+    }
+    request.timeout = seconds
+  }
+  return request
+}
+
+private func parameters(_ arguments: ParsedArguments) throws -> String? {
+  var members: [JSONMember] = []
+  if var text = arguments.string("parameters") {
+    if text.hasPrefix("@") { text = try String(contentsOfFile: String(text.dropFirst()), encoding: .utf8) }
+    do {
+      guard case .object(let given) = try JSONParser.parse(text) else {
+        throw UsageError("--parameters must be a JSON object")
+      }
+      members = given
+    } catch let error as JSONError {
+      throw UsageError("--parameters is not JSON: \(error)")
+    }
+  }
+  for pair in arguments.strings("set") {
+    let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, !parts[0].isEmpty else { throw UsageError("--set must be NAME=VALUE, not \"\(pair)\"") }
+    members.removeAll { $0.name == parts[0] }
+    members.append(JSONMember(parts[0], (try? JSONParser.parse(parts[1])) ?? .string(parts[1])))
+  }
+  return members.isEmpty ? nil : JSONValue.object(members).text
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@Suite struct CommandLineTests {
+  @Test func everyCommandExplainsItself() throws {
+    let overview = try workerpool("--help")
+    #expect(overview.code == 0)
+    let commands = [
+      "run", "submit", "status", "jobs", "workers", "fetch", "retry", "cancel", "pause", "resume", "scale", "stop",
+      "demo",
+    ]
+    for command in commands {
+      #expect(overview.output.contains("  \(command) "))
+      let help = try workerpool(command, "--help")
+      #expect(help.code == 0)
+      #expect(help.output.contains("Usage: workerpool \(command)"))
+      #expect(help.errors.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    (["statsu"], "did you mean status?"),
+    (["run", "--worker", "2"], "did you mean --workers?"),
+    (["run", "--store", "a", "--store", "b"], "--store is given twice"),
+    (["run", "--workers", "many"], "--workers must be a whole number from 0 to 1000, not \"many\""),
+    (["run", "--workers"], "--workers needs a value"),
+    (["run"], "--store is missing"),
+    (["submit"], "workerpool submit needs KIND"),
+    (["submit", "a", "p42"], "is no object URI"),
+    (["submit", "a", "--priority", "99999"], "--priority must be a whole number"),
+    (["submit", "a", "--where", "x"], "--where goes with --entity"),
+    (["submit", "a", "--parameters", "{"], "--parameters is not JSON"),
+    (["submit", "a", "--run-at", "later"], "--run-at must be a time"),
+    (["jobs", "--state", "daed"], "did you mean dead?"),
+    (["jobs", "--store", "a", "surplus"], "does not know what to do with \"surplus\""),
+    (["fetch", "--limit"], "--limit needs a value"),
+    (["status", "--json=yes"], "--json takes no value"),
+    (["scale"], "workerpool scale needs N"),
+  ])
+  func wrongArgumentsAreNamedWithTheNearestRightOne(arguments: [String], message: String) throws {
+    let finished = try run(Built.path("workerpool"), arguments)
+    #expect(finished.code == 2)
+    #expect(finished.errors.contains(message), "\(finished.errors)")
+    #expect(finished.output.isEmpty)
+  }
+
+  @Test func whereNoPoolRunsTheCodeSaysSo() throws {
+    let place = try TestPlace()
+    for command in [["status"], ["workers"], ["stop"], ["pause"], ["scale", "3"]] {
+      let finished = try run(Built.path("workerpool"), command + ["--queue", place.path("queue")])
+      #expect(finished.code == 3)
+      #expect(finished.errors.contains("no pool is running on"))
+    }
+  }
+
+  @Test func submitWritesAJobFileThatWaitsForThePool() throws {
+    let place = try TestPlace()
+    let queue = place.path("queue")
+    let finished = try workerpool(
+      "submit", "import", "--queue", queue, "--set", "file=a b.json", "--set", "chunk=10", "--priority", "-5",
+      "--job-queue", "slow", "--unique", "nightly", "--run-at", "2026-01-01T00:00:00Z")
+    #expect(finished.code == 0)
+    #expect(finished.output == "1 job submitted\n")
+    let files = try FileManager.default.contentsOfDirectory(atPath: queue + "/incoming")
+    #expect(files.count == 1)
+    let text = try String(contentsOfFile: queue + "/incoming/" + (files.first ?? ""), encoding: .utf8)
+    #expect(
+      text == """
+        {"kind":"import","parameters":{"file":"a b.json","chunk":10},"priority":-5,"queue":"slow",\
+        "runAt":"2026-01-01T00:00:00Z","unique":"nightly"}
+
+        """)
+  }
+
+  @Test func aStoreThatIsNotThereIsNotMade() throws {
+    let place = try TestPlace()
+    let finished = try workerpool("jobs", "--store", place.path("none.sqlite"))
+    #expect(finished.code == 1)
+    #expect(finished.errors.contains("there is no store at"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path).isEmpty)
+  }
+}

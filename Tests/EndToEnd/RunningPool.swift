@@ -1,0 +1,157 @@
+import Foundation
+import Testing
+import WorkerPool
+
+/// `workerpool run` in a process of its own.
+final class RunningPool {
+  let store: String
+  let model: String
+  let queue: String
+  private let process = Process()
+  private let log: LineReader
+
+  /// Starts a pool and waits until it says that it runs.
+  init(
+    _ place: TestPlace, store: String, model: String, plugins: String, workers: Int = 2, record: String? = nil
+  ) throws {
+    self.store = store
+    self.model = model
+    queue = place.path("queue")
+    var arguments = [
+      "run", "--workers", String(workers), "--store", store, "--model", model, "--queue", queue, "--plugins", plugins,
+    ]
+    if let record { arguments += ["--record", record] }
+    let pipe = Pipe()
+    log = LineReader(pipe.fileHandleForReading)
+    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = pipe
+    try process.run()
+    try pipe.fileHandleForWriting.close()
+    var said: [String] = []
+    while let line = log.next() {
+      said.append(line)
+      if line.contains("running on") { break }
+    }
+    try #require(process.isRunning && !said.isEmpty, "the pool did not start: \(said.joined(separator: "\n"))")
+    log.drain()
+  }
+
+  var pid: Int32 { process.processIdentifier }
+
+  func submit(_ arguments: String...) throws {
+    let finished = try run(Built.path("workerpool"), ["submit", "--queue", queue] + arguments)
+    try #require(finished.code == 0, "\(finished.errors)")
+  }
+
+  func command(_ arguments: String...) throws -> Finished {
+    try run(Built.path("workerpool"), [arguments[0], "--queue", queue] + arguments.dropFirst())
+  }
+
+  func status() throws -> PoolStatus {
+    try #require(try StatusClient(queue: queue).request(StatusRequest(.status)).status)
+  }
+
+  /// Follows the pool until the condition holds.
+  func wait(until condition: (PoolStatus) throws -> Bool) throws {
+    let watch = Process()
+    watch.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    watch.arguments = ["status", "--queue", queue, "--json", "--watch", "--interval", "0.05"]
+    let pipe = Pipe()
+    watch.standardOutput = pipe
+    try watch.run()
+    try pipe.fileHandleForWriting.close()
+    defer {
+      watch.terminate()
+      watch.waitUntilExit()
+    }
+    let lines = LineReader(pipe.fileHandleForReading)
+    while let line = lines.next() {
+      if try condition(JSONDecoder().decode(PoolStatus.self, from: Data(line.utf8))) { return }
+    }
+    Issue.record("the pool ended before what was waited for")
+  }
+
+  /// Waits until so many jobs have succeeded and none is left to run; a dead one fails the test.
+  func waitForJobs(_ count: Int) throws {
+    try wait { status in
+      let jobs = status.jobs ?? [:]
+      guard (jobs["dead"] ?? 0) == 0 else {
+        let dead = try run(Built.path("workerpool"), ["jobs", "--store", store, "--state", "dead", "--json"])
+        Issue.record("dead jobs: \(dead.output)")
+        return true
+      }
+      return (jobs["succeeded"] ?? 0) >= count
+    }
+  }
+
+  func signal(_ signal: Int32) { kill(pid, signal) }
+
+  /// Stops the pool in good order and checks that nothing of it is left.
+  func stop() throws {
+    process.terminate()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(try leftovers().isEmpty)
+  }
+
+  /// Kills the pool and waits until its workers are gone, too.
+  func kill9() throws {
+    signal(SIGKILL)
+    process.waitUntilExit()
+    log.waitForEnd()
+  }
+
+  /// Processes that were started for this pool, by their environment.
+  func leftovers() throws -> [Int32] {
+    let mark = Data("WORKERPOOL_SOCKET=\(queue)/".utf8)
+    return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { pid in
+      let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ")
+      return environment?.range(of: mark) != nil
+    }
+  }
+
+  deinit {
+    if process.isRunning {
+      kill(pid, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+}
+
+/// Reads lines from a pipe as they come.
+final class LineReader: @unchecked Sendable {
+  // `@unchecked Sendable`: used by one thread at a time: the test's, and after `drain` the one that it starts.
+  private let handle: FileHandle
+  private var rest: [UInt8] = []
+  private let end = DispatchSemaphore(value: 0)
+
+  init(_ handle: FileHandle) { self.handle = handle }
+
+  /// The next line; nil when the other end is closed.
+  func next() -> String? {
+    while true {
+      if let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = String(decoding: rest[..<newline], as: UTF8.self)
+        rest.removeSubrange(...newline)
+        return line
+      }
+      let data = handle.availableData
+      if data.isEmpty { return nil }
+      rest += data
+    }
+  }
+
+  /// Reads and forgets all further lines on a thread of its own, so that the writer never blocks.
+  func drain() {
+    Thread.detachNewThread { [self] in
+      while next() != nil {}
+      end.signal()
+    }
+  }
+
+  /// Waits until every process that has the other end is gone.
+  func waitForEnd() { end.wait() }
+}

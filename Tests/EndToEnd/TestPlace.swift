@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// A temporary directory for one test, and what the tests need from outside it.
+final class TestPlace {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("workerpool-e2e-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// Writes a text file and returns its path.
+  @discardableResult
+  func write(_ text: String, to name: String) throws -> String {
+    let file = url.appendingPathComponent(name)
+    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: file)
+    return file.path
+  }
+
+  /// A directory of plugins: links to the built executables of these names.
+  func plugins(_ names: String...) throws -> String {
+    let directory = url.appendingPathComponent("plugins")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    for name in names {
+      try FileManager.default.createSymbolicLink(
+        atPath: directory.appendingPathComponent(name).path, withDestinationPath: Built.path(name))
+    }
+    return directory.path
+  }
+}
+
+/// The executables that the package's build has put beside the tests.
+enum Built {
+  static let directory: String = {
+    let executable = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: executable).deletingLastPathComponent().path
+  }()
+
+  static func path(_ name: String) -> String { directory + "/" + name }
+}
+
+/// Stores and models made by Apple's Core Data, which lie outside the repository.
+enum Fixtures {
+  static let directory: String? = {
+    if let path = ProcessInfo.processInfo.environment["WORKERPOOL_FIXTURES"] { return path }
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let beside = root.deletingLastPathComponent().appendingPathComponent("shared/fixtures").path
+    return FileManager.default.fileExists(atPath: beside) ? beside : nil
+  }()
+
+  static var areThere: Bool { directory != nil }
+
+  /// Copies a store with its `-wal` into a place and returns the copy's path, and that of the model.
+  static func copy(_ name: String, model: String, into place: TestPlace) throws -> (store: String, model: String) {
+    let source = try #require(directory) + "/stores/" + name
+    let copy = place.path("store.sqlite")
+    for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: source + "/store.sqlite" + suffix) {
+      try FileManager.default.copyItem(atPath: source + "/store.sqlite" + suffix, toPath: copy + suffix)
+    }
+    return (copy, source + "/model/" + model)
+  }
+}
+
+/// The Debian package `iso-codes`.
+enum ISOCodes {
+  static let directory = "/usr/share/iso-codes/json"
+  static var areThere: Bool { FileManager.default.fileExists(atPath: directory + "/iso_3166-2.json") }
+}

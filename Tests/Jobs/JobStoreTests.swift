@@ -1,0 +1,185 @@
+import CoreData
+import Foundation
+import Jobs
+import Testing
+
+@Suite struct JobStoreTests {
+  /// A temporary directory with a store for the model of one entity, Note.
+  private struct Place {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("jobs-\(UUID().uuidString)")
+    var url: URL { directory.appendingPathComponent("app.sqlite") }
+
+    init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+    func remove() { try? FileManager.default.removeItem(at: directory) }
+
+    static func model() -> NSManagedObjectModel {
+      let text = NSAttributeDescription()
+      text.name = "text"
+      text.attributeType = .stringAttributeType
+      let note = NSEntityDescription()
+      note.name = "Note"
+      note.properties = [text]
+      let model = NSManagedObjectModel()
+      model.entities = [note]
+      return model
+    }
+
+    func open() throws -> JobStore { try JobStore(url: url, model: Self.model()) }
+  }
+
+  @Test func bothStoresAreSavedInOneTransactionAndTheAppsOpensWithoutThePool() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      NSEntityDescription.insertNewObject(forEntityName: "Note", into: context).setValue("a", forKey: "text")
+      try store.insert([JobRequest(kind: "index")], into: context)
+      try context.save()
+    }
+    let alone = NSPersistentStoreCoordinator(managedObjectModel: Place.model())
+    try alone.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place.url, options: nil)
+    let reader = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    reader.persistentStoreCoordinator = alone
+    try reader.performAndWait {
+      let count = try reader.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note"))
+      #expect(count == 1)
+    }
+  }
+
+  @Test func whatIsAskedForIsKept() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let request = JobRequest(
+      kind: "index", objects: ["x-coredata://A/B/p1", "x-coredata://A/B/p2"], parameters: #"{"a":1.50}"#, priority: -7,
+      queue: "slow", uniqueKey: "k", maxAttempts: 9, timeout: 1.5)
+    let store = try place.open()
+    let context = store.makeContext(name: "writer")
+    let uri = try context.performAndWait {
+      let jobs = try store.insert([request], into: context)
+      try context.save()
+      return try #require(jobs.first?.objectID.uriRepresentation().absoluteString)
+    }
+    let reopened = try place.open()
+    #expect(reopened.poolIdentifier == store.poolIdentifier)
+    let key = try #require(reopened.key(jobURI: uri))
+    #expect(reopened.uri(job: key) == uri)
+    let reader = reopened.makeContext(name: "reader")
+    try reader.performAndWait {
+      let objectID = try #require(reopened.objectID(uri))
+      let job = try #require(try reader.existingObject(with: objectID) as? Job)
+      #expect(job.kind == request.kind && job.queue == request.queue && job.priority == request.priority)
+      #expect(job.objectURIs == request.objects && job.parametersText == request.parameters)
+      #expect(job.uniqueKey == request.uniqueKey && job.maxAttempts == request.maxAttempts)
+      #expect(job.timeout == request.timeout && job.state == .available && job.attempt == 0)
+    }
+  }
+
+  @Test func readyJobsComeByPriorityThenAge() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      let priorities: [Int16] = [0, 5, 0, -1, 5]
+      try store.insert(
+        priorities.map { JobRequest(kind: "a", priority: $0, queue: $0 == -1 ? "slow" : "default") }
+          + [JobRequest(kind: "b", priority: 9)], into: context)
+      try context.save()
+      context.reset()
+      func keys(_ jobs: [JobSummary]) -> [Int64] { jobs.map(\.key) }
+      #expect(keys(try store.readyJobs(kind: "a", limit: 10, in: context)) == [2, 5, 1, 3, 4])
+      #expect(keys(try store.readyJobs(kind: "a", limit: 2, held: [2, 1], in: context)) == [5, 3])
+      #expect(keys(try store.readyJobs(kind: "a", limit: 10, pausedQueues: ["slow"], in: context)) == [2, 5, 1, 3])
+      #expect(keys(try store.readyJobs(kind: "b", limit: 10, in: context)) == [6])
+    }
+  }
+
+  @Test func aUniqueKeyIsTakenOnceUntilItsJobIsFinished() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      let request = JobRequest(kind: "a", uniqueKey: "k")
+      #expect(try store.insert([request, request], into: context).count == 1)
+      try context.save()
+      #expect(try store.insert([request], into: context).isEmpty)
+      let job = try #require(try context.fetch(Job.fetchRequest()).first)
+      try job.markSucceeded(startedAt: Date())
+      try context.save()
+      #expect(try store.insert([request], into: context).count == 1)
+    }
+  }
+
+  @Test func failuresWaitTheirTurnAndThenTheJobIsDead() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    let policy = RetryPolicy(maxAttempts: 2, base: 10)
+    let now = Date()
+    try context.performAndWait {
+      let job = try #require(try store.insert([JobRequest(kind: "a")], into: context).first)
+      let failure = AttemptFailure(attempt: 1, date: now, type: "E", message: "no", pid: 7, standardError: ["last"])
+      try job.markFailed(failure, policy: policy, at: now)
+      try context.save()
+      #expect(job.state == .retryable && job.attempt == 1 && job.failures == [failure])
+      let due = try #require(job.runAt)
+      #expect(due >= now && due <= now + 10)
+      #expect(try store.nextDue(in: context) == due)
+      #expect(throws: JobTransitionError.self) { try job.markSucceeded(startedAt: now) }
+      #expect(try store.promoteDue(at: due - 0.001, in: context) == 0)
+      #expect(try store.promoteDue(at: due, in: context) == 1)
+      try context.save()
+      #expect(job.state == .available && job.runAt == nil)
+      #expect(try store.nextDue(in: context) == nil)
+      try job.markFailed(failure, policy: policy, at: now)
+      #expect(job.state == .dead && job.finishedAt == now && job.runAt == nil)
+      try job.markRetried()
+      #expect(job.state == .available && job.attempt == 0)
+      try context.save()
+      #expect(try store.counts(in: context)[.available] == 1)
+    }
+  }
+
+  @Test func crashesAreCountedApart() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      let job = try #require(try store.insert([JobRequest(kind: "a")], into: context).first)
+      let crash = AttemptFailure(attempt: 1, date: Date(), type: "crash", message: "signal 9", signal: 9)
+      for count in 1...3 {
+        try job.markCrashed(crash, policy: RetryPolicy())
+        #expect(job.crashes == count && job.attempt == 0)
+        if job.state == .retryable { try job.markDue() }
+      }
+      #expect(job.state == .dead)
+    }
+  }
+
+  @Test func pausedQueuesOutliveTheProcess() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      try store.setPausedQueues(["a", "b"], in: context)
+      try context.save()
+      try store.setPausedQueues(["b"], in: context)
+      try context.save()
+    }
+    let reopened = try place.open()
+    let reader = reopened.makeContext(name: "reader")
+    let paused = try reader.performAndWait { try reopened.pausedQueues(in: reader) }
+    #expect(paused == ["b"])
+  }
+
+  @Test func aModelWithAnEntityOfThePoolsNameIsRefused() throws {
+    let model = Place.model()
+    model.entities[0].name = "PoolJob"
+    #expect(throws: JobModelError.self) { try JobModel.merged(with: model) }
+  }
+}

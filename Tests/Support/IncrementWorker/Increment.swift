@@ -1,0 +1,15 @@
+import WorkerKit
+
+/// A test's worker: adds one to an attribute of each object that the job names, so that the object itself counts how often
+/// its job took effect.
+@main struct Increment: Worker {
+  static let kind = "increment"
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let attribute = try job.parameters["attribute"]?.stringValue ?? "rating"
+    for object in try job.objects() {
+      let value = (object.value(forKey: attribute) as? NSNumber)?.intValue ?? 0
+      object.setValue(NSNumber(value: value + 1), forKey: attribute)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import WorkerKit
+
+/// Imports a file of JSON, JSON Lines or CSV into an entity: finds each row's object by a key or inserts it, and sets what
+/// differs. Importing the same file again changes nothing.
+@main struct Import: Worker {
+  static let kind = "import"
+  static let summary = "Imports JSON, JSON Lines or CSV into an entity, by a key"
+  // A file is read, and saves are chunks: nothing is gained by sharing them with other jobs.
+  static let sharesTransactions = false
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let parameters: ImportParameters
+    let plan: ImportPlan
+    do {
+      parameters = try ImportParameters(try job.parameters)
+      guard let model = context.persistentStoreCoordinator?.managedObjectModel else { return }
+      plan = try ImportPlan(parameters, model: model)
+    } catch {
+      throw PermanentFailure("\(error)")
+    }
+    var mark = try FileMark(path: parameters.file).resumed(from: job.checkpoint)
+    var reader = try parameters.rows()
+    var rows: [ImportRow] = []
+    while let row = try reader.next() {
+      guard row.number > mark.rows else { continue }
+      rows.append(row)
+      guard rows.count == parameters.chunk else { continue }
+      try job.checkStop()
+      try take(&rows, plan, context)
+      mark.rows = row.number
+      job.report(done: reader.offset, of: mark.size)
+      try job.save(checkpoint: try mark.data())
+    }
+    try take(&rows, plan, context)
+    job.report(done: mark.size, of: mark.size)
+  }
+
+  private func take(_ rows: inout [ImportRow], _ plan: ImportPlan, _ context: NSManagedObjectContext) throws {
+    var chunk = ImportChunk(plan: plan, context: context)
+    try chunk.apply(rows)
+    rows.removeAll(keepingCapacity: true)
+  }
+}

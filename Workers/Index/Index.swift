@@ -1,0 +1,39 @@
+import WorkerKit
+
+/// Indexes text files: how many lines and words a document has, and which words stand in it how often.
+///
+/// The job names Document objects, whose `path` is read, or a file as the parameter `file`, whose document is found or inserted.
+@main struct Index: Worker {
+  static let kind = "index"
+  static let summary = "Indexes the words and lines of text files into Document, Term and Occurrence"
+  // Reading a file takes longer than a transaction.
+  static let sharesTransactions = false
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    try check(context)
+    var fields = try JSONFields(try job.parameters, place: "the parameters")
+    let file = try fields.string("file")
+    try fields.finish()
+    let index = DocumentIndex(context: context)
+    do {
+      if let file { try index.index(path: file) }
+      let documents = try job.objects()
+      for (number, document) in documents.enumerated() {
+        guard let path = document.value(forKey: "path") as? String else { continue }
+        try index.index(path: path, document: document)
+        job.report(done: Int64(number + 1), of: Int64(documents.count))
+        try job.checkStop()
+      }
+    } catch let error as TextFileError {
+      throw PermanentFailure("\(error)")
+    }
+  }
+
+  /// The store's model must have the entities that this worker writes.
+  private func check(_ context: NSManagedObjectContext) throws {
+    let entities = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName ?? [:]
+    for name in ["Document", "Term", "Occurrence"] where entities[name] == nil {
+      throw PermanentFailure("the model has no entity \(name), which this worker writes")
+    }
+  }
+}
