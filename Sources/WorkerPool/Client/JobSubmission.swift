@@ -22,22 +22,20 @@ public struct JobSubmission {
     let name = UUID().uuidString.lowercased() + ".json"
     let temporary = layout.incoming + "/." + name + ".tmp"
     let path = layout.incoming + "/" + name
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw QueueError(path: temporary, action: "be created", errno: errno) }
     do {
-      try write(bytes, descriptor, temporary)
-      guard fsync(descriptor) == 0 else { throw QueueError(path: temporary, action: "be synchronised", errno: errno) }
+      try write(bytes, to: temporary)
       guard rename(temporary, path) == 0 else { throw QueueError(path: path, action: "be put in place", errno: errno) }
     } catch {
-      close(descriptor)
       unlink(temporary)
       throw error
     }
-    close(descriptor)
     return path
   }
 
-  private func write(_ bytes: [UInt8], _ descriptor: Int32, _ path: String) throws {
+  private func write(_ bytes: [UInt8], to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw QueueError(path: path, action: "be created", errno: errno) }
+    defer { close(descriptor) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -45,6 +43,7 @@ public struct JobSubmission {
       guard written > 0 else { throw QueueError(path: path, action: "be written", errno: errno) }
       rest = rest.dropFirst(written)
     }
+    guard fsync(descriptor) == 0 else { throw QueueError(path: path, action: "be synchronised", errno: errno) }
   }
 }
 

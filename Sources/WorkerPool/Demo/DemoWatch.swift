@@ -51,7 +51,7 @@ struct DemoWatch {
 
   private func progressLine(_ status: PoolStatus, done: Int, seconds: Double) -> String {
     let width = 30
-    let filled = jobs == 0 ? width : done * width / jobs
+    let filled = min(width, done * width / max(1, jobs))
     let bar = String(repeating: "█", count: filled) + String(repeating: "·", count: width - filled)
     let busy = status.workers.count { !$0.running.isEmpty }
     return "[\(bar)] \(done)/\(jobs) jobs, \(busy) of \(status.workers.count) workers busy"

@@ -96,7 +96,9 @@ extension Intake {
     var taken: [FileIdentity] = []
     var leftOver: [FileIdentity] = []
     var requests: [JobRequest] = []
-    for name in names where IncomingDirectory.isJobFileName(name) {
+    // A file may be announced twice: renamed into the directory, and closed after that.
+    var seen: Set<String> = []
+    for name in names where IncomingDirectory.isJobFileName(name) && seen.insert(name).inserted {
       switch directory.read(name, minimumAge: minimumAge) {
       case .jobs(_, let identity) where takenButThere.contains(identity): leftOver.append(identity)
       case .jobs(let jobs, let identity):
