@@ -69,7 +69,8 @@ struct Row: CustomStringConvertible {
   /// Two durations of the same work, in seconds.
   init(_ name: String, ours: Double, plain: Double) {
     self.init(
-      name: name, ours: Row.milliseconds(ours), plain: Row.milliseconds(plain), ratio: String(format: "%.2f", ours / plain))
+      name: name, ours: Row.milliseconds(ours), plain: Row.milliseconds(plain),
+      ratio: String(format: "%.2f", ours / plain))
   }
 
   static func milliseconds(_ seconds: Double) -> String { String(format: "%.2f ms", seconds * 1000) }

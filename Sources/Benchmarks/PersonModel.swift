@@ -46,12 +46,30 @@ final class Person: NSManagedObject {
   private static let emailProperty = ManagedProperty<String>("email")
   private static let teamProperty = ManagedProperty<Team?>("team")
 
-  var name: String { get { self[Person.nameProperty] } set { self[Person.nameProperty] = newValue } }
-  var age: Int64 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
-  var score: Double { get { self[Person.scoreProperty] } set { self[Person.scoreProperty] = newValue } }
-  var joined: Date? { get { self[Person.joinedProperty] } set { self[Person.joinedProperty] = newValue } }
-  var email: String { get { self[Person.emailProperty] } set { self[Person.emailProperty] = newValue } }
-  var team: Team? { get { self[Person.teamProperty] } set { self[Person.teamProperty] = newValue } }
+  var name: String {
+    get { self[Person.nameProperty] }
+    set { self[Person.nameProperty] = newValue }
+  }
+  var age: Int64 {
+    get { self[Person.ageProperty] }
+    set { self[Person.ageProperty] = newValue }
+  }
+  var score: Double {
+    get { self[Person.scoreProperty] }
+    set { self[Person.scoreProperty] = newValue }
+  }
+  var joined: Date? {
+    get { self[Person.joinedProperty] }
+    set { self[Person.joinedProperty] = newValue }
+  }
+  var email: String {
+    get { self[Person.emailProperty] }
+    set { self[Person.emailProperty] = newValue }
+  }
+  var team: Team? {
+    get { self[Person.teamProperty] }
+    set { self[Person.teamProperty] = newValue }
+  }
 
   /// Reads all five, as `PlainSQLite.readPerson` does.
   @inline(__always)
@@ -68,7 +86,10 @@ final class Person: NSManagedObject {
 
 final class Team: NSManagedObject {
   private static let nameProperty = ManagedProperty<String>("name")
-  var name: String { get { self[Team.nameProperty] } set { self[Team.nameProperty] = newValue } }
+  var name: String {
+    get { self[Team.nameProperty] }
+    set { self[Team.nameProperty] = newValue }
+  }
 }
 
 /// The values of row number `index`: the same on both sides.

@@ -39,7 +39,8 @@ final class PlainSQLite {
   static func bind(_ text: String, _ index: Int32, _ statement: OpaquePointer) {
     _ = text.utf8.withContiguousStorageIfAvailable { bytes in
       bytes.withMemoryRebound(to: CChar.self) {
-        sqlite3_bind_text(statement, index, $0.baseAddress, Int32($0.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+        sqlite3_bind_text(
+          statement, index, $0.baseAddress, Int32($0.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
       }
     }
   }

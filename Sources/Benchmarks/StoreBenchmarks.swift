@@ -4,15 +4,17 @@ import Foundation
 
 /// Core Data beside plain SQLite on a file of people.
 enum StoreBenchmarks {
-  static var measures: [Measure] { [
-    Measure(name: "insert") { try [insert($0)] },
-    Measure(name: "fetch-all") { try fetchAll($0) },
-    Measure(name: "fetch-predicate") { try [fetchPredicate($0)] },
-    Measure(name: "lookup") { try lookup($0) },
-    Measure(name: "update") { try [update($0)] },
-    Measure(name: "delete") { try [delete($0)] },
-    Measure(name: "traverse") { try [traverse($0)] },
-  ] }
+  static var measures: [Measure] {
+    [
+      Measure(name: "insert") { try [insert($0)] },
+      Measure(name: "fetch-all") { try fetchAll($0) },
+      Measure(name: "fetch-predicate") { try [fetchPredicate($0)] },
+      Measure(name: "lookup") { try lookup($0) },
+      Measure(name: "update") { try [update($0)] },
+      Measure(name: "delete") { try [delete($0)] },
+      Measure(name: "traverse") { try [traverse($0)] },
+    ]
+  }
 
   // MARK: Writing
 
@@ -84,7 +86,8 @@ enum StoreBenchmarks {
         var sum = 0
         while sqlite3_step(select) == SQLITE_ROW {
           sum &+= PlainSQLite.readPerson(select, from: 2)
-          rows.append((sqlite3_column_int64(select, 0), sqlite3_column_int64(select, 1), sqlite3_column_int64(select, 3)))
+          rows.append(
+            (sqlite3_column_int64(select, 0), sqlite3_column_int64(select, 1), sqlite3_column_int64(select, 3)))
         }
         consume(sum)
         sqlite.execute("BEGIN IMMEDIATE")
@@ -198,7 +201,8 @@ enum StoreBenchmarks {
         }
       }
     } plain: {
-      selectPlain(sqlite, "SELECT \(columns) FROM ZPERSON WHERE ZAGE >= 30 AND ZAGE < 45 AND ZSCORE > 100 ORDER BY ZNAME")
+      selectPlain(
+        sqlite, "SELECT \(columns) FROM ZPERSON WHERE ZAGE >= 30 AND ZAGE < 45 AND ZSCORE > 100 ORDER BY ZNAME")
     }
   }
 
@@ -233,7 +237,8 @@ enum StoreBenchmarks {
       }
     }
     return [
-      try compare("look up by object ID, from the file", options, ours: { try ours(try Stack(at: stack.folder)) }, plain: plain),
+      try compare(
+        "look up by object ID, from the file", options, ours: { try ours(try Stack(at: stack.folder)) }, plain: plain),
       try compare("look up by object ID, first read just before", options) {
         let warm = try Stack(at: stack.folder)
         _ = try ours(warm)

@@ -17,7 +17,7 @@ enum ConcurrencyDebug {
 
   /// Traps unless the thread may use the object.
   static func check(_ object: NSManagedObject) {
-    guard let context = object.reference.context, !context.isOnItsQueue else { return }
+    guard let context = object.reference?.context, !context.isOnItsQueue else { return }
     preconditionFailure("\(object.objectID) was used \(violation(context)).")
   }
 

@@ -117,7 +117,7 @@ extension NSManagedObjectContext {
     checkQueue()
     if object.isDeleted, object.reference === reference { return undelete(object) }
     precondition(
-      object.reference.context == nil || object.reference === reference,
+      object.reference?.context == nil || object.reference === reference,
       "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
     guard !object.isInserted else { return }
     if registry.count >= sweepThreshold { sweep() }
@@ -256,7 +256,7 @@ extension NSManagedObjectContext {
     var all: [NSManagedObject] = []
     registry.forEach { all.append($0) }
     for object in all {
-      object.reference = ContextReference.none
+      object.reference = nil
       object.state = [.fault]
       object.snapshot = nil
       object.committed = nil
@@ -291,7 +291,7 @@ extension NSManagedObjectContext {
       registry.remove(object.objectID.key, object.objectID.home.table)
       object.state.subtract([.inserted, .isNoted])
       object.state.insert(.gone)
-      object.reference = ContextReference.none
+      object.reference = nil
       event.deleted.insert(object)
     }
     for object in changed {

@@ -95,7 +95,7 @@ extension NSManagedObjectContext {
       registry.remove(id.key, id.home.table)
       object.state.subtract([.deleted, .isNoted])
       object.state.insert(.gone)
-      object.reference = ContextReference.none
+      object.reference = nil
     }
     inserted.removeAll()
     updated.removeAll()

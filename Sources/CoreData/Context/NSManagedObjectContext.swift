@@ -48,7 +48,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether a context has this one as its parent: then IDs that become permanent are remembered for it.
   final var hasChildren = false
   final var permanentIDs: [Int64: NSManagedObjectID] = [:]
-  final var registry = ObjectTable<NSManagedObject>()
+  final let registry = ObjectTable<NSManagedObject>()
   final var sweepThreshold = 4096
   final var inserted = MemberList()
   final var updated = MemberList()

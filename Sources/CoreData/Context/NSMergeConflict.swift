@@ -33,7 +33,7 @@ public final class NSMergeConflict: NSObject {
     for (slot, description) in snapshot.layout.slots.enumerated() where !description.isTransient {
       if description.kind == .toOne {
         values[description.name] =
-          snapshot.related(slot).flatMap { sourceObject.reference.context?.objectID(for: $0, from: sourceObject) }
+          snapshot.related(slot).flatMap { sourceObject.reference?.context?.objectID(for: $0, from: sourceObject) }
           ?? NSNull()
       } else {
         values[description.name] = snapshot.value(slot) ?? NSNull()

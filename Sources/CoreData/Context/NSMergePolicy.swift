@@ -39,7 +39,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     guard mergeType != .errorMergePolicyType else { throw MergeConflicts(conflicts: conflicts).nsError }
     for conflict in conflicts {
       let object = conflict.sourceObject
-      guard let context = object.reference.context else { continue }
+      guard let context = object.reference?.context else { continue }
       guard let stored = conflict.persisted else {
         guard mergeType == .rollbackMergePolicyType || mergeType == .mergeByPropertyStoreTrumpMergePolicyType else {
           throw MergeConflicts(conflicts: conflicts).nsError
@@ -93,7 +93,7 @@ extension NSManagedObjectContext {
     object.state.subtract([.updated, .deleted])
     object.state.insert(.gone)
     registry.remove(object.objectID.key, object.objectID.home.table)
-    object.reference = ContextReference.none
+    object.reference = nil
     event.deleted.insert(object)
   }
 }

@@ -12,6 +12,8 @@ final class EntityLayout: @unchecked Sendable {
   let name: String
   let slots: [SlotDescription]
   let slotCount: Int
+  /// The bytes of a snapshot of nils.
+  let nilSlots: UnsafePointer<SnapshotSlot>
   let toManys: [NSRelationshipDescription]
   let fetchedProperties: [NSFetchedPropertyDescription]
   /// Where each property of the entity is.
@@ -70,6 +72,10 @@ final class EntityLayout: @unchecked Sendable {
     self.name = entity.name ?? ""
     self.slots = slots
     self.slotCount = slots.count
+    let nilSlots = UnsafeMutablePointer<SnapshotSlot>.allocate(capacity: max(1, slots.count))
+    for (index, slot) in slots.enumerated() { (nilSlots + index).initialize(to: .nilSlot(slot.kind)) }
+    self.nilSlots = UnsafePointer(nilSlots)
+    assert(MemoryLayout<String?>.size <= 16 && MemoryLayout<Data?>.size <= 16, "A value does not fit its slot.")
     self.toManys = toManys
     self.fetchedProperties = fetched
     self.places = places
@@ -90,6 +96,8 @@ final class EntityLayout: @unchecked Sendable {
       }
     }
   }
+
+  deinit { nilSlots.deallocate() }
 
   func slot(_ key: String) -> Int? {
     if case .slot(let index) = places[key] { index } else { nil }
@@ -128,8 +136,7 @@ enum SlotKind: UInt8 {
   case date
   case string
   case data
-  case uuid
-  /// One reference to a `Boxed` value: Decimal, URL, transformable, composite.
+  /// One reference to a `Boxed` value: Decimal, UUID, URL, transformable.
   case boxed
   /// `RelatedKey`.
   case toOne
@@ -137,7 +144,7 @@ enum SlotKind: UInt8 {
   var holdsReference: Bool {
     switch self {
     case .string, .data, .boxed: true
-    case .integer, .boolean, .double, .float, .date, .uuid, .toOne: false
+    case .integer, .boolean, .double, .float, .date, .toOne: false
     }
   }
 }
@@ -168,7 +175,6 @@ struct SlotDescription {
       case .dateAttributeType: .date
       case .stringAttributeType: .string
       case .binaryDataAttributeType: .data
-      case .UUIDAttributeType: .uuid
       default: .boxed
       }
   }

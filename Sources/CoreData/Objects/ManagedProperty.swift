@@ -42,23 +42,18 @@ public class ManagedPropertyKey: @unchecked Sendable {
 /// type that has none gives zero, false, or an empty value, as scalar accessors do.
 extension NSManagedObject {
   @inline(__always)
-  private func read<T>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ type: T.Type) -> T? {
-    let values = access()
+  private func read<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ type: T.Type) -> T? {
     let slot = property.slot(in: layout)
     assert(layout.slots[slot].kind == kind, "\(layout.name).\(property.name) is not of the type \(T.self).")
-    return values.isNil(slot) ? nil : values.read(slot, as: type)
+    return T.load(accessSlots() + slot)
   }
 
   @inline(__always)
-  private func write<T>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
+  private func write<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     let slot = property.slot(in: layout)
     assert(layout.slots[slot].kind == kind, "\(layout.name).\(property.name) is not of the type \(T.self).")
     willEdit()
-    if let value {
-      snapshot.unsafelyUnwrapped.assign(slot: slot, to: value)
-    } else {
-      snapshot.unsafelyUnwrapped.setNil(slot)
-    }
+    if let value { T.assign(accessSlots() + slot, value) } else { snapshot.unsafelyUnwrapped.setNil(slot) }
   }
 
   public final subscript(property: ManagedProperty<Int64>) -> Int64 {
@@ -117,8 +112,8 @@ extension NSManagedObject {
   }
 
   public final subscript(property: ManagedProperty<UUID?>) -> UUID? {
-    get { read(property, .uuid, UUID.self) }
-    set { write(property, .uuid, newValue) }
+    get { read(property, .boxed, Boxed.self)?.value as? UUID }
+    set { write(property, .boxed, newValue.map { Boxed($0) }) }
   }
 
   /// The object at the other end of a to-one relationship.

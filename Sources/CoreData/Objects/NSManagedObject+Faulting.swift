@@ -8,6 +8,13 @@ extension NSManagedObject {
     return snapshot.unsafelyUnwrapped
   }
 
+  /// As `access()`, for typed reading: the slots themselves, with nothing counted.
+  @inline(__always)
+  final func accessSlots() -> UnsafeMutablePointer<SnapshotSlot> {
+    if !state.isDisjoint(with: [.fault, .isChecked]) { prepareAccess() }
+    return slots.unsafelyUnwrapped
+  }
+
   @inline(never)
   private final func prepareAccess() {
     if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
@@ -26,7 +33,7 @@ extension NSManagedObject {
   }
 
   private final func fill() {
-    guard let context = reference.context else {
+    guard let context = reference?.context else {
       preconditionFailure(
         "The values of \(objectID) cannot be read: its context is gone, was reset, or the object was deleted.")
     }
@@ -69,7 +76,7 @@ extension NSManagedObject {
   /// Makes the snapshot this object's own, and the context know of the change.
   final func willEdit() {
     let current = access()
-    if !state.contains(.isQuiet) { reference.context?.noteUpdate(self) }
+    if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
     if !state.contains(.ownsSnapshot) {
       if !state.contains(.inserted) && !state.contains(.isQuiet) && committed == nil { committed = current }
       snapshot = current.copy()

@@ -5,7 +5,7 @@ extension NSManagedObject {
   /// The object at the other end of a to-one, a fault if it was not registered yet.
   final func related(_ slot: Int) -> NSManagedObject? {
     guard let key = access().related(slot) else { return nil }
-    guard let context = reference.context else {
+    guard let context = reference?.context else {
       preconditionFailure("A relationship of \(objectID) cannot be followed: its context is gone.")
     }
     return context.object(for: key, from: self, slot: slot)
@@ -76,7 +76,7 @@ extension NSManagedObject {
   /// Marks the object as updated without reading its row.
   private final func noteRelationshipChange() {
     if state.contains(.unborn) { _ = access() }
-    if !state.contains(.isQuiet) { reference.context?.noteUpdate(self) }
+    if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
   }
 
   // MARK: To-many
@@ -86,10 +86,10 @@ extension NSManagedObject {
     let toMany = unloadedToMany(index)
     if toMany.members != nil { return toMany }
     if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
-    if objectID.isTemporaryID || reference.context == nil {
-      toMany.load(reference.context?.parentMembers(of: self, toMany.relationship) ?? [])
+    if objectID.isTemporaryID || reference?.context == nil {
+      toMany.load(reference?.context?.parentMembers(of: self, toMany.relationship) ?? [])
     } else {
-      toMany.load(reference.context?.storedMembers(of: self, toMany.relationship) ?? [])
+      toMany.load(reference?.context?.storedMembers(of: self, toMany.relationship) ?? [])
     }
     return toMany
   }
@@ -134,7 +134,7 @@ extension NSManagedObject {
   }
 
   private final func checkSameContext(_ object: NSManagedObject?, _ relationship: NSRelationshipDescription) {
-    guard let object, let mine = reference.context, let theirs = object.reference.context, mine !== theirs else {
+    guard let object, let mine = reference?.context, let theirs = object.reference?.context, mine !== theirs else {
       return
     }
     preconditionFailure(
@@ -183,7 +183,7 @@ extension NSManagedObject {
     case .slot(let slot):
       guard let snapshot else { return true }
       guard let related = snapshot.related(slot) else { return false }
-      return reference.context?.registered(related, from: self, slot: slot)?.isFault ?? true
+      return reference?.context?.registered(related, from: self, slot: slot)?.isFault ?? true
     case .toMany(let index):
       return toManys.isEmpty || toManys[index]?.members == nil
     default: return false
@@ -203,7 +203,7 @@ extension NSManagedObject {
 
   /// A fetched property's objects, fetched at each access.
   final func fetchedValue(_ property: NSFetchedPropertyDescription) -> Any? {
-    guard let context = reference.context, let request = fetchedValueRequest(property) else {
+    guard let context = reference?.context, let request = fetchedValueRequest(property) else {
       return [NSManagedObject]()
     }
     return (try? context.fetch(request)) ?? []

@@ -114,7 +114,7 @@ extension NSManagedObject {
         guard !isInserted, let stored = committed ?? snapshot else { continue }
         let value: Any? =
           layout.slots[slot].kind == .toOne
-          ? stored.related(slot).flatMap { reference.context?.object(for: $0, from: self, slot: slot) }
+          ? stored.related(slot).flatMap { reference?.context?.object(for: $0, from: self, slot: slot) }
           : stored.value(slot)
         values[name] = value ?? NSNull()
       case .toMany(let index) where !isInserted && keys != nil:

@@ -7,16 +7,22 @@
 open class NSManagedObject: NSObject, NSFetchRequestResult {
   final let layout: EntityLayout
   /// The entity in the store that holds the object, or in none.
-  final var home: EntityHome
+  final var home: EntityHome {
+    get { savedHome ?? layout.temporaryHome }
+    set { savedHome = newValue }
+  }
   /// The key of the object's ID; 0 while it has none. IDs are made when they are asked for.
   final var key: Int64 = 0
   private final var identifier: NSManagedObjectID?
+  private final var savedHome: EntityHome?
   /// The values as they are now; nil in a fault whose row has not been read.
-  final var snapshot: Snapshot?
+  final var snapshot: Snapshot? { didSet { slots = snapshot?.slots } }
+  /// The slots of `snapshot`.
+  final private(set) var slots: UnsafeMutablePointer<SnapshotSlot>?
   /// The values as last fetched or saved, while `snapshot` holds changes.
   final var committed: Snapshot?
   final var state: State
-  final var reference: ContextReference
+  final var reference: ContextReference?
   /// One for each to-many relationship; empty until the first is touched.
   final var toManys: [ToMany?] = []
   /// The neighbours to be read along with this fault.
@@ -47,9 +53,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// context it belongs nowhere until `NSManagedObjectContext.insert(_:)`.
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
-    home = layout.temporaryHome
     state = [.fault, .unborn]
-    reference = ContextReference.none
     super.init()
     context?.insert(self)
   }
@@ -88,7 +92,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   public final var entity: NSEntityDescription { layout.entity }
 
   /// The context that the object belongs to; nil after its deletion was saved, or when the context is gone.
-  public final var managedObjectContext: NSManagedObjectContext? { reference.context }
+  public final var managedObjectContext: NSManagedObjectContext? { reference?.context }
 
   /// In the context but not in the store.
   public final var isInserted: Bool { state.contains(.inserted) }
@@ -179,7 +183,4 @@ final class ContextReference: @unchecked Sendable {
   unowned(unsafe) var context: NSManagedObjectContext?
 
   init(_ context: NSManagedObjectContext?) { self.context = context }
-
-  /// Of objects that belong to no context.
-  static let none = ContextReference(nil)
 }

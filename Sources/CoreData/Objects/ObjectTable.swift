@@ -2,7 +2,7 @@
 ///
 /// Open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Confined to whoever
 /// owns it.
-struct ObjectTable<Value: AnyObject>: ~Copyable {
+final class ObjectTable<Value: AnyObject> {
   private struct Entry {
     var key: Int64
     var table: Int32
@@ -54,7 +54,7 @@ struct ObjectTable<Value: AnyObject>: ~Copyable {
   }
 
   /// Puts the value under the key, in place of what was there.
-  mutating func set(_ value: Value, _ key: Int64, _ table: Int32) {
+  func set(_ value: Value, _ key: Int64, _ table: Int32) {
     let index = index(key, table)
     if let old = entries[index].value {
       entries[index].value = Unmanaged.passRetained(value)
@@ -68,7 +68,7 @@ struct ObjectTable<Value: AnyObject>: ~Copyable {
   }
 
   @discardableResult
-  mutating func remove(_ key: Int64, _ table: Int32) -> Value? {
+  func remove(_ key: Int64, _ table: Int32) -> Value? {
     let index = index(key, table)
     guard let value = entries[index].value else { return nil }
     removeEntry(at: index)
@@ -76,7 +76,7 @@ struct ObjectTable<Value: AnyObject>: ~Copyable {
   }
 
   /// Frees an entry and moves back those behind it that probing would no longer reach.
-  private mutating func removeEntry(at removed: Int) {
+  private func removeEntry(at removed: Int) {
     var hole = removed
     var next = (hole + 1) & mask
     while entries[next].value != nil {
@@ -91,10 +91,10 @@ struct ObjectTable<Value: AnyObject>: ~Copyable {
     count -= 1
   }
 
-  private mutating func grow() { rebuild(capacity: (mask + 1) * 2) }
+  private func grow() { rebuild(capacity: (mask + 1) * 2) }
 
   /// Drops the values that nobody but the table refers to and that the body gives up.
-  mutating func removeUnreferenced(where isDropped: (Value) -> Bool) {
+  func removeUnreferenced(where isDropped: (Value) -> Bool) {
     let before = count
     for index in 0...mask where entries[index].value != nil && isUnreferenced(at: index) {
       let value = entries[index].value.unsafelyUnwrapped
@@ -121,7 +121,7 @@ struct ObjectTable<Value: AnyObject>: ~Copyable {
     }
   }
 
-  private mutating func rebuild(capacity: Int) {
+  private func rebuild(capacity: Int) {
     let old = entries
     let oldCount = mask + 1
     entries = ObjectTable.allocate(capacity)
@@ -132,7 +132,7 @@ struct ObjectTable<Value: AnyObject>: ~Copyable {
     old.deallocate()
   }
 
-  mutating func removeAll() {
+  func removeAll() {
     for index in 0...mask { entries[index].value?.release() }
     entries.deallocate()
     mask = 15

@@ -2,24 +2,22 @@
 extension Snapshot {
   /// The attribute's value, or nil. Not for to-one slots.
   func value(_ slot: Int) -> Any? {
-    guard !isNil(slot) else { return nil }
     let description = layout.slots[slot]
     switch description.kind {
     case .integer:
-      let integer = read(slot, as: Int64.self)
+      guard let integer = load(slot, as: Int64.self) else { return nil }
       return switch description.attributeType {
       case .integer16AttributeType: NSNumber(value: Int16(truncatingIfNeeded: integer))
       case .integer32AttributeType: NSNumber(value: Int32(truncatingIfNeeded: integer))
       default: NSNumber(value: integer)
       }
-    case .boolean: return NSNumber(value: read(slot, as: Int64.self) != 0)
-    case .double: return NSNumber(value: read(slot, as: Double.self))
-    case .float: return NSNumber(value: Float(read(slot, as: Double.self)))
-    case .date: return Date(timeIntervalSinceReferenceDate: read(slot, as: Double.self))
-    case .string: return read(slot, as: String.self)
-    case .data: return read(slot, as: Data.self)
-    case .uuid: return read(slot, as: UUID.self)
-    case .boxed: return read(slot, as: Boxed.self).value
+    case .boolean: return load(slot, as: Int64.self).map { NSNumber(value: $0 != 0) }
+    case .double: return load(slot, as: Double.self).map { NSNumber(value: $0) }
+    case .float: return load(slot, as: Double.self).map { NSNumber(value: Float($0)) }
+    case .date: return load(slot, as: Double.self).map { Date(timeIntervalSinceReferenceDate: $0) }
+    case .string: return load(slot, as: String.self)
+    case .data: return load(slot, as: Data.self)
+    case .boxed: return load(slot, as: Boxed.self)?.value
     case .toOne: return nil
     }
   }
@@ -66,9 +64,6 @@ extension Snapshot {
     case .data:
       guard let data = value as? Data else { return false }
       assign(slot: slot, to: data)
-    case .uuid:
-      guard let uuid = value as? UUID else { return false }
-      assign(slot: slot, to: uuid)
     case .boxed:
       guard let boxed = boxedValue(value, type: description.attributeType) else { return false }
       assign(slot: slot, to: boxed)
@@ -101,44 +96,41 @@ extension Snapshot {
       if let decimal = value as? NSDecimalNumber { return Boxed(decimal) }
       if let decimal = value as? Decimal { return Boxed(NSDecimalNumber(decimal: decimal)) }
       return (value as? NSNumber).map { Boxed(NSDecimalNumber(decimal: $0.decimalValue)) }
-    case .URIAttributeType: return (value as? URL).map(Boxed.init)
+    case .UUIDAttributeType: return (value as? UUID).map { Boxed($0) }
+    case .URIAttributeType: return (value as? URL).map { Boxed($0) }
     default: return Boxed(value)
     }
   }
 
   /// Whether both have the same value in a slot. Transformable values are compared as objects where they are, else unequal.
   func isEqual(_ other: Snapshot, slot: Int) -> Bool {
-    if isNil(slot) || other.isNil(slot) { return isNil(slot) == other.isNil(slot) }
     switch layout.slots[slot].kind {
-    case .integer, .boolean: return read(slot, as: Int64.self) == other.read(slot, as: Int64.self)
-    case .double, .float, .date: return read(slot, as: Double.self) == other.read(slot, as: Double.self)
-    case .string: return read(slot, as: String.self) == other.read(slot, as: String.self)
-    case .data: return read(slot, as: Data.self) == other.read(slot, as: Data.self)
-    case .uuid: return read(slot, as: UUID.self) == other.read(slot, as: UUID.self)
-    case .toOne: return read(slot, as: RelatedKey.self) == other.read(slot, as: RelatedKey.self)
+    case .integer, .boolean: return load(slot, as: Int64.self) == other.load(slot, as: Int64.self)
+    case .double, .float, .date: return load(slot, as: Double.self) == other.load(slot, as: Double.self)
+    case .string: return load(slot, as: String.self) == other.load(slot, as: String.self)
+    case .data: return load(slot, as: Data.self) == other.load(slot, as: Data.self)
+    case .toOne: return load(slot, as: RelatedKey.self) == other.load(slot, as: RelatedKey.self)
     case .boxed:
-      let mine = read(slot, as: Boxed.self)
-      let others = other.read(slot, as: Boxed.self)
+      let mine = load(slot, as: Boxed.self)
+      let others = other.load(slot, as: Boxed.self)
       if mine === others { return true }
-      if let left = mine.value as? AnyHashable, let right = others.value as? AnyHashable { return left == right }
+      if let left = mine?.value as? AnyHashable, let right = others?.value as? AnyHashable { return left == right }
       return false
     }
   }
 
   /// Takes over the value of a slot from another snapshot of the same layout.
   func assign(slot: Int, from other: Snapshot) {
-    guard !other.isNil(slot) else {
-      setNil(slot)
-      return
+    func take<T: SlotValue>(_ type: T.Type) {
+      if let value = other.load(slot, as: type) { assign(slot: slot, to: value) } else { setNil(slot) }
     }
     switch layout.slots[slot].kind {
-    case .integer, .boolean: assign(slot: slot, to: other.read(slot, as: Int64.self))
-    case .double, .float, .date: assign(slot: slot, to: other.read(slot, as: Double.self))
-    case .string: assign(slot: slot, to: other.read(slot, as: String.self))
-    case .data: assign(slot: slot, to: other.read(slot, as: Data.self))
-    case .uuid: assign(slot: slot, to: other.read(slot, as: UUID.self))
-    case .boxed: assign(slot: slot, to: other.read(slot, as: Boxed.self))
-    case .toOne: assign(slot: slot, to: other.read(slot, as: RelatedKey.self))
+    case .integer, .boolean: take(Int64.self)
+    case .double, .float, .date: take(Double.self)
+    case .string: take(String.self)
+    case .data: take(Data.self)
+    case .boxed: take(Boxed.self)
+    case .toOne: take(RelatedKey.self)
     }
   }
 }

@@ -1,38 +1,27 @@
-/// The values of one row or object: a slot of sixteen bytes for each attribute and to-one relationship, typed by the layout,
-/// with a bit for nil.
+/// The values of one row or object: a slot of sixteen bytes for each attribute and to-one relationship, typed by the layout.
 ///
 /// Written only by its maker before it is shared, or by the one object that owns it; then immutable, and passed between
 /// the row cache and contexts as it is.
-final class Snapshot: ManagedBuffer<Snapshot.Header, Snapshot.Slot> {
+final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
   struct Header {
     let layout: EntityLayout
     /// `Z_OPT` of the row; 0 for an object that is not saved.
     var version: Int64
   }
 
-  /// Sixteen bytes: what the largest kinds (String, Data, UUID, a related key) need.
-  struct Slot {
-    var first: UInt64 = 0
-    var second: UInt64 = 0
-  }
-
   /// A snapshot of nils.
   static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
-    let count = layout.slots.count
-    let words = bitmapSlots(count)
-    let buffer = Snapshot.create(minimumCapacity: count + words) { _ in Header(layout: layout, version: version) }
-    buffer.withUnsafeMutablePointerToElements { base in
-      for index in count..<(count + words) { base[index] = Slot() }
-    }
-    return unsafeDowncast(buffer, to: Snapshot.self)
+    let buffer = Snapshot.create(minimumCapacity: layout.slotCount) { _ in Header(layout: layout, version: version) }
+    let snapshot = unsafeDowncast(buffer, to: Snapshot.self)
+    // Nil holds no reference in any kind, so copying its bytes is all there is to do.
+    snapshot.slots.initialize(from: layout.nilSlots, count: layout.slotCount)
+    return snapshot
   }
 
   deinit {
     let layout = header.layout
-    let base = self.base
-    for index in layout.referenceSlots where !isNil(index) {
-      Snapshot.release(base + index, kind: layout.slots[index].kind)
-    }
+    let slots = self.slots
+    for index in layout.referenceSlots { slots[index].release(layout.slots[index].kind) }
   }
 
   var layout: EntityLayout { header.layout }
@@ -42,86 +31,45 @@ final class Snapshot: ManagedBuffer<Snapshot.Header, Snapshot.Slot> {
     set { header.version = newValue }
   }
 
-  // MARK: Memory
-
-  /// The bitmap stands after the slots; a set bit means a value.
-  private static func bitmapSlots(_ count: Int) -> Int { (count + 127) / 128 }
-
+  /// The slots, which stay where they are as long as the snapshot lives.
   @inline(__always)
-  private var base: UnsafeMutablePointer<Slot> { withUnsafeMutablePointerToElements { $0 } }
-
-  @inline(__always)
-  private var bitmap: UnsafeMutablePointer<UInt64> {
-    UnsafeMutableRawPointer(base + header.layout.slotCount).assumingMemoryBound(to: UInt64.self)
-  }
-
-  @inline(__always)
-  func isNil(_ slot: Int) -> Bool { bitmap[slot >> 6] & (1 << UInt64(slot & 63)) == 0 }
-
-  @inline(__always)
-  private func markPresent(_ slot: Int) { bitmap[slot >> 6] |= 1 << UInt64(slot & 63) }
-
-  @inline(__always)
-  private func pointer<T>(_ slot: Int, as type: T.Type) -> UnsafeMutablePointer<T> {
-    UnsafeMutableRawPointer(base + slot).assumingMemoryBound(to: type)
-  }
-
-  private static func release(_ slot: UnsafeMutablePointer<Slot>, kind: SlotKind) {
-    let raw = UnsafeMutableRawPointer(slot)
-    switch kind {
-    case .string: raw.assumingMemoryBound(to: String.self).deinitialize(count: 1)
-    case .data: raw.assumingMemoryBound(to: Data.self).deinitialize(count: 1)
-    case .boxed: raw.assumingMemoryBound(to: Boxed.self).deinitialize(count: 1)
-    case .integer, .boolean, .double, .float, .date, .uuid, .toOne: break
-    }
-  }
-
-  func setNil(_ slot: Int) {
-    guard !isNil(slot) else { return }
-    Snapshot.release(base + slot, kind: header.layout.slots[slot].kind)
-    bitmap[slot >> 6] &= ~(1 << UInt64(slot & 63))
-  }
+  var slots: UnsafeMutablePointer<SnapshotSlot> { withUnsafeMutablePointerToElements { $0 } }
 
   func copy() -> Snapshot {
     let layout = header.layout
     let copy = Snapshot.make(layout, version: header.version)
-    for index in 0..<layout.slots.count where !isNil(index) {
-      switch layout.slots[index].kind {
-      case .string: copy.initialize(slot: index, to: pointer(index, as: String.self).pointee)
-      case .data: copy.initialize(slot: index, to: pointer(index, as: Data.self).pointee)
-      case .boxed: copy.initialize(slot: index, to: pointer(index, as: Boxed.self).pointee)
-      case .integer, .boolean, .double, .float, .date, .uuid, .toOne:
-        copy.initialize(slot: index, to: base[index])
-      }
-    }
+    let mine = slots
+    let theirs = copy.slots
+    theirs.update(from: mine, count: layout.slotCount)
+    // The bytes are there; the references in them have one holder more.
+    for index in layout.referenceSlots { theirs[index].retain(layout.slots[index].kind) }
     return copy
   }
+
+  func isNil(_ slot: Int) -> Bool { slots[slot].isNil(header.layout.slots[slot].kind) }
+
+  func setNil(_ slot: Int) { slots[slot].setNil(header.layout.slots[slot].kind) }
 
   // MARK: Typed access; the caller knows the slot's kind
 
   /// Writes a slot that is nil.
   @inline(__always)
-  func initialize<T>(slot: Int, to value: T) {
-    pointer(slot, as: T.self).initialize(to: value)
-    markPresent(slot)
-  }
+  func initialize<T: SlotValue>(slot: Int, to value: T) { T.initialize(slots + slot, to: value) }
 
   /// Writes a slot that may hold a value.
   @inline(__always)
-  func assign<T>(slot: Int, to value: T) {
-    if isNil(slot) { initialize(slot: slot, to: value) } else { pointer(slot, as: T.self).pointee = value }
-  }
+  func assign<T: SlotValue>(slot: Int, to value: T) { T.assign(slots + slot, value) }
 
-  /// The slot's value; it must not be nil.
+  /// The slot's value, or nil.
   @inline(__always)
-  func read<T>(_ slot: Int, as type: T.Type) -> T { pointer(slot, as: type).pointee }
+  func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? { T.load(slots + slot) }
 
-  func related(_ slot: Int) -> RelatedKey? { isNil(slot) ? nil : read(slot, as: RelatedKey.self) }
+  func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
 }
 
 /// What a to-one slot holds: a row of the same store, or an object that is not saved yet.
 struct RelatedKey: Hashable {
-  /// `Z_PK`, or the negative number of a temporary ID.
+  /// `Z_PK`, or the negative number of a temporary ID. Never 0.
   var key: Int64
   /// `Z_ENT`, or 0 for a temporary one.
   var number: Int64

@@ -5,7 +5,7 @@
 ///
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
 final class RowCache: @unchecked Sendable {
-  private struct State: ~Copyable {
+  private struct State {
     var young = ObjectTable<Snapshot>()
     var old = ObjectTable<Snapshot>()
     /// Changes whenever a row may have changed: what was read before may not be put in after.

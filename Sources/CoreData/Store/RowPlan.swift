@@ -100,9 +100,6 @@ final class RowDecoder: Sendable {
         case .data:
           guard let value = statement.blob(column) else { continue }
           snapshot.initialize(slot: step.slot, to: step.external ? ExternalData.decode(value, home) : value)
-        case .uuid:
-          guard let value = statement.blob(column), value.count == 16 else { continue }
-          snapshot.initialize(slot: step.slot, to: value.withUnsafeBytes { $0.loadUnaligned(as: UUID.self) })
         case .boxed:
           guard let value = StoredValue.boxed(statement, column, step, home.layout) else { continue }
           snapshot.initialize(slot: step.slot, to: value)

@@ -64,26 +64,28 @@ final class RowWriter: @unchecked Sendable {
       if let related { statement.bind(related.number, at: index + 1) } else { statement.bindNull(at: index + 1) }
       return index + 2
     }
-    guard !snapshot.isNil(slot) else {
-      statement.bindNull(at: index)
-      return index + 1
-    }
     switch step.kind {
-    case .integer, .boolean: statement.bind(snapshot.read(slot, as: Int64.self), at: index)
-    case .double, .float, .date: statement.bind(snapshot.read(slot, as: Double.self), at: index)
-    case .string: statement.bind(snapshot.read(slot, as: String.self), at: index)
+    case .integer, .boolean: bind(snapshot.load(slot, as: Int64.self), statement, index) { $0.bind($1, at: index) }
+    case .double, .float, .date: bind(snapshot.load(slot, as: Double.self), statement, index) { $0.bind($1, at: index) }
+    case .string: bind(snapshot.load(slot, as: String.self), statement, index) { $0.bind($1, at: index) }
     case .data:
-      let data = snapshot.read(slot, as: Data.self)
-      statement.bind(step.external ? ExternalData.encode(data) : data, at: index)
-    case .uuid:
-      let uuid = snapshot.read(slot, as: UUID.self)
-      statement.bind(withUnsafeBytes(of: uuid.uuid) { Data($0) }, at: index)
+      bind(snapshot.load(slot, as: Data.self), statement, index) {
+        $0.bind(step.external ? ExternalData.encode($1) : $1, at: index)
+      }
     case .boxed:
-      StoredValue.bind(
-        snapshot.read(slot, as: Boxed.self), type: step.type,
-        attribute: snapshot.layout.slots[slot].property as? NSAttributeDescription, statement, index)
+      bind(snapshot.load(slot, as: Boxed.self), statement, index) {
+        StoredValue.bind(
+          $1, type: step.type, attribute: snapshot.layout.slots[slot].property as? NSAttributeDescription, $0, index)
+      }
     case .toOne: break
     }
     return index + 1
+  }
+
+  @inline(__always)
+  private func bind<T>(
+    _ value: T?, _ statement: SQLiteStatement, _ index: Int32, _ body: (SQLiteStatement, T) -> Void
+  ) {
+    if let value { body(statement, value) } else { statement.bindNull(at: index) }
   }
 }

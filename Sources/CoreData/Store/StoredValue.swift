@@ -8,6 +8,9 @@ enum StoredValue {
       // SQLite's shortest text of the number, since a Double would bring its binary tail into the decimal.
       guard let text = statement.text(column) else { return nil }
       return Boxed(NSDecimalNumber(string: text, locale: Locale(identifier: "en_US_POSIX")))
+    case .UUIDAttributeType:
+      guard let bytes = statement.blob(column), bytes.count == 16 else { return nil }
+      return Boxed(bytes.withUnsafeBytes { $0.loadUnaligned(as: UUID.self) })
     case .URIAttributeType:
       return statement.text(column).flatMap(URL.init(string:)).map(Boxed.init)
     default:
@@ -30,6 +33,9 @@ enum StoredValue {
       } else {
         statement.bind(number.doubleValue, at: index)
       }
+    case .UUIDAttributeType:
+      guard let uuid = boxed.value as? UUID else { return statement.bindNull(at: index) }
+      statement.bind(withUnsafeBytes(of: uuid.uuid) { Data($0) }, at: index)
     case .URIAttributeType:
       if let url = boxed.value as? URL {
         statement.bind(url.absoluteString, at: index)
