@@ -31,7 +31,10 @@ let package = Package(
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),
-    .testTarget(name: "WorkerKitTests", dependencies: ["WorkerKit"], path: "Tests/WorkerKit"),
+    .executableTarget(name: "test-worker", dependencies: ["WorkerKit"], path: "Tests/Support/TestWorker"),
+    .testTarget(
+      name: "WorkerKitTests", dependencies: ["WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],
+      path: "Tests/WorkerKit"),
     .testTarget(
       name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "fake-worker"],
       path: "Tests/WorkerPool"),

@@ -37,17 +37,21 @@ public struct PeerCredentials: Equatable, Sendable {
 /// Unix-domain stream sockets by path. All descriptors are close-on-exec.
 public enum UnixSocket {
   /// Listens at `path` on a non-blocking descriptor, mode 0600. A socket that an earlier process left there is replaced.
+  ///
+  /// The socket comes to its name by a rename when it can be connected to: whoever sees it need not try twice.
   public static func listen(at path: String, backlog: Int32 = 128) throws(SystemCallError) -> Int32 {
     let descriptor = csystem_unix_socket()
     guard descriptor >= 0 else { throw SystemCallError("socket") }
     do throws(SystemCallError) {
       guard csystem_set_nonblocking(descriptor) == 0 else { throw SystemCallError("fcntl") }
-      if unlink(path) != 0, errno != ENOENT { throw SystemCallError("unlink", path: path) }
-      try withAddress(of: path) { (address, length) throws(SystemCallError) in
-        guard bind(descriptor, address, length) == 0 else { throw SystemCallError("bind", path: path) }
+      let newPath = path + ".new"
+      if unlink(newPath) != 0, errno != ENOENT { throw SystemCallError("unlink", path: newPath) }
+      try withAddress(of: newPath) { (address, length) throws(SystemCallError) in
+        guard bind(descriptor, address, length) == 0 else { throw SystemCallError("bind", path: newPath) }
       }
-      guard chmod(path, 0o600) == 0 else { throw SystemCallError("chmod", path: path) }
-      guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemCallError("listen", path: path) }
+      guard chmod(newPath, 0o600) == 0 else { throw SystemCallError("chmod", path: newPath) }
+      guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemCallError("listen", path: newPath) }
+      guard rename(newPath, path) == 0 else { throw SystemCallError("rename", path: path) }
     } catch {
       close(descriptor)
       throw error

@@ -13,7 +13,7 @@ import Foundation
 ///     }
 ///
 /// The executable must be named `worker-NAME`. A plugin for several kinds is a ``WorkerPlugin``.
-public protocol Worker {
+public protocol Worker: SendableMetatype {
   /// The kind of job that this type runs: letters, digits, dots, hyphens and underscores.
   static var kind: String { get }
   /// One line about it, for the plugin's help.

@@ -68,10 +68,10 @@ final class RowCache: @unchecked Sendable {
     }
   }
 
-  /// Forgets everything if another connection has written since the last call.
+  /// Forgets everything if another connection may have written since the last call, or since the store was opened.
   func validate(_ foreignVersion: Int64) {
     lock.withLock {
-      if let known = state.foreignVersion, known != foreignVersion { clear() }
+      if state.foreignVersion != foreignVersion { clear() }
       state.foreignVersion = foreignVersion
     }
   }

@@ -95,6 +95,7 @@ final class PoolServer {
     case .settled(let jobs, let reason):
       if let reason { log("the end of a job could not be noted: \(reason)") }
       coordinator.settled(jobs)
+      statusServer?.publish(ended: jobs)
     case .promoted(let count, let next):
       loop.timers.cancel(dueTimer)
       dueTimer = next.map { seconds in
@@ -339,14 +340,19 @@ extension PoolServer: WorkerServerDelegate {
     switch message {
     case .hello(_, _, let kinds) where coordinator.workers[id] == nil: coordinator.workerCameUp(id, kinds: kinds)
     case .progress(let job, let done, let total): progress[job] = (done, total)
-    case .done(let jobs), .returned(let jobs):
-      if !progress.isEmpty { for job in jobs { progress[job] = nil } }
-      coordinator.workerSaid(message, id)
-    case .failed(let job):
-      progress[job] = nil
+    case .done(let jobs): ended(jobs, message, id)
+    case .failed(let job): ended([job], message, id)
+    case .returned(let jobs):
+      for job in jobs { progress[job] = nil }
       coordinator.workerSaid(message, id)
     default: coordinator.workerSaid(message, id)
     }
+  }
+
+  private func ended(_ jobs: [ObjectURI], _ message: WorkerMessage, _ id: WorkerID) {
+    if !progress.isEmpty { for job in jobs { progress[job] = nil } }
+    coordinator.workerSaid(message, id)
+    statusServer?.publish(ended: jobs)
   }
 
   func disconnected(_ id: WorkerID) {

@@ -44,11 +44,11 @@ public final class StatusClient {
     }
     while true {
       let reply = try next()
-      if reply.saved == nil { return reply }
+      if reply.saved == nil, reply.ended == nil { return reply }
     }
   }
 
-  /// Waits for the next reply, after `observe` the next save. Throws ``Failure``.
+  /// Waits for the next reply, after `observe` the next of what happens. Throws ``Failure``.
   public func next() throws(Failure) -> StatusReply {
     do {
       var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -20,7 +20,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case cancel
     /// Run `jobs` again that are dead, cancelled or wait for a later attempt.
     case retry
-    /// From now on send a reply with `saved` for each save of a worker.
+    /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end.
     case observe
   }
 
@@ -63,15 +63,19 @@ public struct StatusReply: Codable, Equatable, Sendable {
   /// How many jobs a command has changed.
   public var count: Int?
   public var saved: Saved?
+  /// URIs of jobs whose attempt has ended, in whatever way: their rows say how.
+  public var ended: [String]?
 
   public init(
-    ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil
+    ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil,
+    ended: [String]? = nil
   ) {
     self.ok = ok
     self.error = error
     self.status = status
     self.count = count
     self.saved = saved
+    self.ended = ended
   }
 }
 

@@ -50,9 +50,18 @@ final class StatusServer {
 
   /// Tells the observers of a save.
   func publish(_ change: SavedChange, _ uris: [ObjectURI]) {
+    publish { StatusReply(saved: .init(change: change.rawValue, objects: uris.map(\.description))) }
+  }
+
+  /// Tells the observers of jobs whose attempt has ended.
+  func publish(ended uris: [ObjectURI]) {
+    publish { StatusReply(ended: uris.map(\.description)) }
+  }
+
+  private func publish(_ makeReply: () -> StatusReply) {
     let observers = clients.values.filter { $0.isObserving && $0.connection.unsentBytes < Self.observerBacklog }
     guard !observers.isEmpty else { return }
-    let reply = StatusReply(saved: .init(change: change.rawValue, objects: uris.map(\.description)))
+    let reply = makeReply()
     for client in observers { send(reply, to: client) }
   }
 

@@ -1,0 +1,148 @@
+import Foundation
+import WorkerKit
+
+/// The plugin of the tests: each kind is one way for a job to go.
+@main struct TestWorker: WorkerPlugin {
+  static let workers: [any Worker.Type] = [
+    Nothing.self, Add.self, AddSlowly.self, Fail.self, FailForGood.self, Crash.self, CrashOnce.self, Wait.self,
+    Chunks.self,
+    Spawn.self, Late.self, Selfish.self,
+  ]
+}
+
+/// Does nothing, as quickly as it can.
+struct Nothing: Worker {
+  static let kind = "nothing"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+}
+
+/// Adds one to `value` of each of the job's objects: what ran twice shows.
+struct Add: Worker {
+  static let kind = "add"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    for object in try job.objects() {
+      object.setValue((object.value(forKey: "value") as? Int ?? 0) + 1, forKey: "value")
+    }
+  }
+}
+
+/// Like ``Add``, but never in one transaction with others.
+struct AddSlowly: Worker {
+  static let kind = "add-slowly"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    usleep(2000)
+    try Add().run(job, in: context)
+  }
+}
+
+/// Changes its objects and throws.
+struct Fail: Worker {
+  static let kind = "fail"
+  static let maxAttempts: Int? = 2
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    try Add().run(job, in: context)
+    throw Refused()
+  }
+
+  struct Refused: Error, CustomStringConvertible {
+    var description: String { "this job always fails" }
+  }
+}
+
+struct FailForGood: Worker {
+  static let kind = "fail-for-good"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    throw PermanentFailure("nothing can help")
+  }
+}
+
+/// Changes its objects and dies.
+struct Crash: Worker {
+  static let kind = "crash"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    try Add().run(job, in: context)
+    FileHandle.standardError.write(Data("this job always crashes\n".utf8))
+    abort()
+  }
+}
+
+/// Dies at the first attempt.
+struct CrashOnce: Worker {
+  static let kind = "crash-once"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    if job.crashes == 0 { abort() }
+    try Add().run(job, in: context)
+  }
+}
+
+/// Waits until it is asked to stop, or until the file exists that its parameters name.
+struct Wait: Worker {
+  static let kind = "wait"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let path = try job.parameters["until"]?.stringValue ?? ""
+    job.report(done: 1, of: 2)
+    while !FileManager.default.fileExists(atPath: path) {
+      try job.checkStop()
+      usleep(1000)
+    }
+    try Add().run(job, in: context)
+  }
+}
+
+/// Adds to each of its objects in a chunk of its own, and dies in the middle at its first attempt.
+struct Chunks: Worker {
+  static let kind = "chunks"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let objects = try job.objects()
+    let done = Int(job.checkpoint?.first ?? 0)
+    for (index, object) in objects.enumerated().dropFirst(done) {
+      object.setValue((object.value(forKey: "value") as? Int ?? 0) + 1, forKey: "value")
+      job.report(done: Int64(index + 1), of: Int64(objects.count))
+      try job.save(checkpoint: Data([UInt8(index + 1)]))
+      if job.crashes == 0, index == objects.count / 2 { abort() }
+    }
+  }
+}
+
+/// Submits an `add` job for each of its objects, in its own save.
+struct Spawn: Worker {
+  static let kind = "spawn"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    for uri in job.objectURIs { job.submit(JobRequest(kind: "add", objects: [uri])) }
+    if job.crashes == 0, try job.parameters["crash"]?.boolValue == true { abort() }
+  }
+}
+
+/// Takes longer than it may, and notices.
+struct Late: Worker {
+  static let kind = "late"
+  static let timeout: Double? = 0.05
+  static let maxAttempts: Int? = 1
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    while true {
+      try job.checkStop()
+      usleep(1000)
+    }
+  }
+}
+
+/// Undoes what the jobs before it in its transaction did.
+struct Selfish: Worker {
+  static let kind = "selfish"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    context.rollback()
+    try Add().run(job, in: context)
+  }
+}
