@@ -1,0 +1,73 @@
+import CoreData
+import Foundation
+import Glibc
+import Jobs
+import Testing
+import WorkerPool
+
+/// Exactly once, whoever is killed and whenever: the effect is counted in the objects themselves.
+@Suite(.serialized) struct SurvivalTests {
+  @Test(arguments: ["add", "add-slowly"]) func everyObjectIsChangedOnceThoughWorkersAreKilledAllTheTime(kind: String)
+    throws
+  {
+    let count = 1500
+    let pool = try JobPool(items: count, workers: 2, isStarted: false)
+    let jobs = try pool.submit(pool.items.map { JobRequest(kind: kind, objects: [$0]) })
+    try pool.start()
+    let observer = try StatusClient(queue: pool.configuration.queue)
+    _ = try observer.request(StatusRequest(.observe))
+    var kills = 0
+    var ended = 0
+    var lastKill = 0
+    while ended < count, kills < 12 {
+      ended += try observer.next().ended?.count ?? 0
+      guard ended >= lastKill + 100 else { continue }
+      lastKill = ended
+      if let victim = try pool.status().workers.filter({ $0.phase == "up" }).randomElement() {
+        kill(victim.pid, SIGKILL)
+        kills += 1
+      }
+    }
+    #expect(kills >= 3)
+    // A job that was settled after a crash waits for its next attempt; asking for it now saves the time.
+    var unfinished = jobs
+    while true {
+      unfinished = try unfinished.filter { try pool.row($0).state != .succeeded }
+      if unfinished.isEmpty { break }
+      _ = try pool.request(StatusRequest(.retry, jobs: unfinished))
+      let reply = try observer.next()
+      if reply.ended == nil, reply.saved == nil { break }
+    }
+    #expect(try pool.values() == Array(repeating: 1, count: count))
+    #expect(try pool.states(jobs) == [.succeeded: count])
+    try pool.end()
+  }
+
+  @Test func whatAnotherProcessFinishesMeanwhileIsNotDoneTwice() throws {
+    // Worker                          Somebody else
+    // reads the job, adds one
+    //                                 adds one, marks the job succeeded, saves
+    // saves: conflict, rolls back
+    // DONE
+    let pool = try JobPool()
+    let file = pool.directory.path + "/go"
+    let job = try pool.submit("wait", parameters: #"{"until": "\#(file)"}"#)
+    while try pool.status().workers.first?.running != [job] {}
+
+    let context = pool.store.makeContext(name: "somebody else")
+    try context.performAndWait {
+      let id = try #require(pool.store.coordinator.objectID(forURI: job))
+      let row = try #require(try context.existingObject(with: id) as? Job)
+      for object in try row.objectURIs.compactMap(pool.store.objectID).map(context.existingObject) {
+        object.setValue(1, forKey: "value")
+      }
+      try row.markSucceeded(startedAt: Date())
+      try context.save()
+    }
+    try Data().write(to: URL(fileURLWithPath: file))
+    try pool.waitForEnd(of: [job])
+    #expect(try pool.values() == [1])
+    #expect(try pool.row(job) == .init(state: .succeeded, attempt: 1, crashes: 0, failures: []))
+    try pool.end()
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+import WorkerProtocol
+
+@testable import WorkerKit
+
+/// Replays the recorded conversations of `Protocol/Vectors` as the worker: what the coordinator said is put in, what the worker
+/// said must come out.
+@Suite struct VectorReplayTests {
+  static let vectors: [URL] = {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Protocol/Vectors")
+    let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    return (files ?? []).filter { $0.pathExtension == "txt" && !$0.lastPathComponent.hasPrefix("refused") }
+      .sorted { $0.path < $1.path }
+  }()
+
+  @Test(arguments: vectors) func theWorkerSaysWhatTheVectorSays(vector: URL) throws {
+    let steps = try Transcript(try String(contentsOf: vector, encoding: .utf8)).steps
+    var credit = 1
+    for case .worker(let line) in steps {
+      if case .credit(let count) = try WorkerMessage(line: line) { credit = count }
+    }
+    var session = WorkerSession()
+    session.open(token: "TOKEN", kinds: ["index"], credit: credit)
+    var said: [String] = []
+    func listen() {
+      said += String(decoding: session.outgoing, as: UTF8.self).split(separator: "\n").map(String.init)
+      session.outgoing = []
+    }
+    listen()
+
+    for step in steps {
+      switch step {
+      case .coordinator(let line): session.receive(try CoordinatorMessage(line: line))
+      case .event(let words) where words[0] == "worker":
+        let uris = words.compactMap { ObjectURI($0) }
+        switch words[1] {
+        case "progress":
+          session.say(.progress(uris[0], done: Int(words[3]) ?? 0, total: Int(words[4]) ?? 0))
+        case "saves": session.say(.saved(try #require(SavedChange(rawValue: words[2])), uris))
+        case "succeeds", "stops": session.end(session.running, .done)
+        case "fails": session.end(session.running, .failed)
+        default: Issue.record("the vector has an unknown event: \(words)")
+        }
+      case .event: break
+      case .worker(let line):
+        #expect(!said.isEmpty, "nothing was said where the vector has: \(line)")
+        if !said.isEmpty { #expect(said.removeFirst() == line) }
+      }
+      if session.running.isEmpty, !session.waiting.isEmpty { _ = session.begin(limit: 1) }
+      listen()
+    }
+    #expect(said == [], "the worker said more than the vector has")
+  }
+
+  @Test func aRefusedWorkerIsOver() throws {
+    var session = WorkerSession()
+    session.open(token: "TOKEN", kinds: ["index"], credit: 1)
+    session.receive(.refused(.version, lowest: 2, highest: 3))
+    #expect(session.isOver)
+    #expect(session.refusal == .version)
+  }
+
+  @Test func jobsThatComeWhileDrainingGoBack() throws {
+    let uri = try #require(ObjectURI("x-coredata://POOL/PoolJob/p1"))
+    var session = WorkerSession()
+    session.receive(.drain)
+    session.receive(.run([uri]))
+    #expect(String(decoding: session.outgoing, as: UTF8.self) == "RETURNED \(uri)\n")
+    #expect(session.isOver)
+  }
+}
+
+@Suite struct JobPaceTests {
+  @Test func shortJobsAreHeldAndGroupedLongOnesAreNot() {
+    var pace = JobPace()
+    #expect(pace.groupSize == 1, "nothing is known yet")
+    for _ in 0..<20 { pace.note(1, nanoseconds: 50_000) }
+    #expect(pace.groupSize == JobPace.mostGrouped)
+    #expect(pace.credit > 100)
+    for _ in 0..<20 { pace.note(1, nanoseconds: 1_000_000_000) }
+    #expect(pace.groupSize == 1)
+    #expect(pace.credit == 1)
+  }
+
+  @Test func afterAFailedGroupTheJobsAreAlone() {
+    var pace = JobPace()
+    for _ in 0..<20 { pace.note(1, nanoseconds: 50_000) }
+    pace.groupFailed()
+    #expect(pace.groupSize == 1)
+    for _ in 0..<JobPace.mostGrouped { pace.note(1, nanoseconds: 50_000) }
+    #expect(pace.groupSize > 1)
+  }
+}
