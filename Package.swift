@@ -21,7 +21,7 @@ let package = Package(
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .target(name: "WorkerPool", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
-    .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "CSQLite"]),
+    .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"]),
     .executableTarget(name: "worker-import", dependencies: ["WorkerKit"], path: "Workers/Import"),
     .executableTarget(name: "worker-export", dependencies: ["WorkerKit"], path: "Workers/Export"),
     .executableTarget(name: "worker-index", dependencies: ["WorkerKit"], path: "Workers/Index"),

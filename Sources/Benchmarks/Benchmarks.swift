@@ -7,6 +7,7 @@ import Foundation
 @main
 struct Benchmarks {
   static func main() throws {
+    if BenchmarkWorker.isWanted { BenchmarkWorker.main() }
     let options = try Options(CommandLine.arguments.dropFirst())
     let measures = StoreBenchmarks.measures + PoolBenchmarks.measures
     let chosen = options.names.isEmpty ? measures : measures.filter { options.names.contains($0.name) }

@@ -1,4 +1,181 @@
-/// The pool: measured once there is one.
+import CSQLite
+import CoreData
+import Foundation
+import Jobs
+import WorkerPool
+
+/// The pool, with real processes: jobs per second, and how soon a job file becomes a running job.
 enum PoolBenchmarks {
-  static var measures: [Measure] { [] }
+  static var measures: [Measure] {
+    [
+      Measure(name: "jobs") { try [noOperations($0)] },
+      Measure(name: "latency") { _ in try latency() },
+    ]
+  }
+
+  /// No-op jobs with two workers, each committed; beside one C process that commits as many single-row updates.
+  private static func noOperations(_ options: Options) throws -> Row {
+    let count = min(options.rows, 50_000)
+    let pool = try BenchmarkPool(workers: 2)
+    try pool.warmUp()
+    _ = try pool.client.request(StatusRequest(.pause))
+    try pool.insert((1..<count).map { _ in JobRequest(kind: NoOperation.kind) } + [BenchmarkPool.mark])
+    let start = ContinuousClock.now.secondsSinceBoot
+    _ = try pool.client.request(StatusRequest(.resume))
+    let ours = pool.nextMark() - start
+    let succeeded = try pool.waitForSuccess(of: count)
+    try pool.end()
+
+    let sqlite = PlainSQLite(pool.store.url.path)
+    sqlite.execute("CREATE TABLE job (id INTEGER PRIMARY KEY, state INTEGER, version INTEGER)")
+    sqlite.execute("BEGIN")
+    for id in 1...count { sqlite.execute("INSERT INTO job VALUES (\(id), 0, 1)") }
+    sqlite.execute("COMMIT")
+    let update = sqlite.prepare("UPDATE job SET state = 3, version = 2 WHERE id = ? AND version = 1")
+    let plain = seconds {
+      for id in 1...count {
+        sqlite.execute("BEGIN IMMEDIATE")
+        sqlite3_bind_int64(update, 1, Int64(id))
+        guard sqlite3_step(update) == SQLITE_DONE else { fatalError("the row could not be updated") }
+        sqlite3_reset(update)
+        sqlite.execute("COMMIT")
+      }
+    }
+    sqlite3_finalize(update)
+    return Row(
+      name: "no-op jobs, 2 workers (\(succeeded) committed once)", ours: "\(Int(Double(count) / ours))/s",
+      plain: "\(Int(Double(count) / plain))/s", ratio: String(format: "%.2f", ours / plain))
+  }
+
+  /// From the rename of a job file to the start of its job.
+  private static func latency() throws -> [Row] {
+    let pool = try BenchmarkPool(workers: 1)
+    try pool.warmUp()
+    var times: [Double] = []
+    for number in 0..<300 {
+      let path = pool.directory.path + "/queue/job.tmp"
+      try Data(#"{"kind": "no-operation", "parameters": {}}"#.utf8).write(to: URL(fileURLWithPath: path))
+      let start = ContinuousClock.now.secondsSinceBoot
+      rename(path, pool.directory.path + "/queue/incoming/\(number).json")
+      times.append(pool.nextMark() - start)
+    }
+    try pool.end()
+    return [("median", 0.5), ("p99", 0.99)].map { name, part in
+      Row(
+        name: "job file renamed → job started, \(name)", ours: Row.milliseconds(times.percentile(part)), plain: "",
+        ratio: "")
+    }
+  }
+}
+
+/// A pool on a thread of this process, with this executable as its plugin.
+private final class BenchmarkPool {
+  let directory: URL
+  let store: JobStore
+  let client: StatusClient
+  private let pipe: Int32
+  private let ended = DispatchSemaphore(value: 0)
+
+  init(workers: Int) throws {
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("benchmark-\(UUID().uuidString)")
+    let model = directory.appendingPathComponent("Empty.xcdatamodel")
+    for folder in [model.path, directory.path + "/plugins"] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    let text = #"<model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Thing"/></model>"#
+    try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
+    try FileManager.default.createSymbolicLink(
+      atPath: directory.path + "/plugins/worker-bench", withDestinationPath: PoolConfiguration.executablePath)
+    let url = directory.appendingPathComponent("app.sqlite")
+    guard let loaded = NSManagedObjectModel(contentsOf: model) else { fatalError("The model above is good.") }
+    store = try JobStore(url: url, model: loaded, options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]])
+
+    let pipePath = directory.path + "/pipe"
+    mkfifo(pipePath, 0o600)
+    pipe = open(pipePath, O_RDWR | O_CLOEXEC)
+    var configuration = PoolConfiguration(
+      store: url.path, model: model.path, queue: directory.path + "/queue", workers: workers,
+      pluginDirectories: [directory.path + "/plugins"])
+    configuration.handlesSignals = false
+    configuration.log = .silent
+    configuration.extraEnvironment = [NoOperation.pipeVariable: pipePath]
+    let ended = ended
+    let thread = Thread { [configuration] in
+      do {
+        _ = try Pool.run(configuration)
+      } catch {
+        FileHandle.standardError.write(Data("the pool did not start: \(error)\n".utf8))
+      }
+      ended.signal()
+    }
+    thread.start()
+    client = try Self.connect(configuration.queue)
+  }
+
+  private static func connect(_ queue: String) throws -> StatusClient {
+    for _ in 0..<10_000 {
+      if let client = try? StatusClient(queue: queue) { return client }
+      usleep(1000)
+    }
+    return try StatusClient(queue: queue)
+  }
+
+  deinit {
+    close(pipe)
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  /// Waits until every worker runs jobs.
+  func warmUp() throws {
+    try insert((1..<200).map { _ in JobRequest(kind: NoOperation.kind) } + [Self.mark])
+    _ = try client.request(StatusRequest(.nudge))
+    _ = nextMark()
+    while try client.request(StatusRequest(.status)).status?.workers.contains(where: { $0.phase != "up" }) != false {
+      usleep(1000)
+    }
+    _ = try waitForSuccess(of: 200)
+    let context = store.makeContext(name: "clear")
+    try context.performAndWait {
+      for job in try context.fetch(Job.fetchRequest()) where job.state == .succeeded { context.delete(job) }
+      try context.save()
+    }
+  }
+
+  /// A job that tells when it starts, of the lowest priority: all others have been handed out then.
+  static let mark = JobRequest(kind: NoOperation.kind, parameters: "{}", priority: -1)
+
+  func insert(_ requests: [JobRequest]) throws {
+    let context = store.makeContext(name: "insert")
+    try context.performAndWait {
+      try store.insert(requests, into: context)
+      try context.save()
+    }
+  }
+
+  /// The time at which the next ``mark`` starts, in seconds since boot.
+  func nextMark() -> Double {
+    var time = 0.0
+    _ = read(pipe, &time, MemoryLayout<Double>.size)
+    return time
+  }
+
+  /// How many no-op jobs have succeeded at their first attempt, once so many have.
+  func waitForSuccess(of count: Int) throws -> Int {
+    let context = store.makeContext(name: "count")
+    while true {
+      let succeeded = try context.performAndWait {
+        let request = Job.fetchRequest()
+        request.predicate = NSPredicate(
+          format: "kind == %@ AND state == %d AND attempt == 1", NoOperation.kind, Int(JobState.succeeded.rawValue))
+        return try context.count(for: request)
+      }
+      if succeeded >= count { return succeeded }
+      usleep(10_000)
+    }
+  }
+
+  func end() throws {
+    _ = try client.request(StatusRequest(.stop))
+    ended.wait()
+  }
 }

@@ -1,0 +1,37 @@
+import Foundation
+import WorkerKit
+
+/// The plugin of the pool's measures: this same executable under the name `worker-bench`.
+struct BenchmarkWorker: WorkerPlugin {
+  static let workers: [any Worker.Type] = [NoOperation.self]
+
+  /// Whether the process was started as the plugin.
+  static var isWanted: Bool {
+    URL(fileURLWithPath: CommandLine.arguments[0]).lastPathComponent.hasPrefix("worker-")
+  }
+}
+
+/// Does nothing; with parameters it writes the time of its start into the pipe that the environment names.
+struct NoOperation: Worker {
+  static let kind = "no-operation"
+  static let pipeVariable = "BENCHMARK_PIPE"
+  init() {}
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    guard job.parametersText != nil else { return }
+    var now = ContinuousClock.now.secondsSinceBoot
+    let path = ProcessInfo.processInfo.environment[Self.pipeVariable] ?? ""
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    _ = write(descriptor, &now, MemoryLayout<Double>.size)
+    close(descriptor)
+  }
+}
+
+extension ContinuousClock.Instant {
+  /// The same for all processes of the machine.
+  var secondsSinceBoot: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+  }
+}
