@@ -105,7 +105,7 @@ extension NSManagedObjectContext {
         }
       }
     }
-    if stores.count > 1, !fetch.sortDescriptors.isEmpty { objects.sort(by: fetch.sortDescriptors) }
+    if stores.count > 1, !fetch.sortDescriptors.isEmpty { objects = objects.sorted(by: fetch.sortDescriptors) }
     return objects
   }
 
@@ -124,8 +124,7 @@ extension NSManagedObjectContext {
     let known = MemberList(kept, keepsOrder: false)
     let added = pending.filter { !$0.isDeleted && !known.contains($0) && matches($0) }
     kept += added
-    if let descriptors = settings.sortDescriptors, !descriptors.isEmpty, !pending.isEmpty { kept.sort(by: descriptors) }
-    return kept
+    return pending.isEmpty ? kept : kept.sorted(by: settings.sortDescriptors ?? [])
   }
 
   private func hasPendingChanges(of entity: NSEntityDescription) -> Bool {
@@ -208,21 +207,6 @@ extension NSManagedObjectContext {
       guard let store = group[0].objectID.persistentStore as? SQLiteStore else { continue }
       let byKey = Dictionary(group.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
       try store.rows(Array(byKey.keys), of: group[0].objectID.home) { key, snapshot in byKey[key]?.supply(snapshot) }
-    }
-  }
-}
-
-extension Array where Element == NSManagedObject {
-  fileprivate mutating func sort(by descriptors: [NSSortDescriptor]) {
-    sort { first, second in
-      for descriptor in descriptors {
-        switch descriptor.compare(first, to: second) {
-        case .orderedAscending: return true
-        case .orderedDescending: return false
-        case .orderedSame: continue
-        }
-      }
-      return false
     }
   }
 }

@@ -42,13 +42,9 @@ struct Comparison {
   }
 
   /// Whether the comparison holds. Values that cannot be compared are unequal, and in no order.
-  func holds(_ left: Any?, _ right: Any?) -> Bool {
-    holds(PredicateValue(left), constant == nil ? PredicateValue(right) : .null)
-  }
-
   func holds(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
-    let left = Comparison.folded(left, options, for: type)
-    let right = constant ?? Comparison.folded(right, options, for: type)
+    let left = options.isEmpty ? left : Comparison.folded(left, options, for: type)
+    let right = constant ?? (options.isEmpty ? right : Comparison.folded(right, options, for: type))
     switch type {
     case .equalTo: return left == right
     case .notEqualTo: return left != right

@@ -2,8 +2,16 @@
 struct EvaluationContext {
   /// `SELF`, and what key paths start from.
   let object: Any?
+  /// The same where it is a managed object, whose values need no detour through `Any`.
+  let managedObject: NSManagedObject?
   /// The values of `$variables`, by name without the `$`.
   var variables: [String: Any]
+
+  init(object: Any?, variables: [String: Any]) {
+    self.object = object
+    self.managedObject = object.flatMap(NSManagedObject.from)
+    self.variables = variables
+  }
 
   /// The value of a variable. One that nobody bound is a programmer's error, as on Apple's platforms.
   func value(ofVariable name: String) -> Any? {

@@ -24,6 +24,7 @@ enum KeyValueReading {
   }
 
   private static func value(forKey key: String, of object: Any) -> Any? {
+    if let object = NSManagedObject.from(object) { return key == "self" ? object : object.readableValue(forKey: key) }
     if let readable = object as? any KeyValueReadable {
       return key == "self" ? object : readable.readableValue(forKey: key).flatMap(unwrapped)
     }

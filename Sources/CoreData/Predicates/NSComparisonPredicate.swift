@@ -91,9 +91,9 @@ open class NSComparisonPredicate: NSPredicate {
 
   open override func copy(with zone: NSZone? = nil) -> Any { self }
 
-  private func holds(in context: EvaluationContext) -> Bool {
-    let right = comparison.hasConstantRight ? nil : rightExpression.value(in: context)
-    let left = leftExpression.value(in: context)
+  final func holds(in context: EvaluationContext) -> Bool {
+    let right = comparison.hasConstantRight ? .null : rightExpression.predicateValue(in: context)
+    let left = leftExpression.predicateValue(in: context)
     switch comparisonPredicateModifier {
     case .direct: return comparison.holds(left, right)
     case .any: return members(of: left).contains { comparison.holds($0, right) }
@@ -102,10 +102,10 @@ open class NSComparisonPredicate: NSPredicate {
   }
 
   /// The members that ANY and ALL look at: none for nil, the value itself where it is no collection.
-  private func members(of left: Any?) -> [Any?] {
-    switch PredicateValue(left) {
+  private func members(of left: PredicateValue) -> [PredicateValue] {
+    switch left {
     case .null: []
-    case .collection(let members): members
+    case .collection(let members): members.map { PredicateValue($0) }
     default: [left]
     }
   }

@@ -27,6 +27,15 @@ extension NSExpression {
     }
   }
 
+  /// The expression's value as comparisons want it.
+  final func predicateValue(in context: EvaluationContext) -> PredicateValue {
+    switch (node, context.managedObject) {
+    case (.keyPath(nil, let path), let object?): object.predicateValue(at: path.keys[...])
+    case (.evaluatedObject, let object?): .object(object.objectID)
+    default: PredicateValue(value(in: context))
+    }
+  }
+
   /// The value of an expression that is the same whatever it is evaluated with; nil for others.
   final var constantPredicateValue: PredicateValue? {
     switch node {
@@ -64,6 +73,10 @@ extension NSExpression {
 extension NSPredicate {
   /// Evaluation inside another predicate or expression.
   final func isTrue(in context: EvaluationContext) -> Bool {
-    evaluate(with: context.object, substitutionVariables: context.variables)
+    switch self {
+    case let comparison as NSComparisonPredicate: comparison.holds(in: context)
+    case let compound as ParsedCompoundPredicate: compound.holds(in: context)
+    default: evaluate(with: context.object, substitutionVariables: context.variables)
+    }
   }
 }

@@ -65,10 +65,25 @@ final class KeyedSortDescriptor: NSSortDescriptor {
   }
 
   override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
-    let left = KeyValueReading.value(at: keys, of: object1)
-    let right = KeyValueReading.value(at: keys, of: object2)
-    let result = order(left, right)
-    return ascending ? result : PredicateValue.reversed(result)
+    if let block {
+      let left = KeyValueReading.value(at: keys, of: object1)
+      let right = KeyValueReading.value(at: keys, of: object2)
+      guard let left, let right else {
+        return directed(left == nil ? (right == nil ? .orderedSame : .orderedAscending) : .orderedDescending)
+      }
+      return directed(block(left, right))
+    }
+    return directed(order(value(of: object1), value(of: object2)))
+  }
+
+  /// What of the object is compared.
+  func value(of object: Any) -> PredicateValue {
+    NSManagedObject.from(object)?.predicateValue(at: keys[...])
+      ?? PredicateValue(KeyValueReading.value(at: keys, of: object))
+  }
+
+  func directed(_ result: ComparisonResult) -> ComparisonResult {
+    ascending ? result : PredicateValue.reversed(result)
   }
 
   override var reversedSortDescriptor: Any {
@@ -92,15 +107,14 @@ final class KeyedSortDescriptor: NSSortDescriptor {
 
   override func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// nil comes first, as NULL does in SQLite.
-  private func order(_ left: Any?, _ right: Any?) -> ComparisonResult {
-    guard let left, let right else {
-      return left == nil ? (right == nil ? .orderedSame : .orderedAscending) : .orderedDescending
+  /// The ascending order of two values: nil first, as NULL is in SQLite; different kinds in no order.
+  func order(_ a: PredicateValue, _ b: PredicateValue) -> ComparisonResult {
+    switch (a, b) {
+    case (.null, .null): .orderedSame
+    case (.null, _): .orderedAscending
+    case (_, .null): .orderedDescending
+    case (.string(let left), .string(let right)): ordering.compare(left, right)
+    default: a.order(to: b) ?? .orderedSame
     }
-    if let block { return block(left, right) }
-    let a = PredicateValue(left)
-    let b = PredicateValue(right)
-    if case .string(let left) = a, case .string(let right) = b { return ordering.compare(left, right) }
-    return a.order(to: b) ?? .orderedSame
   }
 }

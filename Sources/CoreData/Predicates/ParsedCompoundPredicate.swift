@@ -2,6 +2,22 @@
 ///
 /// Foundation's class evaluates; here it calls any two compounds equal and cannot be copied, so this one does both.
 final class ParsedCompoundPredicate: NSCompoundPredicate {
+  override func evaluate(with object: Any?) -> Bool {
+    holds(in: EvaluationContext(object: object, variables: [:]))
+  }
+
+  override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
+    holds(in: EvaluationContext(object: object, variables: bindings ?? [:]))
+  }
+
+  func holds(in context: EvaluationContext) -> Bool {
+    switch compoundPredicateType {
+    case .and: subpredicates.allSatisfy { $0.isTrue(in: context) }
+    case .or: subpredicates.contains { $0.isTrue(in: context) }
+    case .not: !(subpredicates.first?.isTrue(in: context) ?? false)
+    }
+  }
+
   override var predicateFormat: String { canonicalFormat }
 
   override var description: String { canonicalFormat }

@@ -133,12 +133,16 @@ enum IndexSymbol: String {
 }
 
 /// `CAST(value, "type")`.
+///
+/// Beyond what Apple casts: a text in ISO 8601's form becomes a date, `CAST("2026-01-31T08:00:00Z", "NSDate")`, so that
+/// text that a user typed can name one.
 enum PredicateCast {
   static func cast(_ value: Any?, to type: String) -> Any? {
     let value = PredicateValue(value)
     switch type {
     case "NSDate", "Date":
       if case .date(let seconds) = value { return Date(timeIntervalSinceReferenceDate: seconds) }
+      if case .string(let text) = value { return date(text) }
       return value.double.map { Date(timeIntervalSinceReferenceDate: $0) }
     case "NSNumber":
       switch value {
@@ -176,5 +180,14 @@ enum PredicateCast {
       return nil
     default: return nil
     }
+  }
+
+  /// A day (its midnight in UTC) or a moment; nil for other texts.
+  private static func date(_ text: String) -> Date? {
+    let styles = [
+      Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+      Date.ISO8601FormatStyle().year().month().day(),
+    ]
+    return styles.lazy.compactMap { try? $0.parse(text) }.first
   }
 }

@@ -36,7 +36,10 @@ import Testing
       "numbers.@avg.self == 2", "empty.@count == 0", "empty.@sum.self == 0", "empty.@max.self == nil",
       "SUBQUERY(items, $i, $i.price > 1 AND $i.name != 'ink').@count == 1",
       "SUBQUERY(items, $i, $i.price > SELF.height).@count == 2",
-      "born == CAST(100, 'NSDate')", "born < CAST(100.5, 'NSDate')", "born != 100", "age != 'x'", "NOT age < 'x'",
+      "born == CAST(100, 'NSDate')", "born < CAST(100.5, 'NSDate')",
+      "born == CAST('2001-01-01T00:01:40Z', 'NSDate')", "born > CAST('2001-01-01', 'NSDate')",
+      "born < CAST('2001-01-01T00:01:40.500Z', 'NSDate')", "CAST('x', 'NSDate') == nil", "born != 100", "age != 'x'",
+      "NOT age < 'x'",
       "NOT name > 3", "NOT tags == 1", "lowercase(plain) == 'elise'", "length(plain) == 5",
       "modulus:by:(age, 7) == 2", "7 / 2 == 3", "7 / 2.0 == 3.5", "age / 0 == nil", "2 ** 3 == 8", "-age == -30",
       "6 & 3 == 2", "6 | 3 == 7", "6 ^ 3 == 5", "1 << 4 == 16", "~0 == -1", "sum({1, 2, 3}) == 6", "max:(4, 9, 2) == 9",
@@ -114,5 +117,24 @@ import Testing
     KeyPathNames.register([\Note.title: "title"])
     #expect(NSSortDescriptor(keyPath: \Note.title, ascending: true).key == "title")
     #expect(CoreData.NSExpression(forKeyPath: \Note.title).keyPath == "title")
+  }
+
+  @Test("A format that cannot be read traps, and so does a variable without a value")
+  func traps() async {
+    await #expect(processExitsWith: .failure) { _ = NSPredicate(format: "name ==") }
+    await #expect(processExitsWith: .failure) { _ = NSPredicate(format: "name == $x").evaluate(with: ["name": 1]) }
+  }
+
+  @Test("Sorting reads each key once and keeps equal elements in order")
+  func sortedArrays() {
+    let rows: [[String: Any]] = (0..<100).map { ["n": $0 % 3, "i": $0] }
+    let sorted = rows.sorted(by: [NSSortDescriptor(key: "n", ascending: false)])
+    #expect(sorted.map { $0["i"] as? Int } == (0..<100).sorted { ($1 % 3, $0) < ($0 % 3, $1) })
+    let byCode = rows.sorted(by: [
+      NSSortDescriptor(
+        key: "i", ascending: false,
+        comparator: { ($0 as? Int ?? 0) < ($1 as? Int ?? 0) ? .orderedAscending : .orderedDescending })
+    ])
+    #expect(byCode.first?["i"] as? Int == 99)
   }
 }

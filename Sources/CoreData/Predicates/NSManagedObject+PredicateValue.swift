@@ -1,0 +1,22 @@
+extension NSManagedObject {
+  /// The value, if it is a managed object. A bare cast would bridge a dictionary to its Objective-C twin first.
+  static func from(_ value: Any) -> NSManagedObject? {
+    type(of: value) is AnyClass ? value as? NSManagedObject : nil
+  }
+
+  /// The value at a key path as predicates compare it: straight from the snapshot where the path goes through to-one
+  /// relationships to an attribute.
+  final func predicateValue(at keys: ArraySlice<String>) -> PredicateValue {
+    guard let key = keys.first, case .slot(let slot)? = layout.places[key] else { return readPredicateValue(at: keys) }
+    let rest = keys.dropFirst()
+    if layout.slots[slot].kind == .toOne {
+      guard let related = related(slot) else { return .null }
+      return rest.isEmpty ? .object(related.objectID) : related.predicateValue(at: rest)
+    }
+    return rest.isEmpty ? PredicateValue(access().value(slot)) : readPredicateValue(at: keys)
+  }
+
+  private func readPredicateValue(at keys: ArraySlice<String>) -> PredicateValue {
+    PredicateValue(KeyValueReading.value(at: keys, of: self))
+  }
+}
