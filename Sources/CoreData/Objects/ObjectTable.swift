@@ -11,6 +11,10 @@ final class ObjectTable<Value: AnyObject> {
 
   private var entries: UnsafeMutablePointer<Entry>
   private var mask: Int
+  /// Keys mostly follow each other: unmixed they fill the table without collisions, and neighbours share cache lines. Keys with
+  /// gaps of the wrong size would pile up: then they are mixed.
+  private var isMixed = false
+  private let longestRun = 32
   private(set) var count = 0
 
   init() {
@@ -31,21 +35,30 @@ final class ObjectTable<Value: AnyObject> {
 
   @inline(__always)
   private func home(_ key: Int64, _ table: Int32) -> Int {
-    // Keys that follow each other, as those of a fetch mostly do, share cache lines: the low four bits stay in order.
-    let number = UInt64(bitPattern: key)
-    let mixed =
-      ((number >> 4) &+ UInt64(UInt32(bitPattern: table)) &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
-    return Int(truncatingIfNeeded: (mixed >> 28) << 4 | number & 15) & mask
+    let number = UInt64(bitPattern: key) &+ UInt64(UInt32(bitPattern: table)) &* 0x9E37_79B9_7F4A_7C15
+    guard isMixed else { return Int(truncatingIfNeeded: number) & mask }
+    return Int(truncatingIfNeeded: (number &* 0xD6E8_FEB8_6659_FD93) >> 28) & mask
   }
 
   /// The entry of the key, or the free one where it would go.
   @inline(__always)
   private func index(_ key: Int64, _ table: Int32) -> Int {
     var index = home(key, table)
+    var steps = 0
     while entries[index].value != nil && !(entries[index].key == key && entries[index].table == table) {
       index = (index + 1) & mask
+      steps += 1
+      if steps > longestRun && !isMixed { return mixedIndex(key, table) }
     }
     return index
+  }
+
+  /// Mixes the keys from now on, then finds the entry.
+  @inline(never)
+  private func mixedIndex(_ key: Int64, _ table: Int32) -> Int {
+    isMixed = true
+    rebuild(capacity: mask + 1)
+    return index(key, table)
   }
 
   @inline(__always)
@@ -137,6 +150,7 @@ final class ObjectTable<Value: AnyObject> {
     entries.deallocate()
     mask = 15
     count = 0
+    isMixed = false
     entries = ObjectTable.allocate(16)
   }
 

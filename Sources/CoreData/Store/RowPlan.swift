@@ -1,13 +1,16 @@
 /// How the rows of an entity, its sub-entities' among them, are read: the columns of a SELECT, and for each entity the steps
 /// that put them into a snapshot. Made once for each entity.
 final class RowPlan: Sendable {
-  /// The first three are always the key, the entity's number, and the version.
+  /// The first two are always the key and the version; the third is the entity's number, where it is not always the same.
   let columns: [String]
+  /// The decoder of all rows, where they are of one entity.
+  let onlyDecoder: RowDecoder?
   /// By entity number.
   let decoders: [RowDecoder?]
 
   init(_ mapping: EntityMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool) {
-    var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
+    let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
+    var columns = ["Z_PK", "Z_OPT"] + (numbers.count > 1 ? ["Z_ENT"] : [])
     var indexes: [String: Int32] = [:]
     func index(_ column: String) -> Int32 {
       if let known = indexes[column] { return known }
@@ -17,7 +20,6 @@ final class RowPlan: Sendable {
     }
 
     var decoders: [RowDecoder?] = Array(repeating: nil, count: family.homes.count)
-    let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
     for number in numbers {
       guard let mapping = schema.entitiesByNumber[number], let home = family.homes[number] else { continue }
       var steps: [RowDecoder.Step] = []
@@ -39,6 +41,7 @@ final class RowPlan: Sendable {
     }
     self.columns = columns
     self.decoders = decoders
+    onlyDecoder = numbers.count == 1 ? decoders[mapping.number] : nil
   }
 
   /// The columns for a SELECT, qualified by a table's alias.
@@ -47,8 +50,9 @@ final class RowPlan: Sendable {
   /// The decoder for the row that the statement stands on; nil for an entity that the model lacks.
   @inline(__always)
   func decoder(_ statement: SQLiteStatement) -> RowDecoder? {
-    let number = Int(statement.integer(1))
-    return number < decoders.count && number >= 0 ? decoders[number] : nil
+    if let onlyDecoder { return onlyDecoder }
+    let number = Int(statement.integer(2))
+    return decoders.indices.contains(number) ? decoders[number] : nil
   }
 }
 
@@ -74,7 +78,7 @@ final class RowDecoder: Sendable {
   }
 
   func decode(_ statement: SQLiteStatement) -> Snapshot {
-    let snapshot = Snapshot.make(home.layout, version: statement.integer(2))
+    let snapshot = Snapshot.make(home.layout, version: statement.integer(1))
     steps.withUnsafeBufferPointer { steps in
       for step in steps {
         let column = step.column

@@ -15,7 +15,7 @@ extension SQLiteStore {
   /// Gives the body each row, on the caller's thread, as it is read. Without values the snapshot is nil.
   func fetch(_ fetch: Fetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
     let plan = plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
-    let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_ENT"
+    let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_OPT, t0.Z_ENT"
     let (sql, bindings) = try select(columns, fetch, isOrdered: true)
     let epoch = rowCache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
