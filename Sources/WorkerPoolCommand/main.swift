@@ -1,3 +1,9 @@
 import Glibc
 
+// Whoever started this may have had signals blocked, as the threads of Dispatch have; a new program inherits that
+// (signal(7)), and could not be stopped by SIGTERM.
+var noSignals = sigset_t()
+sigemptyset(&noSignals)
+pthread_sigmask(SIG_SETMASK, &noSignals, nil)
+
 exit(CommandLineTool(commands: allCommands).run(Array(CommandLine.arguments.dropFirst())).rawValue)

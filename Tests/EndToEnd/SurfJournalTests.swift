@@ -1,0 +1,145 @@
+import Foundation
+import Testing
+import WorkerPool
+
+/// The store that an iPhone simulator wrote, on its way through the pool.
+@Suite(.serialized, .enabled(if: Fixtures.areThere, "the fixtures are not there: set WORKERPOOL_FIXTURES"))
+struct SurfJournalTests {
+  private static let count = 5000
+
+  private func copy(_ place: TestPlace) throws -> (store: String, model: String) {
+    try Fixtures.copy("Kodeco-SurfJournal", model: "SurfJournalModel.xcdatamodeld", into: place)
+  }
+
+  /// All that the app's store says of itself: its tables, its metadata, its entity numbers.
+  private func identity(_ store: String) throws -> String {
+    try sqlite(
+      store,
+      """
+      SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name LIKE 'Z%' ORDER BY name;
+      SELECT Z_VERSION, Z_UUID, hex(Z_PLIST) FROM Z_METADATA; SELECT * FROM Z_PRIMARYKEY;
+      """)
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func everyExportedValueIsWhatSQLiteShows() throws {
+    let place = try TestPlace()
+    let (store, model) = try copy(place)
+    let before = try identity(store)
+    let file = place.path("journal.jsonl")
+    let pool = try RunningPool(place, store: store, model: model, plugins: try place.plugins("worker-export"))
+    try pool.submit(
+      "export", "--set", "entity=JournalEntry", "--set", "file=\(file)", "--set", "sort=date", "--set", "dates=seconds")
+    try pool.waitForJobs(1)
+    try pool.stop()
+
+    let uuid = try sqlite(store, "SELECT Z_UUID FROM Z_METADATA")
+    let expected = try sqlite(
+      store,
+      """
+      SELECT json_object('objectID', 'x-coredata://\(uuid)/JournalEntry/p' || Z_PK, 'date', ZDATE, 'height', ZHEIGHT,
+        'location', ZLOCATION, 'period', ZPERIOD, 'rating', ZRATING, 'wind', ZWIND) FROM ZJOURNALENTRY
+      """)
+    let wanted = try rows(expected)
+    let exported = try rows(String(contentsOfFile: file, encoding: .utf8))
+    #expect(wanted.count == Self.count)
+    #expect(exported == wanted)
+    #expect(try identity(store) == before)
+  }
+
+  /// The rows of JSON Lines by object ID, as text with the numbers' values.
+  private func rows(_ text: String) throws -> [String: String] {
+    var rows: [String: String] = [:]
+    for line in text.split(separator: "\n") {
+      let row = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      let id = try #require(row["objectID"] as? String)
+      rows[id] = row.keys.sorted().map { key in
+        let value = row[key]
+        return "\(key)=\((value as? NSNumber).map { "\($0.doubleValue.bitPattern)" } ?? "\(value ?? "nil")")"
+      }.joined(separator: ";")
+    }
+    return rows
+  }
+
+  /// One job for each object adds one to its rating. Workers are killed all the time, and once the whole pool:
+  ///
+  ///     test                      pool
+  ///     submits 5,000 jobs        hands them to two workers
+  ///     kill -9 a worker          counts the crash, starts another, goes on
+  ///     kill -9 the supervisor    its workers finish the job in hand and exit
+  ///     starts a new pool         goes on where the store says that it is
+  ///
+  /// However it goes, each object is changed exactly once.
+  @Test(.timeLimit(.minutes(10)))
+  func eachObjectIsChangedExactlyOnceWhateverIsKilled() throws {
+    let place = try TestPlace()
+    let (store, model) = try copy(place)
+    let before = try identity(store)
+    let ratings = try sqlite(store, "SELECT Z_PK, ZRATING + 1 FROM ZJOURNALENTRY ORDER BY Z_PK")
+    let plugins = try place.plugins()
+    try FileManager.default.createSymbolicLink(
+      atPath: plugins + "/worker-increment", withDestinationPath: Built.path("increment-worker"))
+    let record = place.path("conversation.txt")
+
+    let first = try RunningPool(place, store: store, model: model, plugins: plugins, record: record)
+    try first.submit(
+      "increment", "--entity", "JournalEntry", "--set", "attribute=rating", "--set", "secret=Malibu",
+      "--max-attempts", "100")
+    try killWorkers(of: first, record: record, untilDone: Self.count / 2)
+    try first.kill9()
+
+    let second = try RunningPool(place, store: store, model: model, plugins: plugins, record: record)
+    try killWorkers(of: second, record: record, untilDone: Self.count)
+    try second.stop()
+
+    #expect(try sqlite(store, "SELECT Z_PK, ZRATING FROM ZJOURNALENTRY ORDER BY Z_PK") == ratings)
+    #expect(try sqlite(store, "SELECT DISTINCT Z_OPT FROM ZJOURNALENTRY") == "2")
+    #expect(try sqlite(store, "SELECT ZSTATE, count(*) FROM WPPOOLJOB GROUP BY 1") == "3|\(Self.count)")
+    #expect(try sqlite(store, "PRAGMA integrity_check") == "ok")
+    #expect(try identity(store) == before)
+    try checkConversation(record)
+  }
+
+  /// Kills a random worker each time that the pool shows some more jobs done, and brings back jobs that were given up because
+  /// they had the bad luck to be in hand several times.
+  private func killWorkers(of pool: RunningPool, record: String, untilDone count: Int) throws {
+    var kills = 0
+    try pool.wait { status in
+      let done = status.jobs?["succeeded"] ?? 0
+      if done >= count { return true }
+      if (status.jobs?["dead"] ?? 0) > 0 {
+        let dead = try pool.command("jobs", "--state", "dead", "--limit", "0").lines.dropFirst()
+        let jobs = dead.compactMap { $0.split(separator: " ").first.map(String.init) }
+        try run(Built.path("workerpool"), ["retry", "--queue", pool.queue] + jobs)
+      }
+      if let worker = status.workers.filter({ $0.phase == "up" }).randomElement(), kills < 200 {
+        kill(worker.pid, SIGKILL)
+        kills += 1
+      }
+      return false
+    }
+    #expect(kills > 0)
+  }
+
+  /// Verbs, URIs and counters, and once for each worker its version, token and kinds; nothing else.
+  private func checkConversation(_ record: String) throws {
+    let text = try String(contentsOfFile: record, encoding: .utf8)
+    #expect(!text.contains("Malibu") && !text.contains("rating") && !text.contains("secret"))
+    let uri = "x-coredata://[0-9A-F-]{36}/(PoolJob|JournalEntry)/p[0-9]+"
+    let message = try Regex(
+      """
+      (HELLO [0-9]+ [A-Za-z0-9._-]+ increment|WELCOME [0-9]+|CREDIT [0-9]+|(RUN|BEGIN|DONE|RETURNED)( \(uri))+\
+      |FAILED \(uri)|CANCEL \(uri)|RECALL [0-9]+|PROGRESS \(uri) [0-9]+ [0-9]+\
+      |SAVED (inserted|updated|deleted)( \(uri))+|NUDGE|DRAIN)
+      """)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count > 1000)
+    let strangers = lines.filter { $0.firstMatch(of: message) == nil || !line($0, endsWith: message) }
+    #expect(strangers.isEmpty, "\(strangers.prefix(3))")
+  }
+
+  /// Whether the message is the whole of the line but for what the recorder puts in front of it.
+  private func line(_ line: Substring, endsWith message: Regex<AnyRegexOutput>) -> Bool {
+    line.firstMatch(of: message)?.range.upperBound == line.endIndex
+  }
+}
