@@ -15,7 +15,7 @@ open class NSComparisonPredicate: NSPredicate {
     public static let diacriticInsensitive = Options(rawValue: 2)
     /// `[n]`: the strings are known to be normalised; compared as they are.
     public static let normalized = Options(rawValue: 4)
-    /// `[l]`: locale-aware. Accepted; the same as `[cd]` without the current locale's tailoring.
+    /// `[l]`: locale-aware. Accepted and without effect, for comparisons here are those of no locale.
     public static let localeSensitive = Options(rawValue: 8)
   }
 

@@ -22,7 +22,7 @@ extension StringMatching {
   /// The compiled expression, which matches whole strings only; nil if the pattern is no regular expression.
   static func regularExpression(_ pattern: String, _ options: Options) -> NSRegularExpression? {
     let pattern = folded(pattern, options.intersection([.diacriticInsensitive]))
-    let ignoresCase = !options.isDisjoint(with: [.caseInsensitive, .localeSensitive])
+    let ignoresCase = options.contains(.caseInsensitive)
     // The pattern by itself first: "a)(b" would become valid inside the group.
     guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
     return try? NSRegularExpression(

@@ -60,8 +60,8 @@ enum StringMatching {
 
   /// What two strings have in common if they are equal under `options`: compare the results with the functions above.
   static func folded(_ text: String, _ options: Options) -> String {
-    let ignoresCase = !options.isDisjoint(with: [.caseInsensitive, .localeSensitive])
-    let ignoresMarks = !options.isDisjoint(with: [.diacriticInsensitive, .localeSensitive])
+    let ignoresCase = options.contains(.caseInsensitive)
+    let ignoresMarks = options.contains(.diacriticInsensitive)
     guard ignoresCase || ignoresMarks else { return text }
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return ignoresCase ? asciiLowercased(text) : text }
     var result = String.UnicodeScalarView()

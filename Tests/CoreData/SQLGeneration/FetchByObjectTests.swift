@@ -127,6 +127,23 @@ import Testing
     }
   }
 
+  @Test("Thousands of conditions are one query")
+  func manyConditions() throws {
+    let store = try TemporaryStore(Self.model())
+    let context = store.context()
+    try context.performAndWait {
+      for number in 0..<10 { _ = context.make("Page", ["number": number]) }
+      try context.save()
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Page")
+      let parts = (5..<5005).map { NSPredicate(format: "number == %d", $0) }
+      request.predicate = NSCompoundPredicate(orPredicateWithSubpredicates: parts)
+      #expect(try context.fetch(request).count == 5)
+      request.predicate = NSCompoundPredicate(
+        andPredicateWithSubpredicates: parts.map { NSCompoundPredicate(notPredicateWithSubpredicate: $0) })
+      #expect(try context.fetch(request).count == 5)
+    }
+  }
+
   @Test("An entity's rows are told from its relatives'")
   func entities() throws {
     let store = try TemporaryStore(Self.model())

@@ -34,6 +34,54 @@ import Testing
     }
   }
 
+  @Test(
+    "Questions about to-many relationships, of every kind of relationship",
+    arguments: [
+      ("Author", "ANY books.pages > 1"), ("Author", "ALL books.pages > 0"), ("Author", "NONE books.pages == 1"),
+      ("Author", "ALL books.title == 'none'"), ("Author", "ANY books.isRead == YES AND NOT ANY books.pages == 2"),
+      ("Author", "books.@count == 0"), ("Author", "books.@count > 3 OR passport.number == nil"),
+      ("Author", "books.@sum.pages > 5"), ("Author", "books.@avg.rating > 0.5"), ("Author", "books.@min.price < 1"),
+      ("Author", "books.@max.title > 'b'"), ("Author", "books.@max.uuid != nil"),
+      ("Author", "ANY books.author == SELF"),
+      ("Author", "SUBQUERY(books, $b, $b.pages > 1 AND $b.isRead == NO).@count >= 2"),
+      ("Author", "SUBQUERY(books, $b, ANY $b.tags.label ==[cd] 'a').@count > 0"),
+      ("Author", "SUBQUERY(books, $b, SUBQUERY($b.tags, $t, $t.books.@count > 10).@count > 0).@count > 0"),
+      ("Author", "SUBQUERY(books, $b, $b.tags.@count == 0 AND $b.author.name == name).@count == 1"),
+      ("Author", "SUBQUERY(books, $b, $b.title == name).@sum.pages == 0"),
+      ("Author", "ANY SUBQUERY(books, $b, $b.pages > 2).title CONTAINS[c] 'a'"),
+      ("Author", "passport.holder == SELF"), ("Author", "passport.holder.books.@count == books.@count"),
+      ("Author", "name IN books.title"), ("Author", "NOT books.title CONTAINS name"),
+      ("Author", "count:(books) == 2 OR sum:(books.pages) == 7 OR average:(books.pages) == 1"),
+      ("Author", "ANY books.title.length > 3"), ("Author", "ALL books.rating != 1"),
+      ("Author", "NONE books.rating != 1"),
+      ("Tag", "ANY books.author.name == 'a'"), ("Tag", "ALL books.author != nil"), ("Tag", "books.@avg.pages > 1"),
+      ("Tag", "SUBQUERY(books, $b, $b.author.passport != nil AND $b.author.name BEGINSWITH[cd] 'a').@count > 1"),
+      ("Tag", "ANY ordered.label == label"), ("Tag", "ordered.@count > 0 OR orderedBy.@count > 1"),
+      ("Tag", "SELF IN ordered"), ("Tag", "ANY orderedBy == SELF"), ("Tag", "NONE ordered.label == nil"),
+      ("Passport", "holder.books.@count > 2"), ("Passport", "ANY holder.books.pages == nil"),
+      ("Passport", "holder == nil"),
+      ("Comic", "ANY tags.label == 'a' OR artist == nil"), ("Comic", "author.name != nil AND pages <= 2"),
+      ("Comic", "SELF IN author.books"), ("Comic", "tags.@count == author.books.@count"),
+    ])
+  func relationships(entity: String, format: String) throws {
+    let store = try TemporaryStore()
+    var generator = PredicateGenerator(seed: 42)
+    let context = store.context()
+    let predicate = try NSPredicate.parse(format: format)
+    try context.performAndWait {
+      generator.fill(context)
+      let tags = try context.all("Tag", sort: "label")
+      for (tag, next) in zip(tags, tags.dropFirst()) {
+        tag.setValue(NSOrderedSet(array: generator.chance(50) ? [tag, next] : [next]), forKey: "ordered")
+      }
+      try context.save()
+      let all = try context.all(entity)
+      let expected = Set(all.filter { predicate.evaluate(with: $0) }.map(\.objectID))
+      let found = Set(try context.all(entity, where: format).map(\.objectID))
+      #expect(found == expected, "found \(found.count), expected \(expected.count) of \(all.count)")
+    }
+  }
+
   @Test("The store sorts as memory does", arguments: 1...3 as ClosedRange<UInt64>)
   func sorting(seed: UInt64) throws {
     let store = try TemporaryStore()

@@ -11,8 +11,20 @@ extension SQLGenerator {
     case .compound(let type, let parts):
       if parts.isEmpty { return type == .and ? .yes : .no }
       let conditions = try parts.map { part -> SQL in "(\(try condition(part, environment)))" }
-      return conditions.count == 1 ? conditions[0] : conditions.joined(type == .and ? " AND " : " OR ")
+      return joined(conditions, type == .and ? " AND " : " OR ")
     }
+  }
+
+  /// Long chains in groups of groups: a chain is as deep as it is long, and SQLite takes a depth of 1000.
+  ///
+  /// Source: https://www.sqlite.org/limits.html, "Maximum Depth Of An Expression Tree".
+  private func joined(_ conditions: [SQL], _ separator: String) -> SQL {
+    let size = 100
+    if conditions.count <= size { return conditions.joined(separator) }
+    let groups = stride(from: 0, to: conditions.count, by: size).map { start -> SQL in
+      "(\(Array(conditions[start..<min(start + size, conditions.count)]).joined(separator)))"
+    }
+    return joined(groups, separator)
   }
 
   private func condition(_ comparison: NSComparisonPredicate, _ environment: SQLEnvironment) throws -> SQL {
@@ -98,7 +110,7 @@ struct SQLRelation {
 
   /// The options that change a text before it is compared.
   var folding: NSComparisonPredicate.Options {
-    options.intersection([.caseInsensitive, .diacriticInsensitive, .localeSensitive])
+    options.intersection([.caseInsensitive, .diacriticInsensitive])
   }
 
   /// The operand with its texts folded as the options say.
