@@ -63,7 +63,9 @@ final class ObjectTable<Value: AnyObject> {
 
   @inline(__always)
   func find(_ key: Int64, _ table: Int32) -> Value? {
-    entries[index(key, table)].value?.takeUnretainedValue()
+    // In two steps: looking may move the entries.
+    let index = index(key, table)
+    return entries[index].value?.takeUnretainedValue()
   }
 
   /// Puts the value under the key, in place of what was there.
@@ -140,7 +142,10 @@ final class ObjectTable<Value: AnyObject> {
     entries = ObjectTable.allocate(capacity)
     mask = capacity - 1
     for position in 0..<oldCount where old[position].value != nil {
-      entries[index(old[position].key, old[position].table)] = old[position]
+      // The keys are all different, so the first free place is right; long runs show at the next look-up.
+      var index = home(old[position].key, old[position].table)
+      while entries[index].value != nil { index = (index + 1) & mask }
+      entries[index] = old[position]
     }
     old.deallocate()
   }
