@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Testing
 import WorkerPool
 
@@ -34,29 +35,34 @@ struct SurfJournalTests {
     try pool.stop()
 
     let uuid = try sqlite(store, "SELECT Z_UUID FROM Z_METADATA")
+    // SQLite writes 15 digits of a number by itself; 17 tell each from every other.
     let expected = try sqlite(
       store,
       """
-      SELECT json_object('objectID', 'x-coredata://\(uuid)/JournalEntry/p' || Z_PK, 'date', ZDATE, 'height', ZHEIGHT,
+      SELECT json_object('objectID', 'x-coredata://\(uuid)/JournalEntry/p' || Z_PK, 'date', json(printf('%!.17g', ZDATE)), 'height', ZHEIGHT,
         'location', ZLOCATION, 'period', ZPERIOD, 'rating', ZRATING, 'wind', ZWIND) FROM ZJOURNALENTRY
       """)
     let wanted = try rows(expected)
     let exported = try rows(String(contentsOfFile: file, encoding: .utf8))
     #expect(wanted.count == Self.count)
-    #expect(exported == wanted)
+    let wrong = wanted.filter { exported[$0.key] != $0.value }
+    #expect(exported.count == wanted.count)
+    #expect(wrong.isEmpty, "\(wrong.first.map { ($0.value, exported[$0.key] ?? "") } ?? ("", ""))")
     #expect(try identity(store) == before)
   }
 
-  /// The rows of JSON Lines by object ID, as text with the numbers' values.
+  /// The rows of JSON Lines by object ID, numbers by their value.
+  ///
+  /// Not with `JSONSerialization`, which is off by one bit in some numbers of 17 digits.
   private func rows(_ text: String) throws -> [String: String] {
     var rows: [String: String] = [:]
     for line in text.split(separator: "\n") {
-      let row = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-      let id = try #require(row["objectID"] as? String)
-      rows[id] = row.keys.sorted().map { key in
-        let value = row[key]
-        return "\(key)=\((value as? NSNumber).map { "\($0.doubleValue.bitPattern)" } ?? "\(value ?? "nil")")"
-      }.joined(separator: ";")
+      let members = try #require(try JSONParser.parse(String(line)).objectValue)
+      let texts = members.map { member in
+        "\(member.name)=\(member.value.doubleValue.map { "\($0.bitPattern)" } ?? member.value.text)"
+      }
+      let id = try #require(members.first { $0.name == "objectID" }?.value.stringValue)
+      rows[id] = texts.sorted().joined(separator: ";")
     }
     return rows
   }
@@ -128,18 +134,14 @@ struct SurfJournalTests {
     let uri = "x-coredata://[0-9A-F-]{36}/(PoolJob|JournalEntry)/p[0-9]+"
     let message = try Regex(
       """
-      (HELLO [0-9]+ [A-Za-z0-9._-]+ increment|WELCOME [0-9]+|CREDIT [0-9]+|(RUN|BEGIN|DONE|RETURNED)( \(uri))+\
+      [<>] (HELLO [0-9]+ [A-Za-z0-9._-]+ increment|WELCOME [0-9]+|REFUSED (token|version|message) [0-9]+ [0-9]+\
+      |CREDIT [0-9]+|(RUN|BEGIN|DONE|RETURNED)( \(uri))+\
       |FAILED \(uri)|CANCEL \(uri)|RECALL [0-9]+|PROGRESS \(uri) [0-9]+ [0-9]+\
       |SAVED (inserted|updated|deleted)( \(uri))+|NUDGE|DRAIN)
       """)
     let lines = text.split(separator: "\n")
     #expect(lines.count > 1000)
-    let strangers = lines.filter { $0.firstMatch(of: message) == nil || !line($0, endsWith: message) }
+    let strangers = lines.filter { $0.wholeMatch(of: message) == nil }
     #expect(strangers.isEmpty, "\(strangers.prefix(3))")
-  }
-
-  /// Whether the message is the whole of the line but for what the recorder puts in front of it.
-  private func line(_ line: Substring, endsWith message: Regex<AnyRegexOutput>) -> Bool {
-    line.firstMatch(of: message)?.range.upperBound == line.endIndex
   }
 }
