@@ -7,8 +7,16 @@ extension NSManagedObjectContext {
     isProcessing = true
     defer { isProcessing = false }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
-    guard !event.isEmpty else { return }
-    postObjectsDidChange()
+    if !event.isEmpty { postObjectsDidChange() }
+    while let object = dropped.popLast() { forget(object) }
+  }
+
+  /// Lets go of an object that is in no store and no list of changes any more.
+  final func forget(_ object: NSManagedObject) {
+    registry.remove(object.objectID.key, object.objectID.home.table)
+    object.state.subtract([.inserted, .updated, .deleted, .isNoted])
+    object.state.insert(.gone)
+    object.reference = nil
   }
 
   final func postObjectsDidChange() {
@@ -50,9 +58,8 @@ extension NSManagedObjectContext {
         apply(relationship, from: object, to: other)
       }
     }
-    if !object.objectID.isTemporaryID || parentContext != nil { return }
     // Never saved: nothing of it stays behind.
-    object.state.insert(.gone)
+    if !deleted.contains(object) { dropped.append(object) }
   }
 
   private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)

@@ -35,6 +35,7 @@ extension NSManagedObjectContext {
     -> FetchResults
   {
     checkQueue()
+    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
     let entity = try entity(of: settings)
     switch settings.resultType {
     case .dictionaryResultType:
@@ -199,6 +200,8 @@ extension NSManagedObjectContext {
 
   /// Reads the rows of faults, several hundred to a query.
   final func fill(_ faults: [NSManagedObject]) throws {
+    // A child's values are its parent's, which may differ from the rows.
+    guard parentContext == nil else { return }
     var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
     for fault in faults where !fault.objectID.isTemporaryID && fault.isFault && fault.snapshot == nil {
       groups[ObjectIdentifier(fault.objectID.home), default: []].append(fault)

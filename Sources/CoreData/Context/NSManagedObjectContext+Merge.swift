@@ -30,29 +30,47 @@ extension NSManagedObjectContext {
     for id in saved.updated + saved.deleted {
       (id.persistentStore as? SQLiteStore)?.rowCache.forget(id, unless: saved.isLocal)
     }
-    for id in saved.inserted { event.refreshed.insert(object(with: id)) }
-    for id in saved.updated {
-      guard let object = registeredObject(for: id), !object.isDeleted else { continue }
-      if object.isFault {
-        object.snapshot = nil
-      } else if object.hasChanges {
-        reread(object)
-      } else {
-        object.forgetValues()
-        _ = object.access()
-      }
-      event.refreshed.insert(object)
-    }
-    for id in saved.deleted {
-      guard let object = registeredObject(for: id), !object.isDeleted else { continue }
-      // The row is gone already: nothing to save for this context.
-      updated.remove(object)
-      registry.remove(id.key, id.home.table)
-      object.state.subtract([.updated, .deleted])
-      object.state.insert(.gone)
-      event.deleted.insert(object)
-    }
+    for id in saved.inserted { mergeInsertion(of: id) }
+    for id in saved.updated { mergeUpdate(of: id) }
+    let deletions = saved.deleted.compactMap(mergeDeletion)
     processPendingChanges()
+    // What observers still hold can be read as far as it was, and belongs to no context any more.
+    for object in deletions { object.reference = nil }
+  }
+
+  private func mergeInsertion(of id: NSManagedObjectID) {
+    // A child knows what it has itself saved into its parent.
+    if registeredObject(for: id) != nil { return mergeUpdate(of: id) }
+    event.inserted.insert(object(with: id))
+  }
+
+  private func mergeUpdate(of id: NSManagedObjectID) {
+    guard let object = registeredObject(for: id), !object.isInserted, !object.isDeleted else { return }
+    if object.hasChanges {
+      reread(object)
+    } else if object.isFault {
+      // A snapshot may have come along with a fetch.
+      object.forgetValues()
+    } else {
+      object.forgetValues()
+      _ = object.access()
+    }
+    // A row that turned out to be missing is in the event as deleted.
+    if !object.isDeleted { event.refreshed.insert(object) }
+  }
+
+  /// Returns the object, which has left the context: its row is gone already, so there is nothing to save.
+  private func mergeDeletion(of id: NSManagedObjectID) -> NSManagedObject? {
+    guard let object = registeredObject(for: id) else { return nil }
+    updated.remove(object)
+    deleted.remove(object)
+    unpropagated.removeAll { $0 === object }
+    for list in [\ContextEvent.updated, \.refreshed, \.inserted] { event[keyPath: list].remove(object) }
+    registry.remove(object.objectID.key, object.objectID.home.table)
+    object.state.subtract([.updated, .deleted])
+    object.state.insert(.gone)
+    event.deleted.insert(object)
+    return object
   }
 
   /// Follows the parent's or the coordinator's saves, or stops following.

@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
   /// This context's present values of an object, for a child; the object is not changed in place any more while shared.
   private func sharedSnapshot(_ id: NSManagedObjectID) throws -> Snapshot? {
     let id = currentID(id)
-    if let object = registry.find(id.key, id.home.table), !object.state.contains(.gone) {
+    if let object = reusable(id.key, id.home.table), !object.state.contains(.gone) {
       if object.isDeleted { return nil }
       if let snapshot = object.snapshot {
         if object.committed == nil && !object.isInserted && object.state.contains(.ownsSnapshot) {
@@ -49,7 +49,7 @@ extension NSManagedObjectContext {
     do {
       var members: [NSManagedObject] = []
       try store.members(of: object.objectID, relationship) { home, key, snapshot in
-        let member = registry.find(key, home.table) ?? register(home, key, snapshot: nil)
+        let member = reusable(key, home.table) ?? register(home, key, snapshot: nil)
         member.supply(snapshot)
         members.append(member)
       }
@@ -74,17 +74,15 @@ extension NSManagedObjectContext {
 
   /// Makes a child's changes this context's own. On this context's queue, while the child waits on its own.
   final func takeOver(_ changes: SavedChanges, from child: NSManagedObjectContext) throws {
-    for object in changes.inserted { adopt(object) }
-    for object in changes.updated {
-      let mine = self.object(with: object.objectID)
-      guard !mine.isDeleted, !mine.state.contains(.gone) else { throw goneInParent(object) }
-      guard let snapshot = object.snapshot, let base = object.committed else { continue }
-      for slot in object.layout.slots.indices where !base.isEqual(snapshot, slot: slot) {
-        mine.willEdit()
-        mine.snapshot.unsafelyUnwrapped.assign(slot: slot, from: snapshot)
-      }
+    let updated = changes.updated.map { (theirs: $0, mine: self.object(with: $0.objectID)) }
+    for (object, mine) in updated {
+      if mine.isFault { _ = mine.access() }
+      if mine.isDeleted || mine.state.contains(.gone) { throw goneInParent(object) }
     }
-    for object in changes.inserted + changes.updated { takeOverMembers(of: object) }
+    let inserted = changes.inserted.map { (theirs: $0, mine: adopt($0)) }
+    for (_, mine) in inserted { resolveTemporaries(of: mine, knownTo: child) }
+    for (object, mine) in updated { takeOverValues(of: object, into: mine) }
+    for (object, mine) in inserted + updated { takeOverMembers(of: object, into: mine) }
     for object in changes.deleted {
       let id = currentID(object.objectID)
       delete(registry.find(id.key, id.home.table) ?? self.object(with: id))
@@ -92,21 +90,51 @@ extension NSManagedObjectContext {
     processPendingChanges()
   }
 
-  private func adopt(_ object: NSManagedObject) {
+  /// Registers a child's new object here, with the child's values.
+  private func adopt(_ object: NSManagedObject) -> NSManagedObject {
     let id = object.objectID
     let mine = registry.find(id.key, id.home.table) ?? register(id.home, id.key, snapshot: nil)
-    mine.snapshot = object.snapshot
+    mine.snapshot = object.access()
     object.state.remove(.ownsSnapshot)
-    mine.state.subtract([.fault, .ownsSnapshot])
+    mine.state.subtract([.fault, .ownsSnapshot, .gone])
     mine.state.insert([.inserted, .isNoted])
     inserted.insert(mine)
     event.inserted.insert(mine)
+    if let store = object.reference?.context?.assignedStores[ObjectIdentifier(object)] {
+      assignedStores[ObjectIdentifier(mine)] = store
+    }
+    return mine
   }
 
-  private func takeOverMembers(of object: NSManagedObject) {
+  /// Refers by permanent IDs to what had temporary ones when the child related it.
+  private func resolveTemporaries(of mine: NSManagedObject, knownTo child: NSManagedObjectContext) {
+    guard let snapshot = mine.snapshot else { return }
+    for slot in mine.layout.toOneSlots {
+      guard let key = snapshot.related(slot), key.key < 0,
+        let id = permanentIDs[key.key] ?? child.permanentIDs[key.key]
+      else { continue }
+      mine.willEditPrimitively()
+      mine.snapshot.unsafelyUnwrapped.assign(slot: slot, to: id.relatedKey)
+    }
+  }
+
+  private func takeOverValues(of object: NSManagedObject, into mine: NSManagedObject) {
+    noteUpdate(mine)
+    guard let snapshot = object.snapshot, let base = object.committed else { return }
+    for slot in object.layout.slots.indices where !base.isEqual(snapshot, slot: slot) {
+      if object.layout.slots[slot].kind == .toOne {
+        // Through the relationship, so that both ends agree here even where this context had changed them otherwise.
+        mine.setRelated(object.related(slot).map { self.object(with: $0.objectID) }, slot: slot)
+      } else {
+        mine.willEdit()
+        mine.snapshot.unsafelyUnwrapped.assign(slot: slot, from: snapshot)
+      }
+    }
+  }
+
+  private func takeOverMembers(of object: NSManagedObject, into mine: NSManagedObject) {
     for (index, toMany) in object.toManys.enumerated() {
       guard let toMany, toMany.hasChanges else { continue }
-      let mine = self.object(with: object.objectID)
       let own = mine.unloadedToMany(index)
       for member in toMany.removed.items { own.remove(self.object(with: member.objectID)) }
       for member in toMany.added.items { own.insert(self.object(with: member.objectID)) }
@@ -127,6 +155,7 @@ extension NSManagedObjectContext {
 
   /// The child's objects are clean now; their values are what the parent has.
   final func settleAfterParentSave(_ changes: SavedChanges) {
+    for object in changes.inserted where object.objectID.isTemporaryID { temporaryKeys.insert(object.objectID.key) }
     for object in changes.inserted + changes.updated {
       object.committed = nil
       object.state.remove(.ownsSnapshot)

@@ -5,6 +5,7 @@ extension NSManagedObjectContext {
   /// The object of the ID: the registered one, or a fault, whether or not there is a row. No I/O.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue()
+    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
     let id = currentID(objectID)
     if let known = reusable(id.key, id.home.table) { return known }
     return register(id.home, id.key, snapshot: nil)
@@ -13,6 +14,7 @@ extension NSManagedObjectContext {
   /// The object of the ID with its values read; throws 133000 if it has no row.
   public final func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue()
+    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
     let id = currentID(objectID)
     let known = reusable(id.key, id.home.table)
     if let known, !known.state.contains(.fault) || known.snapshot != nil {
@@ -30,21 +32,20 @@ extension NSManagedObjectContext {
   /// The object of the ID if the context has it; never reads anything.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue()
+    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
     let id = currentID(objectID)
-    return registry.find(id.key, id.home.table)
+    guard let (known, isUnheld) = registry.findAndCheck(id.key, id.home.table) else { return nil }
+    if isUnheld && !retainsRegisteredObjects && !known.hasChanges {
+      registry.remove(id.key, id.home.table)
+      return nil
+    }
+    return known
   }
 
   private func missing(_ id: NSManagedObjectID) -> NSError {
     CoreDataErrors.error(
       .managedObjectReferentialIntegrity, "The object \(id.uriString) has no row in its store.",
       [NSAffectedObjectsErrorKey: [id]])
-  }
-
-  /// A temporary ID that has become permanent in this context or a parent, as what it is now.
-  final func currentID(_ id: NSManagedObjectID) -> NSManagedObjectID {
-    guard id.isTemporaryID else { return id }
-    if registry.find(id.key, EntityHome.temporaryTable) != nil { return id }
-    return permanentIDs[id.key] ?? parentContext?.currentID(id) ?? id
   }
 
   // MARK: Following relationships
@@ -75,8 +76,9 @@ extension NSManagedObjectContext {
   /// The entity in the store of the owner, or, while that has no store, in the store it would be saved to.
   private func home(of key: RelatedKey, from owner: NSManagedObject) -> EntityHome? {
     let number = Int(key.number)
-    if let family = owner.home.family { return family.homes[number] }
-    guard let store = persistentStoreCoordinator?.store(forInserted: owner.entity) else { return nil }
+    if let family = owner.home.family { return family.homes.indices.contains(number) ? family.homes[number] : nil }
+    let assigned = assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(owner)] as? SQLiteStore
+    guard let store = assigned ?? persistentStoreCoordinator?.store(forInserted: owner.entity) else { return nil }
     return store.family.homes.indices.contains(number) ? store.family.homes[number] : nil
   }
 
@@ -97,9 +99,13 @@ extension NSManagedObjectContext {
     object.home = home
     object.key = key
     object.snapshot = snapshot
+    // An initialiser of the class may have set values.
+    object.committed = nil
     object.reference = reference
     object.state = state
     registry.set(object, key, home.table)
+    // New in the parent.
+    if key < 0 && parentContext != nil { temporaryKeys.insert(key) }
     return object
   }
 
@@ -122,10 +128,12 @@ extension NSManagedObjectContext {
     guard !object.isInserted else { return }
     if registry.count >= sweepThreshold { sweep() }
     let id = object.objectID
-    if object.state.contains(.unborn) {
+    // Values may have been set before; an object whose deletion was saved while it was a fault has none.
+    if object.state.contains(.unborn) || object.snapshot == nil {
       object.snapshot = object.layout.defaults.copy()
       object.state.insert(.ownsSnapshot)
     }
+    object.committed = nil
     object.state.subtract([.fault, .unborn, .gone])
     object.state.insert(.inserted)
     if ConcurrencyDebug.isEnabled { object.state.insert(.isChecked) }
@@ -140,10 +148,13 @@ extension NSManagedObjectContext {
 
   private func undelete(_ object: NSManagedObject) {
     object.state.remove(.deleted)
-    deleted.remove(object)
     event.deleted.remove(object)
     unpropagated.removeAll { $0 === object }
-    noteUpdate(object)
+    if deleted.remove(object) { return noteUpdate(object) }
+    object.state.insert([.inserted, .isNoted])
+    inserted.insert(object)
+    event.inserted.insert(object)
+    scheduleEndOfEvent()
   }
 
   /// Marks the object to be deleted by the next save; an object that was never saved is just forgotten.
@@ -172,7 +183,7 @@ extension NSManagedObjectContext {
 
   /// Deletes an object whose row turned out to be missing.
   final func deleteInaccessible(_ object: NSManagedObject) {
-    guard !object.isDeleted else { return }
+    guard !object.isDeleted, registry.find(object.objectID.key, object.objectID.home.table) === object else { return }
     updated.remove(object)
     object.state.remove(.updated)
     object.state.insert(.deleted)
@@ -205,12 +216,12 @@ extension NSManagedObjectContext {
   public final func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) {
     checkQueue()
     guard object.reference === reference, !object.isInserted, !object.isDeleted else { return }
+    event.updated.remove(object)
     needsCacheCheck = true
     if flag && object.hasChanges {
       reread(object)
     } else {
       updated.remove(object)
-      event.updated.remove(object)
       object.turnIntoFault()
     }
     event.refreshed.insert(object)
@@ -219,9 +230,15 @@ extension NSManagedObjectContext {
 
   /// Puts the object's changes on top of what the store has now.
   final func reread(_ object: NSManagedObject) {
-    guard let snapshot = object.snapshot, let base = object.committed,
-      let stored = try? storedRow(object.objectID), stored !== base
-    else { return }
+    for case let toMany? in object.toManys { toMany.unload() }
+    guard let snapshot = object.snapshot, let stored = try? storedRow(object.objectID) else { return }
+    guard let base = object.committed else {
+      // Only to-many relationships were changed.
+      object.snapshot = stored
+      object.state.remove(.ownsSnapshot)
+      return
+    }
+    guard stored !== base else { return }
     let merged = stored.copy()
     for slot in object.layout.slots.indices
     where object.layout.slots[slot].isTransient || !base.isEqual(snapshot, slot: slot) {
@@ -230,7 +247,6 @@ extension NSManagedObjectContext {
     object.committed = stored
     object.snapshot = merged
     object.state.insert(.ownsSnapshot)
-    for index in object.toManys.indices where object.toManys[index]?.hasChanges == false { object.toManys[index] = nil }
   }
 
   /// Makes clean objects faults; changed ones keep their changes.
@@ -267,7 +283,9 @@ extension NSManagedObjectContext {
     event = ContextEvent()
     sweepThreshold = 4096
     needsCacheCheck = true
-    permanentIDs.removeAll()
+    temporaryKeys.removeAll()
+    // Children may still hold what was new here.
+    if !hasChildren { permanentIDs.removeAll() }
     guard !all.isEmpty else { return }
     event.invalidatedAll = all
     postObjectsDidChange()
@@ -278,20 +296,19 @@ extension NSManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     unpropagated.removeAll()
+    dropped.removeAll()
+    assignedStores.removeAll()
   }
 
   /// Takes back all changes since the last fetch or save of each object.
   public final func rollback() {
     checkQueue()
-    let newObjects = inserted.items
+    let newObjects = inserted.items + unpropagated.filter { !deleted.contains($0) }
     let changed = updated.items + deleted.items
     forgetChanges()
     event = ContextEvent()
     for object in newObjects {
-      registry.remove(object.objectID.key, object.objectID.home.table)
-      object.state.subtract([.inserted, .isNoted])
-      object.state.insert(.gone)
-      object.reference = nil
+      forget(object)
       event.deleted.insert(object)
     }
     for object in changed {

@@ -10,30 +10,34 @@ extension NSManagedObjectContext {
     processPendingChanges()
     NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
     try callWillSave()
+    try validate()
+    // A willSave() or a validation may have changed something once more, or a cascade have taken back all there was.
     propagateDeletes()
     processPendingChanges()
-    try validate()
-
-    let changes = SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
-    if let parentContext {
-      try parentContext.performAndWait { try parentContext.takeOver(changes, from: self) }
-      settleAfterParentSave(changes)
-    } else {
-      try saveToStores(changes)
-    }
-    finish(changes)
+    guard hasChanges else { return }
+    finish(try parentContext == nil ? saveToStores() : saveToParent())
   }
 
-  /// Lets objects prepare, and those that others change by that, until nothing more changes.
+  private func saveToParent() throws -> SavedChanges {
+    adoptPermanentIDs()
+    let changes = SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
+    guard let parentContext else { return changes }
+    try parentContext.performAndWait { try parentContext.takeOver(changes, from: self) }
+    settleAfterParentSave(changes)
+    return changes
+  }
+
+  /// Lets objects prepare, and again those that changed by that, until nothing changes any more.
   private func callWillSave() throws {
-    var called = Set<ObjectIdentifier>()
+    propagateDeletes()
+    processPendingChanges()
+    var waiting = inserted.items + updated.items + deleted.items
     for _ in 0..<1000 {
-      let waiting = (inserted.items + updated.items + deleted.items).filter {
-        called.insert(ObjectIdentifier($0)).inserted
-      }
-      if waiting.isEmpty { return }
-      for object in waiting { object.willSave() }
+      for object in waiting where object.hasChanges { object.willSave() }
+      propagateDeletes()
+      waiting = event.inserted.items + event.updated.items + event.deleted.items
       processPendingChanges()
+      if waiting.isEmpty { return }
     }
     throw CoreDataErrors.error(.persistentStoreSave, "willSave() methods change objects without end.")
   }
@@ -45,13 +49,16 @@ extension NSManagedObjectContext {
     }
     for object in deleted.items { check(object.validateForDelete) }
     for object in inserted.items { check(object.validateForInsert) }
-    for object in updated.items where object.snapshot != nil { check(object.validateForUpdate) }
+    for object in updated.items where object.snapshot != nil || !object.layout.validatedToManys.isEmpty {
+      check(object.validateForUpdate)
+    }
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
   // MARK: To the stores
 
-  private func saveToStores(_ changes: SavedChanges) throws {
+  /// Returns what was saved: a merge policy may have taken objects out.
+  private func saveToStores() throws -> SavedChanges {
     guard let coordinator else {
       throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")
     }
@@ -60,27 +67,15 @@ extension NSManagedObjectContext {
       let current = SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
       do {
         let operations = try coordinator.saveOperations(for: current, assignedStores: assignedStores)
+        for operation in operations { operation.permanentIDs = permanentIDs }
         try coordinator.commit(operations)
-        forgetTemporary(operations)
-        return
+        adoptPermanentIDs(of: operations)
+        return current
       } catch let conflicts as MergeConflicts {
         attempts += 1
         // Each attempt sees the rows as they are now; only a storm of writers could outrun a hundred.
         guard attempts < 100, let policy = mergePolicy as? NSMergePolicy else { throw conflicts.nsError }
         try policy.resolve(mergeConflicts: conflicts.conflicts)
-      }
-    }
-  }
-
-  /// Registers objects under their permanent IDs.
-  private func forgetTemporary(_ operations: [SaveOperation]) {
-    for operation in operations {
-      let temporary = operation.inserted.map(\.objectID)
-      operation.finish()
-      for (object, old) in zip(operation.inserted, temporary) where old.isTemporaryID {
-        registry.remove(old.key, EntityHome.temporaryTable)
-        registry.set(object, object.objectID.key, object.objectID.home.table)
-        if hasChildren { permanentIDs[old.key] = object.objectID }
       }
     }
   }
@@ -120,35 +115,6 @@ extension NSManagedObjectContext {
     }
     NotificationCenter.default.post(name: .NSManagedObjectContextDidSave, object: self, userInfo: objects)
     NotificationCenter.default.post(name: .NSManagedObjectContextDidSaveObjectIDs, object: self, userInfo: ids)
-  }
-
-  /// Gives new objects their permanent IDs before they are saved.
-  public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
-    checkQueue()
-    let waiting = objects.filter { $0.objectID.isTemporaryID && $0.isInserted }
-    guard !waiting.isEmpty else { return }
-    guard let coordinator = persistentStoreCoordinator else {
-      throw CoreDataErrors.error(
-        .persistentStoreOperation, "The context \(label) has no coordinator that could give IDs.")
-    }
-    let ids = try coordinator.permanentIDs(for: waiting, assignedStores: assignedStores)
-    for (object, id) in zip(waiting, ids) { makePermanent(object, id) }
-  }
-
-  private func makePermanent(_ object: NSManagedObject, _ id: NSManagedObjectID) {
-    let old = object.objectID
-    registry.remove(old.key, EntityHome.temporaryTable)
-    object.become(id)
-    registry.set(object, id.key, id.home.table)
-    // What refers to the object by its old number finds it here.
-    permanentIDs[old.key] = id
-    for other in inserted.items + updated.items {
-      guard let snapshot = other.snapshot else { continue }
-      for slot in other.layout.toOneSlots where snapshot.related(slot)?.key == old.key {
-        guard other.state.contains(.ownsSnapshot) else { continue }
-        snapshot.assign(slot: slot, to: id.relatedKey)
-      }
-    }
   }
 }
 

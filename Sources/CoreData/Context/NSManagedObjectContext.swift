@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The working copy of some objects: fetches them, keeps one instance of each, notes changes, and saves them together.
 ///
 /// A context belongs to a queue, the main one or its own; it and its objects are used inside `perform` and `performAndWait` only.
@@ -48,6 +50,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether a context has this one as its parent: then IDs that become permanent are remembered for it.
   final var hasChildren = false
   final var permanentIDs: [Int64: NSManagedObjectID] = [:]
+  /// The keys of objects that are new in the parent: their IDs become permanent when the root of the chain saves.
+  final var temporaryKeys: Set<Int64> = []
+  /// Counts the times that IDs became permanent in a chain of contexts; used in its root, by all.
+  final let permanentGeneration = Atomic<Int>(0)
+  /// The root's count when this context last took over permanent IDs.
+  final var seenGeneration = 0
   final let registry = ObjectTable<NSManagedObject>()
   final var sweepThreshold = 4096
   final var inserted = MemberList()
@@ -56,6 +64,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var event = ContextEvent()
   /// Deleted objects whose delete rules have yet to be applied.
   final var unpropagated: [NSManagedObject] = []
+  /// New objects that were deleted: forgotten once observers have heard of it.
+  final var dropped: [NSManagedObject] = []
   /// The row cache must be compared with the file before it is next asked.
   final var needsCacheCheck = true
   final var isProcessing = false

@@ -48,7 +48,29 @@ extension NSPersistentStoreCoordinator {
     try add(changes.inserted, to: \.inserted)
     try add(changes.updated, to: \.updated)
     try add(changes.deleted, to: \.deleted)
+    if operations.count > 1 { try checkStores(operations) }
     return operations
+  }
+
+  /// New objects that refer to each other must go to the same store.
+  private func checkStores(_ operations: [SaveOperation]) throws {
+    var stores: [Int64: SQLiteStore] = [:]
+    for operation in operations {
+      for object in operation.inserted { stores[object.objectID.key] = operation.store }
+    }
+    for operation in operations {
+      for object in operation.inserted + operation.updated {
+        for slot in object.layout.toOneSlots {
+          guard let key = object.snapshot?.related(slot)?.key, key < 0, let store = stores[key],
+            store !== operation.store
+          else { continue }
+          throw CoreDataErrors.error(
+            .persistentStoreSave,
+            "\(object.layout.name).\(object.layout.slots[slot].name) of \(object.objectID.uriString) refers to an object "
+              + "that belongs to another store.", [NSAffectedObjectsErrorKey: [object]])
+        }
+      }
+    }
   }
 
   /// Writes the operations: those on one file in one transaction.
@@ -59,8 +81,12 @@ extension NSPersistentStoreCoordinator {
       let group = remaining.filter { $0.store.database === database }
       remaining.removeAll { $0.store.database === database }
       try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
-        try database.write { connection in
-          for operation in group { try operation.write(connection) }
+        // The cache takes rows over in the order of the commits: nobody else may write before it has these.
+        try database.withWriter { _ in
+          try database.write { connection in
+            for operation in group { try operation.write(connection) }
+          }
+          for operation in group { operation.finish() }
         }
       }
     }

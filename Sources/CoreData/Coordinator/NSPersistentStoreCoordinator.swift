@@ -117,6 +117,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       stores.remove(at: index)
       removedStores.append(store)
       store.persistentStoreCoordinator = nil
+      store.family.reference.store = nil
       guard let database = (store as? SQLiteStore)?.database else { return }
       if !stores.contains(where: { ($0 as? SQLiteStore)?.database === database }) {
         databases = databases.filter { $0.value !== database }

@@ -23,6 +23,7 @@ final class EntityLayout: @unchecked Sendable {
   /// Slots and to-many indexes of relationships.
   let toOneSlots: [Int]
   let hasTransients: Bool
+  let hasDerived: Bool
   let objectClass: NSManagedObject.Type
   /// What validation has to look at: mandatory or with predicates.
   let validatedSlots: [Int]
@@ -81,6 +82,7 @@ final class EntityLayout: @unchecked Sendable {
     self.places = places
     self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
     self.hasTransients = slots.contains(where: \.isTransient)
+    self.hasDerived = slots.contains(where: \.isDerived)
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
     self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }
     self.validatedToManys = toManys.indices.filter {
@@ -154,6 +156,8 @@ struct SlotDescription {
   let kind: SlotKind
   let attributeType: NSAttributeType
   let isTransient: Bool
+  /// Computed by the store: never written, and known only when read back.
+  let isDerived: Bool
   let isOptional: Bool
   let needsValidation: Bool
 
@@ -164,6 +168,7 @@ struct SlotDescription {
     property = attribute
     attributeType = attribute.attributeType
     isTransient = attribute.isTransient
+    isDerived = attribute is NSDerivedAttributeDescription
     isOptional = attribute.isOptional
     needsValidation = !attribute.isOptional || !attribute.validationPredicates.isEmpty
     kind =
@@ -183,6 +188,7 @@ struct SlotDescription {
     property = relationship
     attributeType = .undefinedAttributeType
     isTransient = relationship.isTransient
+    isDerived = false
     isOptional = relationship.isOptional
     needsValidation = !relationship.isOptional || !relationship.validationPredicates.isEmpty
     kind = .toOne

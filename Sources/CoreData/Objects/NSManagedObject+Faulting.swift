@@ -29,10 +29,15 @@ extension NSManagedObject {
     guard !state.contains(.gone) else { return }
     state.insert(.isQuiet)
     awakeFromFetch()
-    state.remove(.isQuiet)
+    // What it changed is where later changes start from: the next one makes a copy.
+    state.subtract([.isQuiet, .ownsSnapshot])
   }
 
   private final func fill() {
+    if state.contains(.gone) {
+      snapshot = Snapshot.make(layout)
+      return
+    }
     guard let context = reference?.context else {
       preconditionFailure(
         "The values of \(objectID) cannot be read: its context is gone, was reset, or the object was deleted.")
@@ -78,10 +83,19 @@ extension NSManagedObject {
     let current = access()
     if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
     if !state.contains(.ownsSnapshot) {
-      if !state.contains(.inserted) && !state.contains(.isQuiet) && committed == nil { committed = current }
+      if state.isDisjoint(with: [.inserted, .isQuiet]) && committed == nil { committed = current }
       snapshot = current.copy()
       state.insert(.ownsSnapshot)
     }
+  }
+
+  /// Makes the snapshot this object's own without telling anybody; a later change of the object takes this one along.
+  final func willEditPrimitively() {
+    let current = access()
+    guard !state.contains(.ownsSnapshot) else { return }
+    if state.isDisjoint(with: [.inserted, .isQuiet]) && committed == nil { committed = current }
+    snapshot = current.copy()
+    state.insert(.ownsSnapshot)
   }
 
   /// Fills the object if it is a fault; the entry point of Core Data's own accessors.

@@ -6,6 +6,7 @@ extension NSManagedObject {
   final func related(_ slot: Int) -> NSManagedObject? {
     guard let key = access().related(slot) else { return nil }
     guard let context = reference?.context else {
+      if state.contains(.gone) { return nil }
       preconditionFailure("A relationship of \(objectID) cannot be followed: its context is gone.")
     }
     return context.object(for: key, from: self, slot: slot)
@@ -134,12 +135,27 @@ extension NSManagedObject {
   }
 
   private final func checkSameContext(_ object: NSManagedObject?, _ relationship: NSRelationshipDescription) {
-    guard let object, let mine = reference?.context, let theirs = object.reference?.context, mine !== theirs else {
-      return
-    }
+    guard let object else { return }
+    checkSameStore(object, relationship)
+    guard let mine = reference?.context, let theirs = object.reference?.context, mine !== theirs else { return }
     preconditionFailure(
       "Illegal attempt to establish the relationship \(layout.name).\(relationship.name) between objects of different "
         + "contexts: \(objectID) and \(object.objectID). Use object(with:) to get the other object in this context.")
+  }
+
+  /// Rows refer to rows of their own store only.
+  private final func checkSameStore(_ object: NSManagedObject, _ relationship: NSRelationshipDescription) {
+    let mayBeRelated =
+      switch (home.family, object.home.family) {
+      case (nil, nil): true
+      case (let mine?, nil): mine.homesByName[object.layout.name] != nil
+      case (nil, let theirs?): theirs.homesByName[layout.name] != nil
+      case (let mine?, let theirs?): mine === theirs
+      }
+    precondition(
+      mayBeRelated,
+      "Illegal attempt to establish the relationship \(layout.name).\(relationship.name) between objects in different "
+        + "stores: \(objectID) and \(object.objectID).")
   }
 
   // MARK: By name, for generated accessors and for callers

@@ -65,18 +65,18 @@ extension NSManagedObject {
   /// Sets the value without notifying anybody, keeping inverses, or marking the object as updated.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let place = layout.places[key] else { unknownKey(key) }
-    let wasQuiet = state.contains(.isQuiet)
-    state.insert(.isQuiet)
-    defer { if !wasQuiet { state.remove(.isQuiet) } }
     switch place {
     case .slot(let slot) where layout.slots[slot].kind == .toOne:
-      willEdit()
+      willEditPrimitively()
       writeRelated(managedObject(value, for: key), slot: slot)
     case .slot(let slot):
-      willEdit()
+      willEditPrimitively()
       snapshot.unsafelyUnwrapped.set(value, slot: slot, of: entity)
     case .toMany(let index):
-      toMany(index).members?.replaceAll(managedObjects(value, for: key))
+      let toMany = toMany(index)
+      let wanted = MemberList(managedObjects(value, for: key), keepsOrder: toMany.relationship.isOrdered)
+      for old in toMany.members?.items ?? [] where !wanted.contains(old) { toMany.remove(old) }
+      for new in wanted.items { toMany.insert(new) }
     case .fetched: break
     }
   }

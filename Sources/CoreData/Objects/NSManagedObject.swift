@@ -75,7 +75,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// The object's identity; temporary until it is saved.
   public final var objectID: NSManagedObjectID {
-    if let identifier { return identifier }
+    if let identifier {
+      if identifier.key > 0 { return identifier }
+      // The ID of an object that was saved into a parent becomes permanent with the parent's own save.
+      if let context = reference?.context, !context.temporaryKeys.isEmpty, context.isOnItsQueue {
+        context.adoptPermanentIDs()
+      }
+      return self.identifier ?? identifier
+    }
     if key == 0 { key = NSManagedObjectID.nextTemporaryKey() }
     let made = NSManagedObjectID(home: home, key: key)
     identifier = made

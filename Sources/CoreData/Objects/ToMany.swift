@@ -22,7 +22,8 @@ final class ToMany {
     if let members, members.contains(object) { return false }
     if members == nil && added.contains(object) { return false }
     members?.insert(object)
-    if !removed.remove(object) { added.insert(object) }
+    // Whether the store has it already is not known before the members are.
+    if !removed.remove(object) || members == nil { added.insert(object) }
     if relationship.isOrdered { orderChanged = true }
     collection = nil
     return true
@@ -34,7 +35,7 @@ final class ToMany {
     if let members, !members.contains(object) { return false }
     if members == nil && removed.contains(object) { return false }
     members?.remove(object)
-    if !added.remove(object) { removed.insert(object) }
+    if !added.remove(object) || members == nil { removed.insert(object) }
     collection = nil
     return true
   }
@@ -51,8 +52,21 @@ final class ToMany {
     var list = MemberList()
     list.keepsOrder = relationship.isOrdered
     for object in stored where !removed.contains(object) { list.insert(object) }
-    for object in added.items { list.insert(object) }
+    let known = MemberList(stored, keepsOrder: false)
+    for object in added.items {
+      list.insert(object)
+      if known.contains(object) { added.remove(object) }
+    }
+    for object in removed.items where !known.contains(object) { removed.remove(object) }
     members = list
+    collection = nil
+  }
+
+  /// Forgets the members, so that the next access reads them anew and puts the noted changes on top. An order that was
+  /// changed here is not given up.
+  func unload() {
+    guard !(relationship.isOrdered && orderChanged) else { return }
+    members = nil
     collection = nil
   }
 

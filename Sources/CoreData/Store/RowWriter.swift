@@ -17,6 +17,8 @@ final class RowWriter: @unchecked Sendable {
     var steps: [RowDecoder.Step] = []
     var columns: [[String]] = []
     for (slot, description) in layout.slots.enumerated() {
+      // What is derived belongs to the file's triggers.
+      if description.isDerived { continue }
       if let attribute = mapping.attributes[description.name] {
         steps.append(
           RowDecoder.Step(

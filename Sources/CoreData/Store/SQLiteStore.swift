@@ -53,6 +53,8 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     identifier = opened.identifier
     metadata = opened.metadata
     reference.store = self
+    // What is read from now on is compared with this state of the file.
+    validateRowCache()
   }
 
   /// The mapping of an entity that the store holds.

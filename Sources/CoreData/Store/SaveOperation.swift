@@ -9,6 +9,10 @@ final class SaveOperation {
 
   /// Permanent IDs by the key of the temporary ones.
   private(set) var assigned: [Int64: NSManagedObjectID] = [:]
+  /// IDs that became permanent before this save, by the key of the temporary ones.
+  var permanentIDs: [Int64: NSManagedObjectID] = [:]
+  /// The keys that `inserted` had before they got permanent ones, in that order.
+  private(set) var temporaryKeys: [Int64] = []
   private(set) var conflicts: [NSMergeConflict] = []
   /// Versions of the rows that were written, in the order of `updated`; 0 where nothing was.
   private var versions: [Int64] = []
@@ -24,8 +28,9 @@ final class SaveOperation {
     versions.removeAll(keepingCapacity: true)
     try assignKeys(connection)
     for object in deleted { try delete(object, connection) }
-    for object in inserted { try insert(object, connection) }
+    // An update may free the unique value that a new object takes.
     for object in updated { versions.append(try update(object, connection)) }
+    for object in inserted { try insert(object, connection) }
     for object in inserted { try writeToManys(object, connection) }
     for object in updated { try writeToManys(object, connection) }
     if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
@@ -51,7 +56,9 @@ final class SaveOperation {
     object.objectID.isTemporaryID ? assigned[object.objectID.key]! : object.objectID
   }
 
-  private func resolve(_ related: RelatedKey) -> RelatedKey? { assigned[related.key]?.relatedKey }
+  private func resolve(_ related: RelatedKey) -> RelatedKey? {
+    (assigned[related.key] ?? permanentIDs[related.key])?.relatedKey
+  }
 
   private func insert(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {
     let id = permanentID(object)
@@ -136,7 +143,8 @@ final class SaveOperation {
       switch place {
       case .foreignKey(_, let table, let inverse):
         guard let orderColumn = inverse.orderColumn, toMany.orderChanged else { continue }
-        try writeOrder(toMany, connection) { position, member in
+        let last = "SELECT max(\(orderColumn)) FROM \(table) WHERE \(inverse.column) = ?"
+        try writeOrder(toMany, connection, after: (last, id.key)) { position, member in
           ("UPDATE \(table) SET \(orderColumn) = ? WHERE Z_PK = ?", [position, member])
         }
       case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
@@ -151,7 +159,8 @@ final class SaveOperation {
             [.integer(id.key), .integer(permanentID(member).key)])
         }
         guard let orderColumn, toMany.orderChanged else { continue }
-        try writeOrder(toMany, connection) { position, member in
+        let last = "SELECT max(\(orderColumn)) FROM \(table) WHERE \(ownerColumn) = ?"
+        try writeOrder(toMany, connection, after: (last, id.key)) { position, member in
           (
             "UPDATE \(table) SET \(orderColumn) = ? WHERE \(destinationColumn) = ? AND \(ownerColumn) = ?",
             [position, member, .integer(id.key)]
@@ -161,15 +170,20 @@ final class SaveOperation {
     }
   }
 
-  /// Gives every member its position: 2048 for the first and 1024 more for each, as Apple's files have it.
+  /// Gives every member its position: 2048 for the first and 1024 more for each, as Apple's files have it. Where the
+  /// members were not read, new ones come behind those that are there.
   private func writeOrder(
-    _ toMany: ToMany, _ connection: SQLiteConnection,
+    _ toMany: ToMany, _ connection: SQLiteConnection, after last: (sql: String, owner: Int64),
     _ statement: (SQLiteValue, SQLiteValue) -> (String, [SQLiteValue])
   ) throws {
-    let members = toMany.members?.items ?? toMany.added.items
-    for (index, member) in members.enumerated() where !member.isDeleted {
-      let (sql, values) = statement(.integer(Int64(2048 + index * 1024)), .integer(permanentID(member).key))
+    var position: Int64 = 2048
+    if toMany.members == nil, let last = try connection.integer(last.sql, [.integer(last.owner)]), last > 0 {
+      position = last + 1024
+    }
+    for member in toMany.members?.items ?? toMany.added.items where !member.isDeleted {
+      let (sql, values) = statement(.integer(position), .integer(permanentID(member).key))
       try connection.execute(sql, values)
+      position += 1024
     }
   }
 
@@ -179,6 +193,7 @@ final class SaveOperation {
   func finish() {
     var saved: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     saved.reserveCapacity(inserted.count + updated.count)
+    temporaryKeys = inserted.map(\.objectID.key)
     for object in inserted {
       object.become(permanentID(object))
       settle(object, version: 1, &saved)
@@ -186,7 +201,11 @@ final class SaveOperation {
     for (object, version) in zip(updated, versions) { settle(object, version: version, &saved) }
     var removed: [(key: Int64, table: Int32)] = []
     // Of a row that was written without having been read, the cache may have an older version.
-    for object in updated where object.snapshot == nil {
+    // Neither has it what triggers made of derived attributes.
+    for object in inserted where object.layout.hasDerived {
+      removed.append((object.objectID.key, object.objectID.home.table))
+    }
+    for object in updated where object.snapshot == nil || object.layout.hasDerived {
       removed.append((object.objectID.key, object.objectID.home.table))
     }
     for object in deleted where !object.objectID.isTemporaryID {
@@ -212,7 +231,7 @@ final class SaveOperation {
       }
     }
     object.state.remove(.ownsSnapshot)
-    saved.append((id.key, id.home.table, snapshot.withoutTransients()))
+    if !object.layout.hasDerived { saved.append((id.key, id.home.table, snapshot.withoutTransients())) }
   }
 }
 

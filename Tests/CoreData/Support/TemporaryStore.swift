@@ -117,6 +117,7 @@ enum LibraryModel {
 }
 
 extension NSManagedObjectContext {
+  @discardableResult
   func make(_ entity: String, _ values: [String: Any] = [:]) -> NSManagedObject {
     let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: self)
     for (key, value) in values { object.setValue(value, forKey: key) }

@@ -1,0 +1,71 @@
+/// From temporary IDs to permanent ones, in the context that saves and in those that read through it.
+extension NSManagedObjectContext {
+  /// Registers the objects of a save under the IDs that it gave them.
+  final func adoptPermanentIDs(of operations: [SaveOperation]) {
+    for operation in operations {
+      for (object, temporaryKey) in zip(operation.inserted, operation.temporaryKeys) where temporaryKey < 0 {
+        registry.remove(temporaryKey, EntityHome.temporaryTable)
+        registry.set(object, object.objectID.key, object.objectID.home.table)
+        if hasChildren { permanentIDs[temporaryKey] = object.objectID }
+      }
+    }
+    if hasChildren { root.permanentGeneration.add(1, ordering: .releasing) }
+  }
+
+  /// Takes over the permanent IDs that objects of the parent got since the last call.
+  final func adoptPermanentIDs() {
+    guard let parentContext, !temporaryKeys.isEmpty else { return }
+    let generation = root.permanentGeneration.load(ordering: .acquiring)
+    guard generation != seenGeneration else { return }
+    seenGeneration = generation
+    let keys = temporaryKeys
+    let found: [(key: Int64, id: NSManagedObjectID)] = parentContext.performAndWait {
+      parentContext.adoptPermanentIDs()
+      return keys.compactMap { key in parentContext.permanentIDs[key].map { (key, $0) } }
+    }
+    for (key, id) in found {
+      temporaryKeys.remove(key)
+      permanentIDs[key] = id
+      guard let object = registry.remove(key, EntityHome.temporaryTable) else { continue }
+      object.become(id)
+      registry.set(object, id.key, id.home.table)
+    }
+  }
+
+  /// The context at the end of the chain of parents.
+  private var root: NSManagedObjectContext {
+    var context = self
+    while let parent = context.parentContext { context = parent }
+    return context
+  }
+
+  /// A temporary ID that has become permanent in this context or a parent, as what it is now.
+  final func currentID(_ id: NSManagedObjectID) -> NSManagedObjectID {
+    guard id.isTemporaryID else { return id }
+    if registry.find(id.key, EntityHome.temporaryTable) != nil { return id }
+    if let known = permanentIDs[id.key] { return known }
+    guard let parentContext else { return id }
+    return parentContext.performAndWait { parentContext.currentID(id) }
+  }
+
+  /// Gives new objects their permanent IDs before they are saved.
+  public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+    checkQueue()
+    let waiting = MemberList(objects.filter { $0.objectID.isTemporaryID && $0.isInserted }, keepsOrder: false).items
+    guard !waiting.isEmpty else { return }
+    guard let coordinator = persistentStoreCoordinator else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "The context \(label) has no coordinator that could give IDs.")
+    }
+    let ids = try coordinator.permanentIDs(for: waiting, assignedStores: assignedStores)
+    for (object, id) in zip(waiting, ids) {
+      let old = object.objectID
+      registry.remove(old.key, EntityHome.temporaryTable)
+      object.become(id)
+      registry.set(object, id.key, id.home.table)
+      // What refers to the object by its old number finds it here.
+      permanentIDs[old.key] = id
+    }
+    if hasChildren { root.permanentGeneration.add(1, ordering: .releasing) }
+  }
+}

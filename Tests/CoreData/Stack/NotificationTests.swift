@@ -1,0 +1,162 @@
+import CoreData
+import Testing
+
+@Suite struct NotificationTests {
+  private let changed = Notification.Name.NSManagedObjectContextObjectsDidChange
+  private let saved = Notification.Name.NSManagedObjectContextDidSave
+  private let savedIDs = Notification.Name.NSManagedObjectContextDidSaveObjectIDs
+  private let willSave = Notification.Name.NSManagedObjectContextWillSave
+
+  @Test func theNamesAreApples() {
+    #expect(changed.rawValue == "NSObjectsChangedInManagingContextNotification")
+    #expect(willSave.rawValue == "NSManagingContextWillSaveChangesNotification")
+    #expect(saved.rawValue == "NSManagingContextDidSaveChangesNotification")
+    #expect(savedIDs.rawValue == "_NSManagedObjectContextDidSaveObjectIDsNotification")
+    #expect(NSManagedObjectContext.didSaveObjectsNotification == saved)
+    #expect(NSManagedObjectContext.NotificationKey.insertedObjects.rawValue == NSInsertedObjectsKey)
+  }
+
+  @Test func anEventsChangesComeOnceAndInOneSetEach() throws {
+    let store = try TemporaryStore()
+    let id = try store.save { context in
+      context.make("Book", ["title": "gone"])
+      return context.make("Book", ["title": "One"])
+    }.objectID
+    try store.read { context in
+      let log = NotificationLog(context)
+      let book = context.object(with: id)
+      let gone = try context.all("Book", where: "title == 'gone'")[0]
+      let new = context.make("Book", ["title": "new"])
+      new.setValue(3, forKey: "pages")
+      book.setValue("Two", forKey: "title")
+      book.setValue("Three", forKey: "title")
+      gone.setValue("changed", forKey: "title")
+      context.delete(gone)
+      let never = context.make("Book", ["title": "never"])
+      context.delete(never)
+      context.processPendingChanges()
+      context.processPendingChanges()
+      #expect(log.names == [changed])
+      #expect(log.objects(changed, NSInsertedObjectsKey) == [new])
+      #expect(log.objects(changed, NSUpdatedObjectsKey) == [book])
+      #expect(log.objects(changed, NSDeletedObjectsKey) == [gone])
+      #expect(log.last(changed)?.count == 3)
+      // In the next event the new object is an updated one.
+      log.clear()
+      new.setValue(4, forKey: "pages")
+      context.processPendingChanges()
+      #expect(log.objects(changed, NSUpdatedObjectsKey) == [new] && log.last(changed)?.count == 1)
+    }
+  }
+
+  @Test func aSavePostsInOrderWithSetsOfObjectsAndOfIDs() throws {
+    let store = try TemporaryStore()
+    let ids = try store.save { context in ["gone", "One"].map { context.make("Book", ["title": $0]) } }.map(\.objectID)
+    try store.read { context in
+      let log = NotificationLog(context)
+      let new = context.make("Book", ["title": "new"])
+      let book = context.object(with: ids[1])
+      book.setValue("Two", forKey: "title")
+      let gone = context.object(with: ids[0])
+      context.delete(gone)
+      try context.save()
+      #expect(log.names == [changed, willSave, saved, savedIDs])
+      #expect(log.objects(saved, NSInsertedObjectsKey) == [new])
+      #expect(log.objects(saved, NSUpdatedObjectsKey) == [book])
+      #expect(log.objects(saved, NSDeletedObjectsKey) == [gone])
+      #expect(log.last(savedIDs)?[NSInsertedObjectIDsKey] as? Set<NSManagedObjectID> == [new.objectID])
+      #expect(log.last(savedIDs)?[NSUpdatedObjectIDsKey] as? Set<NSManagedObjectID> == [ids[1]])
+      #expect(log.last(savedIDs)?[NSDeletedObjectIDsKey] as? Set<NSManagedObjectID> == [ids[0]])
+      #expect(!new.objectID.isTemporaryID)
+      log.clear()
+      try context.save()
+      #expect(log.names.isEmpty)
+    }
+  }
+
+  @Test func aSaveWithoutChangesTouchesNoFile() throws {
+    let store = try TemporaryStore()
+    try store.save { $0.make("Book", ["title": "One"]) }
+    func dates() throws -> [Date?] {
+      try ["", "-wal"].map {
+        try FileManager.default.attributesOfItem(atPath: store.url.path + $0)[.modificationDate] as? Date
+      }
+    }
+    let before = try dates()
+    try store.read { context in
+      _ = try context.all("Book").map { $0.text("title") }
+      try context.save()
+    }
+    try #expect(dates() == before)
+  }
+
+  @Test func resetPostsThatEverythingIsInvalid() throws {
+    let store = try TemporaryStore()
+    try store.save { $0.make("Book", ["title": "One"]) }
+    try store.read { context in
+      let books = try context.all("Book")
+      let log = NotificationLog(context)
+      context.reset()
+      #expect(log.names == [changed])
+      #expect(log.last(changed)?[NSInvalidatedAllObjectsKey] as? [NSManagedObject] == books)
+    }
+  }
+
+  @Test func rollbackPostsWhatItRestored() throws {
+    let store = try TemporaryStore()
+    let id = try store.save { $0.make("Book", ["title": "One"]) }.objectID
+    try store.read { context in
+      let book = context.object(with: id)
+      book.setValue("Two", forKey: "title")
+      let new = context.make("Tag")
+      context.processPendingChanges()
+      let log = NotificationLog(context)
+      context.rollback()
+      #expect(log.names == [changed])
+      #expect(log.objects(changed, NSRefreshedObjectsKey) == [book])
+      #expect(log.objects(changed, NSDeletedObjectsKey) == [new])
+    }
+  }
+
+  /// An observer that changes something has its changes told in the next event, and saved.
+  @Test func changesOfAnObserverAreANewEvent() throws {
+    let store = try TemporaryStore()
+    try store.read { context in
+      let book = context.make("Book", ["title": "One"])
+      final class Once { var isDone = false }
+      let once = Once()
+      nonisolated(unsafe) let observed = (book, once)
+      let token = NotificationCenter.default.addObserver(forName: changed, object: context, queue: nil) { _ in
+        guard !observed.1.isDone else { return }
+        observed.1.isDone = true
+        observed.0.setValue("by observer", forKey: "title")
+      }
+      defer { NotificationCenter.default.removeObserver(token) }
+      try context.save()
+      #expect(book.text("title") == "by observer")
+      #expect(!context.hasChanges)
+    }
+    try #expect(store.sql("SELECT ZTITLE FROM ZBOOK") == [["by observer"]])
+  }
+
+  @Test func performPostsAtItsEndAndPerformAndWaitWaits() async throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    let token = NotificationCenter.default.addObserver(forName: changed, object: context, queue: nil) {
+      continuation.yield(($0.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>)?.count ?? 0)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    context.performAndWait { _ = context.make("Book", ["title": "waits"]) }
+    enqueueBook(context)
+    await context.perform {}
+    continuation.finish()
+    var counts: [Int] = []
+    for await count in stream { counts.append(count) }
+    #expect(counts == [2])
+  }
+
+  private func enqueueBook(_ context: NSManagedObjectContext) {
+    context.perform { context.make("Book", ["title": "told"]) }
+  }
+}

@@ -1,0 +1,152 @@
+import CoreData
+
+/// A book that notes which of its callbacks ran, and can be told to do something in them.
+final class RecordingBook: NSManagedObject {
+  var calls: [String] = []
+  var onWillSave: ((RecordingBook) -> Void)?
+  var onPrepareForDeletion: ((RecordingBook) -> Void)?
+  var onValidate: ((RecordingBook) throws -> Void)?
+
+  override func awakeFromInsert() {
+    super.awakeFromInsert()
+    calls.append("awakeFromInsert")
+    setPrimitiveValue("set when inserted", forKey: "note")
+  }
+
+  override func awakeFromFetch() {
+    super.awakeFromFetch()
+    calls.append("awakeFromFetch")
+    setValue("set when fetched", forKey: "note")
+  }
+
+  override func willSave() {
+    super.willSave()
+    calls.append("willSave")
+    onWillSave?(self)
+  }
+
+  override func didSave() {
+    super.didSave()
+    calls.append("didSave")
+  }
+
+  override func prepareForDeletion() {
+    super.prepareForDeletion()
+    calls.append("prepareForDeletion")
+    onPrepareForDeletion?(self)
+  }
+
+  override func willTurnIntoFault() {
+    super.willTurnIntoFault()
+    calls.append("willTurnIntoFault")
+  }
+
+  override func didTurnIntoFault() {
+    super.didTurnIntoFault()
+    calls.append("didTurnIntoFault")
+  }
+
+  override func validateForInsert() throws {
+    try super.validateForInsert()
+    calls.append("validateForInsert")
+    try onValidate?(self)
+  }
+
+  override func validateForUpdate() throws {
+    try super.validateForUpdate()
+    calls.append("validateForUpdate")
+    try onValidate?(self)
+  }
+
+  override func validateForDelete() throws {
+    try super.validateForDelete()
+    calls.append("validateForDelete")
+  }
+}
+
+/// An author whose own initialiser sets values, as apps write them.
+final class NamedAuthor: NSManagedObject {
+  override init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+    super.init(entity: entity, insertInto: context)
+    if context != nil { setValue("named at birth", forKey: "name") } else { setValue("unborn", forKey: "name") }
+  }
+}
+
+extension LibraryModel {
+  /// The model with classes of its own for books and authors.
+  static func makeWithClasses() -> NSManagedObjectModel {
+    let model = make()
+    model.entitiesByName["Book"]?.managedObjectClassName = NSStringFromClass(RecordingBook.self)
+    model.entitiesByName["Author"]?.managedObjectClassName = NSStringFromClass(NamedAuthor.self)
+    return model
+  }
+}
+
+extension NSManagedObject {
+  /// The value of a text attribute.
+  func text(_ key: String) -> String? { value(forKey: key) as? String }
+
+  /// The members of a to-many relationship.
+  func members(_ key: String) -> Set<NSManagedObject> { value(forKey: key) as? Set<NSManagedObject> ?? [] }
+
+  /// The object at the other end of a to-one relationship.
+  func object(_ key: String) -> NSManagedObject? { value(forKey: key) as? NSManagedObject }
+}
+
+extension TemporaryStore {
+  /// Runs the body in a new context, and saves it.
+  @discardableResult
+  func save<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
+    let context = context()
+    return try context.performAndWait {
+      let result = try body(context)
+      try context.save()
+      return result
+    }
+  }
+
+  /// Runs the body in a new context.
+  @discardableResult
+  func read<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
+    let context = context()
+    return try context.performAndWait { try body(context) }
+  }
+
+  /// What plain SQLite shows, each column as text.
+  func sql(_ query: String) throws -> [[String?]] { try StoreFixtures.rows(query, inFile: url) }
+}
+
+/// What a context posted, in order.
+final class NotificationLog {
+  private(set) var posted: [(name: Notification.Name, info: [AnyHashable: Any])] = []
+  private var tokens: [any NSObjectProtocol] = []
+
+  /// `@unchecked Sendable`: notifications are posted and read on the one thread of a test.
+  private struct Box: @unchecked Sendable { weak var log: NotificationLog? }
+
+  init(_ context: NSManagedObjectContext) {
+    let box = Box(log: self)
+    for name: Notification.Name in [
+      .NSManagedObjectContextObjectsDidChange, .NSManagedObjectContextWillSave, .NSManagedObjectContextDidSave,
+      .NSManagedObjectContextDidSaveObjectIDs,
+    ] {
+      tokens.append(
+        NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) { notification in
+          box.log?.posted.append((notification.name, notification.userInfo ?? [:]))
+        })
+    }
+  }
+
+  deinit { for token in tokens { NotificationCenter.default.removeObserver(token) } }
+
+  var names: [Notification.Name] { posted.map(\.name) }
+
+  /// The user info of the last notification of the name.
+  func last(_ name: Notification.Name) -> [AnyHashable: Any]? { posted.last { $0.name == name }?.info }
+
+  func objects(_ name: Notification.Name, _ key: String) -> Set<NSManagedObject> {
+    last(name)?[key] as? Set<NSManagedObject> ?? []
+  }
+
+  func clear() { posted.removeAll() }
+}
