@@ -8,7 +8,7 @@ enum FormatSpecifier: Equatable {
   case cString
 
   /// The specifier of a conversion character, `"d"`; nil for what is none.
-  init?(_ conversion: Character, isLong: Bool) {
+  init?(_ conversion: Unicode.Scalar, isLong: Bool) {
     switch conversion {
     case "@": self = .object
     case "K": self = .keyPath

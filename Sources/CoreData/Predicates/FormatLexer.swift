@@ -18,8 +18,35 @@ struct FormatToken {
   }
 
   let kind: Kind
-  /// In characters from the start.
+  /// In Unicode scalars from the start.
   let position: Int
+  /// What the word means, where it is a reserved one.
+  let keyword: FormatKeyword?
+  /// The arithmetic operator that the sign is, with its precedence: the higher, the tighter.
+  let infix: (function: PredicateFunction, level: Int)?
+
+  init(kind: Kind, position: Int) {
+    self.kind = kind
+    self.position = position
+    self.keyword = if case .word(let word) = kind { FormatKeyword(rawValue: word.uppercased()) } else { nil }
+    self.infix = if case .symbol(let symbol) = kind { FormatToken.infix(symbol) } else { nil }
+  }
+
+  private static func infix(_ symbol: String) -> (function: PredicateFunction, level: Int)? {
+    switch symbol {
+    case "|": (.bitwiseOr, 0)
+    case "^": (.bitwiseXor, 1)
+    case "&": (.bitwiseAnd, 2)
+    case "<<": (.leftShift, 3)
+    case ">>": (.rightShift, 3)
+    case "+": (.add, 4)
+    case "-": (.subtract, 4)
+    case "*": (.multiply, 5)
+    case "/": (.divide, 5)
+    case "**": (.power, 6)
+    default: nil
+    }
+  }
 }
 
 /// The words that mean something by themselves. Their case does not matter.
@@ -63,23 +90,23 @@ enum FormatKeyword: String {
 /// Cuts a predicate's text into tokens.
 struct FormatLexer {
   private let format: String
-  private let text: [Character]
+  private let text: [Unicode.Scalar]
   private var position = 0
 
   static func tokens(of format: String) throws -> [FormatToken] {
-    var lexer = FormatLexer(format: format, text: Array(format))
+    var lexer = FormatLexer(format: format, text: Array(format.unicodeScalars))
     var tokens: [FormatToken] = []
     repeat { tokens.append(try lexer.next()) } while tokens.last?.kind != .end
     return tokens
   }
 
-  private init(format: String, text: [Character]) {
+  private init(format: String, text: [Unicode.Scalar]) {
     self.format = format
     self.text = text
   }
 
   private mutating func next() throws -> FormatToken {
-    while let character = peek(), character.isWhitespace { position += 1 }
+    while let character = peek(), isSpace(character) { position += 1 }
     let start = position
     guard let character = peek() else { return FormatToken(kind: .end, position: start) }
     let kind: FormatToken.Kind
@@ -89,32 +116,50 @@ struct FormatLexer {
     case "#": kind = .escapedWord(try name(after: "#"))
     case "@": kind = .operatorKey("@" + (try name(after: "@")))
     case "%": kind = .argument(try specifier())
-    case _ where character.isASCII && character.isNumber: kind = try number()
+    case _ where isDigit(character): kind = try number()
     case _ where isNameStart(character): kind = word()
     default: kind = .symbol(try symbol())
     }
     return FormatToken(kind: kind, position: start)
   }
 
-  private func peek(_ offset: Int = 0) -> Character? {
+  private func peek(_ offset: Int = 0) -> Unicode.Scalar? {
     position + offset < text.count ? text[position + offset] : nil
   }
 
   private func failure(_ message: String, at position: Int? = nil) -> PredicateSyntaxError {
-    PredicateSyntaxError(format: format, position: position ?? self.position, message: message)
+    PredicateSyntaxError(format: format, scalar: position ?? self.position, message: message)
   }
 
-  private func isNameStart(_ character: Character) -> Bool {
-    character.isLetter || character == "_"
+  private func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == " " || scalar.properties.isWhitespace
+  }
+
+  private func isDigit(_ scalar: Unicode.Scalar) -> Bool { scalar >= "0" && scalar <= "9" }
+
+  private func isNameStart(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII
+      ? (scalar >= "a" && scalar <= "z") || (scalar >= "A" && scalar <= "Z") || scalar == "_"
+      : scalar.properties.isIDStart
+  }
+
+  private func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
+    isNameStart(scalar) || isDigit(scalar) || (!scalar.isASCII && scalar.properties.isIDContinue)
+  }
+
+  private func string(_ range: Range<Int>) -> String {
+    var result = String.UnicodeScalarView()
+    result.append(contentsOf: text[range])
+    return String(result)
   }
 
   private mutating func readName() -> String {
     let start = position
-    while let character = peek(), isNameStart(character) || character.isNumber { position += 1 }
-    return String(text[start..<position])
+    while let character = peek(), isNamePart(character) { position += 1 }
+    return string(start..<position)
   }
 
-  private mutating func name(after sign: Character) throws -> String {
+  private mutating func name(after sign: Unicode.Scalar) throws -> String {
     position += 1
     guard let character = peek(), isNameStart(character) else { throw failure("Expected a name after \(sign)") }
     return readName()
@@ -129,21 +174,21 @@ struct FormatLexer {
       position += 1
       if let character = peek(), isNameStart(character) { _ = readName() }
     }
-    let name = String(text[start..<position])
+    let name = string(start..<position)
     var ahead = 0
-    while let character = peek(ahead), character.isWhitespace { ahead += 1 }
+    while let character = peek(ahead), isSpace(character) { ahead += 1 }
     if peek(ahead) == "(", name.hasSuffix(":") { return .functionName(name) }
     position = end
     return .word(word)
   }
 
-  private mutating func quoted(by quote: Character) throws -> String {
+  private mutating func quoted(by quote: Unicode.Scalar) throws -> String {
     let start = position
     position += 1
-    var result = ""
+    var result = String.UnicodeScalarView()
     while let character = peek() {
       position += 1
-      if character == quote { return result }
+      if character == quote { return String(result) }
       guard character == "\\" else {
         result.append(character)
         continue
@@ -153,7 +198,7 @@ struct FormatLexer {
     throw failure("Expected the closing \(quote) of the string that begins at column \(start + 1)")
   }
 
-  private mutating func escaped(start: Int) throws -> Character {
+  private mutating func escaped(start: Int) throws -> Unicode.Scalar {
     guard let character = peek() else { throw failure("Expected a character after \\") }
     position += 1
     switch character {
@@ -161,19 +206,20 @@ struct FormatLexer {
     case "r": return "\r"
     case "t": return "\t"
     case "u", "U", "x":
-      let digits = String(text[position...].prefix(character == "x" ? 2 : character == "u" ? 4 : 8))
+      let count = character == "x" ? 2 : character == "u" ? 4 : 8
+      let digits = string(position..<min(position + count, text.count))
       guard let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) else {
         throw failure("Expected the hexadecimal digits of a character after \\\(character)")
       }
-      position += digits.count
-      return Character(scalar)
+      position += digits.unicodeScalars.count
+      return scalar
     default: return character
     }
   }
 
   private mutating func number() throws -> FormatToken.Kind {
     let start = position
-    if peek() == "0", let radix = peek(1).flatMap({ ["x": 16, "o": 8, "b": 2][$0.lowercased()] }) {
+    if peek() == "0", let radix = peek(1).flatMap(radix) {
       position += 2
       let digits = readName()
       guard let value = Int64(digits, radix: radix) else { throw failure("Not a number", at: start) }
@@ -181,28 +227,37 @@ struct FormatLexer {
     }
     digits()
     var isReal = false
-    if peek() == ".", let digit = peek(1), digit.isASCII, digit.isNumber {
+    if peek() == ".", let digit = peek(1), isDigit(digit) {
       isReal = true
       position += 1
       digits()
     }
     if peek() == "e" || peek() == "E" {
       let sign = peek(1) == "+" || peek(1) == "-" ? 1 : 0
-      if let digit = peek(1 + sign), digit.isASCII, digit.isNumber {
+      if let digit = peek(1 + sign), isDigit(digit) {
         isReal = true
         position += 1 + sign
         digits()
       }
     }
     if let character = peek(), isNameStart(character) { throw failure("Not a number", at: start) }
-    let literal = String(text[start..<position])
+    let literal = string(start..<position)
     if !isReal, let value = Int64(literal) { return .integer(value) }
     guard let value = Double(literal) else { throw failure("Not a number", at: start) }
     return .real(value)
   }
 
+  private func radix(_ letter: Unicode.Scalar) -> Int? {
+    switch letter {
+    case "x", "X": 16
+    case "o", "O": 8
+    case "b", "B": 2
+    default: nil
+    }
+  }
+
   private mutating func digits() {
-    while let character = peek(), character.isASCII, character.isNumber { position += 1 }
+    while let character = peek(), isDigit(character) { position += 1 }
   }
 
   private mutating func specifier() throws -> FormatSpecifier {
@@ -210,8 +265,8 @@ struct FormatLexer {
     position += 1
     if peek() == "%" { throw failure("A percent sign means something inside quotes only", at: start) }
     var isLong = false
-    while let character = peek(), "0123456789.+- hlqjzt".contains(character) {
-      if "lqjzt".contains(character) { isLong = true }
+    while let character = peek(), "0123456789.+- hlqjzt".unicodeScalars.contains(character) {
+      if "lqjzt".unicodeScalars.contains(character) { isLong = true }
       position += 1
     }
     guard let character = peek(), let specifier = FormatSpecifier(character, isLong: isLong) else {
@@ -222,12 +277,16 @@ struct FormatLexer {
   }
 
   private mutating func symbol() throws -> String {
-    let known = ["&&", "||", "==", "=<", "=>", "!=", "<>", "<=", ">=", "<<", ">>", "**", ":="]
-    if let first = peek(), let second = peek(1), known.contains("\(first)\(second)") {
-      position += 2
-      return "\(first)\(second)"
+    if let first = peek(), let second = peek(1) {
+      switch (first, second) {
+      case ("&", "&"), ("|", "|"), ("=", "="), ("=", "<"), ("=", ">"), ("!", "="), ("<", ">"), ("<", "="), (">", "="),
+        ("<", "<"), (">", ">"), ("*", "*"), (":", "="):
+        position += 2
+        return string(position - 2..<position)
+      default: break
+      }
     }
-    guard let character = peek(), "(){}[],.+-*/&|^~<>=!".contains(character) else {
+    guard let character = peek(), "(){}[],.+-*/&|^~<>=!".unicodeScalars.contains(character) else {
       throw failure("Unexpected character")
     }
     position += 1

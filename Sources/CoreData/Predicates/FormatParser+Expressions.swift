@@ -11,12 +11,6 @@ extension FormatParser {
     return try asExpression(operation(), at: start)
   }
 
-  /// Operators in the order of their precedence, those that bind loosest first.
-  private static let levels: [[String: PredicateFunction]] = [
-    ["|": .bitwiseOr], ["^": .bitwiseXor], ["&": .bitwiseAnd], ["<<": .leftShift, ">>": .rightShift],
-    ["+": .add, "-": .subtract], ["*": .multiply, "/": .divide],
-  ]
-
   mutating func operation() throws -> Node {
     let start = position
     let first = try binary(level: 0)
@@ -47,26 +41,15 @@ extension FormatParser {
     }
   }
 
+  /// Operations whose operators bind as tightly as `level` or more; equals from left to right.
   private mutating func binary(level: Int) throws -> Node {
-    guard level < FormatParser.levels.count else { return try power() }
     let start = position
-    var node = try binary(level: level + 1)
-    while case .symbol(let symbol) = current, let function = FormatParser.levels[level][symbol] {
+    var node = try unary()
+    while let (function, precedence) = infix, precedence >= level {
       advance()
       let left = try asExpression(node, at: start)
       let next = position
-      node = call(function, [left, try asExpression(binary(level: level + 1), at: next)])
-    }
-    return node
-  }
-
-  private mutating func power() throws -> Node {
-    let start = position
-    var node = try unary()
-    while take("**") {
-      let left = try asExpression(node, at: start)
-      let next = position
-      node = call(.power, [left, try asExpression(unary(), at: next)])
+      node = call(function, [left, try asExpression(binary(level: precedence + 1), at: next)])
     }
     return node
   }
@@ -101,7 +84,7 @@ extension FormatParser {
     }
   }
 
-  private func call(_ function: PredicateFunction, _ arguments: [NSExpression]) -> Node {
+  func call(_ function: PredicateFunction, _ arguments: [NSExpression]) -> Node {
     .expression(NSExpression(forFunction: function.rawValue, arguments: arguments))
   }
 
@@ -134,7 +117,7 @@ extension FormatParser {
     }
   }
 
-  private mutating func keyPathArgument() throws -> [String] {
+  mutating func keyPathArgument() throws -> [String] {
     let value = try nextArgument()
     guard case .string(let text) = PredicateValue(value), !text.isEmpty else {
       throw failure("The argument for %K must be a key path")
@@ -150,151 +133,7 @@ extension FormatParser {
     return try operand()
   }
 
-  // MARK: Primaries
-
-  private mutating func primary() throws -> Node {
-    switch current {
-    case .integer(let value): return constant(value)
-    case .real(let value): return constant(value)
-    case .string(let value): return constant(value)
-    case .variable(let name):
-      advance()
-      return .expression(NSExpression(forVariable: name))
-    case .escapedWord(let name), .operatorKey(let name):
-      advance()
-      return .expression(NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: [name]))))
-    case .argument(let specifier): return try argument(specifier)
-    case .functionName(let name):
-      let start = position
-      advance()
-      return try predefined(name, at: start)
-    case .word(let word): return try self.word(word)
-    case .symbol("("):
-      advance()
-      let node = try either()
-      try expect(")")
-      return node
-    case .symbol("{"):
-      advance()
-      return .expression(NSExpression(node: .aggregate(try list(until: "}"))))
-    default: throw failure("Expected a key path, a value or \"(\"")
-    }
-  }
-
-  private mutating func constant(_ value: Any) -> Node {
-    advance()
-    return .expression(NSExpression(forConstantValue: value))
-  }
-
-  private mutating func argument(_ specifier: FormatSpecifier) throws -> Node {
-    if specifier == .keyPath {
-      return .expression(
-        NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: try keyPathArgument()))))
-    }
-    let value = try nextArgument()
-    if specifier == .object, let predicate = value as? NSPredicate {
-      advance()
-      return .predicate(predicate)
-    }
-    if specifier == .object, let expression = value as? NSExpression {
-      advance()
-      return .expression(expression)
-    }
-    if specifier == .int32 || specifier == .int64 || specifier == .double {
-      guard PredicateValue(value).double != nil || value is String else {
-        throw failure("The argument must be a number")
-      }
-    }
-    return constant(value as Any)
-  }
-
-  private mutating func word(_ word: String) throws -> Node {
-    let start = position
-    let keyword = keyword
-    advance()
-    switch keyword {
-    case .null, .nil: return .expression(NSExpression(forConstantValue: nil))
-    case .true, .yes: return .expression(NSExpression(forConstantValue: true))
-    case .false, .no: return .expression(NSExpression(forConstantValue: false))
-    case .self: return .expression(NSExpression.expressionForEvaluatedObject())
-    case .anyKey: return .expression(NSExpression.expressionForAnyKey())
-    case .cast: return try call(.cast, arguments(count: 2, of: "CAST"))
-    case .function: return try functionCall()
-    case .subquery: return try subquery()
-    case .ternary: return try ternary()
-    case nil, .first, .last, .size: break
-    default: throw failure("\(word) is a reserved word; a key of that name is written #\(word)", at: start)
-    }
-    if isSymbol("(") { return try predefined(word, at: start) }
-    return .expression(NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: [word]))))
-  }
-
-  private mutating func predefined(_ name: String, at start: Int) throws -> Node {
-    guard let function = PredicateFunction(formatName: name) else {
-      throw failure("There is no function \"\(name)\"", at: start)
-    }
-    try expect("(")
-    let arguments = try list(until: ")")
-    // The statistics take one collection or any number of values.
-    let takesMany = function.argumentCount == 1 && !arguments.isEmpty
-    guard takesMany || arguments.count == function.argumentCount else {
-      throw failure("\(function.rawValue) takes \(function.argumentCount) arguments", at: start)
-    }
-    return call(function, arguments)
-  }
-
-  private mutating func arguments(count: Int, of name: String) throws -> [NSExpression] {
-    let start = position
-    try expect("(")
-    let arguments = try list(until: ")")
-    guard arguments.count == count else { throw failure("\(name) takes \(count) arguments", at: start) }
-    return arguments
-  }
-
-  private mutating func functionCall() throws -> Node {
-    let start = position
-    try expect("(")
-    let parts = try list(until: ")")
-    guard parts.count >= 2, let name = parts[1].constantValue as? String else {
-      throw failure("FUNCTION takes an operand, a name in quotes, and arguments", at: start)
-    }
-    return .expression(
-      NSExpression(node: .function(name: name, operand: parts[0], arguments: Array(parts.dropFirst(2)))))
-  }
-
-  private mutating func subquery() throws -> Node {
-    try expect("(")
-    let collection = try expression()
-    try expect(",")
-    guard case .variable(let name) = current else { throw failure("Expected a $variable") }
-    advance()
-    try expect(",")
-    let predicate = try predicate()
-    try expect(")")
-    return .expression(NSExpression(forSubquery: collection, usingIteratorVariable: name, predicate: predicate))
-  }
-
-  private mutating func ternary() throws -> Node {
-    try expect("(")
-    let predicate = try predicate()
-    try expect(",")
-    let chosen = try expression()
-    try expect(",")
-    let otherwise = try expression()
-    try expect(")")
-    return .expression(
-      NSExpression(forConditional: predicate, trueExpression: chosen, falseExpression: otherwise))
-  }
-
-  private mutating func list(until end: String) throws -> [NSExpression] {
-    var members: [NSExpression] = []
-    if take(end) { return members }
-    repeat { members.append(try expression()) } while take(",")
-    guard take(end) else { throw failure("Expected \",\" or \"\(end)\"") }
-    return members
-  }
-
-  private func asExpression(_ node: Node, at start: Int) throws -> NSExpression {
+  func asExpression(_ node: Node, at start: Int) throws -> NSExpression {
     if case .expression(let expression) = node { return expression }
     throw failure("Expected a value, not a predicate", at: start)
   }

@@ -50,9 +50,9 @@ struct FormatParser {
 
   var position: Int { tokens[index].position }
 
-  var keyword: FormatKeyword? {
-    if case .word(let word) = current { FormatKeyword(rawValue: word.uppercased()) } else { nil }
-  }
+  var keyword: FormatKeyword? { tokens[index].keyword }
+
+  var infix: (function: PredicateFunction, level: Int)? { tokens[index].infix }
 
   mutating func advance() {
     if index < tokens.count - 1 { index += 1 }
@@ -77,7 +77,7 @@ struct FormatParser {
   }
 
   func failure(_ message: String, at position: Int? = nil) -> PredicateSyntaxError {
-    PredicateSyntaxError(format: format, position: position ?? self.position, message: message)
+    PredicateSyntaxError(format: format, scalar: position ?? self.position, message: message)
   }
 
   /// The value for the `%…` just met.

@@ -15,4 +15,15 @@ public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConv
     let found = rest.isEmpty ? "at the end" : "at column \(position + 1), before \"\(rest.prefix(20))\""
     return "\(message) \(found) of the predicate \"\(format)\""
   }
+
+  init(format: String, position: Int, message: String) {
+    self.format = format
+    self.position = position
+    self.message = message
+  }
+
+  /// An error at a position in Unicode scalars.
+  init(format: String, scalar position: Int, message: String) {
+    self.init(format: format, position: String(format.unicodeScalars.prefix(position)).count, message: message)
+  }
 }

@@ -171,4 +171,29 @@ import Testing
     #expect(NSCompoundPredicate(andPredicateWithSubpredicates: []).canonicalFormat == "TRUEPREDICATE")
     #expect(NSPredicate(block: { _, _ in true }).canonicalFormat == "BLOCKPREDICATE")
   }
+
+  @Test("Any words in any order are refused, or read and printed so that they read back the same")
+  func wordSoup() throws {
+    var random = SeededGenerator(state: 7)
+    let words = [
+      "a", "b.c", "SELF", "$x", "1", "-2", "1.5", "'t'", "nil", "YES", "==", "!=", "<", "IN", "BETWEEN", "CONTAINS[cd]",
+      "LIKE", "AND", "OR", "NOT", "ANY", "ALL", "NONE", "(", ")", "{", "}", ",", "+", "-", "*", "**", "&", "@count",
+      ".",
+      "[", "]", "FIRST", "sum(", "SUBQUERY(", "TERNARY(", "CAST(", "TRUEPREDICATE", "%@", "#or", "UNION", ":=", "now()",
+    ]
+    var readable = 0
+    for _ in 0..<20_000 {
+      let count = Int.random(in: 1...9, using: &random)
+      let format = (0..<count).map { _ in words[Int.random(in: 0..<words.count, using: &random)] }.joined(
+        separator: " ")
+      guard let predicate = try? NSPredicate.parse(format: format, arguments: [1, "x", nil]) else { continue }
+      readable += 1
+      let canonical = predicate.canonicalFormat
+      let again = try NSPredicate.parse(format: canonical)
+      #expect(again.canonicalFormat == canonical, "\(format)")
+      #expect(again == predicate, "\(format) → \(canonical)")
+      _ = predicate.withSubstitutionVariables(["x": 1]).evaluate(with: ["a": 1, "b": ["c": "t"]])
+    }
+    #expect(readable > 50)
+  }
 }
