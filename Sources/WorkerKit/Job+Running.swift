@@ -1,4 +1,5 @@
 import Foundation
+import WorkerProtocol
 
 /// What a plugin can ask of the job that it runs.
 extension Job {
@@ -38,6 +39,25 @@ extension Job {
       guard let id = coordinator.objectID(forURI: uri) else { throw JobObjectError(uri: uri) }
       return try context.existingObject(with: id)
     }
+  }
+
+  /// Brings the job's context up to date with what other workers have saved since the job began, or since the last call.
+  ///
+  /// Without it, what the context has read stays as read. Own changes are kept; those that the others changed, too, are a conflict
+  /// when they are saved.
+  public func mergeChangesOfOthers() {
+    guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return }
+    let saved = attempt.runner.connection.takeSaved()
+    if saved.isOverfull { return context.refreshAllObjects() }
+    let keys: [SavedChange: String] = [
+      .inserted: NSInsertedObjectIDsKey, .updated: NSUpdatedObjectIDsKey, .deleted: NSDeletedObjectIDsKey,
+    ]
+    var changes: [AnyHashable: Any] = [:]
+    for (change, uris) in saved.objects {
+      guard let key = keys[change] else { continue }
+      changes[key] = uris.compactMap { context.persistentStoreCoordinator?.objectID(forURI: $0.description) }
+    }
+    if !changes.isEmpty { NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context]) }
   }
 
   /// Submits a further job: it exists exactly if this job's save succeeds. Unique keys are not checked.

@@ -13,7 +13,9 @@ final class WorkerConnection: @unchecked Sendable {
     var isClosed = false
     /// When the running job has to be over, in seconds of the monotonic clock, and which it is.
     var deadline: (at: Double, job: ObjectURI)?
-    var saved: [(SavedChange, [ObjectURI])] = []
+    /// Until when the main thread sleeps at most.
+    var armed: Double?
+    var saved = SavedElsewhere()
   }
 
   private let condition = NSCondition()
@@ -42,9 +44,11 @@ final class WorkerConnection: @unchecked Sendable {
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline) = look { ($0.session.isOver, $0.session.refusal, $0.deadline) }
+      let (isOver, refusal, deadline, isConnected) = condition.withLock {
+        state.armed = state.deadline?.at
+        return (state.session.isOver, state.session.refusal, state.deadline, !state.isClosed)
+      }
       if isOver { return refusal == nil ? 0 : 65 }
-      let isConnected = look { !$0.isClosed }
       var watched = [
         pollfd(fd: isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
@@ -83,7 +87,7 @@ final class WorkerConnection: @unchecked Sendable {
     change { state in
       for message in messages {
         state.session.receive(message)
-        if case .saved(let change, let objects) = message { state.saved.append((change, objects)) }
+        if case .saved(let change, let objects) = message { state.saved.add(change, objects) }
       }
     }
   }
@@ -118,6 +122,8 @@ final class WorkerConnection: @unchecked Sendable {
     defer { condition.unlock() }
     while state.session.waiting.isEmpty, !state.session.isDraining { condition.wait() }
     let jobs = state.session.begin(limit: limit)
+    // The jobs that begin now see what is on disk.
+    state.saved = SavedElsewhere()
     settle()
     return jobs.isEmpty ? nil : jobs
   }
@@ -145,8 +151,12 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   func setDeadline(_ seconds: Double, for job: ObjectURI) {
-    condition.withLock { state.deadline = (Self.now + seconds, job) }
-    wakeMainThread()
+    let isSooner = condition.withLock {
+      let deadline = Self.now + seconds
+      state.deadline = (deadline, job)
+      return state.armed.map { deadline < $0 } ?? true
+    }
+    if isSooner { wakeMainThread() }
   }
 
   /// Why the job should stop, if it should. Cheap while no job is to stop.
@@ -155,11 +165,10 @@ final class WorkerConnection: @unchecked Sendable {
     return look { $0.session.stops[job] }
   }
 
-  /// What other workers have saved since the last call.
-  func takeSaved() -> [(SavedChange, [ObjectURI])] {
+  /// What other workers have saved since the last call, or since the jobs began.
+  func takeSaved() -> SavedElsewhere {
     condition.withLock {
-      guard !state.saved.isEmpty else { return [] }
-      defer { state.saved = [] }
+      defer { state.saved = SavedElsewhere() }
       return state.saved
     }
   }
@@ -195,4 +204,18 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
+}
+
+/// What other workers have saved: so many objects by name, beyond that only that there were more.
+struct SavedElsewhere: Equatable, Sendable {
+  static let limit = 10_000
+  private(set) var objects: [SavedChange: [ObjectURI]] = [:]
+  private(set) var isOverfull = false
+  private var count = 0
+
+  mutating func add(_ change: SavedChange, _ uris: [ObjectURI]) {
+    count += uris.count
+    isOverfull = isOverfull || count > Self.limit
+    if isOverfull { objects = [:] } else { objects[change, default: []] += uris }
+  }
 }

@@ -11,6 +11,8 @@ import WorkerProtocol
 final class StoreJobSource: JobSource, @unchecked Sendable {
   let store: JobStore
   let context: NSManagedObjectContext
+  /// Counting a long backlog takes its time, which must not keep jobs waiting.
+  private let countingContext: NSManagedObjectContext
   private let intake: Intake
   /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
   private let checkpointQueue = DispatchQueue(label: "checkpoint")
@@ -24,6 +26,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   init(store: JobStore, durableStore: JobStore, layout: QueueLayout) throws {
     self.store = store
     context = store.makeContext(name: "coordinator")
+    countingContext = store.makeContext(name: "status")
     intake = try Intake(layout: layout, store: durableStore)
     checkpointer = try WALCheckpointer(url: store.url)
   }
@@ -195,7 +198,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   }
 
   func count(ticket: Int) {
-    work { [self] context in
+    work(on: countingContext) { [self] context in
       let counts = try store.counts(in: context)
       let named = Dictionary(uniqueKeysWithValues: counts.map { ($0.name, $1) })
       report(.counted(ticket: ticket, jobs: named, walBytes: walBytes))
@@ -253,10 +256,11 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   }
 
   private func work(
-    _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
+    on other: NSManagedObjectContext? = nil, _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
     onFailure: @escaping @Sendable (any Error) -> Void
   ) {
-    context.perform { [context] in
+    let context = other ?? context
+    context.perform {
       do {
         try body(context)
       } catch {

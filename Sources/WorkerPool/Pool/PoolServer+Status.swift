@@ -31,7 +31,7 @@ extension PoolServer {
       client.reply(StatusReply())
     case .nudge:
       source.takeFiles(nil)
-      source.promoteDueJobs()
+      lookForDueJobs()
       coordinator.lookForNewJobs()
       client.reply(StatusReply())
     case .cancel: cancel(request.jobs ?? [], client)

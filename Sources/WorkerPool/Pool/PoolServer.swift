@@ -23,6 +23,9 @@ final class PoolServer {
   private var claimTimer: TimerQueue.Token?
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
   private var rescanTimer: TimerQueue.Token?
+  private var checkpointTimer: TimerQueue.Token?
+  private var isLookingForDueJobs = false
+  private var mustLookForDueJobs = false
   private var demandHasChanged = false
   /// Requests that wait for the store.
   var tickets: [Int: (StatusServer.Client, PoolStatus?)] = [:]
@@ -97,21 +100,24 @@ final class PoolServer {
       coordinator.settled(jobs)
       statusServer?.publish(ended: jobs)
     case .promoted(let count, let next):
+      isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
       dueTimer = next.map { seconds in
-        loop.timers.after(seconds) { [weak self] in self?.source.promoteDueJobs() }
+        loop.timers.after(seconds) { [weak self] in self?.lookForDueJobs() }
       }
+      if mustLookForDueJobs { lookForDueJobs() }
       if count > 0 { coordinator.lookForNewJobs() }
     case .took(let jobs, let postponed, let messages):
       for message in messages { log(message) }
       if jobs > 0 {
         coordinator.lookForNewJobs()
-        source.promoteDueJobs()
+        lookForDueJobs()
+        scheduleCheckpoint()
       }
       if postponed > 0 { scheduleRescan(Self.retryInterval) }
     case .replied(let ticket, let count, let error):
       coordinator.lookForNewJobs()
-      source.promoteDueJobs()
+      lookForDueJobs()
       tickets.removeValue(forKey: ticket)?.0.reply(StatusReply(ok: error == nil, error: error, count: count))
     case .counted(let ticket, let jobs, let walBytes):
       guard let (client, status) = tickets.removeValue(forKey: ticket), var status else { return }
@@ -129,9 +135,9 @@ final class PoolServer {
     coordinator.setClaimedElsewhere(Set(elsewhere.map(\.job)))
     if isStopping { return }
     supervisor.reload()
-    source.promoteDueJobs()
+    lookForDueJobs()
     watchQueueDirectory()
-    checkpointRegularly()
+    scheduleCheckpoint()
     log("running on \(configuration.queue), \(configuration.workers) workers")
   }
 
@@ -180,13 +186,22 @@ final class PoolServer {
     }
   }
 
-  /// The coordinator's is the only checkpointer, so that no worker's commit pays for it.
-  private func checkpointRegularly() {
-    loop.timers.after(Self.checkpointInterval) { [weak self] in
-      guard let self, !isStopping else { return }
-      source.checkpoint()
-      checkpointRegularly()
+  /// The coordinator's is the only checkpointer, so that no worker's commit pays for it. Called when something was written.
+  private func scheduleCheckpoint() {
+    guard checkpointTimer == nil, !isStopping else { return }
+    checkpointTimer = loop.timers.after(Self.checkpointInterval) { [weak self] in
+      self?.checkpointTimer = nil
+      self?.source.checkpoint()
     }
+  }
+
+  /// Makes jobs available that are due; while one look is under way, the next waits for it.
+  func lookForDueJobs() {
+    mustLookForDueJobs = true
+    guard !isLookingForDueJobs else { return }
+    mustLookForDueJobs = false
+    isLookingForDueJobs = true
+    source.promoteDueJobs()
   }
 
   // MARK: The end of a turn
@@ -216,7 +231,7 @@ final class PoolServer {
       source.fetchReady(kind: kind, limit: limit, withoutQueues: withoutQueues)
     case .settle(let jobs, let settlement): source.settle(jobs, settlement)
     case .cancelStored(let job): source.cancel([job], ticket: nil)
-    case .lookForDueJobs: source.promoteDueJobs()
+    case .lookForDueJobs: lookForDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)
     case .worked(let id): supervisor.worked(id)
     case .dismiss(let id, let refusal): workerServer.dismiss(id, refusal)
@@ -339,7 +354,9 @@ extension PoolServer: WorkerServerDelegate {
     coordinator.now = Clock.now
     switch message {
     case .hello(_, _, let kinds) where coordinator.workers[id] == nil: coordinator.workerCameUp(id, kinds: kinds)
-    case .progress(let job, let done, let total): progress[job] = (done, total)
+    case .progress(let job, let done, let total):
+      progress[job] = (done, total)
+      scheduleCheckpoint()
     case .done(let jobs): ended(jobs, message, id)
     case .failed(let job): ended([job], message, id)
     case .returned(let jobs):
@@ -353,6 +370,7 @@ extension PoolServer: WorkerServerDelegate {
     if !progress.isEmpty { for job in jobs { progress[job] = nil } }
     coordinator.workerSaid(message, id)
     statusServer?.publish(ended: jobs)
+    scheduleCheckpoint()
   }
 
   func disconnected(_ id: WorkerID) {
