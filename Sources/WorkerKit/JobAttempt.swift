@@ -48,6 +48,7 @@ final class JobAttempt: @unchecked Sendable {
     var found: [NSManagedObjectID: Job] = [:]
     for job in try context.fetch(request) where job.state == .available { found[job.objectID] = job }
     jobs = ids.compactMap { found[$0] }
+    FaultPoint.rowRead.pass()
     return jobs
   }
 
@@ -59,6 +60,7 @@ final class JobAttempt: @unchecked Sendable {
     let startedAt = Date()
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
     try worker.init().run(job, in: context)
+    FaultPoint.pluginReturned.pass()
     try job.markSucceeded(startedAt: startedAt)
     if let uri { finished.append(uri) }
     current = nil

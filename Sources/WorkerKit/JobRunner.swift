@@ -21,10 +21,13 @@ final class JobRunner: @unchecked Sendable {
 
   /// Runs jobs until none will come any more.
   func run() {
+    FaultPoint.connected.pass()
     while let jobs = connection.begin(limit: mayGroup ? pace.groupSize : 1) {
+      FaultPoint.begun.pass()
       let start = csystem_monotonic_nanoseconds()
       let isDone = jobs.count > 1 ? runGroup(jobs) : runAlone(jobs[0])
       guard isDone else { continue }
+      FaultPoint.answered.pass()
       pace.note(jobs.count, nanoseconds: csystem_monotonic_nanoseconds() - start)
       connection.setCredit(pace.credit)
     }
@@ -43,6 +46,7 @@ final class JobRunner: @unchecked Sendable {
           try attempt.run(job, worker)
         }
         try attempt.context.save()
+        FaultPoint.committed.pass()
         return attempt.allSaved
       } catch {
         return false
@@ -77,6 +81,7 @@ final class JobRunner: @unchecked Sendable {
           }
           try attempt.run(job, worker)
           try attempt.context.save()
+          FaultPoint.committed.pass()
         }
       }
       guard case .failure(let error) = outcome else {
@@ -116,6 +121,7 @@ final class JobRunner: @unchecked Sendable {
           try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
         }
         try context.save()
+        FaultPoint.failureNoted.pass()
         return reason == .cancelled ? .done : .failed
       } catch {
         // The row was written by somebody else, or cannot be written now: it stays ready, and whoever gets it looks again.

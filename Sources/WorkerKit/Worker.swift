@@ -65,7 +65,10 @@ public protocol WorkerPlugin {
 
 extension WorkerPlugin {
   /// Runs the plugin: `@main` calls it.
-  public static func main() { WorkerProgram(workers: workers).run() }
+  public static func main() { serve() }
+
+  /// Does what the arguments and the environment ask for, and ends the process. For plugins with a `main` of their own.
+  public static func serve() -> Never { WorkerProgram(workers: workers).run() }
 }
 
 /// Throw this when another attempt cannot help: the job is dead at once.

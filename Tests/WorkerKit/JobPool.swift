@@ -41,7 +41,7 @@ final class JobPool {
     </model>
     """
 
-  init(items count: Int = 1, workers: Int = 1, isStarted: Bool = true) throws {
+  init(items count: Int = 1, workers: Int = 1, environment: [String: String] = [:], isStarted: Bool = true) throws {
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("jobs-\(UUID().uuidString)")
     let model = directory.appendingPathComponent("Items.xcdatamodel")
     let plugIns = directory.appendingPathComponent("plugins")
@@ -68,6 +68,7 @@ final class JobPool {
       store: url.path, model: model.path, queue: directory.path + "/queue", workers: workers,
       pluginDirectories: [plugIns.path])
     configuration.handlesSignals = false
+    configuration.extraEnvironment = environment
     configuration.recording = directory.path + "/recording"
     let log = log
     configuration.log = Log { log.add($0) }

@@ -43,6 +43,36 @@ import WorkerPool
     try pool.end()
   }
 
+  /// Kills the worker at the first, second, third … point that its run passes, until a run passes fewer points than that.
+  @Test func killedAtAnyPointEveryJobIsStillDoneOnce() throws {
+    var points: Set<String> = []
+    for number in 1...60 {
+      let mark = FileManager.default.temporaryDirectory.appendingPathComponent("fault-\(UUID().uuidString)").path
+      defer { unlink(mark) }
+      let pool = try JobPool(
+        items: 12, environment: ["TEST_WORKER_FAULT": "\(number)", "TEST_WORKER_FAULT_MARK": mark], isStarted: false)
+      let jobs = try pool.submit(
+        pool.items.enumerated().map { JobRequest(kind: $0 == 8 ? "fail-for-good" : "add", objects: [$1]) })
+      try pool.start()
+      try pool.waitForEnd(of: jobs)
+      // What was begun when the worker died may wait for another attempt.
+      let later = try jobs.filter { [.retryable, .available].contains(try pool.row($0).state) }
+      if !later.isEmpty {
+        try pool.retry(later)
+        try pool.waitForEnd(of: later)
+      }
+      let point = try? String(contentsOfFile: mark, encoding: .utf8)
+      #expect(
+        try pool.values() == (0..<12).map { $0 == 8 ? 0 : 1 }, "after a death at point \(number), \(point ?? "none")")
+      #expect(try pool.states(jobs) == [.succeeded: 11, .dead: 1])
+      try pool.end()
+      guard let point else { break }
+      points.insert(point)
+    }
+    #expect(
+      points.isSuperset(of: ["connected", "begun", "rowRead", "pluginReturned", "committed", "answered"]), "\(points)")
+  }
+
   @Test func whatAnotherProcessFinishesMeanwhileIsNotDoneTwice() throws {
     // Worker                          Somebody else
     // reads the job, adds one

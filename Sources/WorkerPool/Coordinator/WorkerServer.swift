@@ -38,7 +38,7 @@ final class WorkerServer {
     self.log = log
     self.recorder = recorder
     listener = try UnixSocket.listen(at: path)
-    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+    watchListener()
   }
 
   deinit {
@@ -66,6 +66,13 @@ final class WorkerServer {
     forget(peer)
   }
 
+  private func watchListener() {
+    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+  }
+
+  /// Seconds until connections are accepted again after that has failed.
+  static let acceptDelay = 0.5
+
   private func acceptAll() {
     do {
       while let descriptor = try UnixSocket.accept(on: listener) {
@@ -77,7 +84,10 @@ final class WorkerServer {
         }
       }
     } catch {
-      log("a worker's connection could not be accepted: \(error)")
+      // Out of descriptors, most likely: the connection still waits, and would wake the loop without end.
+      log("a worker's connection cannot be accepted now: \(error)")
+      loop.unwatch(listener)
+      loop.timers.after(Self.acceptDelay) { [weak self] in self?.watchListener() }
     }
   }
 

@@ -39,7 +39,7 @@ final class StatusServer {
     self.handler = handler
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     listener = try UnixSocket.listen(at: path)
-    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+    watchListener()
   }
 
   deinit {
@@ -74,16 +74,28 @@ final class StatusServer {
   }
 
   private func acceptAll() {
-    while let descriptor = try? UnixSocket.accept(on: listener) {
-      guard let connection = try? Connection(descriptor: descriptor, lineLimit: Self.requestLimit),
-        let peer = try? PeerCredentials(of: descriptor), peer.userID == geteuid() || peer.userID == 0
-      else { continue }
-      let client = Client(connection, self)
-      clients[descriptor] = client
-      loop.watch(descriptor, for: .readable) { [weak self, weak client] in
-        guard let self, let client else { return }
-        read(client)
-      }
+    do {
+      while let descriptor = try UnixSocket.accept(on: listener) { welcome(descriptor) }
+    } catch {
+      // As for workers: out of descriptors.
+      loop.unwatch(listener)
+      loop.timers.after(WorkerServer.acceptDelay) { [weak self] in self?.watchListener() }
+    }
+  }
+
+  private func watchListener() {
+    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+  }
+
+  private func welcome(_ descriptor: Int32) {
+    guard let connection = try? Connection(descriptor: descriptor, lineLimit: Self.requestLimit),
+      let peer = try? PeerCredentials(of: descriptor), peer.userID == geteuid() || peer.userID == 0
+    else { return }
+    let client = Client(connection, self)
+    clients[descriptor] = client
+    loop.watch(descriptor, for: .readable) { [weak self, weak client] in
+      guard let self, let client else { return }
+      read(client)
     }
   }
 

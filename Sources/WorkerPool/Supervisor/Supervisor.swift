@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import WorkerProtocol
 
 /// What the supervisor asks of and tells to the rest of the pool. All calls come on the loop.
@@ -141,8 +142,7 @@ final class Supervisor {
           died(worker, death)
         })
     } catch {
-      let reason = String(cString: strerror(error.number))
-      return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
+      return couldNotSpawn(plugin, error)
     }
     workers[id] = worker
     worker.deadline = loop.timers.after(configuration.helloPatience) { [weak self, weak worker] in
@@ -150,6 +150,17 @@ final class Supervisor {
       worker.startFailure = .silent(seconds: configuration.helloPatience)
       kill(worker, cause: .itself)
     }
+  }
+
+  /// A machine that is out of processes, memory or descriptors may have some later; a file that is no program will not become one.
+  private func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
+    guard [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error.number) else {
+      let reason = String(cString: strerror(error.number))
+      return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
+    }
+    log("plugin \(plugin.name) cannot be started now: \(error)")
+    let delay = policies[plugin.name, default: RestartPolicy()].died(hadWorked: false, jitter: .random(in: 0...1))
+    keepSlotEmpty(of: plugin.name, for: delay)
   }
 
   private func heard(_ line: OutputLine, from worker: WorkerProcess) {
