@@ -79,8 +79,9 @@ final class JobPool {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  /// Starts the pool on a thread of its own and observes it.
+  /// Starts the pool on a thread of its own and observes it; jobs that wait in the store are begun when all can be seen.
   func start() throws {
+    try pause()
     exit = Ended()
     let exit = exit
     let log = log
@@ -98,6 +99,16 @@ final class JobPool {
     thread.start()
     observer = try watch.firstResult { try? StatusClient(queue: configuration.queue) }
     #expect(try observer?.request(StatusRequest(.observe)).ok == true, "\(log.all)")
+    #expect(try request(StatusRequest(.resume)).ok)
+  }
+
+  /// Makes the pool start with its queue paused.
+  private func pause() throws {
+    let context = store.makeContext(name: "pause")
+    try context.performAndWait {
+      try store.setPausedQueues([JobRequest.defaultQueue], in: context)
+      try context.save()
+    }
   }
 
   // MARK: Jobs

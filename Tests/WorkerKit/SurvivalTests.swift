@@ -16,8 +16,9 @@ import WorkerPool
     try pool.start()
     let observer = try StatusClient(queue: pool.configuration.queue)
     _ = try observer.request(StatusRequest(.observe))
+    // Some may have ended before there was somebody to tell.
+    var ended = try pool.states(jobs)[.succeeded] ?? 0
     var kills = 0
-    var ended = 0
     var lastKill = 0
     while ended < count, kills < 12 {
       ended += try observer.next().ended?.count ?? 0

@@ -65,9 +65,6 @@ final class PoolServer {
         environment: configuration.workerEnvironment(socket: runtime.workerSocket)))
     supervisor.delegate = self
     workerServer.delegate = self
-    statusServer = try StatusServer(path: runtime.statusSocket, loop: loop) { [weak self] request, client in
-      self?.answer(request, client)
-    }
     if let signals {
       loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
         for signal in signals.collect() { self?.handle(signal: signal) }
@@ -133,12 +130,27 @@ final class PoolServer {
     coordinator.pausedQueues = pausedQueues
     for claim in elsewhere { watchSurvivor(claim) }
     coordinator.setClaimedElsewhere(Set(elsewhere.map(\.job)))
+    listenForRequests()
     if isStopping { return }
     supervisor.reload()
     lookForDueJobs()
     watchQueueDirectory()
     scheduleCheckpoint()
     log("running on \(configuration.queue), \(configuration.workers) workers")
+  }
+
+  /// Requests are taken when it is known what they refer to.
+  private func listenForRequests() {
+    do {
+      let path = RuntimeDirectory(queue: configuration.queue).statusSocket
+      statusServer = try StatusServer(path: path, loop: loop) { [weak self] request, client in
+        self?.answer(request, client)
+      }
+    } catch {
+      log("there is no status socket, so nobody could stop the pool: \(error)")
+      exitCode = 1
+      stop(deadline: 0)
+    }
   }
 
   /// A worker that outlived its supervisor finishes its job: nobody else gets it until then.

@@ -154,20 +154,17 @@ final class PoolHarness {
     configuration.extraEnvironment = ["FAKE_WORKER_EFFECTS": pipe, "FAKE_WORKER_CREDIT": "\(credit)"]
     let ended = ended
     let source = source
-    let started = Collected<Bool>()
     // The thread must live as long as its workers: the kernel signals them when the thread that started them ends.
     let thread = Thread { [configuration] in
       do {
         let server = try PoolServer(configuration, source: source)
-        started.add(true)
         ended.add(server.run())
       } catch {
         log.add("the pool did not start: \(error)")
-        started.add(false)
       }
     }
     thread.start()
-    #expect(started.wait { !$0.isEmpty })
+    #expect(log.wait { $0.contains { $0.hasPrefix("running on") } }, "\(log.all)")
     queuePath = queue.path
   }
 
