@@ -43,9 +43,9 @@ extension NSManagedObjectContext {
   }
 
   private func validate() throws {
-    var errors: [NSError] = []
+    var errors: [any Error] = []
     func check(_ body: () throws -> Void) {
-      do { try body() } catch { errors.append(error as NSError) }
+      do { try body() } catch { errors.append(error) }
     }
     for object in deleted.items { check(object.validateForDelete) }
     for object in inserted.items { check(object.validateForInsert) }

@@ -1,7 +1,7 @@
 /// What a save checks first: the model's rules for each property.
 extension NSManagedObject {
   final func validateProperties() throws {
-    var errors: [NSError] = []
+    var errors: [any Error] = []
     let values = access()
     for slot in layout.validatedSlots {
       let description = layout.slots[slot]
@@ -13,10 +13,10 @@ extension NSManagedObject {
       }
       let value = description.kind == .toOne ? related(slot) : values.value(slot)
       var checked: Any? = value
-      do { try validateValue(&checked, forKey: description.name) } catch { errors.append(error as NSError) }
+      do { try validateValue(&checked, forKey: description.name) } catch { errors.append(error) }
     }
     for index in layout.validatedToManys {
-      do { try validateCount(index) } catch { errors.append(error as NSError) }
+      do { try validateCount(index) } catch { errors.append(error) }
     }
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
@@ -57,7 +57,7 @@ extension NSManagedObject {
 
   /// An object that a Deny rule protects may go only when nothing is left at the other end.
   final func validateDenyRules() throws {
-    var errors: [NSError] = []
+    var errors: [any Error] = []
     for slot in layout.toOneSlots where layout.slots[slot].relationship?.deleteRule == .denyDeleteRule {
       if let other = related(slot), !other.isDeleted {
         errors.append(validationError(.validationRelationshipDeniedDelete, key: layout.slots[slot].name, value: nil))

@@ -1,0 +1,248 @@
+import CoreData
+import Testing
+
+@Suite struct ConflictTests {
+  /// Two stacks on one file, as two processes have them.
+  private final class Rivals {
+    let store: TemporaryStore
+    let other: NSPersistentStoreCoordinator
+    let id: NSManagedObjectID
+    let otherID: NSManagedObjectID
+
+    init() throws {
+      store = try TemporaryStore()
+      id = try store.save { $0.make("Book", ["title": "One", "pages": 1]) }.objectID
+      other = try store.otherCoordinator()
+      otherID = try #require(other.managedObjectID(forURIRepresentation: id.uriRepresentation()))
+    }
+
+    func otherContext() -> NSManagedObjectContext {
+      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      context.persistentStoreCoordinator = other
+      return context
+    }
+
+    /// A save by the other stack.
+    func otherSaves(_ body: (NSManagedObject) -> Void) throws {
+      let context = otherContext()
+      try context.performAndWait {
+        body(context.object(with: otherID))
+        try context.save()
+      }
+    }
+
+    func row() throws -> [String?] { try store.sql("SELECT ZTITLE, ZPAGES, Z_OPT FROM ZBOOK").first ?? [] }
+  }
+
+  @Test func aSaveOverAnotherProcessesSaveIsAConflict() throws {
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      // this process | other process
+      // -------------+--------------
+      // reads        |
+      //              | saves
+      // saves: error |
+      let book = context.object(with: rivals.id)
+      book.setValue("mine", forKey: "title")
+      context.make("Book", ["title": "new"])
+      try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
+      #expect {
+        try context.save()
+      } throws: { error in
+        let error = error as NSError
+        let conflict = (error.userInfo["conflictList"] as? [NSMergeConflict])?.first
+        return error.domain == NSCocoaErrorDomain && error.code == 133020 && conflict?.sourceObject === book
+          && conflict?.objectSnapshot?["title"] as? String == "One"
+          && conflict?.persistedSnapshot?["title"] as? String == "theirs"
+          && conflict?.persistedSnapshot?["author"] is NSNull
+          && conflict?.oldVersionNumber == 1 && conflict?.newVersionNumber == 2
+      }
+      // All is as before: nothing written, IDs temporary, changes pending.
+      #expect(book.isUpdated && book.text("title") == "mine")
+      let new = try #require(context.insertedObjects.first)
+      #expect(context.insertedObjects.count == 1 && new.objectID.isTemporaryID)
+      try #expect(rivals.store.sql("SELECT count(*) FROM ZBOOK") == [["1"]])
+      // What the error suggests: refresh and save again.
+      context.refresh(book, mergeChanges: true)
+      try context.save()
+    }
+    try #expect(rivals.row() == ["mine", "1", "3"])
+    try #expect(rivals.store.sql("SELECT count(*) FROM ZBOOK") == [["2"]])
+  }
+
+  @Test(arguments: [
+    (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, ["mine", "7", "3"]),
+    (.mergeByPropertyStoreTrumpMergePolicyType, ["theirs", "7", "3"]),
+    (.overwriteMergePolicyType, ["mine", "1", "3"]),
+    (.rollbackMergePolicyType, ["theirs", "7", "2"]),
+  ])
+  func policiesResolveAConflict(_ policy: NSMergePolicyType, _ expected: [String]) throws {
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      context.mergePolicy = NSMergePolicy(merge: policy)
+      let book = context.object(with: rivals.id)
+      book.setValue("mine", forKey: "title")
+      book.setValue(4.5, forKey: "rating")
+      try rivals.otherSaves {
+        $0.setValue("theirs", forKey: "title")
+        $0.setValue(7, forKey: "pages")
+      }
+      try context.save()
+      #expect(!context.hasChanges && !book.hasChanges)
+      #expect(book.text("title") == expected[0])
+      #expect(book.value(forKey: "pages") as? Int == Int(expected[1]))
+      // The object has the row's version now: it can be saved again at once.
+      book.setValue("again", forKey: "title")
+      context.mergePolicy = NSErrorMergePolicy
+      try context.save()
+    }
+    try #expect(rivals.row()[0] == "again")
+    let version = try #require(Int(expected[2]))
+    try #expect(rivals.row() == ["again", expected[1], "\(version + 1)"])
+  }
+
+  @Test(arguments: [NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType])
+  func aRowThatWasDeletedMeanwhileIsAConflictOfVersionZero(_ policy: NSMergePolicyType) throws {
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      context.mergePolicy = NSMergePolicy(merge: policy)
+      let book = context.object(with: rivals.id)
+      book.setValue("mine", forKey: "title")
+      let deleter = rivals.otherContext()
+      try deleter.performAndWait {
+        deleter.delete(deleter.object(with: rivals.otherID))
+        try deleter.save()
+      }
+      #expect {
+        try context.save()
+      } throws: { error in
+        let conflict = ((error as NSError).userInfo["conflictList"] as? [NSMergeConflict])?.first
+        return (error as NSError).code == 133020 && conflict?.newVersionNumber == 0
+          && conflict?.persistedSnapshot == nil
+      }
+      context.mergePolicy = NSMergePolicy.rollback
+      try context.save()
+      #expect(!context.hasChanges && book.managedObjectContext == nil)
+    }
+  }
+
+  @Test func deletingWhatAnotherChangedIsAConflictAndWhatIsGoneIsNone() throws {
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      let book = try context.existingObject(with: rivals.id)
+      context.delete(book)
+      try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
+      #expect { try context.save() } throws: { ($0 as NSError).code == 133020 }
+      context.rollback()
+      context.refresh(book, mergeChanges: false)
+      #expect(book.text("title") == "theirs")
+      context.delete(book)
+      let other = rivals.otherContext()
+      try other.performAndWait {
+        other.delete(other.object(with: rivals.otherID))
+        try other.save()
+      }
+      try context.save()
+      #expect(!context.hasChanges)
+    }
+    try #expect(rivals.store.sql("SELECT count(*) FROM ZBOOK") == [["0"]])
+  }
+
+  /// What a job does: a context that is reset, or a new one, sees the file as it is now, cached rows or not.
+  @Test func aContextThatWasResetSeesWhatAnotherProcessWrote() throws {
+    let rivals = try Rivals()
+    let context = rivals.store.context()
+    context.performAndWait { #expect(context.object(with: rivals.id).text("title") == "One") }
+    for number in 0..<5 {
+      try rivals.otherSaves { $0.setValue("theirs \(number)", forKey: "title") }
+      context.performAndWait {
+        context.reset()
+        #expect(context.object(with: rivals.id).text("title") == "theirs \(number)")
+      }
+    }
+    try rivals.store.read { #expect($0.object(with: rivals.id).text("title") == "theirs 4") }
+  }
+
+  /// What was read stays as it was read until the context refreshes it.
+  @Test func whatWasReadStaysAsReadUntilRefreshed() throws {
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      let book = context.object(with: rivals.id)
+      #expect(book.text("title") == "One")
+      try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
+      #expect(book.text("title") == "One")
+      let fetched = try context.all("Book", where: "title == 'theirs'")
+      #expect(fetched == [book] && book.text("title") == "One")
+      context.refresh(book, mergeChanges: false)
+      #expect(book.text("title") == "theirs")
+    }
+  }
+
+  /// A row that a fetch brought before the first look at the file's version is no exception.
+  @Test func rowsThatAFetchCachedAreNotTrustedAfterAForeignSave() throws {
+    let rivals = try Rivals()
+    let stack = try rivals.store.otherCoordinator()
+    let id = try #require(stack.managedObjectID(forURIRepresentation: rivals.id.uriRepresentation()))
+    func context() -> NSManagedObjectContext {
+      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      context.persistentStoreCoordinator = stack
+      return context
+    }
+    let first = context()
+    try first.performAndWait { _ = try first.all("Book") }
+    try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
+    let second = context()
+    second.performAndWait { #expect(second.object(with: id).text("title") == "theirs") }
+  }
+
+  @Test func manyWritersOnOneRowLoseNoUpdate() async throws {
+    let rivals = try Rivals()
+    let stacks = try (0..<3).map { _ in try rivals.store.otherCoordinator() } + [rivals.store.coordinator]
+    let uri = rivals.id.uriRepresentation()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for stack in stacks {
+        group.addTask {
+          let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+          context.persistentStoreCoordinator = stack
+          try await context.perform {
+            let id = try #require(stack.managedObjectID(forURIRepresentation: uri))
+            let book = context.object(with: id)
+            var saved = 0
+            while saved < 50 {
+              book.setValue((book.value(forKey: "pages") as? Int ?? 0) + 1, forKey: "pages")
+              do {
+                try context.save()
+                saved += 1
+              } catch let error as NSError where error.code == 133020 {
+                context.refresh(book, mergeChanges: false)
+              }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try #expect(rivals.row() == ["One", "201", "201"])
+  }
+
+  /// Own policies see the conflicts, and may leave the work to super.
+  @Test func aPolicyOfOnesOwnDecides() throws {
+    final class Counting: NSMergePolicy, @unchecked Sendable {
+      nonisolated(unsafe) var seen: [NSMergeConflict] = []
+      override func resolve(mergeConflicts list: [Any]) throws {
+        seen += list.compactMap { $0 as? NSMergeConflict }
+        try super.resolve(mergeConflicts: list)
+      }
+    }
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      let policy = Counting(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+      context.mergePolicy = policy
+      context.object(with: rivals.id).setValue("mine", forKey: "title")
+      try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
+      try context.save()
+      #expect(policy.seen.count == 1)
+    }
+    try #expect(rivals.row() == ["mine", "1", "3"])
+  }
+}
