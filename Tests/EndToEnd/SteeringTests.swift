@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite(.serialized) struct SteeringTests {
+  /// A pool with the import worker, whose jobs read small files.
+  private func pool(_ place: TestPlace) throws -> RunningPool {
+    try RunningPool(
+      place, store: place.path("iso.sqlite"), model: try ISOCodesModel.write(into: place),
+      plugins: try place.plugins("worker-import"))
+  }
+
+  private func submitImport(_ place: TestPlace, _ pool: RunningPool, code: String, _ more: String...) throws {
+    let file = try place.write("alpha_2,name\n\(code),Somewhere\n", to: "\(code).csv")
+    let arguments = ["import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2"]
+    let finished = try run(Built.path("workerpool"), ["submit", "--queue", pool.queue] + arguments + more)
+    try #require(finished.code == 0, "\(finished.errors)")
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func aPausedQueueWaitsAndGoesOn() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    #expect(try pool.command("pause", "slow").output == "queue slow pauses\n")
+    try submitImport(place, pool, code: "AA", "--job-queue", "slow")
+    try submitImport(place, pool, code: "BB")
+    try pool.waitForJobs(1)
+    #expect(try sqlite(pool.store, "SELECT ZALPHA_2 FROM ZCOUNTRY") == "BB")
+    let status = try pool.command("status")
+    #expect(status.output.contains("paused: queue slow"))
+    #expect(status.output.contains("1 available"))
+    #expect(try pool.command("resume", "slow").code == 0)
+    try pool.waitForJobs(2)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func aDeadJobRunsAgainWhenAPersonSaysSo() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let file = place.path("late.csv")
+    try pool.submit(
+      "import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2", "--max-attempts", "1")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    try place.write("alpha_2,name\nCC,There now\n", to: "late.csv")
+    #expect(try pool.command("retry", "p1").output == "1 of 1 job will run again\n")
+    try pool.waitForJobs(1)
+    #expect(try sqlite(pool.store, "SELECT ZNAME FROM ZCOUNTRY") == "There now")
+    // What has succeeded cannot be retried.
+    #expect(try pool.command("retry", "p1").code == 1)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func aCancelledJobDoesNotRun() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    try submitImport(place, pool, code: "DD", "--run-at", "2999-01-01T00:00:00Z")
+    try pool.wait { $0.jobs?["scheduled"] == 1 }
+    #expect(try pool.command("cancel", "1").code == 0)
+    try pool.wait { $0.jobs?["cancelled"] == 1 }
+    #expect(try pool.command("cancel", "1").code == 1)
+    #expect(try pool.command("jobs", "--state", "cancelled").lines.count == 2)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func thePoolScalesAndStops() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    try pool.wait { $0.workers.filter { $0.phase == "up" }.count == 2 }
+    #expect(try pool.command("scale", "3").code == 0)
+    try pool.wait { $0.workers.filter { $0.phase == "up" }.count == 3 }
+    #expect(try pool.command("workers").lines.count == 4)
+    pool.signal(SIGTTOU)
+    try pool.wait { $0.workers.count == 2 }
+    let wrong = try pool.command("scale", "imprt=2")
+    #expect(wrong.code == 1 && wrong.errors.contains("there is no plugin imprt"))
+    #expect(try pool.command("stop").output == "stopped\n")
+    #expect(try pool.leftovers().isEmpty)
+    #expect(try pool.command("status").code == 3)
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func fetchShowsWhatIsThereFitForATerminal() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let file = try place.write(
+      #"[{"alpha_2":"EE","name":"\u001b[31mRed\nline"},{"alpha_2":"FF","name":"Plain"}]"#, to: "countries.json")
+    try pool.submit("import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2")
+    try pool.waitForJobs(1)
+    let table = try pool.command("fetch", "Country", "--sort", "-alpha_2")
+    #expect(table.lines.count == 3)
+    #expect(table.lines.last?.contains(#"\u{1b}[31mRed\nline"#) == true)
+    #expect(!table.output.contains("\u{1B}"))
+    let json = try pool.command("fetch", "Country", "--json", "--where", "name == 'Plain'", "--limit", "1")
+    #expect(json.lines.count == 1)
+    #expect(json.output.contains(#""alpha_2":"FF","alpha_3":null"#))
+    for (arguments, message) in [
+      (["fetch", "Contry"], "did you mean Country?"), (["fetch", "Country", "--where", "name =="], "predicate"),
+      (["fetch", "Country", "--sort", "nam"], "did you mean name?"),
+    ] {
+      let finished = try run(Built.path("workerpool"), arguments + ["--queue", pool.queue])
+      #expect(finished.code == 1 && finished.errors.contains(message), "\(finished.errors)")
+    }
+    try pool.stop()
+  }
+}
