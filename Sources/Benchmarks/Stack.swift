@@ -15,14 +15,17 @@ final class Stack {
   }
 
   /// A further coordinator on the file of another stack.
-  convenience init(at folder: URL) throws { try self.init(folder, ownsFolder: false) }
+  convenience init(at folder: URL, options: [AnyHashable: Any]? = nil) throws {
+    try self.init(folder, ownsFolder: false, options: options)
+  }
 
-  private init(_ folder: URL, ownsFolder: Bool) throws {
+  private init(_ folder: URL, ownsFolder: Bool, options: [AnyHashable: Any]? = nil) throws {
     self.folder = folder
     self.ownsFolder = ownsFolder
     coordinator = NSPersistentStoreCoordinator(managedObjectModel: PersonModel.make())
     try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("store.sqlite"))
+      ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("store.sqlite"),
+      options: options)
   }
 
   deinit {

@@ -1,0 +1,160 @@
+import CSQLite
+import CoreData
+import Foundation
+
+/// How long a commit takes, alone and while another process is in the middle of one long fetch.
+///
+/// Writers never wait for readers in WAL mode, but one that also checkpoints pays for a reader that pins the log. As in the
+/// pool, the writer here does not checkpoint; a checkpointer of its own does.
+enum CommitLatency {
+  static var measures: [Measure] {
+    [Measure(name: "commit") { try rows($0) }]
+  }
+
+  /// Seconds between two commits.
+  private static let pause = 0.004
+  private static let readerVariable = "BENCHMARK_LONG_FETCH"
+
+  private struct Samples {
+    var ours: [Double] = []
+    var plain: [Double] = []
+  }
+
+  private static func rows(_ options: Options) throws -> [Row] {
+    let stack = try Stack.filled(options.rows, teams: max(1, options.rows / 180))
+    let writer = try Stack(
+      at: stack.folder, options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"]])
+    let plain = PlainSQLite(stack.path)
+    plain.execute("PRAGMA wal_autocheckpoint = 0")
+    let checkpointer = try WALCheckpointer(url: URL(fileURLWithPath: stack.path))
+
+    let reader = try LongFetch(folder: stack.folder)
+    reader.waitForStart()
+    let during = try sample(writer, plain, checkpointer) { reader.isRunning }
+    let fetched = reader.seconds
+    let alone = try sample(writer, plain, checkpointer, until: fetched)
+
+    func micro(_ seconds: Double) -> String { String(format: "%.0f µs", seconds * 1e6) }
+    func row(_ name: String, _ ours: Double, _ plain: Double) -> Row {
+      Row(name: name, ours: micro(ours), plain: micro(plain), ratio: String(format: "%.2f", ours / plain))
+    }
+    let fetch = String(format: "a fetch of %.1f s elsewhere", fetched)
+    return [
+      row("commit, median", alone.ours.median, alone.plain.median),
+      row("commit, p99", alone.ours.percentile(0.99), alone.plain.percentile(0.99)),
+      row("commit, median, during \(fetch)", during.ours.median, during.plain.median),
+      row("commit, p99, during \(fetch)", during.ours.percentile(0.99), during.plain.percentile(0.99)),
+      Row(
+        name: "  with the fetch / without, median (\(during.ours.count), \(alone.ours.count) commits)",
+        ours: String(format: "%.2f", during.ours.median / alone.ours.median),
+        plain: String(format: "%.2f", during.plain.median / alone.plain.median), ratio: ""),
+      Row(
+        name: "  with the fetch / without, p99",
+        ours: String(format: "%.2f", during.ours.percentile(0.99) / alone.ours.percentile(0.99)),
+        plain: String(format: "%.2f", during.plain.percentile(0.99) / alone.plain.percentile(0.99)), ratio: ""),
+    ]
+  }
+
+  // MARK: The writers
+
+  private static func sample(
+    _ writer: Stack, _ plain: PlainSQLite, _ checkpointer: WALCheckpointer, until limit: Double
+  ) throws -> Samples {
+    let start = ContinuousClock.now.secondsSinceBoot
+    return try sample(writer, plain, checkpointer) { ContinuousClock.now.secondsSinceBoot - start < limit }
+  }
+
+  /// Commits one changed row every few milliseconds, ours and plain in turn, while the condition holds.
+  private static func sample(
+    _ writer: Stack, _ plain: PlainSQLite, _ checkpointer: WALCheckpointer, while condition: () -> Bool
+  ) throws -> Samples {
+    let context = writer.context()
+    let update = plain.prepare("UPDATE ZTEAM SET ZNAME = ?, Z_OPT = Z_OPT + 1 WHERE Z_PK = 2")
+    defer { sqlite3_finalize(update) }
+    var samples = Samples()
+    var count = 0
+    while condition() {
+      count += 1
+      samples.ours.append(
+        try context.performAndWait {
+          let request = NSFetchRequest<Team>(entityName: "Team")
+          request.predicate = NSPredicate(format: "SELF == %@", try firstTeam(context))
+          let team = try context.fetch(request)[0]
+          context.refresh(team, mergeChanges: false)
+          team.name = "Team, change \(count)"
+          return try seconds { try context.save() }
+        })
+      usleep(UInt32(pause * 1e6))
+      samples.plain.append(
+        seconds {
+          plain.execute("BEGIN IMMEDIATE")
+          PlainSQLite.bind("Team, change \(count)", 1, update)
+          guard sqlite3_step(update) == SQLITE_DONE else { fatalError("the row could not be updated") }
+          sqlite3_reset(update)
+          plain.execute("COMMIT")
+        })
+      usleep(UInt32(pause * 1e6))
+      // About once a second, as the pool's coordinator does; between the samples.
+      if count % 100 == 0 { _ = try checkpointer.checkpoint() }
+    }
+    return samples
+  }
+
+  private static func firstTeam(_ context: NSManagedObjectContext) throws -> NSManagedObjectID {
+    let coordinator = context.persistentStoreCoordinator
+    let store = coordinator?.persistentStores.first?.identifier ?? ""
+    guard let id = coordinator?.objectID(forURI: "x-coredata://\(store)/Team/p1") else {
+      fatalError("there is no team")
+    }
+    return id
+  }
+
+  // MARK: The reader
+
+  /// This executable as another process, fetching.
+  private final class LongFetch {
+    private let output: UnsafeMutablePointer<FILE>
+    private(set) var seconds = 0.0
+
+    init(folder: URL) throws {
+      let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+      guard let output = popen("\(readerVariable)='\(folder.path)' exec '\(executable)'", "r") else {
+        fatalError("the reading process could not be started: \(String(cString: strerror(errno)))")
+      }
+      self.output = output
+    }
+
+    /// Waits until the fetch begins.
+    func waitForStart() { _ = line() }
+
+    /// False once the fetch has ended and said how long it took.
+    var isRunning: Bool {
+      var descriptor = pollfd(fd: fileno(output), events: Int16(POLLIN), revents: 0)
+      guard poll(&descriptor, 1, 0) > 0 else { return true }
+      seconds = Double(line()) ?? 0
+      pclose(output)
+      return false
+    }
+
+    private func line() -> String {
+      var buffer = [CChar](repeating: 0, count: 128)
+      guard fgets(&buffer, Int32(buffer.count), output) != nil else { fatalError("the reading process died") }
+      return String(decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+  }
+
+  /// Runs as the reader if this process was started as one: fetches once, for at least ten seconds, and says how long it took.
+  static func fetchIfWanted() throws {
+    guard let path = ProcessInfo.processInfo.environment[readerVariable] else { return }
+    let context = try Stack(at: URL(fileURLWithPath: path)).context()
+    try context.performAndWait {
+      let request = NSFetchRequest<Person>(entityName: "Person")
+      // Looks at all members of each person's team: one statement, one snapshot of the file, many seconds.
+      request.predicate = NSPredicate(format: "SUBQUERY(team.members, $m, $m.score > score).@count >= 0")
+      FileHandle.standardOutput.write(Data("started\n".utf8))
+      let taken = try seconds { consume(try context.fetch(request).count) }
+      FileHandle.standardOutput.write(Data("\(taken)\n".utf8))
+    }
+    exit(0)
+  }
+}
