@@ -12,6 +12,8 @@ final class WorkerSignals {
   let descriptor: Int32
 
   init() throws {
+    // What is printed after the supervisor's death reaches nobody, and must not end the job in hand.
+    signal(SIGPIPE, SIG_IGN)
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)

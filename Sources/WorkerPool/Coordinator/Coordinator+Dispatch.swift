@@ -31,12 +31,15 @@ extension Coordinator {
     let eligible = workers.filter { $0.value.freeCredit > 0 && $0.value.kinds.contains(kind) && $0.key != reserved }
       .sorted { ($0.value.held.count, $0.key.number) < ($1.value.held.count, $1.key.number) }
     var workersLeft = eligible.count
+    var heldByThem = eligible.reduce(0) { $0 + $1.value.held.count }
     for (id, worker) in eligible {
       guard let ready = windows[kind]?.jobs.count, ready > 0, room > 0 else { return }
-      let share = (min(ready, room) + workersLeft - 1) / workersLeft
-      let jobs = windows[kind]?.take(min(worker.freeCredit, share, room)) ?? []
+      // All shall hold equally many in the end, as far as their credit goes.
+      let level = (min(ready, room) + heldByThem + workersLeft - 1) / workersLeft
+      let jobs = windows[kind]?.take(min(worker.freeCredit, max(0, level - worker.held.count), room)) ?? []
       room -= jobs.count
       workersLeft -= 1
+      heldByThem -= worker.held.count
       hand(jobs, to: id)
     }
   }

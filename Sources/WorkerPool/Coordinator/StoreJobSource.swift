@@ -23,12 +23,13 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   /// - Parameters:
   ///   - store: for all but the intake.
   ///   - durableStore: its commits survive a loss of power; for the intake.
-  init(store: JobStore, durableStore: JobStore, layout: QueueLayout) throws {
+  ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
+  init(store: JobStore, durableStore: JobStore, layout: QueueLayout, writeTurn: String) throws {
     self.store = store
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     intake = try Intake(layout: layout, store: durableStore)
-    checkpointer = try WALCheckpointer(url: store.url)
+    checkpointer = try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 
   func setKinds(_ kinds: [PluginDescription.Kind]) {

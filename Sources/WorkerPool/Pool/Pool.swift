@@ -32,6 +32,10 @@ public enum Pool {
     let lock = try runtime.claim()
     defer { close(lock) }
     // Before there are other threads, which a signal for the process could reach.
+    if configuration.handlesSignals {
+      // A log that nobody reads any more is no reason to die.
+      signal(SIGPIPE, SIG_IGN)
+    }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     let source = try openSource(configuration, layout, runtime)
     let server = try PoolServer(configuration, source: source, signals: signals)
@@ -57,7 +61,8 @@ public enum Pool {
     do {
       // Jobs whose file is removed must survive a loss of power; what the coordinator notes beside them need not.
       let durable = try open(synchronous: "FULL")
-      return try StoreJobSource(store: try open(synchronous: "NORMAL"), durableStore: durable, layout: layout)
+      return try StoreJobSource(
+        store: try open(synchronous: "NORMAL"), durableStore: durable, layout: layout, writeTurn: runtime.writeTurn)
     } catch let error as QueueError {
       throw error
     } catch {

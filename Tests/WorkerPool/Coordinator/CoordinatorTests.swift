@@ -230,9 +230,20 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     _ = scene.effects()
     let two = scene.worker(credit: 8)
     #expect(scene.effects().contains(.send(.recall(4), to: one)))
-    scene.coordinator.workerSaid(.credit(1), one)
     scene.coordinator.workerSaid(.returned([uri(5), uri(6), uri(7), uri(8)]), one)
     #expect(scene.runs() == [two: [uri(5), uri(6), uri(7), uri(8)]])
+  }
+
+  @Test func jobsGoToTheWorkerThatHoldsLessUntilItsCreditIsUsedUp() {
+    var scene = Scene()
+    let one = scene.worker(credit: 64)
+    scene.coordinator.becameReady((1...10).map { job($0) })
+    let two = scene.worker(credit: 2)
+    _ = scene.effects()
+    scene.coordinator.becameReady((11...30).map { job($0) })
+    let runs = scene.runs()
+    #expect(runs[two]?.count == 2)
+    #expect(runs[one]?.count == 18)
   }
 
   @Test func savesArePassedOnToTheOthers() throws {
