@@ -28,7 +28,7 @@ enum ConcurrencyDebug {
   }
 
   private static func violation(_ context: NSManagedObjectContext) -> String {
-    let actual = Thread.isMainThread ? "the main thread" : "another thread (\(Thread.current.name ?? "unnamed"))"
+    let actual = PerformScope.isOnMainQueue ? "the main queue" : "another thread (\(Thread.current.name ?? "unnamed"))"
     let expected = context.concurrencyType == .mainQueueConcurrencyType ? "the main queue" : "the private queue"
     return "on \(actual), but belongs to \(expected) of \(context.label): use perform(_:) or performAndWait(_:)"
   }

@@ -12,7 +12,7 @@ extension NSManagedObjectContext {
   final var isOnItsQueue: Bool {
     switch concurrencyType {
     case .confinementConcurrencyType: true
-    case .mainQueueConcurrencyType: Thread.isMainThread || PerformScope.contains(self)
+    case .mainQueueConcurrencyType: PerformScope.contains(self) || PerformScope.isOnMainQueue
     case .privateQueueConcurrencyType: PerformScope.contains(self)
     }
   }
@@ -26,12 +26,13 @@ extension NSManagedObjectContext {
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
     if PerformScope.contains(self) || concurrencyType == .confinementConcurrencyType { return try block() }
     let outer = PerformScope.current
-    if concurrencyType == .mainQueueConcurrencyType && Thread.isMainThread {
-      return try PerformScope.run(self, outer: outer, block)
+    let isOnMainQueue = PerformScope.isOnMainQueue
+    if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
+      return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
     }
     return try queue.sync {
       needsCacheCheck = true
-      return try PerformScope.run(self, outer: outer, block)
+      return try PerformScope.run(self, outer: outer, holdsMainQueue: isOnMainQueue, block)
     }
   }
 
@@ -49,7 +50,7 @@ extension NSManagedObjectContext {
   }
 
   private func runTurn<T>(_ block: () -> T) -> T {
-    PerformScope.run(self, outer: nil) {
+    PerformScope.run(self, outer: nil, holdsMainQueue: concurrencyType == .mainQueueConcurrencyType) {
       needsCacheCheck = true
       let result = block()
       processPendingChanges()

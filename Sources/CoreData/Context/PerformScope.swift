@@ -6,15 +6,20 @@ internal import Glibc
 final class PerformScope {
   let context: NSManagedObjectContext
   let outer: PerformScope?
+  /// The chain began on the main queue, which waits for it.
+  let holdsMainQueue: Bool
 
-  private init(_ context: NSManagedObjectContext, outer: PerformScope?) {
+  private init(_ context: NSManagedObjectContext, outer: PerformScope?, holdsMainQueue: Bool) {
     self.context = context
     self.outer = outer
+    self.holdsMainQueue = holdsMainQueue
   }
 
   /// Runs the body with the context on top of the chain `outer`.
-  static func run<T>(_ context: NSManagedObjectContext, outer: PerformScope?, _ body: () throws -> T) rethrows -> T {
-    let scope = PerformScope(context, outer: outer)
+  static func run<T>(
+    _ context: NSManagedObjectContext, outer: PerformScope?, holdsMainQueue: Bool, _ body: () throws -> T
+  ) rethrows -> T {
+    let scope = PerformScope(context, outer: outer, holdsMainQueue: holdsMainQueue)
     let before = pthread_getspecific(key)
     pthread_setspecific(key, Unmanaged.passUnretained(scope).toOpaque())
     defer { pthread_setspecific(key, before) }
@@ -36,6 +41,16 @@ final class PerformScope {
     }
     return false
   }
+
+  /// Whether the current thread may use what belongs to the main queue.
+  static var isOnMainQueue: Bool {
+    _ = mainQueueMark
+    return Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) != nil || current?.holdsMainQueue == true
+  }
+
+  /// A program with an asynchronous `main` has its main queue run on any thread: the queue itself has to say who it is.
+  private static let mainQueueKey = DispatchSpecificKey<Bool>()
+  private static let mainQueueMark: Void = DispatchQueue.main.setSpecific(key: mainQueueKey, value: true)
 
   private static let key: pthread_key_t = {
     var key: pthread_key_t = 0

@@ -74,11 +74,12 @@ import Testing
   }
 
   @Test func anAbstractEntityCannotBeInserted() async {
-    await #expect(processExitsWith: .failure) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let model = LibraryModel.make()
       model.entitiesByName["Author"]?.isAbstract = true
       let store = try TemporaryStore(model)
       store.context().performAndWaitWith { _ = $0.make("Author") }
     }
+    expectSentence(result, "abstract")
   }
 }

@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test func relatingObjectsOfTwoStoresIsRefused() async {
-    await #expect(processExitsWith: .failure) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let left = LibraryModel.entity("Left", [])
       let right = LibraryModel.entity("Right", [])
       LibraryModel.relate(left, "other", right, "other", toMany: (false, false))
@@ -179,6 +179,7 @@ import Testing
         first.setValue(second, forKey: "other")
       }
     }
+    expectSentence(result, "different stores", "Left.other")
   }
 
   @Test func newObjectsOfTwoStoresThatAreRelatedCannotBeSaved() throws {

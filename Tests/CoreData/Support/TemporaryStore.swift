@@ -2,7 +2,7 @@ import CoreData
 import Testing
 
 /// A stack on a SQLite file in a folder of its own, which goes with the object.
-final class TemporaryStore {
+final class TemporaryStore: Sendable {
   let folder: URL
   let url: URL
   let model: NSManagedObjectModel

@@ -1,0 +1,7 @@
+import Testing
+
+/// Checks that a process which was to trap said why.
+func expectSentence(_ result: ExitTest.Result?, _ parts: String...) {
+  let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  for part in parts { #expect(text.contains(part), "\(text.prefix(400))") }
+}
