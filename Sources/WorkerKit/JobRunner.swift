@@ -124,10 +124,22 @@ final class JobRunner: @unchecked Sendable {
         FaultPoint.failureNoted.pass()
         return reason == .cancelled ? .done : .failed
       } catch {
-        // The row was written by somebody else, or cannot be written now: it stays ready, and whoever gets it looks again.
+        // Written by somebody else, or it cannot be written now: the row stays as it is, and whoever gets the job looks again.
+        if MergeFailure(error) == nil {
+          complain("the failure of \(uri) cannot be noted: \(FailureText.text(error))")
+          connection.rest(seconds: Self.restAfterTrouble)
+        }
         return .returned
       }
     }
+  }
+
+  /// A store that cannot be written, its disk being full perhaps, is not asked again at once; in seconds.
+  private static let restAfterTrouble = 1.0
+
+  private func complain(_ text: String) {
+    let line = Array("\(text)\n".utf8)
+    _ = write(2, line, line.count)
   }
 
   private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {

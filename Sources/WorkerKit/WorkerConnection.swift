@@ -46,7 +46,8 @@ final class WorkerConnection: @unchecked Sendable {
     while true {
       let (isOver, refusal, deadline, isConnected) = condition.withLock {
         state.armed = state.deadline?.at
-        return (state.session.isOver, state.session.refusal, state.deadline, !state.isClosed)
+        let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
+        return (state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed)
       }
       if isOver { return refusal == nil ? 0 : 65 }
       var watched = [
@@ -120,6 +121,7 @@ final class WorkerConnection: @unchecked Sendable {
   func begin(limit: Int) -> [ObjectURI]? {
     condition.lock()
     defer { condition.unlock() }
+    if state.session.waiting.isEmpty { settle() }
     while state.session.waiting.isEmpty, !state.session.isDraining { condition.wait() }
     let jobs = state.session.begin(limit: limit)
     // The jobs that begin now see what is on disk.
@@ -131,13 +133,12 @@ final class WorkerConnection: @unchecked Sendable {
   /// Whether more jobs wait in hand.
   var hasWaitingJobs: Bool { look { !$0.session.waiting.isEmpty } }
 
-  /// Tells that jobs have ended; sent with the next `begin` when one follows at once.
+  /// Tells that jobs have ended: sent by the next `begin`, which follows at once.
   func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)]) {
     condition.lock()
     defer { condition.unlock() }
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
-    if state.session.waiting.isEmpty || state.session.isDraining { settle() }
     stopFlag.store(!state.session.stops.isEmpty, ordering: .relaxed)
   }
 
@@ -148,6 +149,14 @@ final class WorkerConnection: @unchecked Sendable {
 
   func setCredit(_ count: Int) {
     condition.withLock { state.session.setCredit(count) }
+  }
+
+  /// Waits before the next job, unless there will be none.
+  func rest(seconds: Double) {
+    let end = Date(timeIntervalSinceNow: seconds)
+    condition.withLock {
+      while !state.session.isDraining, condition.wait(until: end) {}
+    }
   }
 
   func setDeadline(_ seconds: Double, for job: ObjectURI) {

@@ -45,6 +45,28 @@ import WorkerProtocol
     #expect(begun.count < 500, "short jobs share transactions: \(begun.count)")
   }
 
+  @Test func aJobForLaterRunsWhenItsTimeHasCome() throws {
+    let pool = try JobPool()
+    let time = Date(timeIntervalSinceNow: 0.3)
+    let job = try pool.submit([JobRequest(kind: "add", objects: pool.items, runAt: time)])[0]
+    #expect(try pool.row(job).state == .scheduled)
+    try pool.waitForEnd(of: [job])
+    #expect(Date() >= time)
+    #expect(try pool.row(job).state == .succeeded)
+    try pool.end()
+  }
+
+  @Test func jobsOfHigherPriorityRunFirst() throws {
+    let pool = try JobPool(isStarted: false)
+    let jobs = try pool.submit((0..<20).map { JobRequest(kind: "nothing", priority: Int16($0)) })
+    try pool.start()
+    try pool.waitForEnd(of: jobs)
+    try pool.end()
+    let begun = pool.recording.split(separator: "\n").filter { $0.hasPrefix("< BEGIN") }
+      .flatMap { $0.split(separator: " ").dropFirst(2).map(String.init) }
+    #expect(begun == jobs.reversed())
+  }
+
   @Test func aJobThatThrowsLeavesNothingButItsError() throws {
     let pool = try JobPool()
     let job = try pool.submit("fail")
