@@ -25,12 +25,20 @@ extension SQLiteStore {
         if try !hasStore(prefix, connection) { try create(prefix, entities, model, type, connection) }
       }
     }
+    if exists && !readOnly && !pragmas(options).contains("journal_mode") {
+      // Older files, and some that were migrated or exported, have a rollback journal, with which readers block writers.
+      _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
+    }
     return try database.withWriter { connection in
       let (identifier, metadata) = try readMetadata(prefix, connection)
       try checkVersion(metadata, entities, options, database.configuration.path)
       let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
       return OpenedFile(database: database, schema: schema, identifier: identifier, metadata: metadata)
     }
+  }
+
+  private static func pragmas(_ options: [AnyHashable: Any]?) -> Set<String> {
+    Set((options?[NSSQLitePragmasOption] as? [String: Any] ?? [:]).keys.map { $0.lowercased() })
   }
 
   static func hasStore(_ prefix: String, _ connection: SQLiteConnection) throws -> Bool {
