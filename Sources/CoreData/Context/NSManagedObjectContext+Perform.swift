@@ -28,6 +28,7 @@ extension NSManagedObjectContext {
     let outer = PerformScope.current
     let isOnMainQueue = PerformScope.isOnMainQueue
     if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
+      needsCacheCheck = true
       return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
     }
     return try queue.sync {

@@ -9,7 +9,9 @@ extension NSManagedObjectContext {
         if hasChildren { permanentIDs[temporaryKey] = object.objectID }
       }
     }
-    if hasChildren { root.permanentGeneration.add(1, ordering: .releasing) }
+    // Everything saved refers by permanent IDs now.
+    guard hasChildren else { return permanentIDs.removeAll() }
+    root.permanentGeneration.add(1, ordering: .releasing)
   }
 
   /// Takes over the permanent IDs that objects of the parent got since the last call.

@@ -55,6 +55,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 extension NSManagedObjectContext {
   /// Puts an object's changes on top of the row as it is now, as far as the policy lets them stand.
   final func rebase(_ object: NSManagedObject, on stored: Snapshot, _ policy: NSMergePolicyType) {
+    event.refreshed.insert(object)
+    scheduleEndOfEvent()
     guard policy != .rollbackMergePolicyType, let snapshot = object.snapshot else {
       updated.remove(object)
       deleted.remove(object)

@@ -70,6 +70,23 @@ import Testing
     expectSentence(result, "Book.author", "different contexts")
   }
 
+  @Test func deletingAnotherContextsObjectTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      let (context, other) = (store.context(), store.context())
+      context.performAndWait { other.performAndWait { context.delete(other.make("Book")) } }
+    }
+    expectSentence(result, "/Book/t", "another context")
+  }
+
+  @Test func aValueThatAnAttributeCannotHoldTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      store.context().performAndWaitWith { $0.make("Book").setValue("seven", forKey: "pages") }
+    }
+    expectSentence(result, "Book.pages", "integer", "String")
+  }
+
   @Test func whatNeedsNoQueueTrapsNowhere() throws {
     let store = try TemporaryStore()
     let context = store.context()

@@ -163,6 +163,30 @@ import Testing
     try rivals.store.read { #expect($0.object(with: rivals.id).text("title") == "theirs 4") }
   }
 
+  @Test @MainActor func eachBlockOfTheMainContextSeesTheFileToo() throws {
+    let rivals = try Rivals()
+    let context = NSManagedObjectContext(.mainQueue)
+    context.persistentStoreCoordinator = rivals.store.coordinator
+    for number in 0..<3 {
+      try rivals.otherSaves { $0.setValue("theirs \(number)", forKey: "title") }
+      context.performAndWait { #expect(context.object(with: rivals.id).text("title") == "theirs \(number)") }
+    }
+  }
+
+  @Test func whatAPolicyTookFromTheStoreIsToldToObservers() throws {
+    let rivals = try Rivals()
+    try rivals.store.read { context in
+      context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+      let book = context.object(with: rivals.id)
+      book.setValue("mine", forKey: "title")
+      try rivals.otherSaves { $0.setValue(7, forKey: "pages") }
+      try context.save()
+      let log = NotificationLog(context)
+      context.processPendingChanges()
+      #expect(log.objects(.NSManagedObjectContextObjectsDidChange, NSRefreshedObjectsKey) == [book])
+    }
+  }
+
   /// What was read stays as it was read until the context refreshes it.
   @Test func whatWasReadStaysAsReadUntilRefreshed() throws {
     let rivals = try Rivals()

@@ -284,4 +284,89 @@ import Testing
     try #expect(store.sql("SELECT Z_PK, ZAUTHOR FROM ZBOOK") == [["1", "1"]])
     child.performAndWait { #expect(child.object(with: id).text("title") == "One") }
   }
+
+  @Test func everyFormOfFetchWorksInAChild() throws {
+    let store = try TemporaryStore()
+    try store.save { context in for number in 0..<6 { context.make("Book", ["title": "b\(number)", "pages": number]) } }
+    let parent = store.context()
+    let child = child(of: parent)
+    try parent.performAndWait {
+      parent.delete(try parent.all("Book", where: "pages == 0")[0])
+      try parent.all("Book", where: "pages == 5")[0].setValue(-5, forKey: "pages")
+    }
+    try child.performAndWait {
+      child.make("Book", ["title": "child's", "pages": 2])
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+      request.sortDescriptors = [
+        NSSortDescriptor(key: "pages", ascending: true), NSSortDescriptor(key: "title", ascending: true),
+      ]
+      request.fetchLimit = 3
+      request.fetchOffset = 1
+      try #expect(child.fetch(request).map { $0.text("title") } == ["b1", "b2", "child's"])
+      try #expect(child.count(for: request) == 3)
+      let ids = NSFetchRequest<NSManagedObjectID>(entityName: "Book")
+      ids.resultType = .managedObjectIDResultType
+      try #expect(child.fetch(ids).count == 6)
+      let rows = NSFetchRequest<NSDictionary>(entityName: "Book")
+      rows.resultType = .dictionaryResultType
+      try #expect(child.fetch(rows).count == 6)
+    }
+  }
+
+  @Test func aChildOfAMainQueueContextSavesThroughIt() async throws {
+    let store = try TemporaryStore()
+    let parent = NSManagedObjectContext(.mainQueue)
+    parent.persistentStoreCoordinator = store.coordinator
+    let child = child(of: parent)
+    try await child.perform {
+      child.make("Book", ["title": "One"])
+      try child.save()
+    }
+    try await parent.perform { try parent.save() }
+    try #expect(store.sql("SELECT ZTITLE FROM ZBOOK") == [["One"]])
+  }
+
+  @Test func callbacksRunInTheLevelsThatSave() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    let parent = store.context()
+    let child = child(of: parent)
+    let book = try child.performAndWait { () -> RecordingBook in
+      let book = try #require(child.make("Book", ["title": "One"]) as? RecordingBook)
+      try child.save()
+      return book
+    }
+    #expect(book.calls == ["awakeFromInsert", "willSave", "validateForInsert", "didSave"])
+    try parent.performAndWait {
+      let mine = try #require(parent.insertedObjects.first as? RecordingBook)
+      #expect(mine.calls.isEmpty && mine.text("note") == "set when inserted")
+      try parent.save()
+      #expect(mine.calls == ["willSave", "validateForInsert", "didSave"])
+    }
+  }
+
+  @Test func aStoreFailureInTheParentLeavesBothLevelsAsTheyWere() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    let store = try TemporaryStore(model)
+    try store.save { $0.make("Tag", ["label": "taken"]) }
+    let parent = store.context()
+    let child = child(of: parent)
+    let tag = try child.performAndWait { () -> NSManagedObject in
+      let tag = child.make("Tag", ["label": "taken"])
+      try child.save()
+      return tag
+    }
+    parent.performAndWait {
+      #expect { try parent.save() } throws: { ($0 as NSError).code == 133021 }
+      #expect(parent.insertedObjects.count == 1)
+    }
+    try child.performAndWait {
+      #expect(tag.objectID.isTemporaryID)
+      tag.setValue("free", forKey: "label")
+      try child.save()
+    }
+    try parent.performAndWait { try parent.save() }
+    child.performAndWait { #expect(!tag.objectID.isTemporaryID) }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK") == [["taken"], ["free"]])
+  }
 }

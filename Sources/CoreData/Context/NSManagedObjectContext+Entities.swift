@@ -1,0 +1,38 @@
+/// Entities by class and name, and the making of objects by an entity's name.
+extension NSManagedObjectContext {
+  /// The model's entity for a class, remembered.
+  final func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
+    if let known = entitiesByClass[ObjectIdentifier(type)] { return known }
+    let found = persistentStoreCoordinator?.managedObjectModel.entity(for: type)
+    entitiesByClass[ObjectIdentifier(type)] = found
+    return found
+  }
+
+  /// Decides in which store a new object will be; without it, the first that may hold its entity.
+  public final func assign(_ object: Any, to store: NSPersistentStore) {
+    guard let object = object as? NSManagedObject, object.objectID.isTemporaryID else { return }
+    assignedStores[ObjectIdentifier(object)] = store
+  }
+}
+
+extension NSEntityDescription {
+  /// The entity of the name in the context's model.
+  public class func entity(forEntityName entityName: String, in context: NSManagedObjectContext) -> NSEntityDescription?
+  {
+    context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[entityName]
+  }
+
+  /// Makes a new object of the named entity in the context. Traps where the model has no such entity.
+  @discardableResult
+  public class func insertNewObject(forEntityName entityName: String, into context: NSManagedObjectContext)
+    -> NSManagedObject
+  {
+    guard let entity = entity(forEntityName: entityName, in: context) else {
+      preconditionFailure("The context's model has no entity named \"\(entityName)\".")
+    }
+    precondition(!entity.isAbstract, "The entity \(entityName) is abstract: it has no objects of its own.")
+    let object = entity.layout.objectClass.init(unborn: entity)
+    context.insert(object)
+    return object
+  }
+}

@@ -1,0 +1,44 @@
+import CoreData
+import Testing
+
+/// A derived attribute belongs to the file's triggers: saves leave it alone, and reading anew shows what they made of it.
+@Suite struct DerivedValueTests {
+  private func model() -> NSManagedObjectModel {
+    let model = LibraryModel.make()
+    let count = NSDerivedAttributeDescription()
+    count.name = "bookCount"
+    count.attributeType = .integer64AttributeType
+    count.derivationExpression = NSExpression(forKeyPath: "books.@count")
+    model.entitiesByName["Author"]?.properties.append(count)
+    return model
+  }
+
+  @Test func countsFollowEverySaveWhatOrderSoever() throws {
+    let store = try TemporaryStore(model())
+    let id = try store.save { context in
+      let author = context.make("Author", ["name": "Ada"])
+      for number in 0..<3 { context.make("Book", ["title": "\(number)", "author": author]) }
+      return author
+    }.objectID
+    func count() throws -> Int? { try store.read { $0.object(with: id).value(forKey: "bookCount") as? Int } }
+    try #expect(count() == 3)
+    try store.save { $0.make("Book", ["title": "new", "author": $0.object(with: id)]) }
+    try #expect(count() == 4)
+    // Saving the author itself, with an old count in memory, does not put that back.
+    try store.save { context in
+      let author = context.object(with: id)
+      #expect(author.value(forKey: "bookCount") as? Int == 4)
+      try store.save { $0.delete(try $0.all("Book")[0]) }
+      context.refresh(author, mergeChanges: false)
+      #expect(author.value(forKey: "bookCount") as? Int == 3)
+      author.setValue("Eve", forKey: "name")
+      author.setValue(77, forKey: "bookCount")
+    }
+    try #expect(count() == 3)
+    try store.save { context in
+      for book in try context.all("Book") { book.setValue(context.make("Author", ["name": "Bob"]), forKey: "author") }
+    }
+    try #expect(count() == 0)
+    try #expect(store.sql("SELECT ZBOOKCOUNT FROM ZAUTHOR ORDER BY Z_PK") == [["0"], ["1"], ["1"], ["1"]])
+  }
+}
