@@ -39,6 +39,8 @@ let package = Package(
       name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "fake-worker"],
       path: "Tests/WorkerPool"),
     .testTarget(
+      name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export"], path: "Tests/Workers"),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "worker-import", "worker-export", "worker-index", "increment-worker",

@@ -153,15 +153,15 @@ final class JobRunner: @unchecked Sendable {
   func timeout(of job: Job) -> Double? { job.timeout ?? workers[job.kind]?.timeout }
 }
 
-/// A save that failed because rows had changed since they were read.
+/// A save that failed because rows had changed since they were read, or because somebody else was first to insert an object with
+/// the same unique values.
 private struct MergeFailure {
   let objectURIs: [String]
 
   init?(_ error: any Error) {
     let error = error as NSError
-    guard error.domain == NSCocoaErrorDomain,
-      error.code == CocoaErrorCode.managedObjectMerge.rawValue
-    else { return nil }
+    let codes = [CocoaErrorCode.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
+    guard error.domain == NSCocoaErrorDomain, codes.contains(error.code) else { return nil }
     let conflicts = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
     objectURIs = conflicts.map { $0.sourceObject.objectID.uriString }
   }

@@ -37,13 +37,13 @@ struct ParsedArguments: Sendable {
       throw UsageError("workerpool \(command.name) has no option \(parts[0])\(hint)")
     }
     guard values[name] == nil || option.isRepeating else { throw UsageError("--\(name) is given twice") }
-    guard let placeholder = option.value else {
+    guard let valueName = option.value else {
       guard parts.count == 1 else { throw UsageError("--\(name) takes no value") }
       values[name] = []
       return
     }
     guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
-      throw UsageError("--\(name) needs a value: --\(name) \(placeholder)")
+      throw UsageError("--\(name) needs a value: --\(name) \(valueName)")
     }
     values[name, default: []].append(value)
   }

@@ -90,6 +90,12 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
 
 private func send(_ request: StatusRequest, to pool: StatusClient) throws -> StatusReply {
   let reply = try pool.request(request)
-  guard reply.ok else { throw StatusClient.Failure.noReply(reply.error ?? "it gave no reason") }
+  guard reply.ok else { throw PoolRefusal(reason: reply.error ?? "the pool refused without a reason") }
   return reply
+}
+
+/// The pool did not do what it was asked for.
+private struct PoolRefusal: Error, CustomStringConvertible {
+  let reason: String
+  var description: String { reason }
 }
