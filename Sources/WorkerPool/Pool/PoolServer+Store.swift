@@ -1,0 +1,145 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// What comes from the store and from the queue directory.
+extension PoolServer {
+  /// Seconds between two looks at the whole queue directory, and after files that could not be taken.
+  static let rescanInterval = 10.0
+  static let retryInterval = 1.0
+  /// Seconds between two checkpoints while jobs are being done.
+  static let checkpointInterval = 1.0
+
+  func handle(_ event: JobSourceEvent) {
+    coordinator.now = Clock.now
+    switch event {
+    case .started(let pausedQueues, let elsewhere): started(pausedQueues, elsewhere)
+    case .fetched(let kind, let jobs, let isComplete): coordinator.fetched(kind: kind, jobs, isComplete: isComplete)
+    case .fetchFailed(let kind, let reason):
+      log("ready jobs of kind \(kind) cannot be fetched: \(reason)")
+      coordinator.fetchFailed(kind: kind)
+      loop.timers.after(Self.retryInterval) { [weak self] in self?.coordinator.lookForNewJobs() }
+    case .settled(let jobs, let reason):
+      if let reason { log("the end of a job could not be noted: \(reason)") }
+      coordinator.settled(jobs)
+      statusServer?.publish(ended: jobs)
+    case .promoted(let count, let next):
+      isLookingForDueJobs = false
+      loop.timers.cancel(dueTimer)
+      dueTimer = next.map { seconds in
+        loop.timers.after(seconds) { [weak self] in self?.lookForDueJobs() }
+      }
+      if mustLookForDueJobs { lookForDueJobs() }
+      if count > 0 { coordinator.lookForNewJobs() }
+    case .took(let jobs, let postponed, let messages):
+      for message in messages { log(message) }
+      if jobs > 0 {
+        coordinator.lookForNewJobs()
+        lookForDueJobs()
+        scheduleCheckpoint()
+      }
+      if postponed > 0 { scheduleRescan(Self.retryInterval) }
+    case .replied(let ticket, let count, let error):
+      coordinator.lookForNewJobs()
+      lookForDueJobs()
+      tickets.removeValue(forKey: ticket)?.0.reply(StatusReply(ok: error == nil, error: error, count: count))
+    case .counted(let ticket, let jobs, let walBytes):
+      guard let (client, status) = tickets.removeValue(forKey: ticket), var status else { return }
+      status.jobs = jobs
+      status.walBytes = walBytes
+      client.reply(StatusReply(status: status))
+    case .trouble(let text): log(text)
+    case .finished: loop.stop()
+    }
+  }
+
+  private func started(_ pausedQueues: Set<String>, _ elsewhere: [JobSourceClaim]) {
+    coordinator.pausedQueues = pausedQueues
+    for claim in elsewhere { watchSurvivor(claim) }
+    coordinator.setClaimedElsewhere(Set(elsewhere.map(\.job)))
+    listenForRequests()
+    if isStopping { return }
+    supervisor.reload()
+    lookForDueJobs()
+    watchQueueDirectory()
+    scheduleCheckpoint()
+    log("running on \(configuration.queue), \(configuration.workers) workers")
+  }
+
+  /// Requests are taken when it is known what they refer to.
+  private func listenForRequests() {
+    do {
+      let path = RuntimeDirectory(queue: configuration.queue).statusSocket
+      statusServer = try StatusServer(path: path, loop: loop) { [weak self] request, client in
+        self?.answer(request, client)
+      }
+    } catch {
+      log("there is no status socket, so nobody could stop the pool: \(error)")
+      exitCode = 1
+      stop(deadline: 0)
+    }
+  }
+
+  /// A worker that outlived its supervisor finishes its job: nobody else gets it until then.
+  private func watchSurvivor(_ claim: JobSourceClaim) {
+    if survivors[claim.pid] == nil {
+      let pidfd = csystem_pidfd_open(claim.pid)
+      guard pidfd >= 0 else { return }
+      survivors[claim.pid] = (pidfd, [])
+      loop.watch(pidfd, for: .readable) { [weak self] in
+        guard let self, let ended = survivors.removeValue(forKey: claim.pid) else { return }
+        loop.unwatch(ended.pidfd)
+        close(ended.pidfd)
+        source.write(claims: [], endedClaims: Array(ended.jobs))
+        coordinator.setClaimedElsewhere(Set(survivors.values.flatMap(\.jobs)))
+      }
+    }
+    survivors[claim.pid]?.jobs.insert(claim.job)
+  }
+
+  private func watchQueueDirectory() {
+    do {
+      let watch = try DirectoryWatch(configuration.incomingDirectory)
+      directoryWatch = watch
+      loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+        let changes = watch.collect()
+        self?.source.takeFiles(changes.needsScan ? nil : changes.names)
+      }
+    } catch {
+      log(
+        "\(configuration.incomingDirectory) cannot be watched and is looked at every \(Self.rescanInterval) s: \(error)"
+      )
+    }
+    source.takeFiles(nil)
+    scheduleRescan(Self.rescanInterval)
+  }
+
+  private func scheduleRescan(_ seconds: Double) {
+    guard !isStopping else { return }
+    loop.timers.cancel(rescanTimer)
+    rescanTimer = loop.timers.after(seconds) { [weak self] in
+      guard let self else { return }
+      source.takeFiles(nil)
+      coordinator.lookForNewJobs()
+      scheduleRescan(Self.rescanInterval)
+    }
+  }
+
+  /// The coordinator's is the only checkpointer, so that no worker's commit pays for it. Called when something was written.
+  func scheduleCheckpoint() {
+    guard checkpointTimer == nil, !isStopping else { return }
+    checkpointTimer = loop.timers.after(Self.checkpointInterval) { [weak self] in
+      self?.checkpointTimer = nil
+      self?.source.checkpoint()
+    }
+  }
+
+  /// Makes jobs available that are due; while one look is under way, the next waits for it.
+  func lookForDueJobs() {
+    mustLookForDueJobs = true
+    guard !isLookingForDueJobs else { return }
+    mustLookForDueJobs = false
+    isLookingForDueJobs = true
+    source.promoteDueJobs()
+  }
+}

@@ -1,0 +1,85 @@
+import WorkerProtocol
+
+/// What the supervisor asks and tells.
+extension PoolServer: SupervisorDelegate {
+  func waitingJobs() -> [String: Int] {
+    let waiting = coordinator.waitingByKind
+    return supervisor.plugins.reduce(into: [:]) { result, plugin in
+      result[plugin.name] = plugin.description.kinds.reduce(0) { $0 + (waiting[$1.kind] ?? 0) }
+    }
+  }
+
+  func isBusy(_ id: WorkerID) -> Bool { coordinator.workers[id]?.held.isEmpty == false }
+
+  func drain(_ id: WorkerID) { coordinator.drain(id) }
+
+  func workerDied(_ id: WorkerID, _ obituary: Obituary) {
+    workerServer.finish(id)
+    coordinator.now = Clock.now
+    coordinator.workerDied(id, obituary)
+  }
+
+  func pluginsChanged(_ plugins: [Plugin]) {
+    let kinds = plugins.flatMap(\.description.kinds)
+    source.setKinds(kinds)
+    coordinator.setKinds(Dictionary(kinds.map { ($0.kind, $0.limit) }, uniquingKeysWith: { first, _ in first }))
+  }
+
+  func supervisorStopped() {
+    guard !isFinishing else { return }
+    isFinishing = true
+    // The last worker may have crashed: that is noted before the end.
+    carryOut()
+    let changes = coordinator.takeClaimChanges()
+    source.write(claims: [], endedClaims: changes.removed + Array(coordinator.claimed))
+    source.finish()
+  }
+}
+
+/// What comes through the workers' sockets.
+extension PoolServer: WorkerServerDelegate {
+  func admit(
+    version: Int, token: String, kinds: [String], peer: PeerCredentials
+  ) -> Result<WorkerID, Refusal> {
+    guard let worker = supervisor.worker(token: token, peer: peer), worker.phase == .starting else {
+      if let worker = supervisor.worker(pid: peer.pid), worker.phase == .starting {
+        supervisor.refused(worker, because: .refused(.token))
+      }
+      return .failure(.token)
+    }
+    guard ProtocolVersion.supported.contains(version) else {
+      supervisor.refused(worker, because: .wrongVersion([version]))
+      return .failure(.version)
+    }
+    supervisor.cameUp(worker.id)
+    return .success(worker.id)
+  }
+
+  func received(_ message: WorkerMessage, from id: WorkerID) {
+    coordinator.now = Clock.now
+    switch message {
+    case .hello(_, _, let kinds) where coordinator.workers[id] == nil: coordinator.workerCameUp(id, kinds: kinds)
+    case .progress(let job, let done, let total):
+      progress[job] = (done, total)
+      scheduleCheckpoint()
+    case .done(let jobs): ended(jobs, message, id)
+    case .failed(let job): ended([job], message, id)
+    case .returned(let jobs):
+      for job in jobs { progress[job] = nil }
+      coordinator.workerSaid(message, id)
+    default: coordinator.workerSaid(message, id)
+    }
+  }
+
+  private func ended(_ jobs: [ObjectURI], _ message: WorkerMessage, _ id: WorkerID) {
+    if !progress.isEmpty { for job in jobs { progress[job] = nil } }
+    coordinator.workerSaid(message, id)
+    statusServer?.publish(ended: jobs)
+    scheduleCheckpoint()
+  }
+
+  func disconnected(_ id: WorkerID) {
+    coordinator.workerLeft(id)
+    supervisor.disconnected(id)
+  }
+}
