@@ -10,7 +10,6 @@ enum PoolBenchmarks {
     [
       Measure(name: "jobs") { try [noOperations($0)] },
       Measure(name: "latency") { _ in try latency() },
-      Measure(name: "commits") { _ in try commits() },
     ]
   }
 
@@ -69,52 +68,6 @@ enum PoolBenchmarks {
   }
 }
 
-extension PoolBenchmarks {
-  /// How long a commit of one changed object takes, every few milliseconds, while another process is in one fetch of ten seconds,
-  /// and while it is not.
-  private static func commits() throws -> [Row] {
-    let pool = try BenchmarkPool(workers: 1)
-    let context = pool.store.makeContext(name: "commits")
-    let things = try context.performAndWait {
-      let things = (0..<100_000).map { number in
-        let thing = NSEntityDescription.insertNewObject(forEntityName: "Thing", into: context)
-        thing.setValue("thing number \(number)", forKey: "text")
-        return thing
-      }
-      try context.save()
-      return things
-    }
-    try pool.warmUp()
-    /// Commits until the time is over, and returns what each took.
-    func commit(while isWanted: () -> Bool) throws -> [Double] {
-      try context.performAndWait {
-        var times: [Double] = []
-        while isWanted() {
-          let thing = things[times.count % things.count]
-          thing.setValue((thing.value(forKey: "count") as? Int ?? 0) + 1, forKey: "count")
-          times.append(try seconds { try context.save() })
-          usleep(3000)
-        }
-        return times
-      }
-    }
-    let calmEnd = ContinuousClock.now + .seconds(5)
-    let calm = try commit { .now < calmEnd }
-    try pool.insert([JobRequest(kind: LongFetch.kind)])
-    _ = try pool.client.request(StatusRequest(.nudge))
-    let start = pool.nextMark()
-    let busy = try commit { !pool.hasMark }
-    let duration = pool.nextMark() - start
-    try pool.end()
-    return [("median", 0.5), ("p99", 0.99)].map { name, part in
-      let (with, without) = (busy.percentile(part), calm.percentile(part))
-      return Row(
-        name: "commit beside a fetch of \(Int(duration)) s, \(name)", ours: Row.milliseconds(with),
-        plain: "\(Row.milliseconds(without)) alone", ratio: String(format: "%.2f", with / without))
-    }
-  }
-}
-
 /// A pool on a thread of this process, with this executable as its plugin.
 private final class BenchmarkPool {
   let directory: URL
@@ -129,12 +82,7 @@ private final class BenchmarkPool {
     for folder in [model.path, directory.path + "/plugins"] {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
-    let text = """
-      <model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Thing">
-        <attribute name="text" optional="YES" attributeType="String"/>
-        <attribute name="count" optional="YES" attributeType="Integer 64" defaultValueString="0"/>
-      </entity></model>
-      """
+    let text = #"<model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Thing"/></model>"#
     try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
     try FileManager.default.createSymbolicLink(
       atPath: directory.path + "/plugins/worker-bench", withDestinationPath: PoolConfiguration.executablePath)
@@ -202,12 +150,6 @@ private final class BenchmarkPool {
       try store.insert(requests, into: context)
       try context.save()
     }
-  }
-
-  /// Whether a time can be read.
-  var hasMark: Bool {
-    var ready = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
-    return poll(&ready, 1, 0) == 1
   }
 
   /// The time at which the next ``mark`` starts, in seconds since boot.
