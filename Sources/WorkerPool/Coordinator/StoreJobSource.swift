@@ -22,13 +22,12 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   /// - Parameters:
   ///   - store: for all but the intake.
-  ///   - durableStore: its commits survive a loss of power; for the intake.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
-  init(store: JobStore, durableStore: JobStore, layout: QueueLayout, writeTurn: String) throws {
+  init(store: JobStore, layout: QueueLayout, writeTurn: String) throws {
     self.store = store
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
-    intake = try Intake(layout: layout, store: durableStore)
+    intake = try Intake(layout: layout, store: store)
     checkpointer = try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 

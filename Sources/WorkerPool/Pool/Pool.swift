@@ -50,19 +50,14 @@ public enum Pool {
       throw StartError.model(path: configuration.model)
     }
     let url = URL(fileURLWithPath: configuration.store)
-    func open(synchronous: String) throws -> JobStore {
-      try JobStore(
+    do {
+      let store = try JobStore(
         url: url, model: model,
         options: [
-          NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": synchronous],
+          NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
           NSPersistentStoreWriteTurnOption: runtime.writeTurn,
         ])
-    }
-    do {
-      // Jobs whose file is removed must survive a loss of power; what the coordinator notes beside them need not.
-      let durable = try open(synchronous: "FULL")
-      return try StoreJobSource(
-        store: try open(synchronous: "NORMAL"), durableStore: durable, layout: layout, writeTurn: runtime.writeTurn)
+      return try StoreJobSource(store: store, layout: layout, writeTurn: runtime.writeTurn)
     } catch let error as QueueError {
       throw error
     } catch {

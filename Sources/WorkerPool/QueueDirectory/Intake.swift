@@ -1,10 +1,12 @@
 import CoreData
 import Jobs
 
-/// Brings waiting job files into the store: all that wait in one durable transaction, and only then are the files removed.
+/// Brings waiting job files into the store: all that wait in one transaction, which is made durable, and only then are the files
+/// removed.
 ///
-/// A crash at any point loses no job and doubles none: files stay until the commit, and the commit holds the files'
-/// identities until the files are known to be gone.
+/// A crash at any point loses no job and doubles none: files stay until the commit is on disk, and the commit holds the files'
+/// identities until the files are known to be gone. Jobs may start as soon as they are committed, before that is on disk: what
+/// they write comes after it in the same log, so a loss of power never keeps the effect and loses the job.
 ///
 /// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue.
 final class Intake: @unchecked Sendable {
@@ -90,7 +92,8 @@ final class Intake: @unchecked Sendable {
 // MARK: - Inside the context's queue
 
 extension Intake {
-  /// Reads the files, commits their jobs, reports, and only then removes the files: a job need not wait for that.
+  /// Reads the files, commits their jobs, reports, and only then waits for the disk and removes the files: a job need not wait
+  /// for that.
   private func takeNow(_ names: ArraySlice<String>, minimumAge: Int64, report: (Report) -> Void) {
     var outcome = Report()
     var taken: [FileIdentity] = []
@@ -138,10 +141,18 @@ extension Intake {
     context.reset()
   }
 
-  /// Removes files whose jobs are in the store; their rows go later.
+  /// Removes files whose jobs are in the store, as soon as the jobs are on disk; their rows go later.
   private func remove(_ files: [FileIdentity], _ report: (Report) -> Void) {
-    let failures = directory.remove(files.map(\.name))
+    guard !files.isEmpty else { return }
     var outcome = Report()
+    do {
+      try store.synchronize()
+    } catch {
+      outcome.postponed = files.count
+      outcome.failures.append("\(files.count) job files stay where they are: \(error)")
+      return report(outcome)
+    }
+    let failures = directory.remove(files.map(\.name))
     for (file, failure) in zip(files, failures) {
       guard let failure else {
         forget(file)
