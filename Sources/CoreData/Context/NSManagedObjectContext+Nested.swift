@@ -64,10 +64,17 @@ extension NSManagedObjectContext {
     let id = object.objectID
     let ids: [NSManagedObjectID] = parentContext.performAndWait {
       let id = parentContext.currentID(id)
-      if id.isTemporaryID && parentContext.registry.find(id.key, id.home.table) == nil { return [] }
+      if id.isTemporaryID && !parentContext.knows(id) { return [] }
       return parentContext.object(with: id).objectIDs(forRelationshipNamed: relationship.name)
     }
     return ids.map { self.object(with: $0) }
+  }
+
+  /// Whether a new object is here or in a context further up.
+  private func knows(_ temporaryID: NSManagedObjectID) -> Bool {
+    if registry.find(temporaryID.key, EntityHome.temporaryTable) != nil { return true }
+    guard let parentContext else { return false }
+    return parentContext.performAndWait { parentContext.knows(temporaryID) }
   }
 
   // MARK: Saving into the parent

@@ -23,7 +23,7 @@ extension NSManagedObjectContext {
     let keys = temporaryKeys
     let found: [(key: Int64, id: NSManagedObjectID)] = parentContext.performAndWait {
       parentContext.adoptPermanentIDs()
-      return keys.compactMap { key in parentContext.permanentIDs[key].map { (key, $0) } }
+      return keys.compactMap { key in parentContext.permanentID(forKey: key).map { (key, $0) } }
     }
     for (key, id) in found {
       temporaryKeys.remove(key)
@@ -32,6 +32,13 @@ extension NSManagedObjectContext {
       object.become(id)
       registry.set(object, id.key, id.home.table)
     }
+  }
+
+  /// What became of a temporary key; the levels between may have been reset since and know nothing of it.
+  private func permanentID(forKey key: Int64) -> NSManagedObjectID? {
+    if let known = permanentIDs[key] { return known }
+    guard let parentContext else { return nil }
+    return parentContext.performAndWait { parentContext.permanentID(forKey: key) }
   }
 
   /// The context at the end of the chain of parents.
