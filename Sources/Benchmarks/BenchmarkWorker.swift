@@ -22,7 +22,7 @@ struct NoOperation: Worker {
   }
 
   static func tellTime() {
-    var now = ContinuousClock.now.secondsSinceBoot
+    var now = MachineClock.now
     let path = ProcessInfo.processInfo.environment[pipeVariable] ?? ""
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     _ = write(descriptor, &now, MemoryLayout<Double>.size)
@@ -30,9 +30,10 @@ struct NoOperation: Worker {
   }
 }
 
-extension ContinuousClock.Instant {
-  /// The same for all processes of the machine.
-  var secondsSinceBoot: Double {
+/// A clock that is the same for all processes of the machine.
+enum MachineClock {
+  /// Seconds since boot.
+  static var now: Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9

@@ -24,7 +24,7 @@ final class WorkerConnection: @unchecked Sendable {
   private let signals: WorkerSignals
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
-  /// Set by the main thread alone while the jobs' thread only reads it, so that jobs may ask often.
+  /// Whether any job should stop: written with the state, and read without the lock, so that jobs may ask often.
   private let stopFlag = Atomic<Bool>(false)
 
   /// Jobs that a worker asks for before it knows how long they take.

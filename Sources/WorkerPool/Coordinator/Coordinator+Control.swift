@@ -49,7 +49,7 @@ extension Coordinator {
       window.remove { gone.contains($0.uri) }
       windows[kind] = window
     }
-    if hasFetches { endedDuringFetch.formUnion(gone) }
+    noteEnded(uris)
   }
 
   /// When the first job in hand has to be over.

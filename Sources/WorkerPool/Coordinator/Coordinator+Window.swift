@@ -2,7 +2,12 @@ import WorkerProtocol
 
 /// Keeping the windows of ready jobs filled.
 extension Coordinator {
-  var hasFetches: Bool { windows.values.contains { $0.isFetching } }
+  /// Remembers jobs that are not ready any more, for the answers that may still say so.
+  mutating func noteEnded(_ uris: [ObjectURI]) {
+    for kind in windows.keys where windows[kind]?.isFetching == true {
+      windows[kind]?.endedDuringFetch.formUnion(uris)
+    }
+  }
 
   /// Asks the store for the best ready jobs of a kind, unless it is being asked.
   mutating func refill(_ kind: String) {
@@ -22,14 +27,14 @@ extension Coordinator {
 
   /// The store's answer to `fetchReady`: the best ready jobs, and whether these are all.
   mutating func fetched(kind: String, _ jobs: [WindowJob], isComplete: Bool) {
-    guard windows[kind] != nil else { return }
+    guard let ended = windows[kind]?.endedDuringFetch else { return }
     windows[kind]?.isFetching = false
     windows[kind]?.isComplete = isComplete
     let new = jobs.filter {
-      held[$0.uri] == nil && !settling.contains($0.uri) && !endedDuringFetch.contains($0.uri) && isRunnable($0)
+      held[$0.uri] == nil && !settling.contains($0.uri) && !ended.contains($0.uri) && isRunnable($0)
     }
     windows[kind]?.insert(new)
-    if !hasFetches { endedDuringFetch.removeAll() }
+    windows[kind]?.endedDuringFetch.removeAll()
     if windows[kind]?.mustFetchAgain == true { refill(kind) }
     dispatch()
   }

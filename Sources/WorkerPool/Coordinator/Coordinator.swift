@@ -58,8 +58,6 @@ struct Coordinator {
   var held: [ObjectURI: HeldJob] = [:]
   /// Jobs whose rows are being written after a death.
   var settling: Set<ObjectURI> = []
-  /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
-  var endedDuringFetch: Set<ObjectURI> = []
   var pausedQueues: Set<String> = []
   var pausedKinds: Set<String> = []
   var isPaused = false
@@ -159,7 +157,7 @@ struct Coordinator {
   /// The rows of these jobs say now what happened to them.
   mutating func settled(_ uris: [ObjectURI]) {
     settling.subtract(uris)
-    for uri in uris where hasFetches { endedDuringFetch.insert(uri) }
+    noteEnded(uris)
     effects.append(.lookForDueJobs)
   }
 
@@ -193,7 +191,7 @@ struct Coordinator {
       if held.isCancelled {
         effects.append(.cancelStored(held.job.uri))
       } else if isRunnable(held.job) {
-        endedDuringFetch.remove(held.job.uri)
+        windows[held.job.kind]?.endedDuringFetch.remove(held.job.uri)
         windows[held.job.kind]?.insert([held.job])
       } else {
         windows[held.job.kind]?.isComplete = false
@@ -205,7 +203,7 @@ struct Coordinator {
   /// Takes finished jobs out of the worker's hand; the number of those that really were there.
   private mutating func end(_ uris: [ObjectURI], _ id: WorkerID) -> Int {
     let mine = uris.filter { held[$0]?.worker == id }
-    if hasFetches { endedDuringFetch.formUnion(mine) }
+    noteEnded(mine)
     return release(mine)
   }
 

@@ -31,6 +31,8 @@ struct JobWindow {
   /// Whether all ready jobs of the kind that are in the store are here or in a worker's hand.
   var isComplete = false
   var isFetching = false
+  /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
+  var endedDuringFetch: Set<ObjectURI> = []
   /// Something changed while a fetch was under way: its answer may lack jobs.
   var mustFetchAgain = false
   private var members: Set<ObjectURI> = []

@@ -62,7 +62,8 @@ final class WorkerServer {
   /// Reads what a worker had sent before it died, and closes its connection.
   func finish(_ id: WorkerID) {
     guard let peer = peersByID[id] else { return }
-    read(peer)
+    // More than one read finds the end, unless a process that the worker had started holds the socket.
+    for _ in 0..<16 where read(peer) {}
     forget(peer)
   }
 

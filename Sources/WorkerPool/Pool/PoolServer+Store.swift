@@ -56,7 +56,7 @@ extension PoolServer {
   private func started(_ pausedQueues: Set<String>, _ elsewhere: [JobSourceClaim]) {
     coordinator.pausedQueues = pausedQueues
     for claim in elsewhere { watchSurvivor(claim) }
-    coordinator.setClaimedElsewhere(Set(elsewhere.map(\.job)))
+    coordinator.setClaimedElsewhere(Set(survivors.values.flatMap(\.jobs)))
     listenForRequests()
     if isStopping { return }
     supervisor.reload()
