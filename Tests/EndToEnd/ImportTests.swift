@@ -56,6 +56,38 @@ import Testing
     #expect(try sqlite(store, "PRAGMA integrity_check") == "ok")
   }
 
+  /// A worker is killed in the middle of a file:
+  ///
+  ///     test                        worker
+  ///                                 saves a chunk and its checkpoint, and so on
+  ///     sees progress, kill -9      (killed)
+  ///                                 another worker goes on from the last checkpoint
+  @Test(.timeLimit(.minutes(3)))
+  func anImportGoesOnFromItsLastChunkWhenItsWorkerIsKilled() throws {
+    let place = try TestPlace()
+    let model = try ISOCodesModel.write(into: place)
+    let store = place.path("iso.sqlite")
+    let count = 20_000
+    let lines = (1...count).map { #"{"alpha_2":"c\#($0)","name":"Country \#($0)"}"# }
+    let file = try place.write(lines.joined(separator: "\n"), to: "countries.jsonl")
+    let pool = try RunningPool(place, store: store, model: model, plugins: try place.plugins("worker-import"))
+    try pool.submit(
+      "import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2", "--set", "chunk=100")
+    var killed = 0
+    try pool.wait { status in
+      if killed == 0, let worker = status.workers.first(where: { ($0.progressDone ?? 0) > 0 }) {
+        kill(worker.pid, SIGKILL)
+        killed = try #require(Int(try sqlite(store, "SELECT count(*) FROM ZCOUNTRY")))
+      }
+      return (status.jobs?["succeeded"] ?? 0) == 1
+    }
+    #expect(killed > 0 && killed < count, "killed after \(killed) rows")
+    #expect(
+      try sqlite(store, "SELECT count(*), count(DISTINCT ZALPHA_2), max(Z_OPT) FROM ZCOUNTRY") == "\(count)|\(count)|1")
+    #expect(try sqlite(store, "SELECT ZCRASHES, ZATTEMPT FROM WPPOOLJOB") == "1|1")
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(2)))
   func anImportThatCannotWorkSaysWhereAndWhy() throws {
     let place = try TestPlace()

@@ -1,4 +1,5 @@
 import CoreData
+import Jobs
 
 /// A file that is written under a temporary name beside its own, and takes its place only when it is complete and on disk.
 final class ReplacingFile {
@@ -41,22 +42,7 @@ final class ReplacingFile {
   }
 
   private func flush() throws {
-    var rest = buffer[...]
-    while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw FileError(path: temporaryPath, action: "be written", errno: errno) }
-      rest = rest.dropFirst(written)
-    }
+    try buffer.writeAll(to: descriptor, path: temporaryPath)
     buffer.removeAll(keepingCapacity: true)
   }
-}
-
-/// A system call on the exported file failed.
-struct FileError: Error, CustomStringConvertible {
-  let path: String
-  let action: String
-  let errno: Int32
-
-  var description: String { "\(path) cannot \(action): \(String(cString: strerror(errno)))" }
 }

@@ -14,7 +14,7 @@ public struct JobSubmission {
   /// Writes one file with all the jobs, which are taken in one transaction.
   ///
   /// - Returns: the path of the file. It is gone as soon as the pool has taken it.
-  /// - Throws: ``QueueError``; ``JobFileError`` for jobs that the pool would reject.
+  /// - Throws: ``FileError``; ``JobFileError`` for jobs that the pool would reject.
   @discardableResult
   public func submit(_ jobs: [JobRequest]) throws -> String {
     let bytes = Array(try JobFile.text(jobs).utf8)
@@ -24,7 +24,7 @@ public struct JobSubmission {
     let path = layout.incoming + "/" + name
     do {
       try write(bytes, to: temporary)
-      guard rename(temporary, path) == 0 else { throw QueueError(path: path, action: "be put in place", errno: errno) }
+      guard rename(temporary, path) == 0 else { throw FileError(path: path, action: "be put in place", errno: errno) }
     } catch {
       unlink(temporary)
       throw error
@@ -34,16 +34,10 @@ public struct JobSubmission {
 
   private func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw QueueError(path: path, action: "be created", errno: errno) }
+    guard descriptor >= 0 else { throw FileError(path: path, action: "be created", errno: errno) }
     defer { close(descriptor) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw QueueError(path: path, action: "be written", errno: errno) }
-      rest = rest.dropFirst(written)
-    }
-    guard fsync(descriptor) == 0 else { throw QueueError(path: path, action: "be synchronised", errno: errno) }
+    try bytes.writeAll(to: descriptor, path: path)
+    guard fsync(descriptor) == 0 else { throw FileError(path: path, action: "be synchronised", errno: errno) }
   }
 }
 

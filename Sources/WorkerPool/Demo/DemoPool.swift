@@ -16,7 +16,8 @@ final class DemoPool {
     let log = try FileHandle(forWritingTo: URL(fileURLWithPath: place.log))
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = [
-      "run", "--workers", String(workers), "--store", place.store, "--model", place.model, "--queue", place.queue,
+      "run", "--workers", String(workers), "--workers", "index=\(workers)", "--store", place.store, "--model",
+      place.model, "--queue", place.queue,
     ]
     process.standardOutput = log
     process.standardError = log

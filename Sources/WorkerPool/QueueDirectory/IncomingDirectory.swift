@@ -26,7 +26,7 @@ final class IncomingDirectory: Sendable {
 
   private static func open(_ path: String) throws -> Int32 {
     let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw QueueError(path: path, action: "be opened", errno: errno) }
+    guard descriptor >= 0 else { throw FileError(path: path, action: "be opened", errno: errno) }
     return descriptor
   }
 
@@ -44,7 +44,7 @@ final class IncomingDirectory: Sendable {
     guard descriptor >= 0, let directory = fdopendir(descriptor) else {
       let reason = errno
       if descriptor >= 0 { close(descriptor) }
-      throw QueueError(path: layout.incoming, action: "be listed", errno: reason)
+      throw FileError(path: layout.incoming, action: "be listed", errno: reason)
     }
     defer { closedir(directory) }
     var names: [String] = []
@@ -67,7 +67,7 @@ final class IncomingDirectory: Sendable {
     /// No longer there.
     case gone
     /// Cannot be read now, through no fault of its own.
-    case unreadable(QueueError)
+    case unreadable(FileError)
   }
 
   /// Reads and checks one file: a regular one, not a link or a pipe, not too large, and all of it right.
@@ -82,13 +82,13 @@ final class IncomingDirectory: Sendable {
       case ELOOP: return .bad("is a symbolic link; a job file must be a regular file")
       case EACCES, EPERM: return .bad("may not be read by the pool's user")
       case ENXIO: return .bad("is a socket; a job file must be a regular file")
-      case let reason: return .unreadable(QueueError(path: path(name), action: "be opened", errno: reason))
+      case let reason: return .unreadable(FileError(path: path(name), action: "be opened", errno: reason))
       }
     }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
-      return .unreadable(QueueError(path: path(name), action: "be examined", errno: errno))
+      return .unreadable(FileError(path: path(name), action: "be examined", errno: errno))
     }
     guard status.st_mode & S_IFMT == S_IFREG else { return .bad("is not a regular file") }
     guard status.st_size <= JobFile.maximumSize else {
@@ -104,7 +104,7 @@ final class IncomingDirectory: Sendable {
       return .jobs(try JobFile.parse(bytes), identity)
     } catch let error as JobFileError {
       return .bad(error.description)
-    } catch let error as QueueError {
+    } catch let error as FileError {
       return .unreadable(error)
     } catch {
       return .bad("\(error)")
@@ -123,9 +123,9 @@ final class IncomingDirectory: Sendable {
         count += got
       }
     }
-    guard failure == 0 else { throw QueueError(path: path(name), action: "be read", errno: failure) }
+    guard failure == 0 else { throw FileError(path: path(name), action: "be read", errno: failure) }
     guard bytes.count == size else {
-      throw QueueError(path: path(name), action: "be read while it changes", errno: EAGAIN)
+      throw FileError(path: path(name), action: "be read while it changes", errno: EAGAIN)
     }
     return bytes
   }
@@ -144,8 +144,8 @@ final class IncomingDirectory: Sendable {
   ///
   /// Many files are removed on several threads: a file system that gives freed blocks back to the disk at once
   /// (ext4's `discard`) lets each removal wait for the disk.
-  func remove(_ names: [String]) -> [QueueError?] {
-    var failures = [QueueError?](repeating: nil, count: names.count)
+  func remove(_ names: [String]) -> [FileError?] {
+    var failures = [FileError?](repeating: nil, count: names.count)
     let share = 64
     let shares = (names.count + share - 1) / share
     guard shares > 1 else {
@@ -162,9 +162,9 @@ final class IncomingDirectory: Sendable {
     return failures
   }
 
-  private func remove(_ name: String) -> QueueError? {
+  private func remove(_ name: String) -> FileError? {
     guard unlinkat(incoming, name, 0) == 0 || errno == ENOENT else {
-      return QueueError(path: path(name), action: "be removed", errno: errno)
+      return FileError(path: path(name), action: "be removed", errno: errno)
     }
     return nil
   }
@@ -172,7 +172,7 @@ final class IncomingDirectory: Sendable {
   /// Makes removals outlast a power failure.
   func synchronize() throws {
     guard fsync(incoming) == 0 else {
-      throw QueueError(path: layout.incoming, action: "be synchronised", errno: errno)
+      throw FileError(path: layout.incoming, action: "be synchronised", errno: errno)
     }
   }
 
@@ -185,9 +185,9 @@ final class IncomingDirectory: Sendable {
       let target = number == 0 ? name : "\(name).\(number)"
       guard try makeErrorFile(target + ".error", text: "\(name): \(reason)\n") else { continue }
       if renameat(incoming, name, rejected, target) == 0 || errno == ENOENT { return target }
-      throw QueueError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
+      throw FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
     }
-    throw QueueError(path: path(name), action: "be moved to \(layout.rejected)", errno: EEXIST)
+    throw FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: EEXIST)
   }
 
   /// False when a file of that name is there already.
@@ -195,18 +195,10 @@ final class IncomingDirectory: Sendable {
     let descriptor = openat(rejected, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     if descriptor < 0, errno == EEXIST { return false }
     guard descriptor >= 0 else {
-      throw QueueError(path: layout.rejected + "/" + name, action: "be created", errno: errno)
+      throw FileError(path: layout.rejected + "/" + name, action: "be created", errno: errno)
     }
     defer { close(descriptor) }
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else {
-        throw QueueError(path: layout.rejected + "/" + name, action: "be written", errno: errno)
-      }
-      bytes = bytes.dropFirst(written)
-    }
+    try text.utf8.writeAll(to: descriptor, path: layout.rejected + "/" + name)
     return true
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 
 /// Where things lie in a queue directory: `incoming/` for job files, `rejected/` for bad ones, `run/` for the pool's sockets.
 public struct QueueLayout: Hashable, Sendable {
@@ -16,11 +17,11 @@ public struct QueueLayout: Hashable, Sendable {
 
   /// Makes the directories that are missing, and closes `run/` to everybody else.
   ///
-  /// - Throws: ``QueueError`` for a path that is something else than a directory or cannot be made.
+  /// - Throws: ``FileError`` for a path that is something else than a directory or cannot be made.
   public func create() throws {
     for path in [root, incoming, rejected] { try makeDirectory(path, mode: 0o777) }
     try makeDirectory(run, mode: 0o700)
-    guard chmod(run, 0o700) == 0 else { throw QueueError(path: run, action: "be closed to other users", errno: errno) }
+    guard chmod(run, 0o700) == 0 else { throw FileError(path: run, action: "be closed to other users", errno: errno) }
   }
 
   private func makeDirectory(_ path: String, mode: mode_t) throws {
@@ -28,23 +29,7 @@ public struct QueueLayout: Hashable, Sendable {
     let reason = errno
     var status = stat()
     guard reason == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw QueueError(path: path, action: "be made a directory", errno: reason)
+      throw FileError(path: path, action: "be made a directory", errno: reason)
     }
   }
-}
-
-/// A system call on the queue directory failed.
-public struct QueueError: Error, Hashable, Sendable, CustomStringConvertible {
-  public let path: String
-  /// What was wanted: "\(path) cannot \(action)".
-  public let action: String
-  public let errno: Int32
-
-  public init(path: String, action: String, errno: Int32) {
-    self.path = path
-    self.action = action
-    self.errno = errno
-  }
-
-  public var description: String { "\(path) cannot \(action): \(String(cString: strerror(errno)))" }
 }
