@@ -21,6 +21,13 @@ public struct JobSummary: Hashable, Sendable {
     self.timeout = timeout
     self.crashes = crashes
   }
+
+  /// What a saved job says of itself; nil for one that may not run now.
+  public init?(_ job: Job) {
+    guard job.state == .available, let key = job.objectID.key else { return nil }
+    self.init(
+      key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, crashes: job.crashes)
+  }
 }
 
 extension JobStore {
@@ -49,11 +56,8 @@ extension JobStore {
     request.returnsObjectsAsFaults = false
     var ready: [JobSummary] = []
     for job in try context.fetch(request) {
-      guard ready.count < limit, let key = job.objectID.key, !held.contains(key) else { continue }
-      ready.append(
-        JobSummary(
-          key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout,
-          crashes: job.crashes))
+      guard ready.count < limit, let summary = JobSummary(job), !held.contains(summary.key) else { continue }
+      ready.append(summary)
     }
     return ready
   }

@@ -47,6 +47,7 @@ extension Coordinator {
 
   /// These jobs have just become ready.
   mutating func becameReady(_ jobs: [WindowJob]) {
+    if jobs.isEmpty { return }
     for (kind, jobs) in Dictionary(grouping: jobs.filter(isRunnable), by: \.kind) {
       guard let window = windows[kind] else { continue }
       let worst = window.jobs.first

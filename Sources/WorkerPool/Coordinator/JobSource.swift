@@ -38,8 +38,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case settled([ObjectURI], reason: String?)
   /// How many jobs became available, and in how many seconds the next will.
   case promoted(count: Int, next: Double?)
-  /// Job files were taken: so many jobs are new, and so many files must be looked at again.
-  case took(jobs: Int, postponed: Int, messages: [String])
+  /// Job files were taken: so many jobs are new, these of them may run now, and so many files must be looked at again.
+  case took(jobs: Int, ready: [WindowJob], postponed: Int, messages: [String])
   case replied(ticket: Int, count: Int, error: String?)
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// Something else went wrong, which a person should know.

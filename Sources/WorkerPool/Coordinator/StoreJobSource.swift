@@ -71,17 +71,20 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   func fetchReady(kind name: String, limit: Int, withoutQueues: Set<String>) {
     work { [self] context in
       let jobs = try store.readyJobs(kind: name, limit: limit, pausedQueues: withoutQueues, in: context)
-      let timeout = kind(name)?.timeout
-      let window = jobs.compactMap { job in
-        ObjectURI(store.uri(job: job.key)).map {
-          WindowJob(
-            uri: $0, kind: job.kind, queue: job.queue, priority: Int(job.priority), order: job.key,
-            timeout: job.timeout ?? timeout)
-        }
-      }
-      report(.fetched(kind: name, window, isComplete: jobs.count < limit))
+      report(.fetched(kind: name, windowJobs(jobs), isComplete: jobs.count < limit))
     } onFailure: { [report] error in
       report(.fetchFailed(kind: name, reason: ErrorText.text(error)))
+    }
+  }
+
+  private func windowJobs(_ jobs: [JobSummary]) -> [WindowJob] {
+    let kinds = kinds.withLock { $0 }
+    return jobs.compactMap { job in
+      ObjectURI(store.uri(job: job.key)).map {
+        WindowJob(
+          uri: $0, kind: job.kind, queue: job.queue, priority: Int(job.priority), order: job.key,
+          timeout: job.timeout ?? kinds[job.kind]?.timeout)
+      }
     }
   }
 
@@ -215,9 +218,9 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   // MARK: Files and the log
 
   func takeFiles(_ names: [String]?) {
-    let took: @Sendable (Intake.Report) -> Void = { [report] round in
+    let took: @Sendable (Intake.Report) -> Void = { [self] round in
       let messages = round.rejected.map { "\($0.name) is rejected: \($0.reason)" } + round.failures
-      report(.took(jobs: round.jobs, postponed: round.postponed, messages: messages))
+      report(.took(jobs: round.jobs, ready: windowJobs(round.ready), postponed: round.postponed, messages: messages))
     }
     if let names { intake.take(names, report: took) } else { intake.takeAll(report: took) }
   }

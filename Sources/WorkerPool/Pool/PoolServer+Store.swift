@@ -31,13 +31,14 @@ extension PoolServer {
       }
       if mustLookForDueJobs { lookForDueJobs() }
       if count > 0 { coordinator.lookForNewJobs() }
-    case .took(let jobs, let postponed, let messages):
+    case .took(let jobs, let ready, let postponed, let messages):
       for message in messages { log(message) }
-      if jobs > 0 {
+      coordinator.becameReady(ready)
+      if ready.count < jobs {
         coordinator.lookForNewJobs()
         lookForDueJobs()
-        scheduleCheckpoint()
       }
+      if jobs > 0 { scheduleCheckpoint() }
       if postponed > 0 { scheduleRescan(Self.retryInterval) }
     case .replied(let ticket, let count, let error):
       coordinator.lookForNewJobs()

@@ -17,6 +17,9 @@ final class Intake: @unchecked Sendable {
   /// How long a file that nobody announced must have rested before it is read, in nanoseconds.
   static let restingTime: Int64 = 1_000_000_000
 
+  /// How many jobs a report tells one by one; more are found in the store.
+  static let jobsToTell = 500
+
   private let directory: IncomingDirectory
   private let store: JobStore
   private let context: NSManagedObjectContext
@@ -30,6 +33,8 @@ final class Intake: @unchecked Sendable {
   struct Report: Sendable {
     var files = 0
     var jobs = 0
+    /// Those of the jobs that may run now, unless they are very many.
+    var ready: [JobSummary] = []
     /// Names of bad files, each with the reason.
     var rejected: [(name: String, reason: String)] = []
     /// Files that must be looked at again: fresh ones, and ones that could not be read or removed.
@@ -116,7 +121,7 @@ extension Intake {
       }
     }
     do {
-      if !taken.isEmpty { try insert(requests, of: taken) }
+      if !taken.isEmpty { outcome.ready = try insert(requests, of: taken) }
       outcome.files = taken.count
       outcome.jobs = requests.count
       leftOver += taken
@@ -130,15 +135,18 @@ extension Intake {
     remove(leftOver, report)
   }
 
-  private func insert(_ requests: [JobRequest], of files: [FileIdentity]) throws {
-    try store.insert(requests, into: context)
+  /// Commits the jobs of files. Returns those that may run now, if they are not too many to be told one by one.
+  private func insert(_ requests: [JobRequest], of files: [FileIdentity]) throws -> [JobSummary] {
+    let jobs = try store.insert(requests, into: context)
     let rows = files.map { store.insertTakenFile($0, into: context) }
     try context.save()
     for (identity, row) in zip(files, rows) {
       takenButThere.insert(identity)
       objectIDs[identity] = row?.objectID
     }
+    let ready = jobs.count <= Self.jobsToTell ? jobs.compactMap(JobSummary.init) : []
     context.reset()
+    return ready
   }
 
   /// Removes files whose jobs are in the store, as soon as the jobs are on disk; their rows go later.

@@ -56,7 +56,7 @@ final class MemoryJobSource: JobSource {
 
   func add(_ jobs: [WindowJob]) {
     state.withLock { $0.ready += jobs }
-    report(.took(jobs: jobs.count, postponed: 0, messages: []))
+    report(.took(jobs: jobs.count, ready: [], postponed: 0, messages: []))
   }
 
   private func report(_ event: JobSourceEvent) { state.withLock { $0.report }?(event) }
@@ -90,7 +90,7 @@ final class MemoryJobSource: JobSource {
   func savePause(queues: Set<String>) {}
   func count(ticket: Int) { report(.counted(ticket: ticket, jobs: nil, walBytes: nil)) }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}
-  func takeFiles(_ names: [String]?) { report(.took(jobs: 0, postponed: 0, messages: [])) }
+  func takeFiles(_ names: [String]?) { report(.took(jobs: 0, ready: [], postponed: 0, messages: [])) }
   func checkpoint() {}
   func finish() { report(.finished) }
 }
