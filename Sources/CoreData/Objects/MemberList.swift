@@ -3,7 +3,7 @@
 /// Keeps the order of insertion as long as nothing is removed, and always where `keepsOrder` is set.
 struct MemberList {
   private(set) var items: [NSManagedObject] = []
-  private var positions: [ObjectIdentifier: Int] = [:]
+  private var positions = IdentityIndex()
   var keepsOrder = false
 
   init() {}
@@ -16,32 +16,26 @@ struct MemberList {
   var count: Int { items.count }
   var isEmpty: Bool { items.isEmpty }
 
-  func contains(_ object: NSManagedObject) -> Bool { positions[ObjectIdentifier(object)] != nil }
+  func contains(_ object: NSManagedObject) -> Bool { positions.find(object, in: items) != nil }
 
+  /// Adds the object at the end; false if it is there already.
   @discardableResult
   mutating func insert(_ object: NSManagedObject) -> Bool {
-    let position = items.count
-    let known = positions.updateValue(position, forKey: ObjectIdentifier(object))
-    if let known {
-      positions[ObjectIdentifier(object)] = known
-      return false
-    }
+    guard positions.find(object, in: items) == nil else { return false }
     items.append(object)
+    positions.addLast(of: items)
     return true
   }
 
+  /// Takes the object out; false if it is not there.
   @discardableResult
   mutating func remove(_ object: NSManagedObject) -> Bool {
-    guard let position = positions.removeValue(forKey: ObjectIdentifier(object)) else { return false }
+    guard let position = positions.find(object, in: items) else { return false }
     if keepsOrder {
       items.remove(at: position)
-      for index in position..<items.count { positions[ObjectIdentifier(items[index])] = index }
+      positions.rebuild(for: items)
     } else {
-      let last = items.removeLast()
-      if position < items.count {
-        items[position] = last
-        positions[ObjectIdentifier(last)] = position
-      }
+      positions.remove(position, of: &items)
     }
     return true
   }
@@ -54,6 +48,89 @@ struct MemberList {
 
   mutating func removeAll() {
     items.removeAll()
-    positions.removeAll()
+    positions = IdentityIndex()
+  }
+}
+
+/// Where in an array of objects each one is: open addressing over the array's positions, which are all that is stored.
+///
+/// Short arrays are just searched.
+private struct IdentityIndex {
+  /// Positions plus one; 0 for a free place. Empty while the array is short; else at least twice as long as the array.
+  private var places: [Int32] = []
+  private static let shortest = 8
+
+  private func home(_ object: NSManagedObject) -> Int {
+    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()))
+    // Objects lie sixteen bytes apart at least; the product's upper half depends on all bits above.
+    return Int(truncatingIfNeeded: ((address >> 4) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (places.count - 1)
+  }
+
+  func find(_ object: NSManagedObject, in items: [NSManagedObject]) -> Int? {
+    if places.isEmpty {
+      return items.firstIndex { $0 === object }
+    }
+    let place = self.place(of: object, in: items)
+    return places[place] == 0 ? nil : Int(places[place]) - 1
+  }
+
+  /// The place that holds the object's position, or the free one where it would be.
+  private func place(of object: NSManagedObject, in items: [NSManagedObject]) -> Int {
+    var place = home(object)
+    while places[place] != 0 && items[Int(places[place]) - 1] !== object { place = (place + 1) & (places.count - 1) }
+    return place
+  }
+
+  /// Takes note of an object just appended.
+  mutating func addLast(of items: [NSManagedObject]) {
+    guard items.count > IdentityIndex.shortest else { return }
+    if items.count * 2 > places.count { return rebuild(for: items) }
+    var place = home(items[items.count - 1])
+    while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+    places[place] = Int32(items.count)
+  }
+
+  mutating func rebuild(for items: [NSManagedObject]) {
+    guard items.count > IdentityIndex.shortest else {
+      places = []
+      return
+    }
+    var capacity = 32
+    while capacity < items.count * 3 { capacity *= 2 }
+    places = Array(repeating: 0, count: capacity)
+    for (position, item) in items.enumerated() {
+      var place = home(item)
+      while places[place] != 0 { place = (place + 1) & (capacity - 1) }
+      places[place] = Int32(position + 1)
+    }
+  }
+
+  /// Takes the object at a position out of the array; the last one takes its place.
+  mutating func remove(_ position: Int, of items: inout [NSManagedObject]) {
+    let last = items.count - 1
+    guard !places.isEmpty else {
+      items.swapAt(position, last)
+      items.removeLast()
+      return
+    }
+    var hole = place(of: items[position], in: items)
+    if position != last {
+      places[place(of: items[last], in: items)] = Int32(position + 1)
+      items.swapAt(position, last)
+    }
+    items.removeLast()
+    // Move back what probing would no longer reach.
+    let mask = places.count - 1
+    places[hole] = 0
+    var next = (hole + 1) & mask
+    while places[next] != 0 {
+      let wanted = home(items[Int(places[next]) - 1])
+      if (next &- wanted) & mask >= (next &- hole) & mask {
+        places[hole] = places[next]
+        places[next] = 0
+        hole = next
+      }
+      next = (next + 1) & mask
+    }
   }
 }

@@ -169,7 +169,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   // MARK: Identity, not values
 
-  public final override var hash: Int { ObjectIdentifier(self).hashValue }
+  public final override var hash: Int { Int(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
   public final override func isEqual(_ object: Any?) -> Bool { (object as AnyObject?) === self }
 
   /// Entity, ID and state; never fires a fault.

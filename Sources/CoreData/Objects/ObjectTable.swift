@@ -94,7 +94,8 @@ final class ObjectTable<Value: AnyObject> {
   private func removeEntry(at removed: Int) {
     var hole = removed
     var next = (hole + 1) & mask
-    while entries[next].value != nil {
+    // Unmixed, no entry is farther from its home than the longest run, however long the table is filled in one piece.
+    while entries[next].value != nil && (isMixed || (next &- hole) & mask <= longestRun) {
       let wanted = home(entries[next].key, entries[next].table)
       if (next &- wanted) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
@@ -139,15 +140,29 @@ final class ObjectTable<Value: AnyObject> {
   private func rebuild(capacity: Int) {
     let old = entries
     let oldCount = mask + 1
-    entries = ObjectTable.allocate(capacity)
     mask = capacity - 1
-    for position in 0..<oldCount where old[position].value != nil {
-      // The keys are all different, so the first free place is right; long runs show at the next look-up.
-      var index = home(old[position].key, old[position].table)
-      while entries[index].value != nil { index = (index + 1) & mask }
-      entries[index] = old[position]
+    entries = ObjectTable.allocate(capacity)
+    while !fill(from: old, oldCount) {
+      isMixed = true
+      entries.initialize(repeating: Entry(key: 0, table: 0, value: nil), count: capacity)
     }
     old.deallocate()
+  }
+
+  /// Puts the entries of another memory into this empty one; false, and not finished, where unmixed keys pile up.
+  private func fill(from old: UnsafeMutablePointer<Entry>, _ oldCount: Int) -> Bool {
+    for position in 0..<oldCount where old[position].value != nil {
+      // The keys are all different, so the first free place is right.
+      var index = home(old[position].key, old[position].table)
+      var steps = 0
+      while entries[index].value != nil {
+        index = (index + 1) & mask
+        steps += 1
+        if steps > longestRun && !isMixed { return false }
+      }
+      entries[index] = old[position]
+    }
+    return true
   }
 
   func removeAll() {

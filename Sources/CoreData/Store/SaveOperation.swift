@@ -16,6 +16,7 @@ final class SaveOperation {
   private(set) var conflicts: [NSMergeConflict] = []
   /// Versions of the rows that were written, in the order of `updated`; 0 where nothing was.
   private var versions: [Int64] = []
+  private var lastStatement: (sql: String, statement: SQLiteStatement)?
 
   init(store: SQLiteStore) { self.store = store }
 
@@ -26,6 +27,7 @@ final class SaveOperation {
     assigned.removeAll(keepingCapacity: true)
     conflicts.removeAll()
     versions.removeAll(keepingCapacity: true)
+    defer { lastStatement = nil }
     try assignKeys(connection)
     for object in deleted { try delete(object, connection) }
     // An update may free the unique value that a new object takes.
@@ -63,7 +65,7 @@ final class SaveOperation {
   private func insert(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {
     let id = permanentID(object)
     let writer = store.writer(id.home.number)
-    let statement = try connection.statement(writer.insertSQL)
+    let statement = try statement(writer.insertSQL, connection)
     let snapshot = object.access()
     statement.bind(id.key, at: 1)
     statement.bind(Int64(id.home.number), at: 2)
@@ -89,7 +91,7 @@ final class SaveOperation {
     let base = object.committed ?? snapshot
     let changed = writer.steps.indices.filter { !base.isEqual(snapshot, slot: writer.steps[$0].slot) }
     guard !changed.isEmpty || hasMemberChanges else { return base.version }
-    let statement = try connection.statement(writer.updateSQL(changed))
+    let statement = try statement(writer.updateSQL(changed), connection)
     let version = base.version + 1
     statement.bind(version, at: 1)
     var index: Int32 = 2
@@ -115,6 +117,14 @@ final class SaveOperation {
     for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
       try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(id.key)])
     }
+  }
+
+  /// The statement of the text; mostly the one of the object before, whose text is the same string.
+  private func statement(_ sql: String, _ connection: SQLiteConnection) throws -> SQLiteStatement {
+    if let lastStatement, lastStatement.sql == sql { return lastStatement.statement }
+    let statement = try connection.statement(sql)
+    lastStatement = (sql, statement)
+    return statement
   }
 
   /// Runs a statement; a violated constraint comes out with the object that violates it.

@@ -39,6 +39,13 @@ import Testing
     #expect(seen == reference.count)
   }
 
+  @Test(.timeLimit(.minutes(1))) func removingFromALongFilledPieceDoesNotLookThroughItAll() {
+    let table = ObjectTable<Value>()
+    for key in Int64(0)..<200_000 { table.set(Value(), key, 1) }
+    for key in Int64(0)..<200_000 { table.remove(key, 1) }
+    #expect(table.count == 0)
+  }
+
   @Test func onlyValuesThatNobodyElseHoldsAreRemovedAsUnreferenced() {
     let table = ObjectTable<Value>()
     let held = Value()

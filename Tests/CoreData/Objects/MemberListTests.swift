@@ -1,0 +1,31 @@
+import Testing
+
+@testable import CoreData
+
+/// The list behind to-many relationships and a context's changes, against an array that does the same slowly.
+@Suite struct MemberListTests {
+  @Test(arguments: [false, true]) func itHoldsWhatWasInsertedAndNotRemoved(keepsOrder: Bool) throws {
+    let context = try TemporaryStore().context()
+    context.performAndWait {
+      let objects = (0..<500).map { _ in context.make("Tag") }
+      var list = MemberList([], keepsOrder: keepsOrder)
+      var reference: [NSManagedObject] = []
+      var random = SystemRandomNumberGenerator()
+      for round in 0..<4000 {
+        let object = objects[Int.random(in: 0..<(round < 2000 ? 500 : 20), using: &random)]
+        if Bool.random(using: &random) {
+          #expect(list.insert(object) == !reference.contains { $0 === object })
+          if !reference.contains(where: { $0 === object }) { reference.append(object) }
+        } else {
+          #expect(list.remove(object) == reference.contains { $0 === object })
+          reference.removeAll { $0 === object }
+        }
+        #expect(list.count == reference.count)
+      }
+      for object in objects { #expect(list.contains(object) == reference.contains { $0 === object }) }
+      if keepsOrder { #expect(list.items == reference) } else { #expect(Set(list.items) == Set(reference)) }
+      for object in objects { list.remove(object) }
+      #expect(list.isEmpty)
+    }
+  }
+}
