@@ -73,21 +73,44 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Writes the operations: those on one file in one transaction.
+  /// Writes the operations: those on one file in one transaction, and none is committed before all are written.
   final func commit(_ operations: [SaveOperation]) throws {
-    var remaining = operations
-    while let first = remaining.first {
-      let database = first.store.database
-      let group = remaining.filter { $0.store.database === database }
-      remaining.removeAll { $0.store.database === database }
-      try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
-        // The cache takes rows over in the order of the commits: nobody else may write before it has these.
-        try database.withWriter { _ in
-          try database.write { connection in
-            for operation in group { try operation.write(connection) }
-          }
-          for operation in group { operation.finish() }
-        }
+    var groups: [[SaveOperation]] = []
+    for operation in operations {
+      if let index = groups.firstIndex(where: { $0[0].store.database === operation.store.database }) {
+        groups[index].append(operation)
+      } else {
+        groups.append([operation])
+      }
+    }
+    // In the same order everywhere, so that two saves to the same files do not wait for each other.
+    groups.sort { first, second in
+      let (one, other) = (first[0].store.database, second[0].store.database)
+      // Databases in memory have no path.
+      if one.configuration.path == other.configuration.path { return ObjectIdentifier(one) < ObjectIdentifier(other) }
+      return one.configuration.path < other.configuration.path
+    }
+    try locking(groups[...]) {
+      try write(groups[...])
+      // The caches take rows over in the order of the commits: nobody else may write before they have these.
+      for operation in operations { operation.finish() }
+    }
+  }
+
+  /// Runs the body with the writers of all groups.
+  private func locking(_ groups: ArraySlice<[SaveOperation]>, _ body: () throws -> Void) throws {
+    guard let group = groups.first else { return try body() }
+    try group[0].store.database.withWriter { _ in try locking(groups.dropFirst(), body) }
+  }
+
+  /// Writes the groups, each inside the transaction of the one before.
+  private func write(_ groups: ArraySlice<[SaveOperation]>) throws {
+    guard let group = groups.first else { return }
+    let database = group[0].store.database
+    try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
+      try database.write { connection in
+        for operation in group { try operation.write(connection) }
+        try write(groups.dropFirst())
       }
     }
   }

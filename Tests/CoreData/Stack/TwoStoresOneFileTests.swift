@@ -202,6 +202,31 @@ import Testing
     }
   }
 
+  /// Two files cannot be one transaction, but nothing is committed before everything is written.
+  @Test(arguments: ["a", "z"])
+  func aFailureInAnotherFileLeavesBothAsTheyWere(_ name: String) throws {
+    let store = try TemporaryStore(Self.appModel())
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try Self.merged())
+    try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "App", at: store.url, options: nil)
+    let other = store.folder.appendingPathComponent("\(name).sqlite")
+    try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "Pool", at: other, options: nil)
+    let context = context(coordinator)
+    try context.performAndWait {
+      context.make("PoolJob", ["kind": "index", "key": "taken"])
+      try context.save()
+      let tag = context.make("Tag", ["label": "t"])
+      let job = context.make("PoolJob", ["kind": "index", "key": "taken"])
+      #expect { try context.save() } throws: { ($0 as NSError).code == 133021 }
+      try #expect(store.sql("SELECT count(*) FROM ZTAG") == [["0"]])
+      #expect(tag.objectID.isTemporaryID && context.insertedObjects == [tag, job])
+      job.setValue("free", forKey: "key")
+      try context.save()
+      #expect(tag.objectID.persistentStore === coordinator.persistentStores[0])
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZTAG") == [["1"]])
+    try #expect(StoreFixtures.rows("SELECT count(*) FROM ZPOOLJOB", inFile: other) == [["2"]])
+  }
+
   @Test func anObjectGoesToTheStoreThatItIsAssignedTo() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     let stores = try (0..<2).map { _ in
