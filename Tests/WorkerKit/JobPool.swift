@@ -140,6 +140,19 @@ final class JobPool {
     ended.subtract(jobs)
   }
 
+  /// Waits until a `wait` job has begun, by watching the recording for its progress.
+  func waitForProgress(of job: String) throws {
+    let watch = csystem_inotify()
+    inotify_add_watch(watch, directory.path + "/recording", UInt32(IN_MODIFY))
+    defer { close(watch) }
+    while !recording.contains("< PROGRESS \(job) 1 2") {
+      var ready = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
+      try #require(poll(&ready, 1, 30_000) == 1, "the job did not begin: \(log.all)")
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      _ = read(watch, &buffer, buffer.count)
+    }
+  }
+
   func request(_ request: StatusRequest) throws -> StatusReply {
     try StatusClient(queue: configuration.queue).request(request)
   }

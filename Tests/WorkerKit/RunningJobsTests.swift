@@ -1,4 +1,3 @@
-import CSystem
 import CoreData
 import Foundation
 import Glibc
@@ -169,7 +168,7 @@ import WorkerProtocol
     let job = try pool.submit("wait")
     let observer = try StatusClient(queue: pool.configuration.queue)
     _ = try observer.request(StatusRequest(.observe))
-    try waitForProgress(of: job, in: pool)
+    try pool.waitForProgress(of: job)
     _ = try pool.request(StatusRequest(.cancel, jobs: [job]))
     try pool.waitForEnd(of: [job])
     #expect(try pool.row(job).state == .cancelled)
@@ -203,7 +202,7 @@ import WorkerProtocol
   @Test func aStopCostsNoAttempt() throws {
     let pool = try JobPool()
     let job = try pool.submit("wait")
-    try waitForProgress(of: job, in: pool)
+    try pool.waitForProgress(of: job)
     try pool.end(deadline: 0)
     #expect(try pool.row(job) == .init(state: .available, attempt: 0, crashes: 0, failures: []))
   }
@@ -212,7 +211,7 @@ import WorkerProtocol
     let pool = try JobPool()
     let file = pool.directory.path + "/go"
     let job = try pool.submit("wait", parameters: #"{"until": "\#(file)"}"#)
-    try waitForProgress(of: job, in: pool)
+    try pool.waitForProgress(of: job)
     _ = try pool.request(StatusRequest(.stop))
     try Data().write(to: URL(fileURLWithPath: file))
     try pool.waitForExit()
@@ -240,23 +239,4 @@ import WorkerProtocol
       }
     }
   }
-
-  /// Waits until the job has begun, by watching the recording for its progress.
-  private func waitForProgress(of job: String, in pool: JobPool) throws {
-    let descriptor = watchForWrites(pool.directory.path + "/recording")
-    defer { close(descriptor) }
-    while !pool.recording.contains("< PROGRESS \(job) 1 2") {
-      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      try #require(poll(&ready, 1, 30_000) == 1, "the job did not begin: \(pool.log.all)")
-      var buffer = [UInt8](repeating: 0, count: 4096)
-      _ = read(descriptor, &buffer, buffer.count)
-    }
-  }
-}
-
-/// An inotify descriptor that becomes readable with each write to the file.
-private func watchForWrites(_ path: String) -> Int32 {
-  let descriptor = csystem_inotify()
-  inotify_add_watch(descriptor, path, UInt32(IN_MODIFY))
-  return descriptor
 }

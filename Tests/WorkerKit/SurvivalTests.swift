@@ -83,7 +83,7 @@ import WorkerPool
     let pool = try JobPool()
     let file = pool.directory.path + "/go"
     let job = try pool.submit("wait", parameters: #"{"until": "\#(file)"}"#)
-    while try pool.status().workers.first?.running != [job] {}
+    try pool.waitForProgress(of: job)
 
     let context = pool.store.makeContext(name: "somebody else")
     try context.performAndWait {
