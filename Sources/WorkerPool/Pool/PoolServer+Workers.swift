@@ -15,6 +15,7 @@ extension PoolServer: SupervisorDelegate {
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     workerServer.finish(id)
+    for job in coordinator.workers[id]?.begun ?? [] { progress[job] = nil }
     coordinator.now = Clock.now
     coordinator.workerDied(id, obituary)
   }
