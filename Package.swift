@@ -43,7 +43,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "WorkerPool", "WorkerPoolCommand", "worker-import", "worker-export", "worker-index", "increment-worker",
+        "WorkerPool", "WorkerPoolCommand", "CSystem", "worker-import", "worker-export", "worker-index",
+        "increment-worker",
       ], path: "Tests/EndToEnd"),
   ]
 )

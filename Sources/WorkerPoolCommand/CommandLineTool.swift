@@ -48,9 +48,18 @@ struct CommandLineTool {
 enum Output {
   static func line(_ text: String) { self.text(text + "\n") }
 
-  static func text(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+  /// Ends the process when nobody reads any more.
+  static func text(_ text: String) {
+    if !textIfRead(text) { exit(ExitCode.failure.rawValue) }
+  }
 
-  static func error(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+  /// False when nobody reads any more.
+  @discardableResult
+  static func textIfRead(_ text: String) -> Bool {
+    (try? text.utf8.writeAll(to: STDOUT_FILENO, path: "standard output")) != nil
+  }
+
+  static func error(_ text: String) { try? text.utf8.writeAll(to: STDERR_FILENO, path: "standard error") }
 
   /// Whether standard output is a terminal, which can be written over.
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }

@@ -5,5 +5,6 @@ import Glibc
 var noSignals = sigset_t()
 sigemptyset(&noSignals)
 pthread_sigmask(SIG_SETMASK, &noSignals, nil)
+signal(SIGPIPE, SIG_DFL)
 
 exit(CommandLineTool(commands: allCommands).run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Testing
 
@@ -20,6 +21,36 @@ import Testing
     #expect(!finished.output.contains("\u{1B}"))
     let folder = try #require(finished.output.firstMatch(of: /[^ ]*workerpool-demo-[0-9a-f]+/))
     #expect(!FileManager.default.fileExists(atPath: String(folder.output)))
+  }
+
+  /// Whatever ends the demo, its pool does not outlive it.
+  @Test(.timeLimit(.minutes(2)), arguments: [SIGINT, SIGKILL])
+  func aDemoThatIsEndedTakesItsPoolAlong(signal: Int32) throws {
+    let place = try TestPlace()
+    for number in 1...50 {
+      try place.write(String(repeating: "word \(number)\n", count: 2000), to: "texts/\(number).txt")
+    }
+    let demo = Process()
+    demo.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    demo.arguments = ["demo", place.path("texts")]
+    let pipe = Pipe()
+    demo.standardOutput = pipe
+    demo.standardError = FileHandle.nullDevice
+    try demo.run()
+    try pipe.fileHandleForWriting.close()
+    let lines = LineReader(pipe.fileHandleForReading)
+    let folder = try #require(lines.next()?.split(separator: " ").last.map(String.init))
+    let pid = try #require(lines.next()?.split(separator: " ").dropFirst().first.flatMap { Int32($0) })
+    // A descriptor of the pool's process becomes readable when it ends.
+    let pool = csystem_pidfd_open(pid)
+    try #require(pool >= 0)
+    defer { close(pool) }
+    kill(demo.processIdentifier, signal)
+    demo.waitUntilExit()
+    var ended = pollfd(fd: pool, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&ended, 1, 60_000) == 1, "the pool still runs")
+    if signal == SIGINT { #expect(!FileManager.default.fileExists(atPath: folder)) }
+    try? FileManager.default.removeItem(atPath: folder)
   }
 
   @Test func aFolderWithoutTextIsAnError() throws {

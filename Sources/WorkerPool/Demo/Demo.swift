@@ -32,6 +32,7 @@ public struct Demo {
   ///
   /// - Throws: ``DemoError``, and what its parts throw.
   public func run() throws {
+    Interruption.catchSignals()
     let files = try TextFiles(folder: folder, limit: Self.mostFiles).paths
     guard !files.isEmpty else { throw DemoError.noFiles(folder) }
     let place = try DemoPlace()
@@ -60,6 +61,7 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   case poolDidNotStart(log: String)
   case poolEnded(log: String)
   case jobsFailed(Int)
+  case interrupted
 
   public var description: String {
     switch self {
@@ -67,6 +69,7 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
     case .poolDidNotStart(let log): "the pool did not start; it said:\n\(log)"
     case .poolEnded(let log): "the pool has ended; it said:\n\(log)"
     case .jobsFailed(let count): "\(count) jobs are dead"
+    case .interrupted: "interrupted"
     }
   }
 }

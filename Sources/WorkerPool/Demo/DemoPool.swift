@@ -16,7 +16,8 @@ final class DemoPool {
     let log = try FileHandle(forWritingTo: URL(fileURLWithPath: place.log))
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = [
-      "run", "--workers", String(workers), "--workers", "index=\(workers)", "--store", place.store, "--model",
+      "run", "--workers", String(workers), "--with-parent", "--workers", "index=\(workers)", "--store", place.store,
+      "--model",
       place.model, "--queue", place.queue,
     ]
     process.standardOutput = log

@@ -16,6 +16,7 @@ struct DemoWatch {
     var knownPids: Set<Int32> = []
     var lastLine = ""
     while true {
+      if Interruption.isRequested { throw DemoError.interrupted }
       let status = try pool.status()
       let done = status.jobs?[JobState.succeeded.name] ?? 0
       let dead = status.jobs?[JobState.dead.name] ?? 0

@@ -1,3 +1,4 @@
+import CSystem
 import CoreData
 import Foundation
 import Glibc
@@ -37,6 +38,7 @@ public enum Pool {
       signal(SIGPIPE, SIG_IGN)
     }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
+    if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
     let source = try openSource(configuration, layout, runtime)
     let server = try PoolServer(configuration, source: source, signals: signals)
     defer { runtime.clear() }

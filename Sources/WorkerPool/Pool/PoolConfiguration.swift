@@ -22,6 +22,8 @@ public struct PoolConfiguration: Sendable {
   public var handlesSignals = true
   /// Variables that the workers get beside the pool's own environment.
   public var extraEnvironment: [String: String] = [:]
+  /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`.
+  public var stopsWithParent = false
   /// Where the pool says what it does. Default: standard error.
   public var log = Log.standardError
 

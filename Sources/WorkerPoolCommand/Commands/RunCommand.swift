@@ -23,6 +23,7 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
       defaultText: "30"),
+    CommandOption(name: "with-parent", help: "stop, as for SIGTERM, when the process that started this one ends"),
     CommandOption(
       name: "record", value: "FILE", help: "append all that is said between the pool and its workers to a file"),
   ],
@@ -42,6 +43,7 @@ let runCommand = CommandDescription(
     workers: workers, pluginDirectories: plugins.isEmpty ? nil : plugins)
   configuration.fixedWorkers = fixed
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
+  configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
   return try Pool.run(configuration) == 0 ? .success : .failure
 }
