@@ -1,0 +1,108 @@
+/// Numbers and strings.
+extension JSONParser {
+  mutating func number() throws(JSONError) -> String {
+    let start = position
+    if bytes[position] == UInt8(ascii: "-") { position += 1 }
+    if position < bytes.count, bytes[position] == UInt8(ascii: "0") {
+      position += 1
+    } else {
+      try digits()
+    }
+    if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+      position += 1
+      try digits()
+    }
+    if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+      position += 1
+      if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+        position += 1
+      }
+      try digits()
+    }
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  private mutating func digits() throws(JSONError) {
+    let start = position
+    while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) { position += 1 }
+    guard position > start else { throw error("a digit is expected") }
+  }
+
+  mutating func string() throws(JSONError) -> String {
+    position += 1
+    let start = position
+    while position < bytes.count {
+      switch bytes[position] {
+      case UInt8(ascii: "\""):
+        let text = try utf8(bytes[start..<position])
+        position += 1
+        return text
+      case UInt8(ascii: "\\"): return try escapedString(from: start)
+      case 0..<0x20: throw error("a control character in a string must be escaped")
+      default: position += 1
+      }
+    }
+    throw error("a string has no closing quote")
+  }
+
+  private mutating func escapedString(from start: Int) throws(JSONError) -> String {
+    var content = Array(bytes[start..<position])
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return try utf8(content[...])
+      case UInt8(ascii: "\\"): try escape(into: &content)
+      case 0..<0x20: throw error("a control character in a string must be escaped")
+      default: content.append(byte)
+      }
+    }
+    throw error("a string has no closing quote")
+  }
+
+  private mutating func escape(into content: inout [UInt8]) throws(JSONError) {
+    guard position < bytes.count else { throw error("a string has no closing quote") }
+    let byte = bytes[position]
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): content.append(byte)
+    case UInt8(ascii: "b"): content.append(0x08)
+    case UInt8(ascii: "f"): content.append(0x0C)
+    case UInt8(ascii: "n"): content.append(0x0A)
+    case UInt8(ascii: "r"): content.append(0x0D)
+    case UInt8(ascii: "t"): content.append(0x09)
+    case UInt8(ascii: "u"): content += try unicodeEscape()
+    default: throw error("an unknown escape in a string")
+    }
+  }
+
+  private mutating func unicodeEscape() throws(JSONError) -> [UInt8] {
+    let unit = try fourHexDigits()
+    var code = UInt32(unit)
+    if (0xD800..<0xDC00).contains(unit) {
+      guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"), bytes[position + 1] == UInt8(ascii: "u")
+      else { throw error("half of a surrogate pair") }
+      position += 2
+      let low = try fourHexDigits()
+      guard (0xDC00..<0xE000).contains(low) else { throw error("half of a surrogate pair") }
+      code = 0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00)
+    }
+    guard let scalar = Unicode.Scalar(code) else { throw error("half of a surrogate pair") }
+    return Array(String(scalar).utf8)
+  }
+
+  private mutating func fourHexDigits() throws(JSONError) -> UInt16 {
+    guard position + 4 <= bytes.count else { throw error("four hexadecimal digits are expected") }
+    let digits = String(decoding: bytes[position..<position + 4], as: UTF8.self)
+    guard digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+      let unit = UInt16(digits, radix: 16)
+    else { throw error("four hexadecimal digits are expected") }
+    position += 4
+    return unit
+  }
+
+  private func utf8(_ slice: ArraySlice<UInt8>) throws(JSONError) -> String {
+    guard let text = String(validating: slice, as: UTF8.self) else { throw error("a string is not valid UTF-8") }
+    return text
+  }
+}
