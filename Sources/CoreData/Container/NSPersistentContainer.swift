@@ -18,7 +18,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
       ["momd", "xcdatamodeld", "xcdatamodel"].compactMap { bundle.url(forResource: name, withExtension: $0) }
     }
     guard let model = urls.lazy.compactMap({ NSManagedObjectModel(contentsOf: $0) }).first else {
-      preconditionFailure("No model named \(name) is in a bundle of this program.")
+      fatalError("No model named \(name) is in a bundle of this program.")
     }
     self.init(name: name, managedObjectModel: model)
   }

@@ -18,13 +18,13 @@ enum ConcurrencyDebug {
   /// Traps unless the thread may use the object.
   static func check(_ object: NSManagedObject) {
     guard let context = object.reference?.context, !context.isOnItsQueue else { return }
-    preconditionFailure("\(object.objectID) was used \(violation(context)).")
+    fatalError("\(object.objectID) was used \(violation(context)).")
   }
 
   /// Traps unless the thread may use the context.
   static func check(_ context: NSManagedObjectContext) {
     guard !context.isOnItsQueue else { return }
-    preconditionFailure("The context \(context.label) was used \(violation(context)).")
+    fatalError("The context \(context.label) was used \(violation(context)).")
   }
 
   private static func violation(_ context: NSManagedObjectContext) -> String {

@@ -4,7 +4,7 @@ extension NSManagedObjectContext {
   public final func insert(_ object: NSManagedObject) {
     checkQueue()
     if object.isDeleted, object.reference === reference { return undelete(object) }
-    precondition(
+    require(
       object.reference?.context == nil || object.reference === reference,
       "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
     guard !object.isInserted else { return }
@@ -44,7 +44,7 @@ extension NSManagedObjectContext {
   /// Related objects follow their delete rules at the end of the event.
   public final func delete(_ object: NSManagedObject) {
     checkQueue()
-    precondition(
+    require(
       object.managedObjectContext == nil || object.reference === reference,
       "\(object.objectID) belongs to another context and cannot be deleted from \(label).")
     guard object.reference === reference, !object.isDeleted, !object.state.contains(.gone) else { return }

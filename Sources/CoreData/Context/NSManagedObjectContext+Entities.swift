@@ -28,9 +28,9 @@ extension NSEntityDescription {
     -> NSManagedObject
   {
     guard let entity = entity(forEntityName: entityName, in: context) else {
-      preconditionFailure("The context's model has no entity named \"\(entityName)\".")
+      fatalError("The context's model has no entity named \"\(entityName)\".")
     }
-    precondition(!entity.isAbstract, "The entity \(entityName) is abstract: it has no objects of its own.")
+    require(!entity.isAbstract, "The entity \(entityName) is abstract: it has no objects of its own.")
     let object = entity.layout.objectClass.init(unborn: entity)
     context.insert(object)
     return object

@@ -55,7 +55,7 @@ final class PerformScope {
   private static let key: pthread_key_t = {
     var key: pthread_key_t = 0
     // Fails only when the process has used up all its keys, at the first use.
-    precondition(pthread_key_create(&key, nil) == 0, "No thread-specific key is left for Core Data.")
+    require(pthread_key_create(&key, nil) == 0, "No thread-specific key is left for Core Data.")
     return key
   }()
 }

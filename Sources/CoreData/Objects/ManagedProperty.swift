@@ -31,7 +31,7 @@ public class ManagedPropertyKey: @unchecked Sendable {
   @inline(never)
   private final func find(_ layout: EntityLayout) -> Int {
     guard let slot = layout.slot(name) else {
-      preconditionFailure("The entity \(layout.name) has no attribute or to-one relationship \"\(name)\".")
+      fatalError("The entity \(layout.name) has no attribute or to-one relationship \"\(name)\".")
     }
     if slot < 0xfff { cache.store(layout.serial << 12 | UInt64(slot), ordering: .relaxed) }
     return slot

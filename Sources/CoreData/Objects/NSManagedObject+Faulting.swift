@@ -39,7 +39,7 @@ extension NSManagedObject {
       return
     }
     guard let context = reference?.context else {
-      preconditionFailure(
+      fatalError(
         "The values of \(objectID) cannot be read: its context is gone, was reset, or the object was deleted.")
     }
     batch?.fill(in: context)

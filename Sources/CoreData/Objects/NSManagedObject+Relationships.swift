@@ -7,7 +7,7 @@ extension NSManagedObject {
     guard let key = access().related(slot) else { return nil }
     guard let context = reference?.context else {
       if state.contains(.gone) { return nil }
-      preconditionFailure("A relationship of \(objectID) cannot be followed: its context is gone.")
+      fatalError("A relationship of \(objectID) cannot be followed: its context is gone.")
     }
     return context.object(for: key, from: self, slot: slot)
   }
@@ -31,7 +31,7 @@ extension NSManagedObject {
     guard let object else { return values.setNil(slot) }
     let relationship = layout.slots[slot].relationship!
     if let destination = relationship.destinationEntity, !object.entity.isKindOf(entity: destination) {
-      preconditionFailure(
+      fatalError(
         "Unacceptable object for \(layout.name).\(relationship.name): it holds \(destination.name ?? ""), and was given "
           + "a \(object.layout.name).")
     }
@@ -138,7 +138,7 @@ extension NSManagedObject {
     guard let object else { return }
     checkSameStore(object, relationship)
     guard let mine = reference?.context, let theirs = object.reference?.context, mine !== theirs else { return }
-    preconditionFailure(
+    fatalError(
       "Illegal attempt to establish the relationship \(layout.name).\(relationship.name) between objects of different "
         + "contexts: \(objectID) and \(object.objectID). Use object(with:) to get the other object in this context.")
   }
@@ -152,7 +152,7 @@ extension NSManagedObject {
       case (nil, let theirs?): theirs.homesByName[layout.name] != nil
       case (let mine?, let theirs?): mine === theirs
       }
-    precondition(
+    require(
       mayBeRelated,
       "Illegal attempt to establish the relationship \(layout.name).\(relationship.name) between objects in different "
         + "stores: \(objectID) and \(object.objectID).")
@@ -163,7 +163,7 @@ extension NSManagedObject {
   /// A live view of a to-many: changing it changes the relationship.
   public final func mutableSetValue(forKey key: String) -> NSMutableSet {
     guard let index = layout.toManyIndex(key) else {
-      preconditionFailure("\(layout.name).\(key) is no to-many relationship.")
+      fatalError("\(layout.name).\(key) is no to-many relationship.")
     }
     return MutableRelationshipSet(owner: self, index: index)
   }
@@ -171,7 +171,7 @@ extension NSManagedObject {
   /// Adds one object to a to-many and keeps its inverse: what a generated `addToX(_:)` calls.
   public final func addObject(_ object: NSManagedObject, toRelationship key: String) {
     guard let index = layout.toManyIndex(key) else {
-      preconditionFailure("\(layout.name).\(key) is no to-many relationship.")
+      fatalError("\(layout.name).\(key) is no to-many relationship.")
     }
     addMember(object, to: index)
   }
@@ -179,7 +179,7 @@ extension NSManagedObject {
   /// Removes one object from a to-many and keeps its inverse: what a generated `removeFromX(_:)` calls.
   public final func removeObject(_ object: NSManagedObject, fromRelationship key: String) {
     guard let index = layout.toManyIndex(key) else {
-      preconditionFailure("\(layout.name).\(key) is no to-many relationship.")
+      fatalError("\(layout.name).\(key) is no to-many relationship.")
     }
     removeMember(object, of: index)
   }
@@ -189,7 +189,7 @@ extension NSManagedObject {
     switch layout.places[key] {
     case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
     case .toMany(let index): return toMany(index).members?.items.map(\.objectID) ?? []
-    default: preconditionFailure("\(layout.name).\(key) is no relationship.")
+    default: fatalError("\(layout.name).\(key) is no relationship.")
     }
   }
 

@@ -28,7 +28,7 @@ extension NSManagedObject {
     case .toMany(let index):
       setMembers(managedObjects(value, for: key), of: index)
     case .fetched:
-      preconditionFailure("The fetched property \(layout.name).\(key) cannot be set.")
+      fatalError("The fetched property \(layout.name).\(key) cannot be set.")
     }
   }
 
@@ -155,7 +155,7 @@ extension NSManagedObject {
   }
 
   private func unknownKey(_ key: String) -> Never {
-    preconditionFailure(
+    fatalError(
       "The entity \(layout.name) is not key value coding-compliant for the key \"\(key)\"; it has "
         + layout.places.keys.sorted().joined(separator: ", ") + ".")
   }
@@ -163,7 +163,7 @@ extension NSManagedObject {
   private func managedObject(_ value: Any?, for key: String) -> NSManagedObject? {
     guard let value, !(value is NSNull) else { return nil }
     guard let object = value as? NSManagedObject else {
-      preconditionFailure(
+      fatalError(
         "The relationship \(layout.name).\(key) holds a managed object, and was given a \(type(of: value)).")
     }
     return object
@@ -177,7 +177,7 @@ extension NSManagedObject {
     case let array as [NSManagedObject]: return array
     case let set as Set<NSManagedObject>: return Array(set)
     default:
-      preconditionFailure(
+      fatalError(
         "The relationship \(layout.name).\(key) holds a set of managed objects, and was given a \(type(of: value!)).")
     }
   }

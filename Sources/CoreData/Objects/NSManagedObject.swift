@@ -61,7 +61,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Makes a new object of the entity whose class this is, in the model of the context.
   public required convenience init(context: NSManagedObjectContext) {
     guard let entity = context.entity(for: Self.self) else {
-      preconditionFailure("No entity of the context's model has the class \(Self.self).")
+      fatalError("No entity of the context's model has the class \(Self.self).")
     }
     self.init(entity: entity, insertInto: context)
   }
@@ -119,7 +119,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The entity of the class in the models that are in use. Traps where there is none or several.
   open class func entity() -> NSEntityDescription {
     guard let entity = LoadedModels.entity(for: self) else {
-      preconditionFailure("No model in use, or more than one, has an entity of the class \(self).")
+      fatalError("No model in use, or more than one, has an entity of the class \(self).")
     }
     return entity
   }

@@ -30,7 +30,7 @@ extension Snapshot {
     }
     guard assignConverted(value, slot: slot) else {
       let description = layout.slots[slot]
-      preconditionFailure(
+      fatalError(
         "Unacceptable type of value for attribute \(entity.name ?? "").\(description.name): it holds "
           + "\(description.attributeType.valueDescription), and was given a \(type(of: value)).")
     }

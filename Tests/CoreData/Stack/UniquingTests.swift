@@ -26,7 +26,7 @@ import Testing
       do {
         let books = try context.all("Book")
         for book in books { _ = book.text("title") }
-        #expect(context.registeredObjects.count == 20)
+        withExtendedLifetime(books) { #expect(context.registeredObjects.count == 20) }
       }
       #expect(context.registeredObjects.isEmpty)
       let kept = try context.all("Book")[3]
