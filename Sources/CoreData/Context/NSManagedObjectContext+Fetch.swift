@@ -96,9 +96,15 @@ extension NSManagedObjectContext {
     var objects: [NSManagedObject] = []
     var fetch = fetch
     fetch.includesValues = includesValues
+    if registry.count >= sweepThreshold { sweep() }
+    // The results are held until all are there: looking for objects that nobody holds would find none among them.
+    sweepThreshold = Int.max
+    defer { sweepThreshold = max(4096, registry.count * 2) }
     for store in stores {
+      // A fetch gives each row once, so in an empty context all objects are new.
+      let isFirst = registry.count == 0
       try store.fetch(fetch) { home, key, snapshot in
-        if let known = reusable(key, home.table) {
+        if !isFirst, let known = reusable(key, home.table) {
           if let snapshot { known.supply(snapshot) }
           objects.append(known)
         } else {

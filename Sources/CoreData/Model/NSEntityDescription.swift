@@ -66,14 +66,22 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   private var declaredSubentities: [NSEntityDescription] = []
   private var className = "NSManagedObject"
   var storedRenamingIdentifier: String?
-  fileprivate(set) weak var parent: NSEntityDescription?
+  fileprivate(set) final var parent: NSEntityDescription? {
+    get { parentAnchor?.entity }
+    set { parentAnchor = newValue?.anchor }
+  }
+  private var parentAnchor: EntityAnchor?
+  let anchor = EntityAnchor()
   weak var model: NSManagedObjectModel?
   private let lookup = AtomicLazyReference<EntityLookup>()
   let layoutCache = EntityLayoutCache()
 
   public override init() {
     super.init()
+    anchor.entity = self
   }
+
+  deinit { anchor.entity = nil }
 
   /// The model that the entity belongs to.
   open var managedObjectModel: NSManagedObjectModel {
@@ -245,4 +253,13 @@ private final class EntityLookup: Sendable {
     attributesByName = propertiesByName.compactMapValues { $0 as? NSAttributeDescription }
     relationshipsByName = propertiesByName.compactMapValues { $0 as? NSRelationshipDescription }
   }
+}
+
+/// What refers to an entity without keeping it: nil once the entity is gone, as `weak` is.
+///
+/// But `weak` would move the entity's reference count out of the entity, and each object that is made counts it.
+///
+/// `@unchecked Sendable`: set by the entity's `init` and cleared by its `deinit`, when nobody uses the model any more.
+final class EntityAnchor: @unchecked Sendable {
+  unowned(unsafe) fileprivate(set) var entity: NSEntityDescription?
 }

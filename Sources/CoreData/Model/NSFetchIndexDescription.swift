@@ -16,7 +16,11 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   /// Restricts the index to the objects that match.
   open var partialIndexPredicate: NSPredicate? { willSet { checkEditable() } }
 
-  weak var owner: NSEntityDescription?
+  private var ownerAnchor: EntityAnchor?
+  final var owner: NSEntityDescription? {
+    get { ownerAnchor?.entity }
+    set { ownerAnchor = newValue?.anchor }
+  }
 
   public init(name: String, elements: [NSFetchIndexElementDescription]?) {
     self.name = name

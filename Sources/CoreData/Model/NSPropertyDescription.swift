@@ -43,7 +43,11 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The messages or error codes that belong to `validationPredicates`, one each.
   open private(set) var validationWarnings: [Any] = []
 
-  weak var owner: NSEntityDescription?
+  private var ownerAnchor: EntityAnchor?
+  final var owner: NSEntityDescription? {
+    get { ownerAnchor?.entity }
+    set { ownerAnchor = newValue?.anchor }
+  }
   var storedRenamingIdentifier: String?
 
   public override init() {

@@ -16,7 +16,15 @@ public enum NSDeleteRule: UInt, Sendable {
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable {
   /// The entity of the related objects. Held weakly: the model holds its entities.
-  open weak var destinationEntity: NSEntityDescription? { willSet { checkEditable() } }
+  open var destinationEntity: NSEntityDescription? {
+    get { destinationAnchor?.entity }
+    set {
+      checkEditable()
+      destinationAnchor = newValue?.anchor
+    }
+  }
+
+  private var destinationAnchor: EntityAnchor?
 
   /// The same tie seen from the destination. Held weakly: its entity holds it.
   open weak var inverseRelationship: NSRelationshipDescription? { willSet { checkEditable() } }
