@@ -21,7 +21,7 @@ extension NSManagedObjectContext {
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
     let settings = request.settings
     let entity = try entity(of: settings)
-    if parentContext == nil && !(settings.includesPendingChanges && hasPendingChanges(of: entity)) {
+    if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       return try stores(holding: entity, request.affectedStores).reduce(0) {
         $0 + (try $1.count(storeFetch(settings, entity)))
       }
@@ -63,14 +63,13 @@ extension NSManagedObjectContext {
     _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?,
     includesValues: Bool
   ) throws -> [NSManagedObject] {
-    if parentContext == nil && !(settings.includesPendingChanges && hasPendingChanges(of: entity)) {
+    if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let stores = try stores(holding: entity, affectedStores)
       if stores.count == 1 {
-        return try storedObjects(
-          storeFetch(settings, entity), stores, includesValues, refreshes: settings.shouldRefreshRefetchedObjects)
+        return try storedObjects(storeFetch(settings, entity), stores, includesValues)
       }
     }
-    // What is changed here may match no more, or match now: the window comes last.
+    // What is changed here, be it in a related object, may match no more or match now: the window comes last.
     var whole = settings
     whole.fetchLimit = 0
     whole.fetchOffset = 0
@@ -81,9 +80,7 @@ extension NSManagedObjectContext {
       }
       found = ids.map { object(with: $0) }
     } else {
-      found = try storedObjects(
-        storeFetch(whole, entity), stores(holding: entity, affectedStores), includesValues,
-        refreshes: settings.shouldRefreshRefetchedObjects)
+      found = try storedObjects(storeFetch(whole, entity), stores(holding: entity, affectedStores), includesValues)
     }
     if settings.includesPendingChanges { found = correct(found, settings, entity) }
     let window = found.dropFirst(settings.fetchOffset)
@@ -91,7 +88,7 @@ extension NSManagedObjectContext {
   }
 
   private func storedObjects(
-    _ fetch: SQLiteStore.Fetch, _ stores: [SQLiteStore], _ includesValues: Bool, refreshes: Bool
+    _ fetch: SQLiteStore.Fetch, _ stores: [SQLiteStore], _ includesValues: Bool
   ) throws -> [NSManagedObject] {
     var objects: [NSManagedObject] = []
     var fetch = fetch
@@ -132,12 +129,6 @@ extension NSManagedObjectContext {
     let added = pending.filter { !$0.isDeleted && !known.contains($0) && matches($0) }
     kept += added
     return pending.isEmpty ? kept : kept.sorted(by: settings.sortDescriptors ?? [])
-  }
-
-  private func hasPendingChanges(of entity: NSEntityDescription) -> Bool {
-    guard hasChanges else { return false }
-    // A predicate may look at related objects of other entities: any change counts.
-    return true
   }
 
   // MARK: Dictionaries

@@ -114,7 +114,6 @@ final class EntityLayout: @unchecked Sendable {
     guard let name = entity.managedObjectClassName, !name.isEmpty, name != "NSManagedObject" else {
       return NSManagedObject.self
     }
-    if let registered = ManagedObjectClasses.lookUp(name) { return registered }
     return (NSClassFromString(name) as? NSManagedObject.Type) ?? NSManagedObject.self
   }
 }
@@ -193,17 +192,6 @@ struct SlotDescription {
     needsValidation = !relationship.isOptional || !relationship.validationPredicates.isEmpty
     kind = .toOne
   }
-}
-
-/// Classes that code has made known by the name that a model uses, where the run time cannot find them by it.
-enum ManagedObjectClasses {
-  private static let classes = Mutex<[String: NSManagedObject.Type]>([:])
-
-  static func register(_ type: NSManagedObject.Type, name: String) {
-    classes.withLock { $0[name] = type }
-  }
-
-  static func lookUp(_ name: String) -> NSManagedObject.Type? { classes.withLock { $0[name] } }
 }
 
 /// An entity's layout, made when it is first asked for; the entity's model must not change any more by then.

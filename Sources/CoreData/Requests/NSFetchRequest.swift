@@ -111,7 +111,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.havingPredicate = newValue }
   }
 
-  /// Whether objects that the context has already are brought up to date. Default: false.
+  /// Kept and without effect: objects whose values were read stay as they are, as on Apple's platforms. Use
+  /// `refresh(_:mergeChanges:)`. Default: false.
   open var shouldRefreshRefetchedObjects: Bool {
     get { settings.shouldRefreshRefetchedObjects }
     set { settings.shouldRefreshRefetchedObjects = newValue }
