@@ -2,12 +2,7 @@
 /// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name; in debug builds it is on unless that says 0.
 enum ConcurrencyDebug {
   static let isEnabled: Bool = {
-    let name = "com.apple.CoreData.ConcurrencyDebug"
-    let arguments = CommandLine.arguments
-    if let index = arguments.firstIndex(of: "-" + name), index + 1 < arguments.count {
-      return arguments[index + 1] != "0"
-    }
-    if let value = ProcessInfo.processInfo.environment[name] { return value != "0" }
+    if let value = LaunchArgument.value("ConcurrencyDebug") { return value != "0" }
     #if DEBUG
       return true
     #else
@@ -28,8 +23,34 @@ enum ConcurrencyDebug {
   }
 
   private static func violation(_ context: NSManagedObjectContext) -> String {
-    let actual = PerformScope.isOnMainQueue ? "the main queue" : "another thread (\(Thread.current.name ?? "unnamed"))"
-    let expected = context.concurrencyType == .mainQueueConcurrencyType ? "the main queue" : "the private queue"
-    return "on \(actual), but belongs to \(expected) of \(context.label): use perform(_:) or performAndWait(_:)"
+    let advice =
+      context.concurrencyType == .confinementConcurrencyType
+      ? "make a context of its own on each thread" : "use perform(_:) or performAndWait(_:)"
+    return "on \(actual), but belongs to \(expected(context)) of the context \(context.label): \(advice)"
+  }
+
+  private static func expected(_ context: NSManagedObjectContext) -> String {
+    switch context.concurrencyType {
+    case .mainQueueConcurrencyType: "the main queue"
+    case .privateQueueConcurrencyType: "the private queue"
+    case .confinementConcurrencyType: "the thread \(context.confinementThread?.label ?? "that made it")"
+    }
+  }
+
+  private static var actual: String {
+    if let context = PerformScope.currentContext, context.concurrencyType == .privateQueueConcurrencyType {
+      return "the private queue of the context \(context.label)"
+    }
+    if PerformScope.isOnMainQueue { return "the main queue" }
+    return "the thread \(Thread.current.label), which is on no context's queue"
+  }
+}
+
+extension Thread {
+  /// For messages.
+  fileprivate var label: String {
+    if isMainThread { return "main" }
+    if let name, !name.isEmpty { return "\"\(name)\"" }
+    return "(unnamed)"
   }
 }

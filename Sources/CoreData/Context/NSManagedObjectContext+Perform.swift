@@ -11,7 +11,7 @@ extension NSManagedObjectContext {
   /// Whether the current thread may use the context.
   final var isOnItsQueue: Bool {
     switch concurrencyType {
-    case .confinementConcurrencyType: true
+    case .confinementConcurrencyType: confinementThread === Thread.current
     case .mainQueueConcurrencyType: PerformScope.contains(self) || PerformScope.isOnMainQueue
     case .privateQueueConcurrencyType: PerformScope.contains(self)
     }
@@ -19,12 +19,14 @@ extension NSManagedObjectContext {
 
   /// Runs the block on the context's queue later, and processes its changes at its end.
   public final func perform(_ block: @escaping @Sendable () -> Void) {
+    requireQueue()
     queue.async { self.runTurn(block) }
   }
 
   /// Runs the block on the context's queue and waits for it; inline where the caller is on the queue already.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
-    if PerformScope.contains(self) || concurrencyType == .confinementConcurrencyType { return try block() }
+    requireQueue()
+    if PerformScope.contains(self) { return try block() }
     let outer = PerformScope.current
     let isOnMainQueue = PerformScope.isOnMainQueue
     if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
@@ -41,6 +43,7 @@ extension NSManagedObjectContext {
   public final func perform<T, Failure: Error>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws(Failure) -> T
   ) async throws(Failure) -> T {
+    requireQueue()
     if schedule == .immediate && PerformScope.contains(self) { return try block() }
     let carried: Carried<Result<T, Failure>> = await withCheckedContinuation { continuation in
       queue.async {
@@ -48,6 +51,12 @@ extension NSManagedObjectContext {
       }
     }
     return try carried.value.get()
+  }
+
+  private func requireQueue() {
+    require(
+      concurrencyType != .confinementConcurrencyType,
+      "The context \(label) is confined to a thread and has no queue: use it directly on the thread that made it.")
   }
 
   private func runTurn<T>(_ block: () -> T) -> T {

@@ -17,6 +17,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   public let concurrencyType: NSManagedObjectContextConcurrencyType
   let queue: DispatchQueue
+  /// The thread that made the context and alone may use it, where it is confined to one.
+  final let confinementThread: Thread?
   final let reference = ContextReference(nil)
 
   /// A name for messages.
@@ -79,6 +81,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     queue =
       concurrencyType == .privateQueueConcurrencyType
       ? DispatchQueue(label: "NSManagedObjectContext") : DispatchQueue.main
+    confinementThread = concurrencyType == .confinementConcurrencyType ? Thread.current : nil
     super.init()
     reference.context = self
   }
@@ -106,6 +109,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   open var parent: NSManagedObjectContext? {
     get { parentContext }
     set {
+      require(
+        newValue?.concurrencyType != .confinementConcurrencyType,
+        "The context \(newValue?.label ?? "") is confined to a thread and cannot be a parent: a parent needs a queue.")
       parentContext = newValue
       newValue?.hasChildren = true
     }
@@ -118,12 +124,26 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: What is in it
 
-  open var insertedObjects: Set<NSManagedObject> { Set(inserted.items) }
-  open var updatedObjects: Set<NSManagedObject> { Set(updated.items) }
-  open var deletedObjects: Set<NSManagedObject> { Set(deleted.items) }
+  open var insertedObjects: Set<NSManagedObject> {
+    checkQueue()
+    return Set(inserted.items)
+  }
+
+  open var updatedObjects: Set<NSManagedObject> {
+    checkQueue()
+    return Set(updated.items)
+  }
+
+  open var deletedObjects: Set<NSManagedObject> {
+    checkQueue()
+    return Set(deleted.items)
+  }
 
   /// Whether there is anything to save.
-  open var hasChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
+  open var hasChanges: Bool {
+    checkQueue()
+    return !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty
+  }
 
   /// The objects that somebody holds or that have changes.
   open var registeredObjects: Set<NSManagedObject> {
@@ -145,7 +165,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
 /// Raw values are Apple's.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
-  /// The creator sees to it that one thread at a time uses the context.
+  /// The context is used on the thread that made it, without `perform(_:)`. Deprecated.
   case confinementConcurrencyType = 0
   case privateQueueConcurrencyType = 1
   case mainQueueConcurrencyType = 2

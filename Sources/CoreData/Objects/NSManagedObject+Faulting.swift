@@ -15,9 +15,15 @@ extension NSManagedObject {
     return slots.unsafelyUnwrapped
   }
 
+  /// Traps where the thread may not use the object, if that is checked.
+  @inline(__always)
+  final func checkQueue() {
+    if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
+  }
+
   @inline(never)
   private final func prepareAccess() {
-    if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
+    checkQueue()
     guard state.contains(.fault) else { return }
     if state.contains(.unborn) {
       snapshot = layout.defaults

@@ -86,7 +86,7 @@ extension NSManagedObject {
   final func toMany(_ index: Int) -> ToMany {
     let toMany = unloadedToMany(index)
     if toMany.members != nil { return toMany }
-    if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
+    checkQueue()
     if objectID.isTemporaryID || reference?.context == nil {
       toMany.load(reference?.context?.parentMembers(of: self, toMany.relationship) ?? [])
     } else {
@@ -195,6 +195,7 @@ extension NSManagedObject {
 
   /// Whether reading the relationship would have to ask the store. Fires nothing.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
+    checkQueue()
     switch layout.places[key] {
     case .slot(let slot):
       guard let snapshot else { return true }

@@ -53,6 +53,7 @@ extension NSManagedObject {
   /// The value without firing anything or notifying anybody; nil in a fault.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let place = layout.places[key] else { unknownKey(key) }
+    checkQueue()
     switch place {
     case .slot(let slot):
       guard let snapshot else { return nil }
@@ -88,6 +89,7 @@ extension NSManagedObject {
 
   /// The new values of properties that were set since the last fetch or save; nil as NSNull. Fires nothing.
   public final func changedValues() -> [String: Any] {
+    checkQueue()
     var changes: [String: Any] = [:]
     guard let snapshot, !state.contains(.unborn), hasChanges else { return changes }
     for (index, slot) in layout.slots.enumerated() {
@@ -127,6 +129,7 @@ extension NSManagedObject {
 
   /// Whether a save would write anything: a property set to an equal value does not count.
   public final var hasPersistentChangedValues: Bool {
+    checkQueue()
     guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
     if isInserted || isDeleted { return true }
     return hasChangedSlots(snapshot) || toManys.contains { $0?.hasChanges ?? false }

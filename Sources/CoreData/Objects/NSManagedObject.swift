@@ -174,7 +174,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Entity, ID and state; never fires a fault.
   open override var description: String {
-    "<\(type(of: self)): \(layout.name) \(objectID)\(isFault ? ", fault" : "")\(isInserted ? ", inserted" : "")"
+    checkQueue()
+    return "<\(type(of: self)): \(layout.name) \(objectID)\(isFault ? ", fault" : "")\(isInserted ? ", inserted" : "")"
       + "\(isUpdated ? ", updated" : "")\(isDeleted ? ", deleted" : "")>"
   }
 }

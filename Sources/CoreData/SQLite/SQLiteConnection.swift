@@ -35,6 +35,7 @@ final class SQLiteConnection: @unchecked Sendable {
     self.handle = connection
     sqlite3_extended_result_codes(connection, 1)
     BusyHandler.install(on: connection, timeout: busyTimeout)
+    SQLDebug.install(on: connection)
     for function in SQLFunctions.all { register(function) }
     for collation in SQLFunctions.collations { register(collation) }
   }

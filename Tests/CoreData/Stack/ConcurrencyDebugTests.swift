@@ -59,6 +59,69 @@ import Testing
     expectSentence(result, "main queue")
   }
 
+  @Test(arguments: ContextUse.allCases)
+  func everyUseOfAContextOutsideItsQueueTraps(_ use: ContextUse) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
+      let store = try TemporaryStore()
+      let context = store.context()
+      context.name = "worker"
+      try use.run(on: context)
+    }
+    expectSentence(result, "The context \"worker\"", "the private queue of", "perform(_:)")
+  }
+
+  @Test(arguments: ObjectUse.allCases)
+  func everyUseOfAnObjectOutsideItsQueueTraps(_ use: ObjectUse) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
+      let store = try TemporaryStore()
+      let (context, other) = (store.context(), store.context())
+      (context.name, other.name) = ("worker", "intruder")
+      nonisolated(unsafe) let book = try context.performAndWait { () throws -> NSManagedObject in
+        let book = context.make("Book", ["title": "One"])
+        try context.save()
+        context.refresh(book, mergeChanges: false)
+        return book
+      }
+      other.performAndWait { use.run(on: book) }
+    }
+    expectSentence(
+      result, "/Book/p1", "on the private queue of the context \"intruder\"",
+      "the private queue of the context \"worker\"")
+  }
+
+  @Test func aContextThatIsConfinedToAThreadTrapsOnAnother() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+      context.name = "importer"
+      context.persistentStoreCoordinator = store.coordinator
+      let ended = DispatchSemaphore(value: 0)
+      let thread = Thread {
+        Thread.current.name = "parser"
+        _ = context.hasChanges
+        ended.signal()
+      }
+      thread.start()
+      ended.wait()
+    }
+    expectSentence(result, "\"importer\"", "the thread \"parser\"", "belongs to the thread")
+  }
+
+  @Test func aContextThatIsConfinedToAThreadHasNoQueue() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      NSManagedObjectContext(concurrencyType: .confinementConcurrencyType).performAndWait {}
+    }
+    expectSentence(result, "confined to a thread", "no queue")
+  }
+
+  @Test func aContextThatIsConfinedToAThreadIsNoParent() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let child = NSManagedObjectContext(.privateQueue)
+      child.parent = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    }
+    expectSentence(result, "cannot be a parent")
+  }
+
   @Test func relatingObjectsOfTwoContextsTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = try TemporaryStore()
@@ -97,5 +160,60 @@ import Testing
     }
     #expect(!book.objectID.isTemporaryID && book.entity.name == "Book" && !book.isFault)
     #expect(context.concurrencyType == .privateQueueConcurrencyType && context.persistentStoreCoordinator != nil)
+  }
+}
+
+/// The ways of using a context that need its queue.
+enum ContextUse: String, CaseIterable, Codable, Sendable {
+  case fetch, count, save, insert, hasChanges, insertedObjects, updatedObjects, deletedObjects, registeredObjects
+  case objectWithID, existingObject, registeredObject, refreshAll, reset, rollback, processPendingChanges
+
+  func run(on context: NSManagedObjectContext) throws {
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+    let coordinator = try #require(context.persistentStoreCoordinator)
+    let store = try #require(coordinator.persistentStores.first)
+    let uri = try #require(URL(string: "x-coredata://\(store.identifier ?? "")/Book/p1"))
+    let id = try #require(coordinator.managedObjectID(forURIRepresentation: uri))
+    switch self {
+    case .fetch: _ = try context.fetch(request)
+    case .count: _ = try context.count(for: request)
+    case .save: try context.save()
+    case .insert: context.make("Book")
+    case .hasChanges: _ = context.hasChanges
+    case .insertedObjects: _ = context.insertedObjects
+    case .updatedObjects: _ = context.updatedObjects
+    case .deletedObjects: _ = context.deletedObjects
+    case .registeredObjects: _ = context.registeredObjects
+    case .objectWithID: _ = context.object(with: id)
+    case .existingObject: _ = try context.existingObject(with: id)
+    case .registeredObject: _ = context.registeredObject(for: id)
+    case .refreshAll: context.refreshAllObjects()
+    case .reset: context.reset()
+    case .rollback: context.rollback()
+    case .processPendingChanges: context.processPendingChanges()
+    }
+  }
+}
+
+/// The ways of using an object that need its context's queue.
+enum ObjectUse: String, CaseIterable, Codable, Sendable {
+  case read, readPrimitive, write, writePrimitive, toMany, mutableSet, description, changedValues, committedValues
+  case hasFault, objectIDs, willAccess
+
+  func run(on book: NSManagedObject) {
+    switch self {
+    case .read: _ = book.value(forKey: "title")
+    case .readPrimitive: _ = book.primitiveValue(forKey: "title")
+    case .write: book.setValue("Two", forKey: "title")
+    case .writePrimitive: book.setPrimitiveValue("Two", forKey: "title")
+    case .toMany: _ = book.value(forKey: "tags")
+    case .mutableSet: _ = book.mutableSetValue(forKey: "tags").count
+    case .description: _ = book.description
+    case .changedValues: _ = book.changedValues()
+    case .committedValues: _ = book.committedValues(forKeys: nil)
+    case .hasFault: _ = book.hasFault(forRelationshipNamed: "tags")
+    case .objectIDs: _ = book.objectIDs(forRelationshipNamed: "tags")
+    case .willAccess: book.willAccessValue(forKey: "title")
+    }
   }
 }
