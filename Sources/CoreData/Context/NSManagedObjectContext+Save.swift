@@ -73,11 +73,23 @@ extension NSManagedObjectContext {
         return current
       } catch let conflicts as MergeConflicts {
         attempts += 1
-        // Each attempt sees the rows as they are now; only a storm of writers could outrun a hundred.
-        guard attempts < 100, let policy = mergePolicy as? NSMergePolicy else { throw conflicts.nsError }
-        try policy.resolve(mergeConflicts: conflicts.conflicts)
+        try resolve(conflicts.conflicts, attempts) { conflicts.nsError }
+      } catch let violations as ConstraintViolations {
+        attempts += 1
+        let conflicts = try violations.conflicts(in: self)
+        // None where the other row is gone again: then the next attempt succeeds.
+        if conflicts.isEmpty && attempts < 10 { continue }
+        try resolve(conflicts, attempts) { violations.nsError(conflicts) }
       }
     }
+  }
+
+  /// Lets the merge policy change what is to be saved. Each attempt sees the rows as they are now; only a storm of writers could
+  /// outrun a hundred.
+  private func resolve(_ conflicts: [Any], _ attempts: Int, _ error: () -> NSError) throws {
+    guard attempts < 100, !conflicts.isEmpty, let policy = mergePolicy as? NSMergePolicy else { throw error() }
+    try policy.resolve(mergeConflicts: conflicts)
+    propagateDeletes()
   }
 
   // MARK: Afterwards

@@ -1,84 +1,87 @@
 /// An object that could not be saved because its row was changed or deleted since it was read.
 ///
+/// There are two kinds, as in Apple's documentation. Where another context of the same coordinator saved, the coordinator's
+/// cache has the row as it is now: `cachedSnapshot` is that, and `persistedSnapshot` is nil. Where another process or
+/// coordinator saved, `cachedSnapshot` is what was read once and `persistedSnapshot` is what the file has now. A deleted row has
+/// no values now, and the version 0.
+///
 /// Snapshots are the attributes by name, and to-one relationships as object IDs; nil is NSNull.
-public final class NSMergeConflict: NSObject {
+open class NSMergeConflict: NSObject {
   /// The object in the context that was to be saved.
   public let sourceObject: NSManagedObject
+  /// The values that the object was last fetched or saved with.
+  public let objectSnapshot: [String: Any]?
+  /// The row as the coordinator has it.
+  public let cachedSnapshot: [String: Any]?
+  /// The row as the file has it, if that is not what the coordinator has.
+  public let persistedSnapshot: [String: Any]?
   /// The row's version now; 0 when it is deleted.
   public let newVersionNumber: Int
   /// The version that the object was read with.
   public let oldVersionNumber: Int
-  let old: Snapshot?
-  let persisted: Snapshot?
+  /// The row as it was found.
+  let stored: Snapshot?
 
-  init(source: NSManagedObject, newVersion: Int64, old: Snapshot?, persisted: Snapshot?) {
-    sourceObject = source
-    newVersionNumber = Int(newVersion)
-    oldVersionNumber = Int(old?.version ?? 0)
-    self.old = old
-    self.persisted = persisted
+  public init(
+    source srcObject: NSManagedObject, newVersion newvers: Int, oldVersion oldvers: Int,
+    cachedSnapshot cachesnap: [String: Any]?, persistedSnapshot persnap: [String: Any]?
+  ) {
+    sourceObject = srcObject
+    newVersionNumber = newvers
+    oldVersionNumber = oldvers
+    objectSnapshot = (srcObject.committed ?? srcObject.snapshot)?.values(of: srcObject)
+    cachedSnapshot = cachesnap
+    persistedSnapshot = persnap
+    stored = nil
   }
 
-  /// The values that the object was last fetched or saved with.
-  public var objectSnapshot: [String: Any]? { old.map(values) }
-
-  /// The coordinator keeps no row that could differ from the file: always nil.
-  public var cachedSnapshot: [String: Any]? { nil }
-
-  /// The values that the file has now; nil when the row is deleted.
-  public var persistedSnapshot: [String: Any]? { persisted.map(values) }
-
-  private func values(_ snapshot: Snapshot) -> [String: Any] {
-    var values: [String: Any] = [:]
-    for (slot, description) in snapshot.layout.slots.enumerated() where !description.isTransient {
-      if description.kind == .toOne {
-        values[description.name] =
-          snapshot.related(slot).flatMap { sourceObject.reference?.context?.objectID(for: $0, from: sourceObject) }
-          ?? NSNull()
-      } else {
-        values[description.name] = snapshot.value(slot) ?? NSNull()
-      }
+  /// - Parameters:
+  ///   - stored: the row as it is now; nil where there is none.
+  ///   - cached: the row as the coordinator's cache has it; nil where it has none.
+  init(source: NSManagedObject, stored: Snapshot?, cached: Snapshot?) {
+    let old = source.committed ?? source.snapshot
+    sourceObject = source
+    newVersionNumber = Int(stored?.version ?? 0)
+    oldVersionNumber = Int(old?.version ?? 0)
+    objectSnapshot = old?.values(of: source)
+    self.stored = stored
+    if let stored {
+      let isKnown = cached?.version == stored.version
+      cachedSnapshot = (isKnown ? stored : cached ?? old)?.values(of: source)
+      persistedSnapshot = isKnown ? nil : stored.values(of: source)
+    } else {
+      cachedSnapshot = cached?.values(of: source)
+      persistedSnapshot = nil
     }
-    return values
   }
 
   /// Entity, ID and versions, no values.
-  public override var description: String {
+  open override var description: String {
     "<NSMergeConflict: \(sourceObject.objectID), version \(oldVersionNumber) when read, "
       + (newVersionNumber == 0 ? "deleted now>" : "\(newVersionNumber) now>")
   }
 }
 
-/// Several objects with the same values of a uniqueness constraint.
-public final class NSConstraintConflict: NSObject {
-  public let constraint: [String]
-  public let conflictingObjects: [NSManagedObject]
-  public let databaseObject: NSManagedObject?
-
-  init(constraint: [String], conflictingObjects: [NSManagedObject], databaseObject: NSManagedObject?) {
-    self.constraint = constraint
-    self.conflictingObjects = conflictingObjects
-    self.databaseObject = databaseObject
-  }
-
-  /// The error for a statement that SQLite refused. Its sentence names the columns: "UNIQUE constraint failed: T.A, T.B".
-  static func error(_ error: SQLiteError, object: NSManagedObject, mapping: EntityMapping) -> NSError {
-    let columns = error.message.split(separator: ":").last?.split(separator: ",").map {
-      $0.trimmingCharacters(in: .whitespaces).split(separator: ".").last.map(String.init) ?? ""
+extension Snapshot {
+  /// The attributes by name, and to-one relationships as object IDs; nil is NSNull.
+  ///
+  /// - Parameter names: the properties wanted; nil for all that are stored.
+  func values(of object: NSManagedObject, _ names: [String]? = nil) -> [String: Any] {
+    var values: [String: Any] = [:]
+    for (slot, description) in layout.slots.enumerated()
+    where names?.contains(description.name) ?? !description.isTransient {
+      if description.kind == .toOne {
+        let id = related(slot).flatMap { object.reference?.context?.objectID(for: $0, from: object) }
+        values[description.name] = id ?? NSNull()
+      } else {
+        values[description.name] = value(slot) ?? NSNull()
+      }
     }
-    let names = (columns ?? []).map { column in
-      mapping.attributes.values.first { $0.column == column }?.name
-        ?? mapping.toOnes.values.first { $0.column == column }?.name ?? column
-    }
-    let conflict = NSConstraintConflict(constraint: names, conflictingObjects: [object], databaseObject: nil)
-    return CoreDataErrors.error(
-      .managedObjectConstraintMerge,
-      "An object of \(mapping.name) with the same \(names.joined(separator: ", ")) exists already.",
-      [NSPersistentStoreSaveConflictsErrorKey: [conflict], NSAffectedObjectsErrorKey: [object]])
+    return values
   }
 }
 
-/// The conflicts of one transaction, on their way to the merge policy.
+/// What kept a transaction from being committed and may be put right by a merge policy.
 ///
 /// `@unchecked Sendable`: thrown and caught on the context's queue.
 struct MergeConflicts: Error, @unchecked Sendable {

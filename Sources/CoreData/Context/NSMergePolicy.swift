@@ -12,7 +12,10 @@ public enum NSMergePolicyType: UInt, Sendable {
   case rollbackMergePolicyType = 4
 }
 
-/// Decides what becomes of objects whose rows others changed meanwhile. Subclasses override `resolve(mergeConflicts:)`.
+/// Decides what becomes of objects whose rows others changed meanwhile, and of objects with the same unique values.
+///
+/// Used on the context's queue, in the middle of a save, as often as the save meets conflicts; version conflicts come first.
+/// Subclasses override one of the `resolve` methods, change the objects as they like, and call super.
 ///
 /// `@unchecked Sendable`: immutable.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
@@ -31,72 +34,49 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     .overwriteMergePolicyType, .rollbackMergePolicyType,
   ].map(NSMergePolicy.init(merge:))
 
+  /// Resolves `NSMergeConflict`s and `NSConstraintConflict`s, by the method for each.
+  open func resolve(mergeConflicts list: [Any]) throws {
+    let versions = list.compactMap { $0 as? NSMergeConflict }
+    if !versions.isEmpty { try resolve(optimisticLockingConflicts: versions) }
+    let constraints = list.compactMap { $0 as? NSConstraintConflict }
+    if !constraints.isEmpty { try resolve(constraintConflicts: constraints) }
+  }
+
   /// Changes the conflicting objects so that the save can be tried again; throws where that is not wanted or possible.
   ///
-  /// A row that was deleted meanwhile is a conflict that only `rollback` and store-trump resolve: the object goes too.
-  open func resolve(mergeConflicts list: [Any]) throws {
-    let conflicts = list.compactMap { $0 as? NSMergeConflict }
-    guard mergeType != .errorMergePolicyType else { throw MergeConflicts(conflicts: conflicts).nsError }
-    for conflict in conflicts {
+  /// A row that was deleted meanwhile takes the object along with `rollback` and `mergeByPropertyStoreTrump`; `overwrite`
+  /// writes it again; the others throw, since there is nothing to merge with. An object to be deleted whose row was changed
+  /// meanwhile stays with `rollback` and `mergeByPropertyStoreTrump`, and goes with the others.
+  open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
+    guard mergeType != .errorMergePolicyType else { throw MergeConflicts(conflicts: list).nsError }
+    for conflict in list {
       let object = conflict.sourceObject
-      guard let context = object.reference?.context else { continue }
-      guard let stored = conflict.persisted else {
-        guard mergeType == .rollbackMergePolicyType || mergeType == .mergeByPropertyStoreTrumpMergePolicyType else {
-          throw MergeConflicts(conflicts: conflicts).nsError
-        }
-        context.dropMissing(object)
+      guard let context = object.reference?.context, object.hasChanges else { continue }
+      if let stored = try conflict.stored ?? context.rowNow(of: object) {
+        context.rebase(object, on: stored, mergeType)
         continue
       }
-      context.rebase(object, on: stored, mergeType)
+      switch mergeType {
+      case .rollbackMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType: context.dropMissing(object)
+      case .overwriteMergePolicyType where object.snapshot != nil: context.insertAgain(object)
+      default: throw MergeConflicts(conflicts: list).nsError
+      }
     }
   }
-}
 
-extension NSManagedObjectContext {
-  /// Puts an object's changes on top of the row as it is now, as far as the policy lets them stand.
-  final func rebase(_ object: NSManagedObject, on stored: Snapshot, _ policy: NSMergePolicyType) {
-    event.refreshed.insert(object)
-    scheduleEndOfEvent()
-    guard policy != .rollbackMergePolicyType, let snapshot = object.snapshot else {
-      updated.remove(object)
-      deleted.remove(object)
-      object.state.subtract([.updated, .deleted, .ownsSnapshot])
-      object.toManys = []
-      object.committed = nil
-      object.snapshot = stored
-      return
-    }
-    if object.isDeleted {
-      object.committed = stored
-      return
-    }
-    let base = object.committed ?? snapshot
-    let merged = stored.copy()
-    for slot in object.layout.slots.indices {
-      let isMine = !base.isEqual(snapshot, slot: slot)
-      let isTheirs = !base.isEqual(stored, slot: slot)
-      let staysMine =
-        switch policy {
-        case .overwriteMergePolicyType: true
-        case .mergeByPropertyObjectTrumpMergePolicyType: isMine
-        default: isMine && !isTheirs
-        }
-      if staysMine || object.layout.slots[slot].isTransient { merged.assign(slot: slot, from: snapshot) }
-    }
-    object.committed = stored
-    object.snapshot = merged
-    object.state.insert(.ownsSnapshot)
-  }
-
-  /// Forgets an object whose row is gone.
-  final func dropMissing(_ object: NSManagedObject) {
-    updated.remove(object)
-    deleted.remove(object)
-    object.state.subtract([.updated, .deleted])
-    object.state.insert(.gone)
-    registry.remove(object.objectID.key, object.objectID.home.table)
-    object.reference = nil
-    event.deleted.insert(object)
+  /// Changes the objects with the same unique values so that one of them has these; throws where that is not wanted.
+  ///
+  /// With `mergeByPropertyObjectTrump` and `overwrite`, a new object takes over the identity of the row that has its values, and all
+  /// of its own values are written there. A stored object that got the values by a change keeps them, and the row that had
+  /// them is deleted. With `mergeByPropertyStoreTrump` and `rollback`, the row stays as it is, and the new object is dropped; what
+  /// referred to it refers to the row's object. A stored object gets back what it had (its unique values, or
+  /// everything). Of several objects of one save with the same values, the last one stays with the first two policies, and the
+  /// first one with the others; one that has a row is preferred to a new one.
+  open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
+    guard mergeType != .errorMergePolicyType else { throw NSConstraintConflict.error(list) }
+    var resolution = ConstraintResolution(mergeType)
+    for conflict in list { try resolution.resolve(conflict) }
+    resolution.finish()
   }
 }
 

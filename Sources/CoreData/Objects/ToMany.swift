@@ -70,6 +70,26 @@ final class ToMany {
     collection = nil
   }
 
+  /// Forgets the members though their order was changed here: those that the store has come first.
+  func forgetMembers() {
+    members = nil
+    collection = nil
+  }
+
+  /// Puts other objects in the places of some.
+  func replace(_ others: [ObjectIdentifier: NSManagedObject]) {
+    func replaced(_ list: MemberList) -> MemberList? {
+      guard list.items.contains(where: { others[ObjectIdentifier($0)] != nil }) else { return nil }
+      return MemberList(list.items.map { others[ObjectIdentifier($0)] ?? $0 }, keepsOrder: list.keepsOrder)
+    }
+    if let list = members.flatMap(replaced) {
+      members = list
+      collection = nil
+    }
+    if let list = replaced(added) { added = list }
+    if let list = replaced(removed) { removed = list }
+  }
+
   /// The members as last fetched or saved; nil while they have not been read.
   var committedMembers: [NSManagedObject]? {
     members.map { $0.items.filter { !added.contains($0) } + removed.items }

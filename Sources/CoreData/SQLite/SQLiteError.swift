@@ -12,6 +12,9 @@ struct SQLiteError: Error, CustomStringConvertible {
   /// The primary result code: the low byte of the extended one.
   var primaryCode: Int32 { code & 0xff }
 
+  /// SQLITE_CONSTRAINT_UNIQUE: the statement was taken back, the transaction goes on.
+  var isViolatedUniqueIndex: Bool { code == 2067 }
+
   var description: String {
     "SQLite error \(code): \(message)" + (sql.map { " (in: \($0))" } ?? "")
   }

@@ -9,7 +9,7 @@ final class RowWriter: @unchecked Sendable {
   let versionSQL: String
   let touchSQL: String
   /// Columns of each step, in the order of binding: one, or key and entity.
-  private let columns: [[String]]
+  let columns: [[String]]
   private var updates: [[Int]: String] = [:]
 
   init(_ mapping: EntityMapping, layout: EntityLayout) {

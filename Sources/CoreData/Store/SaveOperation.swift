@@ -14,6 +14,8 @@ final class SaveOperation {
   /// The keys that `inserted` had before they got permanent ones, in that order.
   private(set) var temporaryKeys: [Int64] = []
   private(set) var conflicts: [NSMergeConflict] = []
+  /// Objects whose unique values another row has, and what SQLite said of the first.
+  private var violations: (objects: [NSManagedObject], error: SQLiteError)?
   /// Versions of the rows that were written, in the order of `updated`; 0 where nothing was.
   private var versions: [Int64] = []
   private var lastStatement: (sql: String, statement: SQLiteStatement)?
@@ -22,20 +24,46 @@ final class SaveOperation {
 
   // MARK: In the transaction
 
-  /// Writes everything; throws the conflicts, if there are any, after all were found.
+  /// Writes everything; throws the conflicts, if there are any, after all were found: those of versions first.
   func write(_ connection: SQLiteConnection) throws {
     assigned.removeAll(keepingCapacity: true)
     conflicts.removeAll()
+    violations = nil
     versions.removeAll(keepingCapacity: true)
     defer { lastStatement = nil }
     try assignKeys(connection)
     for object in deleted { try delete(object, connection) }
     // An update may free the unique value that a new object takes.
     for object in updated { versions.append(try update(object, connection)) }
+    if violations != nil { try repeatUpdates(connection) }
     for object in inserted { try insert(object, connection) }
     for object in inserted { try writeToManys(object, connection) }
     for object in updated { try writeToManys(object, connection) }
     if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
+    if let violations {
+      throw ConstraintViolations(operation: self, objects: violations.objects, error: violations.error)
+    }
+  }
+
+  /// Tries once more the updates that took a unique value which another row had at that moment, as where two objects
+  /// exchange theirs: through a state in which none of them has one.
+  private func repeatUpdates(_ connection: SQLiteConnection) throws {
+    let waiting = MemberList(violations?.objects ?? [], keepsOrder: false)
+    violations = nil
+    for object in waiting.items {
+      guard let snapshot = object.snapshot, let base = object.committed else { continue }
+      let writer = store.writer(object.objectID.home.number)
+      let unique = Set(store.uniqueConstraints(of: writer.mapping).flatMap(\.columns))
+      let columns = writer.steps.indices.filter { !base.isEqual(snapshot, slot: writer.steps[$0].slot) }
+        .flatMap { writer.columns[$0] }.filter(unique.contains)
+      guard !columns.isEmpty else { continue }
+      try connection.execute(
+        "UPDATE \(writer.mapping.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")) WHERE Z_PK = ?",
+        [.integer(object.objectID.key)])
+    }
+    for (index, object) in updated.enumerated() where waiting.contains(object) {
+      versions[index] = try update(object, connection)
+    }
   }
 
   private func assignKeys(_ connection: SQLiteConnection) throws {
@@ -85,7 +113,7 @@ final class SaveOperation {
       // A fault whose row was never read: nothing to conflict with, only members changed.
       guard hasMemberChanges else { return 0 }
       try connection.execute(writer.touchSQL, [.integer(id.key)])
-      if connection.changes == 0 { conflicts.append(conflict(object, connection, writer)) }
+      if connection.changes == 0 { conflicts.append(conflict(object, connection)) }
       return 0
     }
     let base = object.committed ?? snapshot
@@ -100,8 +128,7 @@ final class SaveOperation {
     }
     statement.bind(id.key, at: index)
     statement.bind(base.version, at: index + 1)
-    try run(statement, for: object)
-    if connection.changes == 0 { conflicts.append(conflict(object, connection, writer)) }
+    if try run(statement, for: object), connection.changes == 0 { conflicts.append(conflict(object, connection)) }
     return version
   }
 
@@ -112,7 +139,7 @@ final class SaveOperation {
     let version = (object.committed ?? object.snapshot)?.version ?? -1
     try connection.execute(writer.deleteSQL, [.integer(id.key), .integer(version), .integer(version)])
     if connection.changes == 0, try connection.integer(writer.versionSQL, [.integer(id.key)]) != nil {
-      conflicts.append(conflict(object, connection, writer))
+      conflicts.append(conflict(object, connection))
     }
     for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
       try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(id.key)])
@@ -127,21 +154,23 @@ final class SaveOperation {
     return statement
   }
 
-  /// Runs a statement; a violated constraint comes out with the object that violates it.
-  private func run(_ statement: SQLiteStatement, for object: NSManagedObject) throws {
+  /// Runs a statement; false, with the object noted, where its unique values are another row's.
+  @discardableResult
+  private func run(_ statement: SQLiteStatement, for object: NSManagedObject) throws -> Bool {
     do {
       try statement.run()
-    } catch let error as SQLiteError where error.primaryCode == 19 {
-      throw NSConstraintConflict.error(error, object: object, mapping: store.mapping(object.layout.name))
+      return true
+    } catch let error as SQLiteError where error.isViolatedUniqueIndex {
+      violations = ((violations?.objects ?? []) + [object], violations?.error ?? error)
+      return false
     }
   }
 
-  private func conflict(_ object: NSManagedObject, _ connection: SQLiteConnection, _ writer: RowWriter)
-    -> NSMergeConflict
-  {
-    let stored = (try? store.row(object.objectID, connection)) ?? nil
+  private func conflict(_ object: NSManagedObject, _ connection: SQLiteConnection) -> NSMergeConflict {
+    let id = object.objectID
     return NSMergeConflict(
-      source: object, newVersion: stored?.version ?? 0, old: object.committed ?? object.snapshot, persisted: stored)
+      source: object, stored: (try? store.row(id, connection)) ?? nil,
+      cached: store.rowCache.find(id.key, id.home.table))
   }
 
   // MARK: To-many relationships

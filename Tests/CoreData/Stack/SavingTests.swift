@@ -74,8 +74,10 @@ import Testing
         let error = error as NSError
         let conflict = (error.userInfo["conflictList"] as? [NSMergeConflict])?.first
         return error.domain == NSCocoaErrorDomain && error.code == 133020
-          && conflict?.persistedSnapshot?["title"] as? String == "Two of first" && conflict?.oldVersionNumber == 1
-          && conflict?.newVersionNumber == 2
+          && conflict?.objectSnapshot?["title"] as? String == "One" && conflict?.oldVersionNumber == 1
+          && conflict?.cachedSnapshot?["title"] as? String == "Two of first" && conflict?.newVersionNumber == 2
+          // The coordinator has what the file has.
+          && conflict?.persistedSnapshot == nil
       }
       #expect(second.hasChanges)
       #expect(theirs.value(forKey: "title") as? String == "Two of second")

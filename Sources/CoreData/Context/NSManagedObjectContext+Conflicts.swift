@@ -1,0 +1,76 @@
+/// Putting an object on top of what its row is now, after a save found that another changed it.
+extension NSManagedObjectContext {
+  /// Puts an object's changes on top of the row as it is now, as far as the policy lets them stand.
+  final func rebase(_ object: NSManagedObject, on stored: Snapshot, _ policy: NSMergePolicyType) {
+    event.refreshed.insert(object)
+    scheduleEndOfEvent()
+    let isGivenUp =
+      policy == .rollbackMergePolicyType
+      || policy == .mergeByPropertyStoreTrumpMergePolicyType && object.isDeleted
+    guard !isGivenUp, let snapshot = object.snapshot else {
+      updated.remove(object)
+      deleted.remove(object)
+      object.state.subtract([.updated, .deleted, .ownsSnapshot])
+      object.toManys = []
+      object.committed = nil
+      object.snapshot = stored
+      return
+    }
+    if object.isDeleted {
+      object.committed = stored
+      return
+    }
+    let base = object.committed ?? snapshot
+    let merged = stored.copy()
+    for slot in object.layout.slots.indices {
+      let isMine = !base.isEqual(snapshot, slot: slot)
+      let isTheirs = !base.isEqual(stored, slot: slot)
+      let staysMine =
+        switch policy {
+        case .overwriteMergePolicyType: true
+        case .mergeByPropertyObjectTrumpMergePolicyType: isMine
+        default: isMine && !isTheirs
+        }
+      if staysMine || object.layout.slots[slot].isTransient { merged.assign(slot: slot, from: snapshot) }
+    }
+    object.committed = stored
+    object.snapshot = merged
+    object.state.insert(.ownsSnapshot)
+  }
+
+  /// Forgets an object whose row is gone.
+  final func dropMissing(_ object: NSManagedObject) {
+    evict(object)
+    event.deleted.insert(object)
+    scheduleEndOfEvent()
+  }
+
+  /// Lets the save write the object's row anew, under its old key.
+  final func insertAgain(_ object: NSManagedObject) {
+    updated.remove(object)
+    object.state.remove(.updated)
+    inserted.insert(object)
+    object.state.insert(.inserted)
+    object.committed = nil
+  }
+
+  /// Takes an object out of the context, whatever is to be saved of it.
+  final func evict(_ object: NSManagedObject) {
+    updated.remove(object)
+    deleted.remove(object)
+    unpropagated.removeAll { $0 === object }
+    for list in [\ContextEvent.updated, \.refreshed] { event[keyPath: list].remove(object) }
+    registry.remove(object.objectID.key, object.objectID.home.table)
+    object.state.subtract([.updated, .deleted, .isNoted])
+    object.state.insert(.gone)
+    object.reference = nil
+  }
+
+  /// An object's row as the file has it, past the cache; nil where there is none.
+  final func rowNow(of object: NSManagedObject) throws -> Snapshot? {
+    guard !object.objectID.isTemporaryID, let store = object.objectID.persistentStore as? SQLiteStore else {
+      return nil
+    }
+    return try store.row(object.objectID)
+  }
+}
