@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.1
 import PackageDescription
 
 let package = Package(
@@ -15,7 +15,8 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystem"),
-    .target(name: "CoreData", dependencies: ["CSQLite", "CSystem"]),
+    .target(name: "ModelFiles"),
+    .target(name: "CoreData", dependencies: ["ModelFiles", "CSQLite", "CSystem"]),
     .target(name: "WorkerProtocol", dependencies: ["CSystem"], path: "Protocol", exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Jobs", dependencies: ["CoreData"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),

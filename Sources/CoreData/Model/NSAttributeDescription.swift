@@ -33,12 +33,6 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// Kept as the model says; nothing here syncs with CloudKit. Default: false.
   open var allowsCloudEncryption = false { willSet { checkEditable() } }
 
-  /// Whether a code generator makes a property of a scalar type, as the model file says.
-  package var usesScalarValueType = false
-
-  /// The class that the model file names for a transformable value.
-  package var customClassName: String?
-
   override func makeEmpty() -> NSPropertyDescription {
     NSAttributeDescription()
   }
@@ -53,7 +47,5 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
     copy.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
     copy.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
     copy.allowsCloudEncryption = allowsCloudEncryption
-    copy.usesScalarValueType = usesScalarValueType
-    copy.customClassName = customClassName
   }
 }

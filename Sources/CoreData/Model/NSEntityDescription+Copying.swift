@@ -50,7 +50,6 @@ extension NSEntityDescription {
     copy.compoundIndexes = compoundIndexes.map(names(of:))
     copy.versionHashModifier = versionHashModifier
     copy.storedRenamingIdentifier = storedRenamingIdentifier
-    copy.codeGeneration = codeGeneration
-    copy.isInProductModule = isInProductModule
+    copy.productModuleName = productModuleName
   }
 }

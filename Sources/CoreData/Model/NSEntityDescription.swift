@@ -55,11 +55,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// How a code generator treats the entity, as the model file says.
-  package var codeGeneration = CodeGeneration.manual
-
-  /// Whether the class belongs to the module that the model is built into, as the model file says.
-  package var isInProductModule = false
+  /// The module that the model was compiled into, where a class without a module in its name is looked for first.
+  package var productModuleName: String?
 
   /// The fetched properties, relationships and attributes declared by this entity itself.
   private(set) var declaredProperties: [NSPropertyDescription] = []
@@ -215,16 +212,6 @@ extension NSEntityDescription: Sequence {
   public func makeIterator() -> IndexingIterator<[NSPropertyDescription]> {
     properties.makeIterator()
   }
-}
-
-/// How Xcode generates the class of an entity.
-package enum CodeGeneration: String, Sendable {
-  /// Whole class ("Class Definition").
-  case classDefinition = "class"
-  /// Properties only, in an extension ("Category/Extension").
-  case category
-  /// Nothing ("Manual/None").
-  case manual
 }
 
 /// What a frozen entity answers from.

@@ -1,15 +1,3 @@
-/// What happens to the other side of a relationship when an object is deleted. The raw values are Apple's.
-public enum NSDeleteRule: UInt, Sendable {
-  /// Nothing: the other side keeps a dangling reference.
-  case noActionDeleteRule = 0
-  /// The other side forgets the object.
-  case nullifyDeleteRule = 1
-  /// The related objects are deleted as well.
-  case cascadeDeleteRule = 2
-  /// The delete fails while there are related objects.
-  case denyDeleteRule = 3
-}
-
 /// A relationship: a property that leads to one or many objects of an entity.
 ///
 /// Source: Apple's documentation of `NSRelationshipDescription`.

@@ -114,7 +114,8 @@ final class EntityLayout: @unchecked Sendable {
     guard let name = entity.managedObjectClassName, !name.isEmpty, name != "NSManagedObject" else {
       return NSManagedObject.self
     }
-    return (NSClassFromString(name) as? NSManagedObject.Type) ?? NSManagedObject.self
+    let names = [name] + (entity.productModuleName.map { ["\($0).\(name)"] } ?? [])
+    return names.lazy.compactMap { NSClassFromString($0) as? NSManagedObject.Type }.first ?? NSManagedObject.self
   }
 }
 

@@ -1,154 +1,110 @@
-/// Makes a model of the document that Xcode's model editor writes.
+/// Makes a model of what a file says.
 struct ModelReader {
-  let file: URL
-  let document: ModelNode
-  private let composites: [String: ModelNode]
+  let document: ModelDocument
 
   init(_ file: ModelFile) throws(ManagedObjectModelError) {
-    self.file = file.version
-    self.document = try file.document()
-    self.composites = Dictionary(
-      document.children(named: "composite").map { ($0.attributes["name"] ?? "", $0) },
-      uniquingKeysWith: { first, _ in first })
+    document = try file.document()
   }
 
   /// Fills an empty model.
   func read(into model: NSManagedObjectModel) throws(ManagedObjectModelError) {
-    let nodes = document.children(named: "entity")
-    var entities: [NSEntityDescription] = []
-    var byName: [String: NSEntityDescription] = [:]
-    for node in nodes {
-      let entity = try self.entity(node)
-      let name = entity.name ?? ""
-      guard byName.updateValue(entity, forKey: name) == nil else { throw error(name, "is there twice") }
-      entities.append(entity)
+    let entities = document.entities.map(entity)
+    let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name ?? "", $0) })
+    for (parent, children) in Dictionary(grouping: document.entities.filter { $0.parentName != nil }, by: \.parentName)
+    {
+      byName[parent ?? ""]?.subentities = children.compactMap { byName[$0.name] }
     }
-    try connectHierarchy(nodes, byName)
-    for (node, entity) in zip(nodes, entities) {
-      try readProperties(node, into: entity)
-      try readIndexes(node, into: entity)
+    for (element, entity) in zip(document.entities, entities) {
+      var properties: [NSPropertyDescription] = []
+      for property in element.properties { properties.append(try self.property(property, element.name)) }
+      entity.properties = properties
     }
-    for (node, entity) in zip(nodes, entities) {
-      try connectRelationships(node, of: entity, byName)
-      try connectFetchedProperties(node, of: entity, byName)
+    for (element, entity) in zip(document.entities, entities) {
+      try readIndexes(element, into: entity)
+      connectRelationships(element, of: entity, byName)
+      try connectFetchedProperties(element, of: entity, byName)
     }
     model.entities = entities
-    try readConfigurations(into: model, byName)
-    try readFetchRequestTemplates(into: model, byName)
-    if let identifier = document.attributes["userDefinedModelVersionIdentifier"] {
+    for (name, members) in document.configurations {
+      model.setEntities(members.compactMap { byName[$0] }, forConfigurationName: name)
+    }
+    for (name, request) in document.fetchRequests {
+      model.setFetchRequestTemplate(try fetchRequest(request, nil, name, byName), forName: name)
+    }
+    if let identifier = document.root.attributes["userDefinedModelVersionIdentifier"] {
       model.versionIdentifiers = [identifier]
     }
   }
 
-  func error(_ entity: String?, _ reason: String) -> ManagedObjectModelError {
-    ManagedObjectModelError(file, entity: entity, reason)
-  }
-
-  func error(_ entity: String?, _ property: String?, _ reason: String) -> ManagedObjectModelError {
-    ManagedObjectModelError(file, entity: entity, property: property, reason)
-  }
-
   // MARK: Entities
 
-  private func entity(_ node: ModelNode) throws(ManagedObjectModelError) -> NSEntityDescription {
-    guard let name = node.attributes["name"], !name.isEmpty else { throw error(nil, "has an entity without a name") }
+  private func entity(_ element: ModelEntity) -> NSEntityDescription {
     let entity = NSEntityDescription()
-    entity.name = name
-    entity.isAbstract = node.flag("isAbstract")
-    entity.versionHashModifier = node.attributes["versionHashModifier"]
-    entity.renamingIdentifier = node.attributes["elementID"]
-    entity.userInfo = userInfo(node)
-    entity.codeGeneration = node.attributes["codeGenerationType"].flatMap(CodeGeneration.init) ?? .manual
-    if let className = node.attributes["representedClassName"], !className.isEmpty {
-      // A leading dot means "in the module of the product that the model is built into".
-      entity.isInProductModule = className.hasPrefix(".")
-      entity.managedObjectClassName = String(className.drop { $0 == "." })
+    entity.name = element.name
+    entity.isAbstract = element.isAbstract
+    entity.versionHashModifier = element.node.attributes["versionHashModifier"]
+    entity.renamingIdentifier = element.node.attributes["elementID"]
+    entity.userInfo = userInfo(element.node)
+    entity.productModuleName = document.productModuleName
+    if let name = element.representedClassName {
+      entity.managedObjectClassName =
+        element.isInProductModule
+        ? (document.productModuleName.map { "\($0)\(name)" } ?? String(name.dropFirst())) : name
     }
     return entity
   }
 
-  private func connectHierarchy(
-    _ nodes: [ModelNode], _ byName: [String: NSEntityDescription]
-  ) throws(ManagedObjectModelError) {
-    var parents: [String: String] = [:]
-    var subentities: [String: [NSEntityDescription]] = [:]
-    for node in nodes {
-      guard let parent = node.attributes["parentEntity"], let name = node.attributes["name"] else { continue }
-      guard byName[parent] != nil else { throw error(name, "has the parent entity \(parent), which does not exist") }
-      parents[name] = parent
-      subentities[parent, default: []].append(byName[name]!)  // every node's entity is in `byName`
-    }
-    for name in parents.keys {
-      let line = Array(sequence(first: name, next: { parents[$0] }).prefix(parents.count + 2))
-      guard line.count <= parents.count + 1 else { throw error(name, "inherits from itself") }
-    }
-    for (parent, children) in subentities {
-      byName[parent]?.subentities = children
-    }
-  }
-
-  private func readConfigurations(
-    into model: NSManagedObjectModel, _ byName: [String: NSEntityDescription]
-  ) throws(ManagedObjectModelError) {
-    for node in document.children(named: "configuration") {
-      let name = node.attributes["name"] ?? ""
-      var members: [NSEntityDescription] = []
-      for member in node.children(named: "memberEntity") {
-        let memberName = member.attributes["name"] ?? ""
-        guard let entity = byName[memberName] else {
-          throw error(nil, "has the configuration \(name) with the entity \(memberName), which does not exist")
-        }
-        members.append(entity)
-      }
-      model.setEntities(members, forConfigurationName: name)
-    }
-  }
-
   // MARK: Properties
 
-  private func readProperties(
-    _ node: ModelNode, into entity: NSEntityDescription
-  ) throws(ManagedObjectModelError) {
-    let entityName = entity.name ?? ""
-    var properties: [NSPropertyDescription] = []
-    var names: Set<String> = []
-    for child in node.children {
-      let property: NSPropertyDescription
-      switch child.name {
-      case "attribute": property = try attribute(child, entityName)
-      case "relationship": property = try relationship(child, entityName)
-      case "fetchedProperty": property = NSFetchedPropertyDescription()
-      default: continue
-      }
-      guard let name = child.attributes["name"], !name.isEmpty else {
-        throw error(entityName, "has a property without a name")
-      }
-      guard names.insert(name).inserted else { throw error(entityName, name, "is there twice") }
-      readCommonValues(child, name: name, into: property)
-      properties.append(property)
+  private func property(
+    _ element: ModelProperty, _ entityName: String
+  ) throws(ManagedObjectModelError) -> NSPropertyDescription {
+    let property: NSPropertyDescription
+    switch element.kind {
+    case .attribute(let attribute): property = try self.attribute(attribute, entityName)
+    case .relationship(let relationship): property = self.relationship(relationship)
+    case .fetched: property = NSFetchedPropertyDescription()
     }
-    entity.properties = properties
-  }
-
-  private func readCommonValues(_ node: ModelNode, name: String, into property: NSPropertyDescription) {
-    property.name = name
-    property.isOptional = node.flag("optional")
-    property.isTransient = property.isTransient || node.flag("transient")
+    let node = element.node
+    property.name = element.name
+    property.isOptional = element.isOptional
+    property.isTransient = property.isTransient || element.isTransient
     property.isIndexed = node.flag("indexed")
     property.isIndexedBySpotlight = node.flag("spotlightIndexingEnabled")
     property.isStoredInExternalRecord = node.flag("storedInTruthFile")
     property.versionHashModifier = node.attributes["versionHashModifier"]
     property.renamingIdentifier = node.attributes["elementID"]
     property.userInfo = userInfo(node)
+    return property
   }
 
-  func userInfo(_ node: ModelNode) -> [AnyHashable: Any] {
+  /// A relationship that leads nowhere yet.
+  private func relationship(_ element: ModelRelationship) -> NSRelationshipDescription {
+    let relationship = NSRelationshipDescription()
+    relationship.deleteRule = element.deleteRule
+    relationship.isOrdered = element.isOrdered
+    relationship.maxCount = element.maxCount
+    relationship.minCount = element.minCount
+    return relationship
+  }
+
+  /// Lets the relationships of an entity lead to their destinations and know their inverses.
+  private func connectRelationships(
+    _ element: ModelEntity, of entity: NSEntityDescription, _ byName: [String: NSEntityDescription]
+  ) {
+    for property in element.properties {
+      guard case .relationship(let relationship) = property.kind else { continue }
+      let description = entity.relationshipsByName[property.name]
+      let destination = byName[relationship.destinationName]
+      description?.destinationEntity = destination
+      guard let inverseName = relationship.inverseName else { continue }
+      description?.inverseRelationship = destination?.relationshipsByName[inverseName]
+    }
+  }
+
+  private func userInfo(_ node: ModelNode) -> [AnyHashable: Any] {
     let entries = node.children(named: "userInfo").flatMap { $0.children(named: "entry") }
     return Dictionary(
       entries.map { ($0.attributes["key"] ?? "", $0.attributes["value"] ?? "") }, uniquingKeysWith: { _, last in last })
-  }
-
-  func composite(named name: String) -> ModelNode? {
-    composites[name]
   }
 }

@@ -1,6 +1,6 @@
 extension NSManagedObjectModel {
-  /// Reads a model: a `.xcdatamodeld` (its current version) or a `.xcdatamodel`. Nil where that cannot be done; use
-  /// `load(contentsOf:)` to learn why.
+  /// Reads a model: a `.xcdatamodeld` or compiled `.momd` (its current version), or one version, `.xcdatamodel` or `.mom`.
+  /// Nil where that cannot be done; use `load(contentsOf:)` to learn why.
   public convenience init?(contentsOf url: URL) {
     self.init()
     do {
@@ -10,7 +10,7 @@ extension NSManagedObjectModel {
     }
   }
 
-  /// Reads a model: a `.xcdatamodeld` (its current version) or a `.xcdatamodel`.
+  /// Reads a model, as `init?(contentsOf:)` does.
   ///
   /// Not part of Apple's API, where a model that cannot be read is only nil.
   ///
@@ -21,7 +21,7 @@ extension NSManagedObjectModel {
     return model
   }
 
-  /// The models of all versions in a `.xcdatamodeld`, by the version's name.
+  /// The models of all versions in a `.xcdatamodeld` or `.momd`, by the version's name.
   static func versions(at url: URL) throws(ManagedObjectModelError) -> [String: NSManagedObjectModel] {
     var models: [String: NSManagedObjectModel] = [:]
     for version in try ModelFile.versions(of: url) {

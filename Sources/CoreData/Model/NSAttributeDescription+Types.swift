@@ -1,23 +1,3 @@
-/// What kind of value an attribute holds. The raw values are Apple's; version hashes contain them.
-public enum NSAttributeType: UInt, Sendable {
-  case undefinedAttributeType = 0
-  case integer16AttributeType = 100
-  case integer32AttributeType = 200
-  case integer64AttributeType = 300
-  case decimalAttributeType = 400
-  case doubleAttributeType = 500
-  case floatAttributeType = 600
-  case stringAttributeType = 700
-  case booleanAttributeType = 800
-  case dateAttributeType = 900
-  case binaryDataAttributeType = 1000
-  case UUIDAttributeType = 1100
-  case URIAttributeType = 1200
-  case transformableAttributeType = 1800
-  case objectIDAttributeType = 2000
-  case compositeAttributeType = 2100
-}
-
 extension NSAttributeType {
   /// The class of the values, as `attributeValueClassName` names it.
   var valueClassName: String? {

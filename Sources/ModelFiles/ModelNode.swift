@@ -1,32 +1,34 @@
 internal import FoundationXML
 
 /// One element of a model document, with what is inside it.
-final class ModelNode {
-  let name: String
-  let attributes: [String: String]
-  private(set) var children: [ModelNode] = []
+package final class ModelNode {
+  package let name: String
+  package let attributes: [String: String]
+  package private(set) var children: [ModelNode] = []
+  /// Where the element ends its opening tag, from 1; nil where the document is not text.
+  package let line: Int?
 
-  init(name: String, attributes: [String: String] = [:], children: [ModelNode] = []) {
+  package init(name: String, attributes: [String: String] = [:], line: Int? = nil) {
     self.name = name
     self.attributes = attributes
-    self.children = children
+    self.line = line
   }
 
-  func append(_ child: ModelNode) {
+  package func append(_ child: ModelNode) {
     children.append(child)
   }
 
-  func children(named name: String) -> [ModelNode] {
+  package func children(named name: String) -> [ModelNode] {
     children.filter { $0.name == name }
   }
 
   /// Whether an attribute says "YES", as Xcode writes it.
-  func flag(_ attribute: String) -> Bool {
+  package func flag(_ attribute: String) -> Bool {
     attributes[attribute] == "YES"
   }
 
   /// The document in the given XML text.
-  static func parse(_ data: Data) throws(ModelNodeError) -> ModelNode {
+  package static func parse(_ data: Data) throws(ModelNodeError) -> ModelNode {
     let collector = Collector()
     let parser = XMLParser(data: data)
     parser.delegate = collector
@@ -39,8 +41,8 @@ final class ModelNode {
 }
 
 /// A document that is no well-formed XML.
-struct ModelNodeError: Error {
-  let line: Int
+package struct ModelNodeError: Error {
+  package let line: Int
 }
 
 /// Builds the tree while the parser walks through the document.
@@ -53,7 +55,7 @@ private final class Collector: NSObject, XMLParserDelegate {
     _ parser: XMLParser, didStartElement elementName: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
   ) {
-    let node = ModelNode(name: elementName, attributes: attributes)
+    let node = ModelNode(name: elementName, attributes: attributes, line: max(parser.lineNumber, 1))
     if let parent = path.last { parent.append(node) } else { root = node }
     path.append(node)
   }

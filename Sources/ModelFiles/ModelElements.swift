@@ -2,11 +2,11 @@
 ///
 /// What is in it was read off two files of that kind. It is turned into the document that newer versions of Xcode write.
 /// The archive keeps each property in "stereotypes": bags of named values.
-struct ModelElements {
+package struct ModelElements {
   private let objects: [PropertyListValue]
   private let root: PropertyListValue
 
-  init(_ data: Data) throws(ModelElementsError) {
+  package init(_ data: Data) throws(ModelElementsError) {
     guard case .dictionary(let archive) = try BinaryPropertyList(data).root(),
       case .array(let objects)? = archive["$objects"],
       case .dictionary(let top)? = archive["$top"], let root = top["root"]
@@ -15,7 +15,7 @@ struct ModelElements {
     self.root = root
   }
 
-  func document() throws(ModelElementsError) -> ModelNode {
+  package func document() throws(ModelElementsError) -> ModelNode {
     let model = fields(of: root)
     let package = fields(of: model["_xd_rootPackage"])
     let classes = entries(of: package["XDBucketForClassesstorage"])
@@ -96,7 +96,7 @@ struct ModelElements {
 
   private func attributeTypeName(_ value: PropertyListValue) throws(ModelElementsError) -> String {
     let number = text(value) ?? ""
-    guard let raw = UInt(number), let name = ModelReader.attributeTypeName(raw) else {
+    guard let raw = UInt(number), let name = NSAttributeType(rawValue: raw)?.modelFileName else {
       throw ModelElementsError("holds the unknown attribute type \(number)")
     }
     return name
@@ -165,8 +165,8 @@ struct ModelElements {
 }
 
 /// Why an "elements" file could not be read: continues a sentence that begins with the file's name.
-struct ModelElementsError: Error {
-  let reason: String
+package struct ModelElementsError: Error {
+  package let reason: String
 
   init(_ reason: String) {
     self.reason = reason

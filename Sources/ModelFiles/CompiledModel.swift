@@ -1,0 +1,93 @@
+/// A compiled model: a folder `NAME.momd` with a `VERSION.mom` for each version, and `VersionInfo.plist`, which names the
+/// current one.
+///
+/// Folder, file names and the list's key are Apple's. A `.mom` here is the XML document of the version, with the name of the
+/// module that the model was built into.
+package enum CompiledModel {
+  package static let versionInfoName = "VersionInfo.plist"
+  package static let currentVersionKey = "NSManagedObjectModel_CurrentVersionName"
+  /// In the document's root element.
+  package static let productModuleKey = "productModuleName"
+
+  /// The files of a compiled model, by name.
+  ///
+  /// - Parameter source: A `.xcdatamodeld`, or a `.xcdatamodel` that is alone.
+  /// - Throws: `ManagedObjectModelError` where any version is faulty.
+  package static func files(
+    of source: URL, module: String
+  ) throws(ManagedObjectModelError) -> (files: [String: Data], current: ModelDocument) {
+    let current = try ModelFile(source)
+    let versions = source.pathExtension == "xcdatamodeld" ? try ModelFile.versions(of: source) : [source]
+    var files: [String: Data] = [:]
+    var currentDocument: ModelDocument?
+    for version in versions {
+      let document = try ModelFile(version).document()
+      if version.lastPathComponent == current.version.lastPathComponent { currentDocument = document }
+      files["\(name(of: version)).mom"] = Data(xml(document.root, module: module).utf8)
+    }
+    guard let currentDocument else {
+      throw ManagedObjectModelError(
+        source.appendingPathComponent(".xccurrentversion"),
+        "names the current version \(current.version.lastPathComponent), which does not exist")
+    }
+    files[versionInfoName] = Data(versionInfo(current: name(of: current.version)).utf8)
+    return (files, currentDocument)
+  }
+
+  private static func name(of version: URL) -> String { version.deletingPathExtension().lastPathComponent }
+
+  private static func versionInfo(current: String) -> String {
+    """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+    <plist version="1.0">
+    <dict>
+    \t<key>\(currentVersionKey)</key>
+    \t<string>\(escaped(current))</string>
+    </dict>
+    </plist>
+
+    """
+  }
+
+  // MARK: XML
+
+  private static func xml(_ root: ModelNode, module: String) -> String {
+    var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    var attributes = root.attributes
+    attributes[productModuleKey] = module
+    let marked = ModelNode(name: root.name, attributes: attributes)
+    // "elements" is where the editor draws the entities.
+    for child in root.children where child.name != "elements" { marked.append(child) }
+    write(marked, indent: "", into: &text)
+    return text
+  }
+
+  private static func write(_ node: ModelNode, indent: String, into text: inout String) {
+    text += "\(indent)<\(node.name)"
+    for (name, value) in node.attributes.sorted(by: { $0.key < $1.key }) { text += " \(name)=\"\(escaped(value))\"" }
+    guard !node.children.isEmpty else {
+      text += "/>\n"
+      return
+    }
+    text += ">\n"
+    for child in node.children { write(child, indent: indent + "  ", into: &text) }
+    text += "\(indent)</\(node.name)>\n"
+  }
+
+  /// Line ends and tabs, too: as they are, a parser would read spaces.
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "\n", "\r", "\t": escaped += "&#\(scalar.value);"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

@@ -1,0 +1,135 @@
+/// An attribute in a model file.
+package struct ModelAttribute {
+  package let node: ModelNode
+  package let type: NSAttributeType
+  /// The value of a newly inserted object.
+  package let defaultValue: Any?
+  /// The lower and the upper limit: a length for texts, seconds since 2001 for dates.
+  package let minimum: Decimal?
+  package let maximum: Decimal?
+  /// The parts of a composite attribute.
+  package let elements: [ModelProperty]
+
+  package var isDerived: Bool { node.flag("derived") }
+  package var derivation: String? { node.attributes["derivationExpression"] }
+  package var usesScalarValueType: Bool { node.flag("usesScalarValueType") }
+
+  /// The class that the file names for transformable values.
+  package var customClassName: String? {
+    node.attributes["customClassName"].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  package var pattern: String? {
+    type == .stringAttributeType ? node.attributes["regularExpressionString"] : nil
+  }
+}
+
+extension ModelDocument {
+  func attribute(
+    _ node: ModelNode, _ entityName: String, inside composites: [String] = []
+  ) throws(ManagedObjectModelError) -> ModelAttribute {
+    let name = node.attributes["name"] ?? ""
+    let typeName = node.attributes["attributeType"] ?? "Undefined"
+    guard let type = NSAttributeType(modelFileName: typeName) else {
+      throw error(node, entityName, name, "has the unknown attribute type \(typeName)")
+    }
+    let limits = try limits(of: node, type, entityName)
+    let attribute = ModelAttribute(
+      node: node, type: type, defaultValue: try defaultValue(node, type, entityName), minimum: limits.minimum,
+      maximum: limits.maximum,
+      elements: type == .compositeAttributeType ? try elements(node, entityName, inside: composites) : [])
+    if let pattern = attribute.pattern, (try? NSRegularExpression(pattern: pattern)) == nil {
+      throw error(node, entityName, name, "has the pattern \"\(pattern)\", which is no regular expression")
+    }
+    return attribute
+  }
+
+  private func elements(
+    _ node: ModelNode, _ entityName: String, inside composites: [String]
+  ) throws(ManagedObjectModelError) -> [ModelProperty] {
+    let name = node.attributes["name"] ?? ""
+    let compositeName = node.attributes["composite"] ?? ""
+    guard let definition = root.children(named: "composite").first(where: { $0.attributes["name"] == compositeName })
+    else {
+      throw error(node, entityName, name, "is of the composite type \(compositeName), which does not exist")
+    }
+    guard !composites.contains(compositeName) else {
+      throw error(node, entityName, name, "is of the composite type \(compositeName), which contains itself")
+    }
+    var elements: [ModelProperty] = []
+    for element in definition.children(named: "attribute") {
+      let attribute = try attribute(element, entityName, inside: composites + [compositeName])
+      elements.append(
+        ModelProperty(node: element, name: element.attributes["name"] ?? "", kind: .attribute(attribute)))
+    }
+    return elements
+  }
+
+  private func limits(
+    of node: ModelNode, _ type: NSAttributeType, _ entityName: String
+  ) throws(ManagedObjectModelError) -> (minimum: Decimal?, maximum: Decimal?) {
+    let keys: (minimum: String, maximum: String)
+    switch type {
+    case .dateAttributeType: keys = ("minDateTimeInterval", "maxDateTimeInterval")
+    case .stringAttributeType: keys = ("minValueString", "maxValueString")
+    default:
+      guard type.isNumber else { return (nil, nil) }
+      keys = ("minValueString", "maxValueString")
+    }
+    return (try limit(keys.minimum, of: node, entityName), try limit(keys.maximum, of: node, entityName))
+  }
+
+  private func limit(
+    _ key: String, of node: ModelNode, _ entityName: String
+  ) throws(ManagedObjectModelError) -> Decimal? {
+    guard let text = node.attributes[key] else { return nil }
+    guard let number = Decimal(string: text) else {
+      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is no number")
+    }
+    return number
+  }
+
+  // MARK: Default values
+
+  private func defaultValue(
+    _ node: ModelNode, _ type: NSAttributeType, _ entityName: String
+  ) throws(ManagedObjectModelError) -> Any? {
+    let name = node.attributes["name"]
+    if type == .dateAttributeType, let text = node.attributes["defaultDateTimeInterval"] {
+      guard let interval = Double(text) else {
+        throw error(node, entityName, name, "has the default date \(text), which is no number of seconds")
+      }
+      return Date(timeIntervalSinceReferenceDate: interval)
+    }
+    guard let text = node.attributes["defaultValueString"] else { return nil }
+    guard let value = Self.value(text, of: type) else {
+      throw error(node, entityName, name, "has the default value \"\(text)\", which is no value of its type")
+    }
+    return value
+  }
+
+  /// What a model file writes as text, as a value of an attribute's type; nil where it is none.
+  static func value(_ text: String, of type: NSAttributeType) -> Any? {
+    switch type {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
+      // Xcode also writes "0.0" for an integer whose type was changed.
+      (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0.rounded(.towardZero)) }).map { NSNumber(value: $0) }
+    case .doubleAttributeType: Double(text).map { NSNumber(value: $0) }
+    case .floatAttributeType: Float(text).map { NSNumber(value: $0) }
+    case .decimalAttributeType: Decimal(string: text).map { NSDecimalNumber(decimal: $0) }
+    case .booleanAttributeType:
+      switch text.uppercased() {
+      case "YES", "TRUE", "1": NSNumber(value: true)
+      case "NO", "FALSE", "0": NSNumber(value: false)
+      default: nil
+      }
+    case .stringAttributeType: text
+    case .UUIDAttributeType: UUID(uuidString: text)
+    case .URIAttributeType: URL(string: text)
+    case .dateAttributeType: Double(text).map { Date(timeIntervalSinceReferenceDate: $0) }
+    case .undefinedAttributeType, .binaryDataAttributeType, .transformableAttributeType, .objectIDAttributeType,
+      .compositeAttributeType:
+      text
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// Where a model lies on disk: a bundle of versions (`.xcdatamodeld`, compiled `.momd`) or one version (`.xcdatamodel`,
+/// compiled `.mom`).
+package struct ModelFile {
+  /// The folder of one version, or its compiled file.
+  package let version: URL
+
+  /// The version that a URL means: itself, or a bundle's current version, or a bundle's only or first one.
+  package init(_ url: URL) throws(ManagedObjectModelError) {
+    switch url.pathExtension {
+    case "xcdatamodel", "mom":
+      version = url
+    case "xcdatamodeld", "momd":
+      if let name = Self.currentVersionName(of: url) {
+        version = url.appendingPathComponent(name)
+      } else if let first = try Self.versions(of: url).first {
+        version = first
+      } else {
+        throw ManagedObjectModelError(url, "holds no model version (.xcdatamodel)")
+      }
+    default:
+      throw ManagedObjectModelError(
+        url, "is not a data model: expected .xcdatamodeld or .xcdatamodel, or compiled .momd or .mom")
+    }
+  }
+
+  /// All versions of a bundle, by file name.
+  package static func versions(of bundle: URL) throws(ManagedObjectModelError) -> [URL] {
+    do {
+      return try FileManager.default.contentsOfDirectory(at: bundle, includingPropertiesForKeys: nil)
+        .filter { ["xcdatamodel", "mom"].contains($0.pathExtension) }
+        .sorted { $0.lastPathComponent < $1.lastPathComponent }
+    } catch {
+      throw ManagedObjectModelError(bundle, "cannot be read: \(error.localizedDescription)")
+    }
+  }
+
+  /// The document, whichever way it was written.
+  package func document() throws(ManagedObjectModelError) -> ModelDocument {
+    if version.pathExtension == "mom" { return try ModelDocument(compiledRoot(), of: version) }
+    let contents = version.appendingPathComponent("contents")
+    let elements = version.appendingPathComponent("elements")
+    if let data = FileManager.default.contents(atPath: contents.path) {
+      return try ModelDocument(parse(data, contents), of: contents)
+    }
+    if let data = FileManager.default.contents(atPath: elements.path) {
+      let root: ModelNode
+      do {
+        root = try ModelElements(data).document()
+      } catch {
+        throw ManagedObjectModelError(elements, error.reason)
+      }
+      return try ModelDocument(root, of: elements)
+    }
+    throw ManagedObjectModelError(version, "holds neither a readable \"contents\" nor \"elements\"")
+  }
+
+  private func compiledRoot() throws(ManagedObjectModelError) -> ModelNode {
+    guard let data = FileManager.default.contents(atPath: version.path) else {
+      throw ManagedObjectModelError(version, "cannot be read")
+    }
+    guard !data.starts(with: Data("bplist".utf8)) else {
+      throw ManagedObjectModelError(version, "was compiled by Apple's tools: use its source, the .xcdatamodeld")
+    }
+    return try parse(data, version)
+  }
+
+  private func parse(_ data: Data, _ file: URL) throws(ManagedObjectModelError) -> ModelNode {
+    do {
+      return try ModelNode.parse(data)
+    } catch {
+      throw ManagedObjectModelError(file, line: error.line, "is not well-formed XML, at line \(error.line)")
+    }
+  }
+
+  /// The file name of the current version, as a bundle's property list has it.
+  package static func currentVersionName(of bundle: URL) -> String? {
+    func entry(_ key: String, in file: String) -> String? {
+      guard let data = FileManager.default.contents(atPath: bundle.appendingPathComponent(file).path),
+        let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
+      else { return nil }
+      return list[key] as? String
+    }
+    if bundle.pathExtension == "momd" {
+      return entry(CompiledModel.currentVersionKey, in: CompiledModel.versionInfoName).map { "\($0).mom" }
+    }
+    return entry("_XCCurrentVersionName", in: ".xccurrentversion")
+  }
+}
