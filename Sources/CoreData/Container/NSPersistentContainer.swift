@@ -68,7 +68,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// Runs the block with a new private-queue context, on its queue, and returns what it returns.
-  public final func performBackgroundTask<T, Failure: Error>(
+  public final func performBackgroundTask<T: Sendable, Failure: Error>(
     _ block: @escaping @Sendable (NSManagedObjectContext) throws(Failure) -> T
   ) async throws(Failure) -> T {
     let context = newBackgroundContext()

@@ -40,17 +40,19 @@ extension NSManagedObjectContext {
   }
 
   /// Runs the block on the context's queue and returns what it returns; throws what it throws.
-  public final func perform<T, Failure: Error>(
+  ///
+  /// What it returns leaves the context's queue, so it has to be `Sendable`: an object ID or a value, no managed object.
+  public final func perform<T: Sendable, Failure: Error>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws(Failure) -> T
   ) async throws(Failure) -> T {
     requireQueue()
     if schedule == .immediate && PerformScope.contains(self) { return try block() }
-    let carried: Carried<Result<T, Failure>> = await withCheckedContinuation { continuation in
+    let result: Result<T, Failure> = await withCheckedContinuation { continuation in
       queue.async {
-        continuation.resume(returning: self.runTurn { Carried(value: Result(catching: block)) })
+        continuation.resume(returning: self.runTurn { Result(catching: block) })
       }
     }
-    return try carried.value.get()
+    return try result.get()
   }
 
   private func requireQueue() {
@@ -79,11 +81,4 @@ extension NSManagedObjectContext {
       self.processPendingChanges()
     }
   }
-}
-
-/// Carries a block's result over from the context's queue.
-///
-/// `@unchecked Sendable`: written before the continuation is resumed, and read once after.
-private struct Carried<T>: @unchecked Sendable {
-  let value: T
 }
