@@ -23,16 +23,17 @@ let package = Package(
     .target(name: "WorkerPool", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"]),
-    .executableTarget(name: "worker-import", dependencies: ["WorkerKit"], path: "Workers/Import"),
-    .executableTarget(name: "worker-export", dependencies: ["WorkerKit"], path: "Workers/Export"),
-    .executableTarget(name: "worker-index", dependencies: ["WorkerKit"], path: "Workers/Index"),
-    .executableTarget(name: "increment-worker", dependencies: ["WorkerKit"], path: "Tests/Support/IncrementWorker"),
+    .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
+    .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
+    .executableTarget(name: "worker-index", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Index"),
+    .executableTarget(
+      name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),
-    .executableTarget(name: "test-worker", dependencies: ["WorkerKit"], path: "Tests/Support/TestWorker"),
+    .executableTarget(name: "test-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/TestWorker"),
     .testTarget(
       name: "WorkerKitTests", dependencies: ["WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],
       path: "Tests/WorkerKit"),

@@ -97,14 +97,13 @@ import Testing
       context.persistentStoreCoordinator = store.coordinator
       let ended = DispatchSemaphore(value: 0)
       let thread = Thread {
-        Thread.current.name = "parser"
         _ = context.hasChanges
         ended.signal()
       }
       thread.start()
       ended.wait()
     }
-    expectSentence(result, "\"importer\"", "the thread \"parser\"", "belongs to the thread")
+    expectSentence(result, "\"importer\"", "was used on the thread", "but belongs to the thread")
   }
 
   @Test func aContextThatIsConfinedToAThreadHasNoQueue() async {
