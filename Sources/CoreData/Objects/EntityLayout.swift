@@ -114,8 +114,16 @@ final class EntityLayout: @unchecked Sendable {
     guard let name = entity.managedObjectClassName, !name.isEmpty, name != "NSManagedObject" else {
       return NSManagedObject.self
     }
-    let names = [name] + (entity.productModuleName.map { ["\($0).\(name)"] } ?? [])
-    return names.lazy.compactMap { NSClassFromString($0) as? NSManagedObject.Type }.first ?? NSManagedObject.self
+    switch ManagedClasses.find(name, preferring: entity.productModuleName) {
+    case .found(let type): return type
+    case .none: return NSManagedObject.self
+    case .ambiguous(let candidates):
+      let sentence =
+        "CoreData: the class \(name) of the entity \(entity.name ?? "") may be \(candidates.joined(separator: " or ")); "
+        + "NSManagedObject is used. Write the module into the model."
+      FileHandle.standardError.write(Data((sentence + "\n").utf8))
+      return NSManagedObject.self
+    }
   }
 }
 

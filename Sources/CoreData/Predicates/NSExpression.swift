@@ -41,12 +41,12 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .keyPath(operand: nil, path: KeyPathComponents(keyPath)))
   }
 
-  /// The value at a key path that was registered with `KeyPathNames`.
+  /// The value at a key path of modelled properties.
   ///
-  /// Traps when the path has no registered name: without the Objective-C runtime Swift cannot tell it.
+  /// Traps when the path has no name: see `ManagedKeyPathTable`.
   public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
     guard let name = keyPath._kvcKeyPathString else {
-      fatalError("NSExpression(forKeyPath:): \(keyPath) has no registered name; use the string form.")
+      fatalError("NSExpression(forKeyPath:): \(keyPath) has no name; use the string form.")
     }
     self.init(forKeyPath: name)
   }

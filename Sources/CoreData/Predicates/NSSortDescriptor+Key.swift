@@ -19,10 +19,10 @@ extension SortDescriptorKeyInitializable {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: comparator) as! Self  // As above.
   }
 
-  /// Sorts by the value at a key path that was registered with `KeyPathNames`; traps where it has no name.
+  /// Sorts by the value at a key path of modelled properties; traps where it has no name: see `ManagedKeyPathTable`.
   public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
     guard let key = keyPath._kvcKeyPathString else {
-      fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no registered name; use the string form.")
+      fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no name; use the string form.")
     }
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // As above.
   }

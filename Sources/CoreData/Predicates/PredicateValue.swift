@@ -120,10 +120,12 @@ enum PredicateValue {
 
 /// Lets an optional inside `Any` be opened.
 protocol OptionalValue {
+  static var wrappedType: Any.Type { get }
   var wrapped: Any? { get }
 }
 
 extension Optional: OptionalValue {
+  static var wrappedType: Any.Type { Wrapped.self }
   var wrapped: Any? { self }
 }
 

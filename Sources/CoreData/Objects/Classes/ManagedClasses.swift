@@ -1,0 +1,112 @@
+internal import Synchronization
+
+/// The subclasses of `NSManagedObject` in the program, by name: what a model names is a class of whatever module.
+///
+/// The runtime finds classes by "Module.Name" only. So the lists of types in the program's images are read, once, when the
+/// first name is asked for: about a millisecond. A name that is not found is looked for in images opened since.
+enum ManagedClasses {
+  enum Answer {
+    case found(NSManagedObject.Type)
+    case none
+    /// The full names of the classes that it may be.
+    case ambiguous([String])
+  }
+
+  private static let index = Mutex(ClassIndex())
+
+  /// The class of a name: "Person", "Outer.Person" or "Module.Person".
+  ///
+  /// Where several modules have one, it is that of the given module, or else of the program's own.
+  static func find(_ name: String, preferring module: String? = nil) -> Answer {
+    let candidates = index.withLock { index in
+      if let known = index.types[name] { return known }
+      index.update()
+      return index.types[name] ?? []
+    }
+    if candidates.count > 1 {
+      for wanted in [module, programModule] {
+        let chosen = candidates.filter { $0.path[0] == wanted }
+        if chosen.count == 1 { return answer(chosen[0]) }
+      }
+      return .ambiguous(candidates.map { $0.path.joined(separator: ".") }.sorted())
+    }
+    return candidates.first.map(answer) ?? .none
+  }
+
+  private static func answer(_ descriptor: TypeDescriptor) -> Answer {
+    (descriptor.type as? NSManagedObject.Type).map { .found($0) } ?? .none
+  }
+
+  /// The module of the program's executable, which has its name.
+  private static let programModule: String = {
+    let path =
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    return String(
+      URL(fileURLWithPath: path).lastPathComponent.map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "_" })
+  }()
+}
+
+extension ManagedClasses {
+  /// The tables of key paths in the program's images.
+  static var keyPathTables: [any ManagedKeyPathTable.Type] {
+    let descriptors = index.withLock { index in
+      index.update()
+      return index.keyPathTables
+    }
+    return descriptors.compactMap { $0.type as? any ManagedKeyPathTable.Type }
+  }
+}
+
+/// What has been read of the images so far.
+private struct ClassIndex: Sendable {
+  private(set) var types: [String: [TypeDescriptor]] = [:]
+  private(set) var keyPathTables: [TypeDescriptor] = []
+  private var seen: Set<UInt> = []
+
+  /// Reads the images that were not there before.
+  mutating func update() {
+    for image in SwiftImages.all {
+      guard let start = image.types.baseAddress, seen.insert(UInt(bitPattern: start)).inserted else { continue }
+      if let table = TypeDescriptor.keyPathTable {
+        image.forEachType(conformingTo: table.address) { keyPathTables.append($0) }
+      }
+      image.forEachType { type in
+        guard type.isClass, !type.isGeneric, type.isManagedObject else { return }
+        let path = type.path
+        // "Module.Outer.Person", "Outer.Person", "Person", and, without what it is nested in, "Module.Person".
+        var names = Set(path.indices.map { path[$0...].joined(separator: ".") })
+        if let module = path.first, let name = path.last { names.insert("\(module).\(name)") }
+        for name in names { types[name, default: []].append(type) }
+      }
+    }
+  }
+}
+
+extension TypeDescriptor {
+  /// Whether the class inherits from `NSManagedObject`.
+  fileprivate var isManagedObject: Bool {
+    var next = superclass
+    while let current = next {
+      if current == .managedObject { return true }
+      next = current.superclass
+    }
+    return false
+  }
+
+  private static let managedObject = TypeDescriptor(classMetadata: NSManagedObject.self)
+
+  /// The descriptor of the protocol, which stands in the metadata of its existential type.
+  fileprivate static let keyPathTable: TypeDescriptor? = TypeDescriptor(protocolOf: (any ManagedKeyPathTable).self)
+
+  /// The descriptor that a class's metadata refers to: after the kind, the superclass and six numbers.
+  private init(classMetadata type: AnyClass) {
+    self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
+  }
+
+  /// The one protocol of an existential type without a superclass: after the kind, the flags and the number of protocols.
+  private init?(protocolOf type: Any.Type) {
+    let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
+    guard metadata.load(fromByteOffset: 12, as: UInt32.self) == 1 else { return nil }
+    self.init(metadata.load(fromByteOffset: 16, as: UnsafeRawPointer.self))
+  }
+}

@@ -1,0 +1,164 @@
+internal import CSystem
+
+/// What the compiler says of a type or of what encloses one: the "context descriptors" in an image's read-only data.
+///
+/// Source: docs/ABI/TypeMetadata.md and include/swift/ABI/Metadata.h of Swift. The layout is the same on all platforms without
+/// Objective-C. The pointers live as long as the process: Swift images are never unloaded.
+struct TypeDescriptor: Hashable, @unchecked Sendable {
+  // `@unchecked Sendable`: constant data.
+  let address: UnsafeRawPointer
+
+  private enum Kind: UInt32 {
+    case module = 0
+    case `extension` = 1
+    case anonymous = 2
+    case `class` = 16
+    case `struct` = 17
+    case `enum` = 18
+  }
+
+  private var flags: UInt32 { address.load(as: UInt32.self) }
+  private var kind: Kind? { Kind(rawValue: flags & 0x1f) }
+  var isClass: Bool { kind == .class }
+  var isGeneric: Bool { flags & 0x80 != 0 }
+
+  private var name: String {
+    let field = address + 8
+    return String(cString: (field + Int(field.load(as: Int32.self))).assumingMemoryBound(to: CChar.self))
+  }
+
+  /// What the type is declared in; nil for a module.
+  private var parent: TypeDescriptor? {
+    RelativePointer(address + 4).indirectable.map(TypeDescriptor.init)
+  }
+
+  /// The descriptor of a class's superclass, of the generic class itself where that is one; nil where there is none.
+  var superclass: TypeDescriptor? {
+    guard let name = RelativePointer(address + 20).target else { return nil }
+    return TypeDescriptor(mangledName: name)
+  }
+
+  /// Module, enclosing types and the type's own name.
+  var path: [String] {
+    var names: [String] = []
+    var next: TypeDescriptor? = self
+    while let current = next {
+      switch current.kind {
+      case .anonymous: next = current.parent
+      case .extension:
+        // Declared in an extension: what encloses it is what is extended.
+        next = RelativePointer(current.address + 8).target.flatMap(TypeDescriptor.init(mangledName:)) ?? current.parent
+      default:
+        names.append(current.name)
+        next = current.parent
+      }
+    }
+    return names.reversed()
+  }
+
+  /// The type itself. Only for types that are not generic.
+  var type: Any.Type? {
+    guard !isGeneric, let accessor = RelativePointer(address + 12).target,
+      let metadata = csystem_type_metadata(accessor)
+    else { return nil }
+    return unsafeBitCast(metadata, to: Any.Type.self)
+  }
+
+  init(_ address: UnsafeRawPointer) { self.address = address }
+
+  /// The nominal type that a mangled name begins with, which the compiler writes as a reference: one byte that says of which
+  /// sort, and a relative pointer.
+  private init?(mangledName: UnsafeRawPointer) {
+    let target = mangledName + 1
+    switch mangledName.load(as: UInt8.self) {
+    case 1: address = target + Int(target.loadUnaligned(as: Int32.self))
+    case 2: address = (target + Int(target.loadUnaligned(as: Int32.self))).load(as: UnsafeRawPointer.self)
+    default: return nil
+    }
+  }
+}
+
+/// A pointer kept as the distance from where it stands.
+struct RelativePointer {
+  private let field: UnsafeRawPointer
+  private let distance: Int
+
+  init(_ field: UnsafeRawPointer) {
+    self.field = field
+    distance = Int(field.load(as: Int32.self))
+  }
+
+  var target: UnsafeRawPointer? { distance == 0 ? nil : field + distance }
+
+  /// The target, where the lowest bit says that another pointer stands between.
+  var indirectable: UnsafeRawPointer? {
+    if distance == 0 { return nil }
+    return distance & 1 == 0 ? field + distance : (field + (distance & ~1)).load(as: UnsafeRawPointer?.self)
+  }
+
+  /// The descriptor that a record of a type refers to; the lowest bits say how.
+  var typeReference: TypeDescriptor? { reference(kind: distance & 3, at: distance & ~3) }
+
+  /// The same where another field says how.
+  func typeReference(kind: Int) -> TypeDescriptor? { reference(kind: kind, at: distance) }
+
+  private func reference(kind: Int, at distance: Int) -> TypeDescriptor? {
+    guard distance != 0 else { return nil }
+    switch kind {
+    case 0: return TypeDescriptor(field + distance)
+    case 1: return (field + distance).load(as: UnsafeRawPointer?.self).map(TypeDescriptor.init)
+    default: return nil
+    }
+  }
+}
+
+/// The images that hold Swift code.
+enum SwiftImages {
+  /// Where an image lists its types and its conformances to protocols.
+  struct Image {
+    let types: UnsafeRawBufferPointer
+    let conformances: UnsafeRawBufferPointer
+  }
+
+  /// All that are loaded now.
+  static var all: [Image] {
+    var images: [Image] = []
+    withUnsafeMutablePointer(to: &images) { images in
+      swift_enumerateAllMetadataSections(
+        { sections, context in
+          guard let sections, sections.pointee.version >= 3 else { return true }
+          let known = sections.pointee
+          context?.assumingMemoryBound(to: [Image].self).pointee.append(
+            Image(types: SwiftImages.bytes(known.types), conformances: SwiftImages.bytes(known.conformances)))
+          return true
+        }, images)
+    }
+    return images
+  }
+
+  private static func bytes(_ range: csystem_metadata_range) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.length)
+  }
+}
+
+extension SwiftImages.Image {
+  /// Calls the body with each type that the image declares.
+  func forEachType(_ body: (TypeDescriptor) -> Void) {
+    guard let start = types.baseAddress else { return }
+    for offset in stride(from: 0, to: types.count & ~3, by: 4) {
+      if let type = RelativePointer(start + offset).typeReference { body(type) }
+    }
+  }
+
+  /// Calls the body with each type that the image says conforms to a protocol.
+  func forEachType(conformingTo wanted: UnsafeRawPointer, _ body: (TypeDescriptor) -> Void) {
+    guard let start = conformances.baseAddress else { return }
+    for offset in stride(from: 0, to: conformances.count & ~3, by: 4) {
+      guard let record = RelativePointer(start + offset).target,
+        RelativePointer(record).indirectable == wanted
+      else { continue }
+      let flags = (record + 12).load(as: UInt32.self)
+      if let type = RelativePointer(record + 4).typeReference(kind: Int(flags >> 3 & 7)) { body(type) }
+    }
+  }
+}
