@@ -22,6 +22,8 @@ public enum CoordinatorMessage: Equatable, Sendable {
   case recall(Int)
   /// Another worker's save changed these objects.
   case saved(SavedChange, [ObjectURI])
+  /// Say `PONG`, whatever you are doing. Only for workers whose description says that they can.
+  case ping
   /// Give back what is not begun, finish what is, then close the connection and exit.
   case drain
 
@@ -48,6 +50,9 @@ public enum CoordinatorMessage: Equatable, Sendable {
     case "SAVED":
       let expected = "inserted, updated or deleted, then one object URI or more"
       self = .saved(try line.change(expected: expected), try line.uris(from: 1, expected: expected))
+    case "PING":
+      try line.expectNone()
+      self = .ping
     case "DRAIN":
       try line.expectNone()
       self = .drain
@@ -65,6 +70,7 @@ public enum CoordinatorMessage: Equatable, Sendable {
     case .cancel(let uri): bytes.appendLine("CANCEL", uri.description)
     case .recall(let count): bytes.appendLine("RECALL", "\(count)")
     case .saved(let change, let uris): bytes.appendLines("SAVED \(change.rawValue)", uris)
+    case .ping: bytes.appendLine("PING")
     case .drain: bytes.appendLine("DRAIN")
     }
   }

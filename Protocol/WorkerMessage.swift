@@ -23,6 +23,8 @@ public enum WorkerMessage: Equatable, Sendable {
   case returned([ObjectURI])
   /// There may be new jobs in the store.
   case nudge
+  /// The answer to `PING`.
+  case pong
 
   /// Reads a line without its newline.
   public init(line: String) throws(MessageError) {
@@ -56,6 +58,9 @@ public enum WorkerMessage: Equatable, Sendable {
     case "NUDGE":
       try line.expectNone()
       self = .nudge
+    case "PONG":
+      try line.expectNone()
+      self = .pong
     default: throw .unknownVerb(line.verb)
     }
   }
@@ -74,6 +79,7 @@ public enum WorkerMessage: Equatable, Sendable {
     case .failed(let uri): bytes.appendLine("FAILED", uri.description)
     case .returned(let uris): bytes.appendLines("RETURNED", uris)
     case .nudge: bytes.appendLine("NUDGE")
+    case .pong: bytes.appendLine("PONG")
     }
   }
 }

@@ -7,6 +7,7 @@
 #define WORKERPOOL_CSYSTEM_H
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -14,11 +15,13 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +137,137 @@ static inline int csystem_signal_on_parent_death(int signal) { return prctl(PR_S
 
 // PR_SET_CHILD_SUBREAPER, prctl(2): orphaned descendants become children of this process.
 static inline int csystem_become_subreaper(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+// Writes the stack of the thread that it runs on to standard error. Calls only what is safe in a signal handler, once
+// backtrace(3) has been called outside of one.
+static void csystem_print_stack(int signal) {
+  int number = errno;
+  void *frames[64];
+  int count = backtrace(frames, 64);
+  char line[64] = "thread ";
+  int length = 7;
+  char digits[16];
+  int digit = 0;
+  for (long id = syscall(SYS_gettid); id > 0 && digit < 16; id /= 10) digits[digit++] = (char)('0' + id % 10);
+  while (digit > 0) line[length++] = digits[--digit];
+  line[length++] = ':';
+  line[length++] = '\n';
+  if (write(2, line, (size_t)length) >= 0) backtrace_symbols_fd(frames, count, 2);
+  errno = number;
+  (void)signal;
+}
+
+// Lets each thread of the process print its stack.
+static void csystem_print_all_stacks(int signal) {
+  int number = errno;
+  int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return;
+  char buffer[4096];
+  long size;
+  // getdents64(2): opendir(3) allocates.
+  while ((size = syscall(SYS_getdents64, tasks, buffer, sizeof buffer)) > 0) {
+    for (long offset = 0; offset < size;) {
+      struct {
+        uint64_t inode;
+        int64_t next;
+        unsigned short length;
+        unsigned char type;
+      } *entry = (void *)(buffer + offset);
+      const char *name = buffer + offset + 19;
+      long thread = 0;
+      while (*name >= '0' && *name <= '9') thread = thread * 10 + (*name++ - '0');
+      if (thread > 0) syscall(SYS_tgkill, getpid(), thread, SIGRTMIN + 1);
+      offset += entry->length;
+    }
+  }
+  close(tasks);
+  errno = number;
+  (void)signal;
+}
+
+// From now on `signal` makes each thread print its stack to standard error, one after the other.
+static inline int csystem_print_stacks_on(int signal) {
+  void *frames[1];
+  backtrace(frames, 1);
+  struct sigaction one, all;
+  one.sa_handler = csystem_print_stack;
+  all.sa_handler = csystem_print_all_stacks;
+  one.sa_flags = all.sa_flags = SA_RESTART;
+  sigemptyset(&one.sa_mask);
+  sigemptyset(&all.sa_mask);
+  sigaddset(&all.sa_mask, SIGRTMIN + 1);
+  return sigaction(SIGRTMIN + 1, &one, 0) | sigaction(signal, &all, 0);
+}
+
+// A program to start: what posix_spawn(3) cannot say, and what it can.
+struct csystem_limit {
+  int resource;
+  uint64_t value;
+};
+
+struct csystem_program {
+  const char *path;
+  char *const *arguments;
+  char *const *environment;
+  int standard_output;
+  int standard_error;
+  // The signal that it gets when the thread that starts it ends.
+  int parent_death_signal;
+  const struct csystem_limit *limits;
+  int limit_count;
+};
+
+// What the child does between vfork(2) and execve(2): system calls only, since it shares this process's memory.
+static inline void csystem_become(const struct csystem_program *program, pid_t parent) {
+  struct sigaction standard;
+  standard.sa_handler = SIG_DFL;
+  standard.sa_flags = 0;
+  sigemptyset(&standard.sa_mask);
+  for (int signal = 1; signal < 65; signal++) sigaction(signal, &standard, 0);
+  setpgid(0, 0);
+  // The parent may have died before the kernel knew whom to tell.
+  if (prctl(PR_SET_PDEATHSIG, program->parent_death_signal, 0, 0, 0) != 0 || getppid() != parent) _exit(127);
+  // Neither it nor what it starts gains rights through a set-user-ID file.
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  for (int i = 0; i < program->limit_count; i++) {
+    struct rlimit limit;
+    if (getrlimit(program->limits[i].resource, &limit) != 0) continue;
+    if (program->limits[i].value < limit.rlim_max) limit.rlim_max = program->limits[i].value;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(program->limits[i].resource, &limit);
+  }
+  int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, 0);
+  dup2(program->standard_output, 1);
+  dup2(program->standard_error, 2);
+  // close_range(2): also what this program was itself started with.
+  syscall(436, 3, ~0U, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, 0);
+  execve(program->path, program->arguments, program->environment);
+}
+
+// Starts a program in a process group of its own, with default signals and no descriptor but the three. Returns 0 and its
+// process ID, or the error number of what failed: then there is no child.
+__attribute__((noinline)) static int csystem_spawn(const struct csystem_program *program, pid_t *pid) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  volatile int failure = 0;
+  pid_t parent = getpid();
+  pid_t child = vfork();
+  if (child == 0) {
+    csystem_become(program, parent);
+    failure = errno;
+    _exit(127);
+  }
+  if (child < 0) failure = errno;
+  pthread_sigmask(SIG_SETMASK, &before, 0);
+  if (failure != 0 && child > 0) waitpid(child, 0, 0);
+  *pid = child;
+  return failure;
+}
 
 static inline int csystem_wait_status_exited(int status) { return (status & 0x7f) == 0; }
 static inline int csystem_wait_status_code(int status) { return (status >> 8) & 0xff; }

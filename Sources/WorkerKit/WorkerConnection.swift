@@ -13,6 +13,8 @@ final class WorkerConnection: @unchecked Sendable {
     var isClosed = false
     /// When the running job has to be over, in seconds of the monotonic clock, and which it is.
     var deadline: (at: Double, job: ObjectURI)?
+    /// When the job in hand has to be over because the supervisor has died, and then the process.
+    var orphanEnd: Double?
     /// Until when the main thread sleeps at most.
     var armed: Double?
     var saved = SavedElsewhere()
@@ -22,6 +24,7 @@ final class WorkerConnection: @unchecked Sendable {
   private var state = State()
   private let connection: Connection
   private let signals: WorkerSignals
+  private let orphanDeadline: Double
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
   /// Whether any job should stop: written with the state, and read without the lock, so that jobs may ask often.
@@ -33,6 +36,7 @@ final class WorkerConnection: @unchecked Sendable {
   /// Connects and says hello.
   init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
     self.signals = signals
+    orphanDeadline = environment.orphanDeadline
     connection = try Connection(descriptor: UnixSocket.connect(to: environment.socket))
     wake = csystem_eventfd()
     guard wake >= 0 else { throw SystemCallError("eventfd") }
@@ -44,10 +48,10 @@ final class WorkerConnection: @unchecked Sendable {
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline, isConnected) = condition.withLock {
+      let (isOver, refusal, deadline, isConnected, orphanEnd) = condition.withLock {
         state.armed = state.deadline?.at
         let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
-        return (state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed)
+        return (state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd)
       }
       if isOver { return refusal == nil ? 0 : 65 }
       var watched = [
@@ -56,7 +60,8 @@ final class WorkerConnection: @unchecked Sendable {
         pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
       ]
       if look({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
-      let wait = deadline.map { max(0, ($0.at - Self.now) * 1000).rounded(.up) } ?? -1
+      let next = [deadline?.at, orphanEnd].compactMap { $0 }.min()
+      let wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
       guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
       if watched[0].revents != 0 { receive() }
       if watched[1].revents != 0 { handleSignals() }
@@ -65,6 +70,7 @@ final class WorkerConnection: @unchecked Sendable {
         _ = read(wake, &count, 8)
       }
       if let deadline, deadline.at <= Self.now { passed(deadline) }
+      if let orphanEnd, orphanEnd <= Self.now { orphanTimePassed() }
     }
   }
 
@@ -96,8 +102,24 @@ final class WorkerConnection: @unchecked Sendable {
   /// The supervisor is gone: the job in hand is finished and committed, then the process ends.
   private func closed() {
     change { state in
+      if !state.isClosed { state.orphanEnd = Self.now + orphanDeadline }
       state.isClosed = true
       state.session.close()
+    }
+  }
+
+  /// Whether the connection ended before the work did.
+  var isOrphan: Bool { look { $0.orphanEnd != nil && $0.session.refusal == nil } }
+
+  /// Seconds that a job gets to stop when it has been asked to.
+  private static let stopGrace = 5.0
+
+  /// Nobody is left who would end this process: it asks its job to stop, as the pool does at its own end, and then ends itself.
+  private func orphanTimePassed() {
+    change { state in
+      if state.session.isTerminated { kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL) }
+      state.session.terminate()
+      state.orphanEnd = Self.now + Self.stopGrace
     }
   }
 

@@ -9,6 +9,8 @@ struct WorkerEnvironment {
   let model: String
   /// A file by whose lock the pool's processes take turns at writing.
   let writeTurn: String?
+  /// Seconds that a job may go on after the pool's death.
+  let orphanDeadline: Double
 
   /// `nil` when the process was not started by a pool.
   init?(_ environment: [String: String]) {
@@ -20,6 +22,7 @@ struct WorkerEnvironment {
     self.store = store
     self.model = model
     writeTurn = environment["WORKERPOOL_WRITE_TURN"]
+    orphanDeadline = environment["WORKERPOOL_ORPHAN_DEADLINE"].flatMap(Double.init) ?? 300
   }
 
   /// A model that could not be read.

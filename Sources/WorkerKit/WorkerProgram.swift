@@ -46,6 +46,7 @@ struct WorkerProgram {
     return JSONValue.object([
       JSONMember("name", .string(name)), JSONMember("version", .string(workers.first?.version ?? "1.0")),
       JSONMember("protocolVersions", .array([.number(ProtocolVersion.current)])), JSONMember("kinds", .array(kinds)),
+      JSONMember("heartbeat", true),
     ]).text
   }
 
@@ -73,7 +74,10 @@ struct WorkerProgram {
       thread.stackSize = 8 << 20
       thread.name = "jobs"
       thread.start()
-      return connection.serve()
+      let code = connection.serve()
+      // With the supervisor nobody is left who would end what the jobs have started.
+      if connection.isOrphan, getpgrp() == getpid() { kill(0, SIGKILL) }
+      return code
     } catch {
       complain("no connection to the pool: \(error)")
       return Self.unavailable

@@ -21,6 +21,8 @@ struct WorkerSession {
   private(set) var stops: [ObjectURI: StopReason] = [:]
   /// No more jobs will begin.
   private(set) var isDraining = false
+  /// The job in hand was asked to stop, too.
+  private(set) var isTerminated = false
   private(set) var refusal: Refusal?
   private(set) var credit = 0
   var outgoing: [UInt8] = []
@@ -63,6 +65,7 @@ struct WorkerSession {
       let back = Array(waiting.suffix(count))
       waiting.removeLast(back.count)
       if !back.isEmpty { say(.returned(back)) }
+    case .ping: say(.pong)
     case .drain: drain()
     }
   }
@@ -83,6 +86,7 @@ struct WorkerSession {
   /// SIGTERM: the job in hand shall stop, too.
   mutating func terminate() {
     drain()
+    isTerminated = true
     for job in running { stop(job, .terminated) }
   }
 

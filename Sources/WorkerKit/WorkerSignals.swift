@@ -14,6 +14,8 @@ final class WorkerSignals {
   init() throws {
     // What is printed after the supervisor's death reaches nobody, and must not end the job in hand.
     signal(SIGPIPE, SIG_IGN)
+    // Asked for by the pool before it kills a process that hangs: where each thread is, on standard error.
+    guard csystem_print_stacks_on(SIGQUIT) == 0 else { throw SystemCallError("sigaction") }
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)

@@ -105,14 +105,15 @@ struct Coordinator {
     case .done(let uris):
       let count = end(uris, id)
       counters.done += count
-      if count > 0 { effects.append(.worked(id)) }
+      if count > 0 { effects.append(.worked(id, jobs: count)) }
       dispatch()
     case .failed(let uri):
       counters.failed += end([uri], id)
-      effects.append(.worked(id))
+      effects.append(.worked(id, jobs: 1))
       effects.append(.lookForDueJobs)
       dispatch()
     case .returned(let uris): returned(uris, id)
+    case .pong: break
     case .nudge: lookForNewJobs()
     }
   }

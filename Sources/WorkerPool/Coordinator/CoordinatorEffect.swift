@@ -13,8 +13,8 @@ enum CoordinatorEffect: Equatable, Sendable {
   case lookForDueJobs
   /// Kill the worker, its job has taken too long.
   case killTimedOut(WorkerID)
-  /// The worker finished a job.
-  case worked(WorkerID)
+  /// The worker finished so many jobs.
+  case worked(WorkerID, jobs: Int)
   /// The worker's connection is of no more use.
   case dismiss(WorkerID, Refusal)
   /// A worker's save changed these objects of the app's store.

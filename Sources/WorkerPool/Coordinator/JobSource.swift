@@ -39,7 +39,7 @@ enum JobSourceEvent: Equatable, Sendable {
   /// How many jobs became available, and in how many seconds the next will.
   case promoted(count: Int, next: Double?)
   /// Job files were taken: so many jobs are new, these of them may run now, and so many files must be looked at again.
-  case took(jobs: Int, ready: [WindowJob], postponed: Int, messages: [String])
+  case took(jobs: Int, ready: [WindowJob], postponed: Int, messages: [LogRecord])
   case replied(ticket: Int, count: Int, error: String?)
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// Something else went wrong, which a person should know.

@@ -116,7 +116,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
         var policy = RetryPolicy()
         switch settlement {
         case .crashed(let obituary):
-          try job.markCrashed(failure(obituary, "crash", obituary.death.description, job), policy: policy)
+          try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy)
         case .timedOut(let obituary, let seconds):
           policy.maxAttempts = job.maxAttempts ?? kind(job.kind)?.maxAttempts ?? policy.maxAttempts
           let message = "took longer than \(seconds) seconds, and did not stop when asked"
@@ -219,7 +219,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   func takeFiles(_ names: [String]?) {
     let took: @Sendable (Intake.Report) -> Void = { [self] round in
-      let messages = round.rejected.map { "\($0.name) is rejected: \($0.reason)" } + round.failures
+      let messages =
+        round.rejected.map {
+          LogRecord(event: .fileRejected, text: "\($0.name) is rejected: \($0.reason)", fields: [.path($0.name)])
+        } + round.failures.map { LogRecord(event: .trouble, text: $0) }
       report(.took(jobs: round.jobs, ready: windowJobs(round.ready), postponed: round.postponed, messages: messages))
     }
     if let names { intake.take(names, report: took) } else { intake.takeAll(report: took) }

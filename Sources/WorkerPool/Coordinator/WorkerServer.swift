@@ -19,6 +19,8 @@ final class WorkerServer {
     let connection: Connection
     var id: WorkerID?
     var isClosing = false
+    /// Something came since the last look at it.
+    var hasSpoken = false
 
     init(_ connection: Connection) { self.connection = connection }
   }
@@ -67,6 +69,13 @@ final class WorkerServer {
     forget(peer)
   }
 
+  /// Whether the worker has said anything since the last call.
+  func hasSpoken(_ id: WorkerID) -> Bool {
+    guard let peer = peersByID[id] else { return false }
+    defer { peer.hasSpoken = false }
+    return peer.hasSpoken
+  }
+
   private func watchListener() {
     loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
   }
@@ -86,7 +95,7 @@ final class WorkerServer {
       }
     } catch {
       // Out of descriptors, most likely: the connection still waits, and would wake the loop without end.
-      log("a worker's connection cannot be accepted now: \(error)")
+      log(.trouble, "a worker's connection cannot be accepted now: \(error)")
       loop.unwatch(listener)
       loop.timers.after(Self.acceptDelay) { [weak self] in self?.watchListener() }
     }
@@ -105,6 +114,7 @@ final class WorkerServer {
   @discardableResult
   private func read(_ peer: Peer) -> Bool {
     guard !peer.isClosing else { return false }
+    peer.hasSpoken = true
     do {
       switch try peer.connection.receive() {
       case .lines(let lines):
@@ -115,7 +125,7 @@ final class WorkerServer {
         return false
       }
     } catch {
-      log("worker \(peer.id.map(\.description) ?? "unknown") broke the protocol: \(error)")
+      log(.workerRefused, "worker \(peer.id.map(\.description) ?? "unknown") broke the protocol: \(error)")
       refuse(peer, .message)
       return true
     }

@@ -27,6 +27,7 @@ public enum Pool {
   /// death when the thread ends that started them. Throws ``StartError``, `FileError`, an error that says that another pool runs on
   /// the queue directory, or a failed system call.
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
+    let log = configuration.log
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
@@ -39,10 +40,15 @@ public enum Pool {
     }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
+    let strays = StrayProcesses.end(socket: URL(fileURLWithPath: runtime.workerSocket).path)
+    for pid in strays.killed { log(.processStray, "process \(pid), left behind by a dead worker, is killed", .pid(pid)) }
+    for pid in strays.finishing { log(.processStray, "worker \(pid) of an earlier pool finishes its job", .pid(pid)) }
     let source = try openSource(configuration, layout, runtime)
     let server = try PoolServer(configuration, source: source, signals: signals)
     defer { runtime.clear() }
-    return server.run()
+    let code = server.run()
+    log(.poolStopped, "stopped", .pid(getpid()))
+    return code
   }
 
   private static func openSource(

@@ -20,8 +20,17 @@ public struct PoolConfiguration: Sendable {
   public var recording: String?
   /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing else.
   public var handlesSignals = true
-  /// Variables that the workers get beside the pool's own environment.
+  /// Names of variables that the workers get from the pool's own environment, beside ``WorkerEnvironmentRule/passed``.
+  public var passedVariables: Set<String> = []
+  /// Variables that the workers get in any case.
   public var extraEnvironment: [String: String] = [:]
+  /// What one worker process may use.
+  public var limits = WorkerLimits()
+  /// Seconds between two looks at whether workers that hold jobs still answer; one that has said nothing for two to three of them hangs,
+  /// and is killed. 0: never look. Default 15.
+  public var heartbeat = 15.0
+  /// Seconds that a worker may go on with its job after the pool's death. Default 300.
+  public var orphanDeadline = 300.0
   /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`.
   public var stopsWithParent = false
   /// Where the pool says what it does. Default: standard error.
@@ -50,7 +59,9 @@ public struct PoolConfiguration: Sendable {
 
   /// What PROTOCOL.md promises a worker, but for the token. Paths are absolute: a worker may have another directory.
   func workerEnvironment(socket: String) -> [String: String] {
-    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("WORKERPOOL_") }
+    var environment = ProcessInfo.processInfo.environment.filter {
+      WorkerEnvironmentRule.passes($0.key) || passedVariables.contains($0.key)
+    }
     // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory holds.
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
     environment.merge(extraEnvironment) { $1 }
@@ -58,6 +69,18 @@ public struct PoolConfiguration: Sendable {
     environment["WORKERPOOL_WRITE_TURN"] = RuntimeDirectory(queue: queue).writeTurn
     environment["WORKERPOOL_STORE"] = URL(fileURLWithPath: store).path
     environment["WORKERPOOL_MODEL"] = URL(fileURLWithPath: model).path
+    environment["WORKERPOOL_ORPHAN_DEADLINE"] = String(orphanDeadline)
     return environment
   }
+}
+
+/// Which variables of the pool's environment reach its workers: what a program needs to run, and no secret that somebody left there.
+public enum WorkerEnvironmentRule {
+  /// The names that are passed on; beside them all that begin with `LC_`.
+  public static let passed: Set<String> = [
+    "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "SQLITE_TMPDIR", "SWIFT_BACKTRACE", "TMPDIR", "TZ",
+    "TZDIR", "USER",
+  ]
+
+  static func passes(_ name: String) -> Bool { passed.contains(name) || name.hasPrefix("LC_") }
 }

@@ -16,11 +16,11 @@ extension PoolServer {
     case .started(let pausedQueues, let elsewhere): started(pausedQueues, elsewhere)
     case .fetched(let kind, let jobs, let isComplete): coordinator.fetched(kind: kind, jobs, isComplete: isComplete)
     case .fetchFailed(let kind, let reason):
-      log("ready jobs of kind \(kind) cannot be fetched: \(reason)")
+      log(.trouble, "ready jobs of kind \(kind) cannot be fetched: \(reason)")
       coordinator.fetchFailed(kind: kind)
       loop.timers.after(Self.retryInterval) { [weak self] in self?.coordinator.lookForNewJobs() }
     case .settled(let jobs, let reason):
-      if let reason { log("the end of a job could not be noted: \(reason)") }
+      if let reason { log(.trouble, "the end of a job could not be noted: \(reason)") }
       coordinator.settled(jobs)
       statusServer?.publish(ended: jobs)
     case .promoted(let count, let next):
@@ -49,7 +49,7 @@ extension PoolServer {
       status.jobs = jobs
       status.walBytes = walBytes
       client.reply(StatusReply(status: status))
-    case .trouble(let text): log(text)
+    case .trouble(let text): log(.trouble, text)
     case .finished: loop.stop()
     }
   }
@@ -64,7 +64,9 @@ extension PoolServer {
     lookForDueJobs()
     watchQueueDirectory()
     scheduleCheckpoint()
-    log("running on \(configuration.queue), \(configuration.workers) workers")
+    log(
+      .poolStarted, "running on \(configuration.queue), \(configuration.workers) workers", .pid(getpid()),
+      .path(configuration.queue))
   }
 
   /// Requests are taken when it is known what they refer to.
@@ -75,7 +77,7 @@ extension PoolServer {
         self?.answer(request, client)
       }
     } catch {
-      log("there is no status socket, so nobody could stop the pool: \(error)")
+      log(.trouble, "there is no status socket, so nobody could stop the pool: \(error)")
       exitCode = 1
       stop(deadline: 0)
     }
@@ -108,6 +110,7 @@ extension PoolServer {
       }
     } catch {
       log(
+        .trouble,
         "\(configuration.incomingDirectory) cannot be watched and is looked at every \(Self.rescanInterval) s: \(error)"
       )
     }

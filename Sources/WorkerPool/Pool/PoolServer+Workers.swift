@@ -11,6 +11,12 @@ extension PoolServer: SupervisorDelegate {
 
   func isBusy(_ id: WorkerID) -> Bool { coordinator.workers[id]?.held.isEmpty == false }
 
+  func work(of id: WorkerID) -> String? {
+    guard let begun = coordinator.workers[id]?.begun, let first = begun.first else { return nil }
+    let name = first.description.split(separator: "/").last.map(String.init) ?? ""
+    return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
+  }
+
   func drain(_ id: WorkerID) { coordinator.drain(id) }
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {

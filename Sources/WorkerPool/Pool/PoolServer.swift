@@ -26,6 +26,8 @@ final class PoolServer {
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
   var rescanTimer: TimerQueue.Token?
   var checkpointTimer: TimerQueue.Token?
+  var heartbeat = Heartbeat()
+  var heartbeatTimer: TimerQueue.Token?
   var isLookingForDueJobs = false
   var mustLookForDueJobs = false
   private var demandHasChanged = false
@@ -40,7 +42,7 @@ final class PoolServer {
   var exitCode: Int32 = 0
 
   /// The signals that a pool takes.
-  static let signals = [SIGTERM, SIGINT, SIGHUP, SIGTTIN, SIGTTOU]
+  static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU]
 
   /// - Parameter signals: a source of ``signals``; `nil` when the process has other uses for them.
   init(_ configuration: PoolConfiguration, source: any JobSource, signals: SignalSource? = nil) throws {
@@ -58,7 +60,7 @@ final class PoolServer {
       configuration: .init(
         pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
         fixedWorkers: configuration.fixedWorkers,
-        environment: configuration.workerEnvironment(socket: runtime.workerSocket)))
+        environment: configuration.workerEnvironment(socket: runtime.workerSocket), limits: configuration.limits))
     supervisor.delegate = self
     workerServer.delegate = self
     if let signals {
@@ -90,6 +92,7 @@ final class PoolServer {
       claimTimer = loop.timers.after(Coordinator.claimDelay) { [weak self] in self?.writeClaims() }
     }
     scheduleDeadline()
+    scheduleHeartbeat()
     workerServer.flush()
     statusServer?.flush()
   }
@@ -111,7 +114,7 @@ final class PoolServer {
     case .cancelStored(let job): source.cancel([job], ticket: nil)
     case .lookForDueJobs: lookForDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)
-    case .worked(let id): supervisor.worked(id)
+    case .worked(let id, let jobs): supervisor.worked(id, jobs: jobs)
     case .dismiss(let id, let refusal): workerServer.dismiss(id, refusal)
     case .saved(let change, let objects): statusServer?.publish(change, objects)
     case .demandChanged: demandHasChanged = true
@@ -146,9 +149,12 @@ final class PoolServer {
 
   // MARK: Signals and the end
 
-  /// TERM and INT drain; a second one ends at once what still runs, a third kills it. HUP reloads, TTIN and TTOU scale.
+  /// TERM and INT drain; a second one ends at once what still runs, a third kills it, as QUIT does. HUP reloads, TTIN and TTOU scale.
   private func handle(signal: Int32) {
     switch signal {
+    case SIGQUIT:
+      stop(deadline: 0)
+      supervisor.killAll()
     case SIGHUP: supervisor.reload()
     case SIGTTIN: supervisor.scale(to: supervisor.configuration.workers + 1)
     case SIGTTOU: supervisor.scale(to: supervisor.configuration.workers - 1)
@@ -161,6 +167,16 @@ final class PoolServer {
       }
     }
   }
+
+  /// A pool that can start nothing is of no use; its exit code keeps whoever started it from starting it again and again.
+  func nothingCanBeStarted() {
+    log(.poolStopping, "stopping: no plugin can be started")
+    exitCode = Self.nothingCanBeStartedCode
+    stop(deadline: 0)
+  }
+
+  /// The exit code of a pool none of whose plugins can be started.
+  static let nothingCanBeStartedCode: Int32 = 4
 
   /// Takes no more files, lets the workers finish for up to `deadline` seconds, then ends them, and `run` returns.
   func stop(deadline: Double) {

@@ -15,13 +15,12 @@ public struct QueueLayout: Hashable, Sendable {
   /// Of mode 0700: sockets and what else belongs to the running pool.
   public var run: String { root + "/run" }
 
-  /// Makes the directories that are missing, and closes `run/` to everybody else.
+  /// Makes the directories that are missing; the pool itself sees to it that `run/` is its own.
   ///
   /// - Throws: ``FileError`` for a path that is something else than a directory or cannot be made.
   public func create() throws {
     for path in [root, incoming, rejected] { try makeDirectory(path, mode: 0o777) }
     try makeDirectory(run, mode: 0o700)
-    guard chmod(run, 0o700) == 0 else { throw FileError(path: run, action: "be closed to other users", errno: errno) }
   }
 
   private func makeDirectory(_ path: String, mode: mode_t) throws {

@@ -5,8 +5,10 @@ import WorkerProtocol
 /// Where a pool keeps its sockets while it runs: `run/` inside the queue directory, mode 0700.
 struct RuntimeDirectory {
   let path: String
+  private let queue: String
 
   init(queue: String) {
+    self.queue = queue
     path = queue + "/run"
   }
 
@@ -14,31 +16,64 @@ struct RuntimeDirectory {
   var statusSocket: String { path + "/status.sock" }
   /// The file by whose lock the pool's processes take turns at writing to the store.
   var writeTurn: String { URL(fileURLWithPath: path).path + "/write-turn" }
-  private var lockFile: String { path + "/lock" }
+  /// Holds the process ID of the pool that runs.
+  private var pidFile: String { path + "/pid" }
 
   /// Another pool runs on this queue directory.
   struct Occupied: Error, CustomStringConvertible {
-    let path: String
-    var description: String { "another pool runs on \(path)" }
+    let queue: String
+    let pid: String?
+    var description: String { "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue)" }
   }
 
-  /// Makes the directory and locks it; the lock lasts until the descriptor is closed, which the kernel does for a process that
-  /// dies. Throws ``Occupied`` or `SystemCallError`.
+  /// What stands at the path cannot be trusted.
+  struct Unsafe: Error, CustomStringConvertible {
+    let path: String
+    let reason: String
+    var description: String { "\(path) cannot be used: \(reason)" }
+  }
+
+  /// Makes the directory and locks the queue directory; the lock lasts until the descriptor is closed, which the kernel does for a
+  /// process that dies. Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
+  ///
+  /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its successor.
   func claim() throws -> Int32 {
-    if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", path: path) }
-    guard chmod(path, 0o700) == 0 else { throw SystemCallError("chmod", path: path) }
-    let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemCallError("open", path: lockFile) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    try makeSafe()
+    let descriptor = open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemCallError("open", path: queue) }
+    do {
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
+        throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
+      }
+      unlink(pidFile)
+      try "\(getpid())".write(toFile: pidFile, atomically: false, encoding: .utf8)
+    } catch {
       close(descriptor)
-      throw Occupied(path: path)
+      throw error
     }
     return descriptor
+  }
+
+  /// The directory is this user's own, and nobody else can look into it.
+  private func makeSafe() throws {
+    if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", path: path) }
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOTDIR || errno == ELOOP { throw Unsafe(path: path, reason: "it is no directory") }
+      throw SystemCallError("open", path: path)
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw SystemCallError("fstat", path: path) }
+    guard status.st_uid == geteuid() else { throw Unsafe(path: path, reason: "it belongs to another user") }
+    guard fchmod(descriptor, 0o700) == 0 else { throw SystemCallError("chmod", path: path) }
   }
 
   /// Takes the sockets away.
   func clear() {
     unlink(workerSocket)
     unlink(statusSocket)
+    unlink(pidFile)
   }
 }

@@ -10,6 +10,10 @@ final class ChildProcess {
     var arguments: [String] = []
     /// The whole environment.
     var environment: [String: String]
+    /// Resource limits, as setrlimit(2) takes them.
+    var limits: [ResourceLimit] = []
+    /// What it gets when this thread ends, unless it chooses another signal for that. Default: what it cannot outlive.
+    var parentDeathSignal = SIGKILL
   }
 
   let pid: pid_t
@@ -21,7 +25,7 @@ final class ChildProcess {
   /// Starts the process. `onLine` gets each line of its output and whether it came from standard error; `onDeath` is called
   /// once, after the last line.
   ///
-  /// Throws the error of `posix_spawn`: ENOENT, EACCES and ENOEXEC say that the file is no program.
+  /// Throws the error of vfork(2) or execve(2): ENOENT, EACCES and ENOEXEC say that the file is no program.
   init(
     _ command: Command, loop: EventLoop, onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
   ) throws(SystemCallError) {
@@ -30,7 +34,14 @@ final class ChildProcess {
     pid = try Self.spawn(command, standardOutput: out.writeEnd, standardError: err.writeEnd)
     self.loop = loop
     pidfd = csystem_pidfd_open(pid)
-    precondition(pidfd >= 0, "no pidfd for a child that has not been waited for: \(String(cString: strerror(errno)))")
+    guard pidfd >= 0 else {
+      // Out of descriptors: a child whose end cannot be observed must not be.
+      let error = SystemCallError("pidfd_open")
+      kill(-pid, SIGKILL)
+      var status: Int32 = 0
+      waitpid(pid, &status, 0)
+      throw error
+    }
     output = [
       OutputReader(out.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: false)) },
       OutputReader(err.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
@@ -53,6 +64,12 @@ final class ChildProcess {
   func signal(_ number: Int32) {
     guard onDeath != nil else { return }
     kill(-pid, number)
+  }
+
+  /// Sends a signal to the process alone.
+  func signalLeader(_ number: Int32) {
+    guard onDeath != nil else { return }
+    kill(pid, number)
   }
 
   /// Whether the process is this child or was started by it and is still in its group.
@@ -98,37 +115,31 @@ private final class Pipe {
 }
 
 extension ChildProcess {
-  /// posix_spawn(3) with standard input empty, the two outputs given, default signals and its own process group. All
-  /// other descriptors of this program are close-on-exec.
+  /// Starts the program with standard input empty, the two outputs given, default signals and its own process group, without
+  /// new privileges and within its limits.
   private static func spawn(
     _ command: Command, standardOutput: Int32, standardError: Int32
   ) throws(SystemCallError) -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, standardOutput, 1)
-    posix_spawn_file_actions_adddup2(&actions, standardError, 2)
-
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var noSignals = sigset_t()
-    sigemptyset(&noSignals)
-    posix_spawnattr_setsigmask(&attributes, &noSignals)
-    var allSignals = sigset_t()
-    sigfillset(&allSignals)
-    posix_spawnattr_setsigdefault(&attributes, &allSignals)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    let flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-    posix_spawnattr_setflags(&attributes, Int16(flags))
-
     var arguments = ([command.path] + command.arguments).map { strdup($0) } + [nil]
     var environment = command.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for string in arguments + environment { free(string) } }
+    let limits = command.limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
     var pid: pid_t = 0
-    let error = posix_spawn(&pid, command.path, &actions, &attributes, &arguments, &environment)
-    guard error == 0 else { throw SystemCallError("posix_spawn", path: command.path, number: error) }
+    let error = command.path.withCString { path in
+      arguments.withUnsafeMutableBufferPointer { arguments in
+        environment.withUnsafeMutableBufferPointer { environment in
+          limits.withUnsafeBufferPointer { limits in
+            var program = csystem_program(
+              path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
+              standard_output: standardOutput, standard_error: standardError,
+              parent_death_signal: command.parentDeathSignal, limits: limits.baseAddress,
+              limit_count: Int32(limits.count))
+            return csystem_spawn(&program, &pid)
+          }
+        }
+      }
+    }
+    guard error == 0 else { throw SystemCallError("spawn", path: command.path, number: error) }
     return pid
   }
 }

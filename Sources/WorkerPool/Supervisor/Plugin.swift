@@ -24,12 +24,15 @@ public struct PluginDescription: Codable, Equatable, Sendable {
   public var version: String
   public var protocolVersions: [Int]
   public var kinds: [Kind]
+  /// Whether its processes answer `PING` at any time, even while a job runs; `nil`: no.
+  public var heartbeat: Bool?
 
-  public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind]) {
+  public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind], heartbeat: Bool? = nil) {
     self.name = name
     self.version = version
     self.protocolVersions = protocolVersions
     self.kinds = kinds
+    self.heartbeat = heartbeat
   }
 }
 

@@ -15,6 +15,7 @@ final class PluginDiscovery {
   static let prefix = "worker-"
 
   private let loop: EventLoop
+  private let environment: [String: String]
   private var result = Result()
   private var probes: [String: Probe] = [:]
   private let completion: (Result) -> Void
@@ -28,8 +29,13 @@ final class PluginDiscovery {
   }
 
   /// Looks into `directories`, the first one that has a plugin's name wins; calls `completion` once, with plugins by name.
-  init(directories: [String], loop: EventLoop, completion: @escaping (Result) -> Void) {
+  ///
+  /// - Parameter environment: what the plugins' processes get.
+  init(
+    directories: [String], environment: [String: String], loop: EventLoop, completion: @escaping (Result) -> Void
+  ) {
     self.loop = loop
+    self.environment = environment
     self.completion = completion
     let files = Self.files(in: directories)
     for (name, path) in files { start(name, path) }
@@ -54,8 +60,7 @@ final class PluginDiscovery {
   }
 
   private func start(_ name: String, _ path: String) {
-    let command = ChildProcess.Command(
-      path: path, arguments: ["describe"], environment: ProcessInfo.processInfo.environment)
+    let command = ChildProcess.Command(path: path, arguments: ["describe"], environment: environment)
     do {
       let process = try ChildProcess(
         command, loop: loop,

@@ -5,7 +5,7 @@ extension Supervisor {
   func stop(deadline: Double) {
     if !stopping {
       stopping = true
-      log("stopping: \(workers.count) workers finish their jobs")
+      log(.poolStopping, "stopping: \(workers.count) workers finish their jobs", .count(workers.count))
       for worker in workers.values { drain(worker) }
     }
     loop.timers.cancel(drainDeadline)
@@ -32,10 +32,10 @@ extension Supervisor {
   func scale(to count: Int, plugin: String? = nil) {
     if let plugin {
       configuration.fixedWorkers[plugin] = max(0, count)
-      log("\(plugin): \(count) workers")
+      log(.poolScaled, "\(plugin): \(count) workers", .plugin(plugin), .count(count))
     } else {
       configuration.workers = max(0, count)
-      log("\(count) workers in all")
+      log(.poolScaled, "\(count) workers in all", .count(count))
     }
     rebalance()
   }

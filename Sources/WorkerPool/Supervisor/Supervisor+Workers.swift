@@ -22,18 +22,16 @@ extension Supervisor {
     worker.phase = .up
     loop.timers.cancel(worker.deadline)
     policies[worker.plugin.name, default: RestartPolicy()].cameUp()
-  }
-
-  /// The worker finished a job.
-  func worked(_ id: WorkerID) {
-    guard let worker = workers[id], !worker.hasWorked else { return }
-    worker.hasWorked = true
-    policies[worker.plugin.name, default: RestartPolicy()].worked()
+    log(
+      .workerUp, "\(worker.plugin.name)[\(worker.pid)] is up", .pid(worker.pid), .worker(id.number),
+      .plugin(worker.plugin.name))
+    rebalance()
   }
 
   /// The worker's hello was not good. It is told so, and ended if it stays.
   func refused(_ worker: WorkerProcess, because failure: StartFailure) {
     worker.startFailure = failure
+    log(.workerRefused, "\(worker.plugin.name)[\(worker.pid)]: \(failure)", .pid(worker.pid), .worker(worker.id.number))
     disconnected(worker.id)
   }
 
@@ -51,16 +49,34 @@ extension Supervisor {
   /// The worker's job took too long and did not stop when asked.
   func timedOut(_ id: WorkerID) {
     guard let worker = workers[id] else { return }
-    log("\(worker.plugin.name)[\(worker.pid)] is killed: its job took too long")
     kill(worker, cause: .timedOut)
   }
 
+  /// The worker holds jobs and has not answered for so long. It is asked for its stacks, which say where it hangs, and killed.
+  func hung(_ id: WorkerID, seconds: Double) {
+    guard let worker = workers[id], worker.phase == .up || worker.phase == .draining else { return }
+    log(
+      .workerHung, "\(worker.plugin.name)[\(worker.pid)] has not answered for \(Int(seconds)) seconds; its stacks follow",
+      .pid(worker.pid), .worker(id.number))
+    worker.phase = .terminating
+    worker.cause = .hung(seconds: seconds)
+    worker.process?.signalLeader(SIGQUIT)
+    // One that was stopped prints nothing until it goes on.
+    worker.process?.signalLeader(SIGCONT)
+    loop.timers.cancel(worker.deadline)
+    worker.deadline = loop.timers.after(configuration.stackDelay) { [weak self, weak worker] in
+      guard let self, let worker else { return }
+      kill(worker, cause: worker.cause)
+    }
+  }
+
   func drain(_ worker: WorkerProcess) {
-    guard worker.isStaying else { return }
+    guard worker.isStaying || worker.isRetiring && worker.phase == .up else { return }
     if worker.phase == .starting {
       terminate(worker)
     } else {
       worker.phase = .draining
+      log(.workerDraining, "\(worker.plugin.name)[\(worker.pid)] is to finish", .pid(worker.pid), .worker(worker.id.number))
       delegate?.drain(worker.id)
     }
   }
@@ -69,6 +85,7 @@ extension Supervisor {
     guard worker.phase != .terminating, worker.phase != .killed else { return }
     worker.phase = .terminating
     worker.cause = .stopped
+    log(.workerTerminated, "\(worker.plugin.name)[\(worker.pid)] is told to stop", .pid(worker.pid), .worker(worker.id.number))
     worker.process?.signal(SIGTERM)
     loop.timers.cancel(worker.deadline)
     worker.deadline = loop.timers.after(configuration.killDelay) { [weak self, weak worker] in
@@ -81,6 +98,7 @@ extension Supervisor {
     guard worker.phase != .killed else { return }
     if worker.phase != .starting { worker.phase = .killed }
     worker.cause = cause
+    log(.workerKilled, "\(worker.plugin.name)[\(worker.pid)] is killed", .pid(worker.pid), .worker(worker.id.number))
     worker.process?.signal(SIGKILL)
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import WorkerProtocol
 
 /// The number by which the pool's parts speak of a worker process; never used twice.
@@ -16,6 +17,8 @@ struct Obituary: Equatable, Sendable {
     case stopped
     /// The pool, because its job took too long.
     case timedOut
+    /// The pool, because it did not answer for so many seconds.
+    case hung(seconds: Double)
   }
 
   var pid: Int32
@@ -23,6 +26,17 @@ struct Obituary: Equatable, Sendable {
   var cause: Cause
   /// The last lines of its standard error.
   var lastLines: [String]
+
+  /// What happened, as the rest of a sentence.
+  var reason: String {
+    switch cause {
+    case .itself: death.description
+    case .stopped where death == .signalled(SIGKILL): "was killed, since it did not stop when told to"
+    case .stopped: death.description
+    case .timedOut: "was killed because its job took too long"
+    case .hung(let seconds): "was killed because it had not answered for \(Int(seconds)) seconds"
+    }
+  }
 }
 
 /// A worker process in one of the supervisor's slots.
@@ -54,6 +68,17 @@ final class WorkerProcess {
   /// Why it never came up, when the coordinator refused it or it stayed silent.
   var startFailure: StartFailure?
   var hasWorked = false
+  /// Jobs that it has finished, and with how many it is replaced.
+  var jobsDone = 0
+  var jobLimit: Int?
+  var memoryCheckedAt = 0.0
+  /// It goes on working until its replacement is up, and then drains.
+  var isRetiring = false
+  /// It was started before plugins were reloaded.
+  var isOutdated = false
+  /// Lines of output since a moment, for those that write too many.
+  var outputSecond = 0.0
+  var outputLines = 0
   /// It closed its connection before it was told to exit.
   var isDisconnected = false
   var lastLines: [String] = []
@@ -71,5 +96,5 @@ final class WorkerProcess {
   var pid: Int32 { process?.pid ?? 0 }
 
   /// Whether it counts for its plugin's slots.
-  var isStaying: Bool { (phase == .starting || phase == .up) && !isDisconnected }
+  var isStaying: Bool { (phase == .starting || phase == .up) && !isDisconnected && !isRetiring }
 }

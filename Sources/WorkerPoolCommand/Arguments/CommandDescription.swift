@@ -45,6 +45,8 @@ enum ExitCode: Int32 {
   case usage = 2
   /// No pool runs on that queue directory.
   case notRunning = 3
+  /// The pool ended because none of its plugins could be started.
+  case nothingToStart = 4
 }
 
 /// The arguments are wrong: which, and what was probably meant.

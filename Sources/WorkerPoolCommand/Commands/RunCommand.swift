@@ -45,5 +45,5 @@ let runCommand = CommandDescription(
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
   configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
-  return try Pool.run(configuration) == 0 ? .success : .failure
+  return ExitCode(rawValue: try Pool.run(configuration)) ?? .failure
 }

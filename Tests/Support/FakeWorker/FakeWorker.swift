@@ -14,10 +14,14 @@ import WorkerProtocol
     if CommandLine.arguments.dropFirst().first == "describe" {
       let versions = name == "future" ? [99] : [1]
       print(
-        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}]}"#)
+        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}], "heartbeat": true}"#)
       return
     }
     if name == "mute" { while true { pause() } }
+    if name == "fickle", let mark = environment["FAKE_WORKER_BROKEN"], access(mark, F_OK) == 0 {
+      complain("this version is broken")
+      exit(3)
+    }
     if name == "quitter" {
       complain("I never liked this job")
       exit(3)
@@ -72,6 +76,9 @@ import WorkerProtocol
       let back = Array(waiting.suffix(count))
       waiting.removeLast(back.count)
       if !back.isEmpty { say(.returned(back)) }
+    case .ping:
+      Self.tell("ping \(getpid())")
+      say(.pong)
     case .drain:
       if !waiting.isEmpty { say(.returned(waiting)) }
       if let job = pending { say(.done([job])) }

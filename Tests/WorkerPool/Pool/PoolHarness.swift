@@ -110,7 +110,8 @@ final class PoolHarness {
 
   /// Starts a pool with a fake plugin for each name.
   init(
-    plugins: [String] = ["fake"], workers: Int = 1, credit: Int = 1, jobs: [WindowJob] = [], recording: Bool = false
+    plugins: [String] = ["fake"], workers: Int = 1, credit: Int = 1, jobs: [WindowJob] = [], recording: Bool = false,
+    configure: (inout PoolConfiguration) -> Void = { _ in }
   ) throws {
     source = MemoryJobSource(jobs)
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("pool-\(UUID().uuidString)")
@@ -152,6 +153,7 @@ final class PoolHarness {
     configuration.log = Log { log.add($0) }
     configuration.recording = recording ? directory.path + "/recording" : nil
     configuration.extraEnvironment = ["FAKE_WORKER_EFFECTS": pipe, "FAKE_WORKER_CREDIT": "\(credit)"]
+    configure(&configuration)
     let ended = ended
     let source = source
     // The thread must live as long as its workers: the kernel signals them when the thread that started them ends.
@@ -183,6 +185,9 @@ final class PoolHarness {
   func waitForLog(_ text: String, count: Int = 1) -> Bool {
     log.wait { $0.count { $0.contains(text) } >= count }
   }
+
+  /// Waits until the pool has ended by itself; its exit code.
+  func waitForExit() -> Int32? { ended.wait { !$0.isEmpty } ? ended.all.first : nil }
 
   /// Stops the pool, and checks that it leaves no process behind.
   func end(deadline: Double = 30) throws {

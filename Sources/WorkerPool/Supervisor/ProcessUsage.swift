@@ -1,0 +1,37 @@
+import Foundation
+import Glibc
+
+/// What a process uses, as the kernel counts it.
+enum ProcessUsage {
+  /// Resident memory in bytes; `nil` when there is no such process.
+  ///
+  /// Source: proc(5), second field of `/proc/PID/statm`, in pages.
+  static func residentBytes(of pid: Int32) -> Int? {
+    guard let text = ProcFile.text(pid, "statm") else { return nil }
+    let fields = text.split(separator: " ")
+    return fields.count > 1 ? Int(fields[1]).map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) } : nil
+  }
+
+  /// Seconds of processor time since its start, in user and system mode; `nil` when there is no such process.
+  ///
+  /// Source: proc(5), fields 14 and 15 of `/proc/PID/stat`, in clock ticks.
+  static func processorSeconds(of pid: Int32) -> Double? {
+    guard let fields = ProcFile.statFields(pid), fields.count > 12, let user = Double(fields[11]),
+      let system = Double(fields[12])
+    else { return nil }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+}
+
+/// Files of a process under `/proc`.
+enum ProcFile {
+  static func text(_ pid: Int32, _ name: String) -> String? {
+    (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/\(name)"))).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The fields of `/proc/PID/stat` from the third on. The name in field 2 may hold spaces and parentheses.
+  static func statFields(_ pid: Int32) -> [Substring]? {
+    guard let text = text(pid, "stat"), let nameEnd = text.lastIndex(of: ")") else { return nil }
+    return text[text.index(after: nameEnd)...].split(separator: " ")
+  }
+}

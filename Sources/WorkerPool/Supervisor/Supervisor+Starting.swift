@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import WorkerProtocol
+
+/// One process from its start to its end.
+extension Supervisor {
+  func start(_ plugin: Plugin) {
+    lastNumber += 1
+    let id = WorkerID(number: lastNumber)
+    let limits = configuration.limits
+    let worker = WorkerProcess(id: id, plugin: plugin, token: UUID().uuidString)
+    worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
+    var environment = configuration.environment
+    environment["WORKERPOOL_TOKEN"] = worker.token
+    do {
+      worker.process = try ChildProcess(
+        .init(
+          path: plugin.path, environment: environment, limits: limits.resources,
+          // A worker asks for another signal when it is ready to go on alone.
+          parentDeathSignal: SIGTERM),
+        loop: loop,
+        onLine: { [weak self, weak worker] line in
+          guard let self, let worker else { return }
+          heard(line, from: worker)
+        },
+        onDeath: { [weak self, weak worker] death in
+          guard let self, let worker else { return }
+          died(worker, death)
+        })
+    } catch {
+      return couldNotSpawn(plugin, error)
+    }
+    workers[id] = worker
+    log(
+      .workerStarted, "\(plugin.name)[\(worker.pid)] is started as worker \(id)", .pid(worker.pid), .worker(id.number),
+      .plugin(plugin.name))
+    worker.deadline = loop.timers.after(configuration.helloPatience) { [weak self, weak worker] in
+      guard let self, let worker, worker.phase == .starting else { return }
+      worker.startFailure = .silent(seconds: configuration.helloPatience)
+      kill(worker, cause: .itself)
+    }
+  }
+
+  /// A machine that is out of processes, memory or descriptors may have some later; a file that is no program will not become one.
+  private func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
+    guard [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error.number) else {
+      let reason = String(cString: strerror(error.number))
+      return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
+    }
+    log(.trouble, "plugin \(plugin.name) cannot be started now: \(error)", .plugin(plugin.name))
+    let delay = policies[plugin.name, default: RestartPolicy()].died(hadWorked: false, jitter: .random(in: 0...1))
+    keepSlotEmpty(of: plugin.name, for: delay)
+  }
+
+  /// Lines of output that are taken from one process in one second; the others are counted.
+  static let outputLinesPerSecond = 200
+
+  private func heard(_ line: OutputLine, from worker: WorkerProcess) {
+    if line.isError {
+      worker.lastLines.append(line.text)
+      if worker.lastLines.count > WorkerProcess.keptLines { worker.lastLines.removeFirst() }
+    }
+    let now = Clock.now
+    if now >= worker.outputSecond + 1 {
+      tellOmittedLines(of: worker)
+      worker.outputSecond = now
+      worker.outputLines = 0
+    }
+    worker.outputLines += 1
+    guard worker.outputLines <= Self.outputLinesPerSecond else { return }
+    let work = delegate?.work(of: worker.id).map { " \($0)" } ?? ""
+    log(
+      .workerOutput, "\(worker.plugin.name)[\(worker.pid)]\(work): \(line.text)", .pid(worker.pid),
+      .worker(worker.id.number))
+  }
+
+  private func tellOmittedLines(of worker: WorkerProcess) {
+    let omitted = worker.outputLines - Self.outputLinesPerSecond
+    guard omitted > 0 else { return }
+    log(
+      .workerOutput, "\(worker.plugin.name)[\(worker.pid)] wrote \(omitted) lines more, which are left out",
+      .pid(worker.pid), .worker(worker.id.number), .count(omitted))
+  }
+
+  private func died(_ worker: WorkerProcess, _ death: Death) {
+    loop.timers.cancel(worker.deadline)
+    tellOmittedLines(of: worker)
+    workers[worker.id] = nil
+    let neverCameUp = worker.phase == .starting || worker.startFailure != nil
+    let wasAsked = worker.phase != .starting && worker.phase != .up && death == .exited(code: 0)
+    let obituary = Obituary(pid: worker.pid, death: death, cause: worker.cause, lastLines: worker.lastLines)
+    log(
+      wasAsked || worker.cause == .stopped ? .workerEnded : .workerDied,
+      "\(worker.plugin.name)[\(worker.pid)] \(obituary.reason)", .pid(worker.pid), .worker(worker.id.number))
+    delegate?.workerDied(worker.id, obituary)
+    if !stopping, worker.cause != .stopped, !wasAsked {
+      let name = worker.plugin.name
+      if neverCameUp {
+        failedToStart(name, worker.startFailure ?? .exitedBeforeHello(death, lastLines: worker.lastLines.suffix(3)))
+      } else {
+        restarts += 1
+        if worker.cause == .itself {
+          let delay = policies[name, default: RestartPolicy()].died(
+            hadWorked: worker.hasWorked, jitter: .random(in: 0...1))
+          keepSlotEmpty(of: name, for: delay)
+        }
+      }
+    }
+    if failures[worker.plugin.name] != nil {
+      delegate?.pluginsChanged(usablePlugins)
+      endIfNothingCanBeStarted()
+    }
+    rebalance()
+    finishStopIfEmpty()
+  }
+
+  private func failedToStart(_ name: String, _ failure: StartFailure) {
+    log(.pluginFailed, "plugin \(name) did not start: \(failure)", .plugin(name))
+    let delay = policies[name, default: RestartPolicy()].failedToStart(jitter: .random(in: 0...1))
+    if let delay { return keepSlotEmpty(of: name, for: delay) }
+    failures[name] = failure
+    log(.pluginGivenUp, "plugin \(name) is given up after \(RestartPolicy.patience) failures to start", .plugin(name))
+    // Processes that were to be replaced stay: they are better than none.
+    for worker in workers.values where worker.plugin.name == name { worker.isRetiring = false }
+    delegate?.pluginsChanged(usablePlugins)
+    endIfNothingCanBeStarted()
+  }
+
+  private func keepSlotEmpty(of name: String, for seconds: Double) {
+    guard seconds > 0 else { return }
+    waitingSlots[name, default: 0] += 1
+    loop.timers.after(seconds) { [weak self] in
+      guard let self else { return }
+      waitingSlots[name, default: 1] -= 1
+      rebalance()
+    }
+  }
+}
