@@ -46,7 +46,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "CSystem", "worker-import", "worker-export", "worker-index",
-        "increment-worker",
+        "increment-worker", "test-worker", "fake-worker",
       ], path: "Tests/EndToEnd"),
   ]
 )

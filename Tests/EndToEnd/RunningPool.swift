@@ -12,7 +12,8 @@ final class RunningPool {
 
   /// Starts a pool and waits until it says that it runs.
   init(
-    _ place: TestPlace, store: String, model: String, plugins: String, workers: Int = 2, record: String? = nil
+    _ place: TestPlace, store: String, model: String, plugins: String, workers: Int = 2, record: String? = nil,
+    options: [String] = [], environment: [String: String] = [:]
   ) throws {
     self.store = store
     self.model = model
@@ -21,6 +22,9 @@ final class RunningPool {
       "run", "--workers", String(workers), "--store", store, "--model", model, "--queue", queue, "--plugins", plugins,
     ]
     if let record { arguments += ["--record", record] }
+    arguments += options
+    for name in environment.keys { arguments += ["--env", name] }
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let pipe = Pipe()
     log = LineReader(pipe.fileHandleForReading)
     process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
@@ -88,6 +92,12 @@ final class RunningPool {
   }
 
   func signal(_ signal: Int32) { kill(pid, signal) }
+
+  /// Waits until the pool has ended; its exit code, or the number of the signal that killed it.
+  func waitForExit() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
 
   /// Stops the pool in good order and checks that nothing of it is left.
   func stop() throws {

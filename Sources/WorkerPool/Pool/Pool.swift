@@ -41,7 +41,9 @@ public enum Pool {
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
     let strays = StrayProcesses.end(socket: URL(fileURLWithPath: runtime.workerSocket).path)
-    for pid in strays.killed { log(.processStray, "process \(pid), left behind by a dead worker, is killed", .pid(pid)) }
+    for pid in strays.killed {
+      log(.processStray, "process \(pid), left behind by a dead worker, is killed", .pid(pid))
+    }
     for pid in strays.finishing { log(.processStray, "worker \(pid) of an earlier pool finishes its job", .pid(pid)) }
     let source = try openSource(configuration, layout, runtime)
     let server = try PoolServer(configuration, source: source, signals: signals)

@@ -78,7 +78,8 @@ public struct PoolConfiguration: Sendable {
 public enum WorkerEnvironmentRule {
   /// The names that are passed on; beside them all that begin with `LC_`.
   public static let passed: Set<String> = [
-    "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "SQLITE_TMPDIR", "SWIFT_BACKTRACE", "TMPDIR", "TZ",
+    "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "SQLITE_TMPDIR", "SWIFT_BACKTRACE",
+    "TMPDIR", "TZ",
     "TZDIR", "USER",
   ]
 

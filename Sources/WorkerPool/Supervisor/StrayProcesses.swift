@@ -18,13 +18,19 @@ enum StrayProcesses {
       else { continue }
       let leader = getpgid(pid)
       if leader == pid {
-        finishing.append(pid)
-      } else if leader > 0, leader == getpgrp() || kill(leader, 0) == 0 {
+        if isAlive(pid) { finishing.append(pid) }
+      } else if leader > 0, leader == getpgrp() || isAlive(leader) {
         continue
       } else if kill(pid, SIGKILL) == 0 {
         killed.append(pid)
       }
     }
     return (killed, finishing)
+  }
+
+  /// Whether the process runs: a dead one that nobody has waited for (state Z in proc(5)) does not.
+  private static func isAlive(_ pid: Int32) -> Bool {
+    guard let state = ProcFile.statFields(pid)?.first else { return false }
+    return state != "Z" && state != "X"
   }
 }

@@ -17,7 +17,9 @@ extension Supervisor {
     var retiring = workers.values.filter { $0.plugin.name == plugin.name && $0.isRetiring && $0.phase == .up }
     let fresh = staying(plugin).count { $0.phase == .up }
     while !retiring.isEmpty, fresh + retiring.count > target { drain(retiring.removeFirst()) }
-    guard retiring.isEmpty, !staying(plugin).contains(where: { $0.phase == .starting && !$0.isOutdated }) else { return }
+    guard retiring.isEmpty, !staying(plugin).contains(where: { $0.phase == .starting && !$0.isOutdated }) else {
+      return
+    }
     let outdated = staying(plugin).filter(\.isOutdated)
     if let worker = outdated.min(by: { $0.id.number < $1.id.number }) {
       if worker.phase == .up {

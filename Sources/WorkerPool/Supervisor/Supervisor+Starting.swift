@@ -99,7 +99,7 @@ extension Supervisor {
         failedToStart(name, worker.startFailure ?? .exitedBeforeHello(death, lastLines: worker.lastLines.suffix(3)))
       } else {
         restarts += 1
-        if worker.cause == .itself {
+        if worker.cause == .itself || worker.cause == .disconnected {
           let delay = policies[name, default: RestartPolicy()].died(
             hadWorked: worker.hasWorked, jitter: .random(in: 0...1))
           keepSlotEmpty(of: name, for: delay)

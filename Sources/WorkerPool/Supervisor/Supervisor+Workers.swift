@@ -42,7 +42,7 @@ extension Supervisor {
     loop.timers.cancel(worker.deadline)
     worker.deadline = loop.timers.after(configuration.killDelay) { [weak self, weak worker] in
       guard let self, let worker else { return }
-      kill(worker, cause: worker.cause)
+      kill(worker, cause: .disconnected)
     }
   }
 
@@ -56,7 +56,8 @@ extension Supervisor {
   func hung(_ id: WorkerID, seconds: Double) {
     guard let worker = workers[id], worker.phase == .up || worker.phase == .draining else { return }
     log(
-      .workerHung, "\(worker.plugin.name)[\(worker.pid)] has not answered for \(Int(seconds)) seconds; its stacks follow",
+      .workerHung,
+      "\(worker.plugin.name)[\(worker.pid)] has not answered for \(Int(seconds)) seconds; its stacks follow",
       .pid(worker.pid), .worker(id.number))
     worker.phase = .terminating
     worker.cause = .hung(seconds: seconds)
@@ -76,7 +77,9 @@ extension Supervisor {
       terminate(worker)
     } else {
       worker.phase = .draining
-      log(.workerDraining, "\(worker.plugin.name)[\(worker.pid)] is to finish", .pid(worker.pid), .worker(worker.id.number))
+      log(
+        .workerDraining, "\(worker.plugin.name)[\(worker.pid)] is to finish", .pid(worker.pid),
+        .worker(worker.id.number))
       delegate?.drain(worker.id)
     }
   }
@@ -85,7 +88,9 @@ extension Supervisor {
     guard worker.phase != .terminating, worker.phase != .killed else { return }
     worker.phase = .terminating
     worker.cause = .stopped
-    log(.workerTerminated, "\(worker.plugin.name)[\(worker.pid)] is told to stop", .pid(worker.pid), .worker(worker.id.number))
+    log(
+      .workerTerminated, "\(worker.plugin.name)[\(worker.pid)] is told to stop", .pid(worker.pid),
+      .worker(worker.id.number))
     worker.process?.signal(SIGTERM)
     loop.timers.cancel(worker.deadline)
     worker.deadline = loop.timers.after(configuration.killDelay) { [weak self, weak worker] in

@@ -17,6 +17,8 @@ struct Obituary: Equatable, Sendable {
     case stopped
     /// The pool, because its job took too long.
     case timedOut
+    /// The pool, because it closed its connection, or broke the protocol, and stayed.
+    case disconnected
     /// The pool, because it did not answer for so many seconds.
     case hung(seconds: Double)
   }
@@ -34,6 +36,9 @@ struct Obituary: Equatable, Sendable {
     case .stopped where death == .signalled(SIGKILL): "was killed, since it did not stop when told to"
     case .stopped: death.description
     case .timedOut: "was killed because its job took too long"
+    case .disconnected where death == .signalled(SIGKILL):
+      "was killed because it had closed its connection or broken the protocol"
+    case .disconnected: death.description
     case .hung(let seconds): "was killed because it had not answered for \(Int(seconds)) seconds"
     }
   }

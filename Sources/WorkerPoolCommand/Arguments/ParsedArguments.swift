@@ -83,6 +83,16 @@ struct ParsedArguments: Sendable {
     return try Self.int(text, what: "--\(name)", in: range)
   }
 
+  /// The seconds of an option within a range, or nil without it.
+  func seconds(_ name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
+    guard let text = string(name) else { return nil }
+    guard let seconds = Double(text), range.contains(seconds) else {
+      throw UsageError(
+        "--\(name) must be a number of seconds from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+    }
+    return seconds
+  }
+
   static func int(_ text: String, what: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
     guard let number = Int(text), range.contains(number) else {
       let bounds =

@@ -5,7 +5,8 @@ let runCommand = CommandDescription(
   name: "run", summary: "Run a pool: keep worker processes alive and hand jobs to them",
   discussion: """
     Runs until it is told to stop: SIGTERM and SIGINT let running jobs finish first (a second one does not wait), SIGHUP looks
-    for plugins again, SIGTTIN and SIGTTOU mean one worker more or less. What it does goes to standard error.
+    for plugins again, SIGTTIN and SIGTTOU mean one worker more or less, SIGQUIT ends everything at once. What it does goes
+    to standard error.
 
       workerpool run --workers 4 --store app.sqlite --model App.xcdatamodeld --queue queue/
     """,
@@ -23,6 +24,31 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
       defaultText: "30"),
+    CommandOption(
+      name: "env", value: "NAME", help: "pass this variable on to the workers, which get few others; may be repeated",
+      isRepeating: true),
+    CommandOption(
+      name: "memory", value: "MIB", help: "the most data that a worker process may have", defaultText: "no limit"),
+    CommandOption(
+      name: "cpu", value: "SECONDS", help: "the most processor time that a worker process may use",
+      defaultText: "no limit"),
+    CommandOption(
+      name: "open-files", value: "N", help: "the most files that a worker process may have open", defaultText: "4096"),
+    CommandOption(
+      name: "recycle-jobs", value: "N", help: "replace a worker process after so many jobs, give or take a tenth",
+      defaultText: "never"),
+    CommandOption(
+      name: "recycle-memory", value: "MIB", help: "replace a worker process that has become so large",
+      defaultText: "never"),
+    CommandOption(
+      name: "heartbeat", value: "SECONDS",
+      help: "ask silent workers so often whether they live; one that does not answer is killed; 0 for never",
+      defaultText: "15"),
+    CommandOption(
+      name: "orphan-deadline", value: "SECONDS",
+      help: "how long a worker may go on with its job when the pool has died", defaultText: "300"),
+    CommandOption(
+      name: "log-format", value: "FORMAT", help: "text, or json for one JSON object on each line", defaultText: "text"),
     CommandOption(name: "with-parent", help: "stop, as for SIGTERM, when the process that started this one ends"),
     CommandOption(
       name: "record", value: "FILE", help: "append all that is said between the pool and its workers to a file"),
@@ -43,7 +69,23 @@ let runCommand = CommandDescription(
     workers: workers, pluginDirectories: plugins.isEmpty ? nil : plugins)
   configuration.fixedWorkers = fixed
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
+  configuration.passedVariables = Set(arguments.strings("env"))
+  configuration.limits = try limits(arguments)
+  if let seconds = try arguments.seconds("heartbeat", in: 0...86_400) { configuration.heartbeat = seconds }
+  if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
+  if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }
   configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
   return ExitCode(rawValue: try Pool.run(configuration)) ?? .failure
+}
+
+private func limits(_ arguments: ParsedArguments) throws(UsageError) -> WorkerLimits {
+  let mebibytes = 1...(1 << 40)
+  var limits = WorkerLimits()
+  limits.memory = try arguments.int("memory", in: mebibytes).map { $0 << 20 }
+  limits.processorTime = try arguments.int("cpu", in: 1...Int(Int32.max))
+  limits.openFiles = try arguments.int("open-files", in: 16...(1 << 30)) ?? limits.openFiles
+  limits.jobs = try arguments.int("recycle-jobs", in: 1...Int(Int32.max))
+  limits.residentMemory = try arguments.int("recycle-memory", in: mebibytes).map { $0 << 20 }
+  return limits
 }

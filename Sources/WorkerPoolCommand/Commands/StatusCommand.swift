@@ -23,7 +23,7 @@ let workersCommand = CommandDescription(
     show(try currentStatus(pool), asJSON: asJSON)
     return .success
   }
-  let interval = try interval(arguments)
+  let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
   while true {
     do {
       let status = try currentStatus(pool)
@@ -44,14 +44,6 @@ let workersCommand = CommandDescription(
     StatusText.workers(status).forEach(Output.line)
   }
   return .success
-}
-
-private func interval(_ arguments: ParsedArguments) throws(UsageError) -> Double {
-  guard let text = arguments.string("interval") else { return 1 }
-  guard let seconds = Double(text), (0.01...3600).contains(seconds) else {
-    throw UsageError("--interval must be a number of seconds from 0.01 to 3600, not \"\(text)\"")
-  }
-  return seconds
 }
 
 private func currentStatus(_ pool: StatusClient) throws -> PoolStatus {

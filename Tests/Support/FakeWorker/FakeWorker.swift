@@ -14,7 +14,8 @@ import WorkerProtocol
     if CommandLine.arguments.dropFirst().first == "describe" {
       let versions = name == "future" ? [99] : [1]
       print(
-        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}], "heartbeat": true}"#)
+        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}], "heartbeat": true}"#
+      )
       return
     }
     if name == "mute" { while true { pause() } }
@@ -104,6 +105,26 @@ import WorkerProtocol
       Self.tell("crash \(number) \(getpid())")
       abort()
     case "exit": exit(0)
+    case "stopped":
+      Self.tell("stopped \(number) \(getpid())")
+      kill(getpid(), SIGSTOP)
+    case "flood":
+      let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
+      for _ in 0..<20_000 { _ = Glibc.write(2, line, line.count) }
+      Self.tell("flood \(number) \(getpid())")
+      say(.done([job]))
+    case "describe":
+      // What the kernel lets this process do, and what it was told.
+      let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+      let privileges = status.split(separator: "\n").first { $0.hasPrefix("NoNewPrivs:") }?.suffix(1) ?? "?"
+      var files = rlimit()
+      var core = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+      getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core)
+      let names = Self.environment.keys.sorted().joined(separator: ",")
+      let open = (3..<256).filter { fcntl($0, F_GETFD) >= 0 }.count
+      Self.tell("describe \(privileges) \(files.rlim_max) \(core.rlim_max) \(open) \(names)")
+      say(.done([job]))
     case "hold":
       Self.tell("hold \(number) \(getpid())")
       pending = job

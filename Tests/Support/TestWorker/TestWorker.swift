@@ -7,35 +7,12 @@ import WorkerKit
   static let workers: [any Worker.Type] = [
     Nothing.self, Add.self, AddSlowly.self, Fail.self, FailForGood.self, Crash.self, CrashOnce.self, Wait.self,
     Chunks.self,
-    Spawn.self, Late.self, Selfish.self,
+    Spawn.self, Late.self, Selfish.self, Misbehave.self,
   ]
 
   static func main() {
     Fault.arm()
     serve()
-  }
-}
-
-/// Kills the process at the n-th fault point that it passes, if the environment says so: once, in all processes of a test.
-enum Fault {
-  static let numberVariable = "TEST_WORKER_FAULT"
-  static let markVariable = "TEST_WORKER_FAULT_MARK"
-
-  private static let passed = Atomic<Int>(0)
-
-  static func arm() {
-    let environment = ProcessInfo.processInfo.environment
-    guard let number = environment[numberVariable].flatMap(Int.init), let mark = environment[markVariable] else {
-      return
-    }
-    FaultPoint.setHandler { point in
-      guard passed.add(1, ordering: .relaxed).newValue == number else { return }
-      let descriptor = open(mark, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else { return }
-      let text = Array(point.rawValue.utf8)
-      _ = write(descriptor, text, text.count)
-      kill(getpid(), SIGKILL)
-    }
   }
 }
 

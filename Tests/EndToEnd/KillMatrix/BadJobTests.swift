@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// Jobs that do something bad at their first attempt: it is known and counted, nothing is left of it, and the next attempt succeeds.
+@Suite(.serialized) struct BadJobTests {
+  @Test(
+    .timeLimit(.minutes(5)),
+    arguments: [
+      ("exit", "exited with code 0"), ("abort", "signal 6"), ("loop", "took longer than"), ("eat memory", "signal"),
+      ("grandchildren", "signal 6"), ("close the socket", "had not answered"), ("garbage", "broken the protocol"),
+      ("freeze", "had not answered"),
+    ])
+  func aBadJobIsNamedAndDoneAtItsNextAttempt(how: String, reason: String) throws {
+    let items = try ItemPool(items: 2)
+    let stop = try StopPoint(items.place)
+    try items.submit("add", items: [items.items[0]])
+    try items.submit(
+      "misbehave", items: [items.items[1]],
+      ["--set", "how=\(how)", "--set", "stop=\(stop.path)"] + (how == "loop" ? ["--timeout", "1"] : []))
+    let options =
+      switch how {
+      case "eat memory": ["--memory", "256"]
+      case "freeze", "close the socket": ["--heartbeat", "3"]
+      default: [String]()
+      }
+    let pool = try items.start(options: options)
+    try pool.waitForJobs(2)
+    let story = try pool.command("jobs", "--json").output
+    #expect(story.contains(reason), "\(story)")
+    let rows = try items.rows()
+    #expect(rows.contains(how == "loop" ? "3|2|0" : "3|1|1"), "\(rows)")
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func aFloodOfOutputStopsNobody() throws {
+    let items = try ItemPool()
+    try items.submit("misbehave", "--set", "how=flood")
+    let pool = try items.start()
+    try pool.waitForJobs(1)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+    #expect(try items.rows() == "3|1|0")
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func aPluginThatDiesAtItsStartEndsThePoolWithACodeOfItsOwn() throws {
+    let items = try ItemPool()
+    try FileManager.default.removeItem(atPath: items.plugins + "/worker-test")
+    try FileManager.default.createSymbolicLink(
+      atPath: items.plugins + "/worker-quitter", withDestinationPath: Built.path("fake-worker"))
+    let finished = try run(
+      Built.path("workerpool"),
+      ["run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins])
+    #expect(finished.code == 4)
+    #expect(finished.errors.contains("exited with code 3 before it said hello; its last words: I never liked this job"))
+    #expect(finished.errors.contains("no plugin can be started"))
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func ofTwoSupervisorsOneRuns() throws {
+    let items = try ItemPool()
+    let first = try items.start()
+    // Not even removing its files makes room for a second one.
+    for file in try FileManager.default.contentsOfDirectory(atPath: items.queue + "/run") where file != "status.sock" {
+      unlink(items.queue + "/run/" + file)
+    }
+    let second = try run(
+      Built.path("workerpool"),
+      ["run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins])
+    #expect(second.code == 1)
+    #expect(second.errors.contains("runs on \(items.queue)"), "\(second.errors)")
+    try first.stop()
+
+    // Started at the same moment, again and again: one and only one runs.
+    for _ in 1...5 {
+      let racers = try (1...2).map { _ in try Racer(items) }
+      let codes = try Racer.outcomes(racers)
+      #expect(codes.sorted() == [0, 1])
+    }
+    try items.submit("add")
+    let last = try items.start()
+    try last.waitForJobs(1)
+    try last.stop()
+    try items.checkNothingIsLeft(of: last)
+  }
+
+  /// One of two pools that are started at the same time.
+  private final class Racer {
+    let process = Process()
+    let log: LineReader
+
+    init(_ items: ItemPool) throws {
+      let pipe = Pipe()
+      log = LineReader(pipe.fileHandleForReading)
+      process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+      process.arguments = [
+        "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins,
+      ]
+      process.standardInput = FileHandle.nullDevice
+      process.standardError = pipe
+      try process.run()
+      try pipe.fileHandleForWriting.close()
+    }
+
+    /// Waits until each has said that it runs or has ended, stops those that run, and returns the exit codes.
+    static func outcomes(_ racers: [Racer]) throws -> [Int32] {
+      let running = racers.filter { racer in
+        while let line = racer.log.next() {
+          if line.contains("running on") { return true }
+        }
+        return false
+      }
+      for racer in running {
+        racer.log.drain()
+        racer.process.terminate()
+      }
+      return racers.map { racer in
+        racer.process.waitUntilExit()
+        return racer.process.terminationStatus
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+/// Whoever is killed, and at whatever moment of a job: the job takes effect exactly once, and nothing is left behind.
+@Suite(.serialized) struct KillMatrixTests {
+  enum Victim: String, CaseIterable, Sendable {
+    case worker, supervisor, both
+  }
+
+  /// The moments of a job, as the worker's fault points.
+  enum Moment: String, CaseIterable, Sendable {
+    case beforeItsStart = "connected"
+    case inTheJob = "pluginReturned"
+    case betweenSaveAndDone = "committed"
+    case afterDone
+  }
+
+  /// For a supervisor that is killed in the middle of a job:
+  ///
+  ///     worker                          supervisor           test
+  ///     begins the job, stops           …
+  ///                                     dies                 kill -9
+  ///                                                          lets the worker go
+  ///     finishes it, saves, exits
+  ///                                     a new one starts
+  @Test(.timeLimit(.minutes(5)), arguments: Victim.allCases, Moment.allCases)
+  func everyJobTakesEffectOnce(victim: Victim, moment: Moment) throws {
+    let items = try ItemPool(items: 3)
+    let stop = try StopPoint(items.place)
+    try items.submit("add-slowly")
+    let stops = moment != .afterDone
+    var pool = try items.start(
+      environment: stops ? ["TEST_WORKER_STOP": moment.rawValue, "TEST_WORKER_FAULT_MARK": stop.path] : [:])
+    let worker: WatchedProcess
+    if stops {
+      worker = try stop.waitForArrival()
+      if moment == .beforeItsStart { try pool.wait { $0.workers.contains { $0.holding > 0 } } }
+    } else {
+      try pool.waitForJobs(3)
+      worker = try WatchedProcess(try #require(try pool.status().workers.first?.pid))
+    }
+    if victim != .supervisor { worker.kill9() }
+    if victim != .worker { try pool.kill9() }
+    stop.release()
+    worker.waitForEnd()
+    if victim != .worker { pool = try items.start() }
+    try pool.waitForJobs(3)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+    if victim == .supervisor {
+      #expect(try items.rows() == "3|1|0", "a worker that goes on alone costs no attempt")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func anOrphanWhoseJobNeverEndsEndsItself() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    try items.submit("misbehave", "--set", "how=wait and ignore", "--set", "stop=\(stop.path)")
+    let first = try items.start(options: ["--orphan-deadline", "0"])
+    let worker = try stop.waitForArrival()
+    try first.kill9()
+    worker.waitForEnd()
+    let second = try items.start(environment: [:])
+    // The orphan's death was nobody's to count, so the job misbehaves again.
+    let successor = try stop.waitForArrival()
+    successor.kill9()
+    try second.waitForJobs(1)
+    try second.stop()
+    try items.checkNothingIsLeft(of: second)
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func whatADeadWorkerOfADeadPoolHasStartedIsEndedByTheNextPool() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    try items.submit("misbehave", "--set", "how=wait with a child", "--set", "stop=\(stop.path)")
+    let first = try items.start()
+    let worker = try stop.waitForArrival()
+    let child = try stop.waitForArrival()
+    first.signal(SIGSTOP)
+    worker.kill9()
+    try first.kill9()
+    let second = try items.start()
+    child.waitForEnd()
+    // Nobody saw the first worker's death, so the job does the same again.
+    let successor = try stop.waitForArrival()
+    let itsChild = try stop.waitForArrival()
+    successor.kill9()
+    itsChild.waitForEnd()
+    try second.waitForJobs(1)
+    try second.stop()
+    try items.checkNothingIsLeft(of: second)
+  }
+}

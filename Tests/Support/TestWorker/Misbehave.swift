@@ -1,0 +1,77 @@
+import Foundation
+import WorkerKit
+
+/// A job that does something bad at its first attempt, as `how` in its parameters says, and adds to its objects at the next.
+struct Misbehave: Worker {
+  static let kind = "misbehave"
+  init() {}
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    if job.attempt == 0, job.crashes == 0 {
+      let how = try job.parameters["how"]?.stringValue ?? ""
+      if try !misbehave(how, job) { throw PermanentFailure("it is not known how to \(how)") }
+    }
+    try Add().run(job, in: context)
+  }
+
+  /// False for a word that is not known.
+  private func misbehave(_ how: String, _ job: Job) throws -> Bool {
+    switch how {
+    case "exit": exit(0)
+    case "abort": abort()
+    case "loop": while true {}
+    case "freeze":
+      kill(getpid(), SIGSTOP)
+      while true { pause() }
+    case "eat memory":
+      var eaten: [UnsafeMutableRawPointer] = []
+      while let bytes = malloc(1 << 20) {
+        memset(bytes, 1, 1 << 20)
+        eaten.append(bytes)
+      }
+      abort()
+    case "grandchildren":
+      Self.start("sleep", "1000")
+      Self.start("sh", "-c", "sleep 1000 & sleep 1000")
+      abort()
+    case "close the socket":
+      for descriptor in Self.sockets { close(descriptor) }
+      Stop.wait(at: try job.parameters["stop"]?.stringValue ?? "")
+    case "flood":
+      let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
+      let lines = Array(repeating: line, count: 100).flatMap { $0 }
+      for _ in 0..<1000 { _ = write(2, lines, lines.count) }
+    case "garbage":
+      let bytes = (0..<4096).map { _ in UInt8.random(in: 0...255) } + [0x0A]
+      for descriptor in Self.sockets { _ = write(descriptor, bytes, bytes.count) }
+      Stop.wait(at: try job.parameters["stop"]?.stringValue ?? "")
+    case "wait with a child":
+      let stop = try job.parameters["stop"]?.stringValue ?? ""
+      Stop.tell(stop)
+      Stop.tell(stop, of: Self.start("sleep", "1000"))
+      while true { pause() }
+    case "wait": Stop.wait(at: try job.parameters["stop"]?.stringValue ?? "")
+    case "wait and ignore":
+      Stop.tell(try job.parameters["stop"]?.stringValue ?? "")
+      while true { pause() }
+    default: return false
+    }
+    return true
+  }
+
+  /// The process's sockets: its connection to the pool.
+  private static var sockets: [Int32] {
+    (3..<64).filter { descriptor in
+      var status = stat()
+      return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    }
+  }
+
+  @discardableResult
+  private static func start(_ arguments: String...) -> pid_t {
+    var words = arguments.map { strdup($0) } + [nil]
+    var pid: pid_t = 0
+    posix_spawnp(&pid, arguments[0], nil, nil, &words, environ)
+    return pid
+  }
+}

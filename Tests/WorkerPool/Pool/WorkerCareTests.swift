@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// How worker processes are started, replaced and found out when they hang.
+@Suite struct WorkerCareTests {
+  @Test func aWorkerGetsLimitsAndAnEnvironmentWithoutSurprises() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("describe", 1)]) { $0.limits.openFiles = 200 }
+    #expect(pool.effects.wait { $0.count == 1 })
+    let words = try #require(pool.effects.all.first).split(separator: " ").map(String.init)
+    #expect(words[1...3] == ["1", "200", "0"], "no new privileges, 200 files, no core")
+    #expect(words[4] == "1", "nothing is open but its socket")
+    let strangers = words[5].split(separator: ",").map(String.init).filter { name in
+      !WorkerEnvironmentRule.passes(name) && !name.hasPrefix("WORKERPOOL_") && !name.hasPrefix("FAKE_WORKER_")
+    }
+    #expect(strangers == [])
+    #expect(pool.effects.all.first?.contains("WORKERPOOL_TOKEN") == true)
+    try pool.end()
+  }
+
+  @Test func aWorkerThatHangsIsFoundAndItsJobSettled() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("stopped", 1)]) { $0.heartbeat = 1 }
+    #expect(pool.effects.wait { $0.count == 1 })
+    #expect(pool.source.settled.wait { $0.count == 1 })
+    guard case .crashed(let obituary) = pool.source.settled.all.first else {
+      Issue.record("the hang was not noted")
+      return
+    }
+    #expect(obituary.cause == .hung(seconds: 2))
+    #expect(pool.waitForLog("has not answered for 2 seconds; its stacks follow"))
+    try pool.end()
+  }
+
+  @Test func aWorkerThatAnswersIsLeftAlone() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("hold", 1)]) { $0.heartbeat = 1.5 }
+    #expect(pool.effects.wait { $0.count { $0.hasPrefix("ping") } == 2 })
+    #expect(pool.source.settled.all.isEmpty)
+    try pool.end()
+  }
+
+  @Test func aFloodOfOutputIsCutAndCounted() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("flood", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    try pool.end()
+    #expect(pool.waitForLog("lines more, which are left out"))
+    let lines = pool.log.all.count { $0.contains("xxxxxxxxx") }
+    #expect(lines > 0 && lines < 20_000)
+  }
+
+  @Test func aProcessThatHasDoneEnoughIsReplacedWhileOthersWork() throws {
+    let pool = try PoolHarness(credit: 3, jobs: (1...10).map { fakeJob("ok", $0) }) { $0.limits.jobs = 5 }
+    #expect(pool.waitForLog("is to be replaced: it has done"))
+    #expect(pool.waitForLog("exited with code 0"))
+    pool.source.add((11...12).map { fakeJob("ok", $0) })
+    #expect(pool.effects.wait { $0.count == 12 })
+    let pids = Set(pool.effects.all.compactMap { $0.split(separator: " ").last })
+    #expect(pids.count >= 2)
+    #expect(try pool.status().restarts == 0, "no process died")
+    // The replacement was up before the old one was told to go.
+    let story = pool.log.all.filter { $0.hasSuffix("is up") || $0.hasSuffix("is to finish") }
+    #expect(story.prefix(3).map { $0.hasSuffix("is up") } == [true, true, false])
+    try pool.end()
+  }
+
+  @Test func aProcessThatHasGrownIsReplaced() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("ok", 1)]) { $0.limits.residentMemory = 1 }
+    #expect(pool.waitForLog("is to be replaced: it has grown to"))
+    #expect(pool.waitForLog("exited with code 0"))
+    try pool.end()
+  }
+
+  @Test func reloadingABrokenPluginKeepsTheProcessesThatWork() throws {
+    let mark = FileManager.default.temporaryDirectory.appendingPathComponent("broken-\(UUID().uuidString)").path
+    defer { unlink(mark) }
+    let pool = try PoolHarness(plugins: ["fickle"], workers: 2, jobs: [fakeJob("ok", 1, kind: "fickle")]) {
+      $0.extraEnvironment["FAKE_WORKER_BROKEN"] = mark
+    }
+    #expect(pool.effects.wait { $0.count == 1 })
+    #expect(pool.waitForLog("is up", count: 2))
+    let before = Set(try pool.status().workers.map(\.pid))
+    try Data().write(to: URL(fileURLWithPath: mark))
+    _ = try pool.request(StatusRequest(.reload))
+    #expect(pool.waitForLog("plugin fickle is given up"))
+    pool.source.add([fakeJob("ok", 2, kind: "fickle")])
+    #expect(pool.effects.wait { $0.count == 2 })
+    #expect(Set(try pool.status().workers.map(\.pid)) == before)
+    #expect(try pool.status().plugins.first?.failure?.contains("this version is broken") == true)
+
+    unlink(mark)
+    _ = try pool.request(StatusRequest(.reload))
+    #expect(pool.waitForLog("exited with code 0", count: 2), "both are replaced, one after the other")
+    #expect(before.isDisjoint(with: try pool.status().workers.map(\.pid)))
+    try pool.end()
+  }
+}
+
+@Suite struct RuntimeDirectoryTests {
+  private func place() throws -> String {
+    let queue = FileManager.default.temporaryDirectory.appendingPathComponent("runtime-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: queue, withIntermediateDirectories: true)
+    return queue
+  }
+
+  @Test func aSecondClaimIsRefusedWhateverWasRemoved() throws {
+    let queue = try place()
+    defer { try? FileManager.default.removeItem(atPath: queue) }
+    let lock = try RuntimeDirectory(queue: queue).claim()
+    #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).claim() }
+    try FileManager.default.removeItem(atPath: queue + "/run")
+    #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).claim() }
+    close(lock)
+    close(try RuntimeDirectory(queue: queue).claim())
+  }
+
+  @Test func aLinkInItsPlaceIsRefused() throws {
+    let queue = try place()
+    let elsewhere = try place()
+    defer { for path in [queue, elsewhere] { try? FileManager.default.removeItem(atPath: path) } }
+    try FileManager.default.createSymbolicLink(atPath: queue + "/run", withDestinationPath: elsewhere)
+    #expect(throws: RuntimeDirectory.Unsafe.self) { try RuntimeDirectory(queue: queue).claim() }
+  }
+
+  @Test func itIsClosedToOthers() throws {
+    let queue = try place()
+    defer { try? FileManager.default.removeItem(atPath: queue) }
+    try FileManager.default.createDirectory(atPath: queue + "/run", withIntermediateDirectories: true)
+    chmod(queue + "/run", 0o777)
+    close(try RuntimeDirectory(queue: queue).claim())
+    var status = stat()
+    #expect(stat(queue + "/run", &status) == 0 && status.st_mode & 0o777 == 0o700)
+  }
+}
