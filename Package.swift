@@ -5,6 +5,7 @@ let package = Package(
   name: "workerpool",
   products: [
     .library(name: "CoreData", targets: ["CoreData"]),
+    .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
     .library(name: "WorkerKit", targets: ["WorkerKit"]),
     .executable(name: "workerpool", targets: ["WorkerPoolCommand"]),
     .executable(name: "worker-import", targets: ["worker-import"]),
@@ -17,6 +18,11 @@ let package = Package(
     .systemLibrary(name: "CSystem"),
     .target(name: "ModelFiles"),
     .target(name: "CoreData", dependencies: ["ModelFiles", "CSQLite", "CSystem"]),
+    .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
+    .executableTarget(name: "ModelCompiler", dependencies: ["ClassGenerator", "ModelFiles"]),
+    .plugin(
+      name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["ModelCompiler"],
+      path: "Sources/ModelCompilerPlugin"),
     .target(name: "WorkerProtocol", dependencies: ["CSystem"], path: "Protocol", exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Jobs", dependencies: ["CoreData"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
@@ -30,6 +36,13 @@ let package = Package(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
+    .testTarget(
+      name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles"], path: "Tests/ModelCompiler"),
+    .target(
+      name: "FarmModel", dependencies: ["CoreData"], path: "Tests/Support/FarmModel", plugins: ["ModelCompilerPlugin"]),
+    .testTarget(
+      name: "GeneratedClassesTests", dependencies: ["CoreData", "FarmModel"], path: "Tests/GeneratedClasses",
+      plugins: ["ModelCompilerPlugin"]),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),

@@ -12,13 +12,18 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`.
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
-  /// Uses the model `NAME.xcdatamodeld` of a bundle. Traps where there is none.
+  /// Uses the model of that name, compiled or as source, among the resources of the program: those of the main bundle, of
+  /// bundles that are loaded, and of the resource bundles that SwiftPM puts beside an executable. Traps where there is none.
   public convenience init(name: String) {
-    let urls = ([Bundle.main] + Bundle.allBundles).flatMap { bundle in
-      ["momd", "xcdatamodeld", "xcdatamodel"].compactMap { bundle.url(forResource: name, withExtension: $0) }
+    let urls = Bundle.ofProgram.flatMap { bundle in
+      NSManagedObjectModel.fileTypes.compactMap { bundle.url(forResource: name, withExtension: $0) }
     }
     guard let model = urls.lazy.compactMap({ NSManagedObjectModel(contentsOf: $0) }).first else {
-      fatalError("No model named \(name) is in a bundle of this program.")
+      fatalError(
+        """
+        No model named \(name) is in a bundle of this program: \(name).xcdatamodeld must be among the files of a target with \
+        the plugin ModelCompilerPlugin, or one of the resources.
+        """)
     }
     self.init(name: name, managedObjectModel: model)
   }

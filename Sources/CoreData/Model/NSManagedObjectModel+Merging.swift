@@ -1,6 +1,6 @@
 extension NSManagedObjectModel {
-  /// One model of all models among the resources of some bundles; nil means the main bundle. Nil where there is none, or
-  /// where two of them disagree about an entity.
+  /// One model of all models among the resources of some bundles; nil means the main bundle, with the resource bundles beside
+  /// it. Nil where there is none, or where two of them disagree about an entity.
   public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
     let models = models(in: bundles)
     return models.isEmpty ? nil : NSManagedObjectModel(byMerging: models)
@@ -70,13 +70,31 @@ extension NSManagedObjectModel {
     }
   }
 
-  /// The models among the resources of bundles, those that can be read.
+  /// The models among the resources of bundles, those that can be read. With the main bundle go the resource bundles beside
+  /// the executable: there a package's models are.
   private static func models(in bundles: [Bundle]?) -> [NSManagedObjectModel] {
-    (bundles ?? [Bundle.main]).flatMap { bundle in
+    let wanted = bundles ?? [Bundle.main]
+    let beside = wanted.contains { $0.bundleURL == Bundle.main.bundleURL } ? Bundle.besideExecutable : []
+    return (wanted + beside).flatMap { bundle in
       let folder = bundle.resourceURL ?? bundle.bundleURL
       let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-      return names.sorted().filter { $0.hasSuffix(".xcdatamodeld") || $0.hasSuffix(".xcdatamodel") }
-        .compactMap { NSManagedObjectModel(contentsOf: folder.appendingPathComponent($0)) }
+      return names.sorted().map { folder.appendingPathComponent($0) }.filter { fileTypes.contains($0.pathExtension) }
+        .compactMap { NSManagedObjectModel(contentsOf: $0) }
     }
+  }
+
+  /// The endings of model files, the most complete first.
+  static let fileTypes = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
+}
+
+extension Bundle {
+  /// Where a program's resources may be.
+  static var ofProgram: [Bundle] { [main] + allBundles + besideExecutable }
+
+  /// The resource bundles of a package's targets, which SwiftPM puts beside the executable and the tests.
+  static var besideExecutable: [Bundle] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: main.bundlePath)) ?? []
+    return names.sorted().filter { $0.hasSuffix(".resources") || $0.hasSuffix(".bundle") }
+      .compactMap { Bundle(path: main.bundleURL.appendingPathComponent($0).path) }
   }
 }

@@ -168,22 +168,6 @@ extension NSManagedObject {
     return MutableRelationshipSet(owner: self, index: index)
   }
 
-  /// Adds one object to a to-many and keeps its inverse: what a generated `addToX(_:)` calls.
-  public final func addObject(_ object: NSManagedObject, toRelationship key: String) {
-    guard let index = layout.toManyIndex(key) else {
-      fatalError("\(layout.name).\(key) is no to-many relationship.")
-    }
-    addMember(object, to: index)
-  }
-
-  /// Removes one object from a to-many and keeps its inverse: what a generated `removeFromX(_:)` calls.
-  public final func removeObject(_ object: NSManagedObject, fromRelationship key: String) {
-    guard let index = layout.toManyIndex(key) else {
-      fatalError("\(layout.name).\(key) is no to-many relationship.")
-    }
-    removeMember(object, of: index)
-  }
-
   /// The IDs at the other end, without making objects of them where they are known.
   public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
     switch layout.places[key] {

@@ -1,0 +1,100 @@
+import ModelFiles
+
+/// The accessors of one property.
+struct PropertySource {
+  let property: ModelProperty
+  let name: SwiftName
+  private let type: PropertyType
+  private let destination: String
+
+  init(
+    _ property: ModelProperty, of entity: ModelEntity, in document: ModelDocument
+  ) throws(ManagedObjectModelError) {
+    guard let name = SwiftName(property.name) else {
+      throw document.error(property.node, entity.name, property.name, "has a name that Swift does not allow")
+    }
+    guard !SwiftName.reserved.contains(property.name) else {
+      throw document.error(
+        property.node, entity.name, property.name, "has a name that NSManagedObject needs: choose another one")
+    }
+    self.property = property
+    self.name = name
+    type = PropertyType(property, in: document)
+    switch property.kind {
+    case .relationship(let relationship): destination = document.className(ofEntity: relationship.destinationName)
+    case .attribute, .fetched: destination = ""
+    }
+  }
+
+  /// Whether the property can be an object's `id`.
+  var isHashable: Bool { type.isHashable }
+
+  /// No keyword, and none of the names that Swift gives a type's members.
+  private var keyName: String { "_\(name.plain)" }
+
+  /// What the file keeps to find the property's slot; nil where it is found by name.
+  var keyDeclaration: String? {
+    guard type.isTyped else { return nil }
+    return "static let \(keyName) = CoreData.ManagedProperty<\(type.swiftName)>(\(property.name.swiftLiteral))"
+  }
+
+  func declaration(keys: String) -> String {
+    let key = property.name.swiftLiteral
+    let accessors: (get: String, set: String?)
+    switch type {
+    case .typed:
+      accessors = ("self[\(keys).\(keyName)]", "self[\(keys).\(keyName)] = newValue")
+    case .timeInterval:
+      accessors = (
+        "(value(forKey: \(key)) as? Foundation.Date)?.timeIntervalSinceReferenceDate ?? 0",
+        "setValue(Foundation.Date(timeIntervalSinceReferenceDate: newValue), forKey: \(key))"
+      )
+    case .byName(let swiftName, _):
+      accessors = ("value(forKey: \(key)) as? \(swiftName)", "setValue(newValue, forKey: \(key))")
+    case .fetched(let className):
+      accessors = ("value(forKey: \(key)) as? [\(className)]", nil)
+    }
+    let setter = accessors.set.map { "\n    set { \($0) }" } ?? ""
+    return "  public var \(name): \(type.swiftName) {\n    get { \(accessors.get) }\(setter)\n  }\n"
+  }
+
+  /// The methods that change a to-many relationship.
+  var mutators: String? {
+    guard case .relationship(let relationship) = property.kind, relationship.isToMany else { return nil }
+    let key = property.name.swiftLiteral
+    let add = name.behind("addTo")
+    let remove = name.behind("removeFrom")
+    let collection = relationship.isOrdered ? "Foundation.NSOrderedSet" : "Foundation.NSSet"
+    let unordered = """
+        public func \(add)(_ value: \(destination)) { addObject(value, toRelationship: \(key)) }
+        public func \(remove)(_ value: \(destination)) { removeObject(value, fromRelationship: \(key)) }
+        public func \(add)(_ values: \(collection)) { addObjects(values, toRelationship: \(key)) }
+        public func \(remove)(_ values: \(collection)) { removeObjects(values, fromRelationship: \(key)) }
+
+      """
+    guard relationship.isOrdered else { return unordered }
+    let insert = name.behind("insertInto")
+    let replace = name.behind("replace")
+    return unordered + """
+        public func \(insert)(_ value: \(destination), at idx: Swift.Int) {
+          insertObjects([value], at: Foundation.NSIndexSet(index: idx), inRelationship: \(key))
+        }
+        public func \(insert)(_ values: [\(destination)], at indexes: Foundation.NSIndexSet) {
+          insertObjects(values, at: indexes, inRelationship: \(key))
+        }
+        public func \(remove)(at idx: Swift.Int) {
+          removeObjects(at: Foundation.NSIndexSet(index: idx), fromRelationship: \(key))
+        }
+        public func \(remove)(at indexes: Foundation.NSIndexSet) {
+          removeObjects(at: indexes, fromRelationship: \(key))
+        }
+        public func \(replace)(at idx: Swift.Int, with value: \(destination)) {
+          replaceObjects(at: Foundation.NSIndexSet(index: idx), with: [value], inRelationship: \(key))
+        }
+        public func \(replace)(at indexes: Foundation.NSIndexSet, with values: [\(destination)]) {
+          replaceObjects(at: indexes, with: values, inRelationship: \(key))
+        }
+
+      """
+  }
+}

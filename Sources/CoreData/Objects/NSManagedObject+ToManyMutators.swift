@@ -1,0 +1,110 @@
+/// Changes of to-many relationships by name: what generated `addToX`, `insertIntoX` and their like call. Inverses follow, as
+/// with every change of a relationship.
+extension NSManagedObject {
+  /// Adds one object to a to-many and keeps its inverse: what a generated `addToX(_:)` calls.
+  public final func addObject(_ object: NSManagedObject, toRelationship key: String) {
+    addMember(object, to: toManyIndex(key))
+  }
+
+  /// Removes one object from a to-many and keeps its inverse: what a generated `removeFromX(_:)` calls.
+  public final func removeObject(_ object: NSManagedObject, fromRelationship key: String) {
+    removeMember(object, of: toManyIndex(key))
+  }
+
+  /// Adds the objects of a set.
+  public final func addObjects(_ objects: NSSet, toRelationship key: String) {
+    let index = toManyIndex(key)
+    for object in objects.allObjects { addMember(member(object, key), to: index) }
+  }
+
+  /// Adds the objects of an ordered set at the end.
+  public final func addObjects(_ objects: NSOrderedSet, toRelationship key: String) {
+    let index = toManyIndex(key)
+    for object in objects.array { addMember(member(object, key), to: index) }
+  }
+
+  /// Removes the objects of a set.
+  public final func removeObjects(_ objects: NSSet, fromRelationship key: String) {
+    let index = toManyIndex(key)
+    for object in objects.allObjects { removeMember(member(object, key), of: index) }
+  }
+
+  /// Removes the objects of an ordered set.
+  public final func removeObjects(_ objects: NSOrderedSet, fromRelationship key: String) {
+    let index = toManyIndex(key)
+    for object in objects.array { removeMember(member(object, key), of: index) }
+  }
+
+  // MARK: Ordered relationships
+
+  /// Puts objects where they are found afterwards: the first at the first index, and so on. As in an ordered set, an object
+  /// that is in the relationship already stays where it is, and the others close up. Traps where an index is beyond the end.
+  public final func insertObjects(
+    _ objects: [NSManagedObject], at indexes: NSIndexSet, inRelationship key: String
+  ) {
+    edit(key) { members in
+      requireAsMany(objects, indexes, key)
+      var known = Set(members)
+      for (object, index) in zip(objects, indexes) where known.insert(object).inserted {
+        requireIndex(index, upTo: members.count, key)
+        members.insert(object, at: index)
+      }
+    }
+  }
+
+  /// Removes the objects at these indexes. Traps where there are none.
+  public final func removeObjects(at indexes: NSIndexSet, fromRelationship key: String) {
+    edit(key) { members in
+      for index in indexes.reversed() {
+        requireIndex(index, upTo: members.count - 1, key)
+        members.remove(at: index)
+      }
+    }
+  }
+
+  /// Puts objects in the places of those at these indexes. Traps where there are none.
+  public final func replaceObjects(
+    at indexes: NSIndexSet, with objects: [NSManagedObject], inRelationship key: String
+  ) {
+    edit(key) { members in
+      requireAsMany(objects, indexes, key)
+      for (object, index) in zip(objects, indexes) {
+        requireIndex(index, upTo: members.count - 1, key)
+        members[index] = object
+      }
+    }
+  }
+
+  private func edit(_ key: String, _ change: (inout [NSManagedObject]) -> Void) {
+    let index = toManyIndex(key)
+    let toMany = toMany(index)
+    require(toMany.relationship.isOrdered, "\(layout.name).\(key) is not ordered: its objects have no index.")
+    var members = toMany.members?.items ?? []
+    change(&members)
+    setMembers(members, of: index)
+  }
+
+  private func toManyIndex(_ key: String) -> Int {
+    guard let index = layout.toManyIndex(key) else {
+      fatalError("\(layout.name).\(key) is no to-many relationship.")
+    }
+    return index
+  }
+
+  private func member(_ object: Any, _ key: String) -> NSManagedObject {
+    guard let object = object as? NSManagedObject else {
+      fatalError("The relationship \(layout.name).\(key) holds managed objects, and was given a \(type(of: object)).")
+    }
+    return object
+  }
+
+  private func requireAsMany(_ objects: [NSManagedObject], _ indexes: NSIndexSet, _ key: String) {
+    require(
+      objects.count == indexes.count,
+      "\(layout.name).\(key) was given \(objects.count) objects for \(indexes.count) indexes.")
+  }
+
+  private func requireIndex(_ index: Int, upTo last: Int, _ key: String) {
+    require(index <= last, "The index \(index) is beyond the objects of \(layout.name).\(key): the last is \(last).")
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import PackagePlugin
+
+/// Compiles the data models among a target's files: each becomes a resource `NAME.momd` and a Swift file with its classes.
+///
+/// What it does with a file is `ModelCompiler`'s business; here are only the commands with their inputs and outputs.
+@main
+struct ModelCompilerPlugin: BuildToolPlugin {
+  func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
+    guard let target = target as? any SourceModuleTarget else { return [] }
+    let tool = try context.tool(named: "ModelCompiler").url
+    return try models(in: target).map { model in
+      let name = model.deletingPathExtension().lastPathComponent
+      let swift = context.pluginWorkDirectoryURL.appending(path: "\(name)+CoreDataModel.swift")
+      let momd = context.pluginWorkDirectoryURL.appending(path: "\(name).momd")
+      return .buildCommand(
+        displayName: "Compiling model \(model.lastPathComponent)", executable: tool,
+        arguments: ["model", model.path, "--module", target.moduleName, "--swift", swift.path, "--momd", momd.path],
+        inputFiles: try [model] + files(in: model), outputFiles: [swift, momd])
+    }
+  }
+
+  /// The models among the target's files.
+  private func models(in target: any SourceModuleTarget) -> [URL] {
+    let bundles = ["xcdatamodeld", "xcdatamodel"]
+    var models: Set<URL> = []
+    for file in target.sourceFiles {
+      let bundle = sequence(first: file.url) { $0.pathComponents.count > 1 ? $0.deletingLastPathComponent() : nil }
+        .filter { bundles.contains($0.pathExtension) }.last
+      if let bundle { models.insert(bundle.standardizedFileURL) }
+    }
+    return models.sorted { $0.path < $1.path }
+  }
+
+  /// All files inside a model, so that a change of any of them compiles it again.
+  private func files(in model: URL) throws -> [URL] {
+    try FileManager.default.subpathsOfDirectory(atPath: model.path).sorted().map { model.appending(path: $0) }
+  }
+}
