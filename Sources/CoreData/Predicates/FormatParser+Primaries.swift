@@ -66,7 +66,7 @@ extension FormatParser {
     case .false, .no: return .expression(NSExpression(forConstantValue: false))
     case .self: return .expression(NSExpression.expressionForEvaluatedObject())
     case .anyKey: return .expression(NSExpression.expressionForAnyKey())
-    case .cast: return try call(.cast, arguments(count: 2, of: "CAST"))
+    case .cast: return cast(try arguments(count: 2, of: "CAST"))
     case .function: return try functionCall()
     case .subquery: return try subquery()
     case .ternary: return try ternary()
@@ -97,6 +97,21 @@ extension FormatParser {
     let arguments = try list(until: ")")
     guard arguments.count == count else { throw failure("\(name) takes \(count) arguments", at: start) }
     return arguments
+  }
+
+  /// Dates, UUIDs and URLs that are constants print as casts, and are read as constants again.
+  private func cast(_ arguments: [NSExpression]) -> Node {
+    guard let type = arguments[1].constantValue as? String else { return call(.cast, arguments) }
+    let isConstant =
+      switch PredicateValue(arguments[0].constantValue) {
+      case .integer, .real: type == "NSDate"
+      case .string: type == "NSUUID" || type == "NSURL"
+      default: false
+      }
+    guard isConstant, let value = PredicateCast.cast(arguments[0].constantValue, to: type) else {
+      return call(.cast, arguments)
+    }
+    return .expression(NSExpression(forConstantValue: value))
   }
 
   private mutating func functionCall() throws -> Node {

@@ -49,7 +49,8 @@ extension PredicateFunction {
     case .count: return values.count
     case .minimum: return PredicateArithmetic.extreme(values, .orderedAscending)
     case .maximum: return PredicateArithmetic.extreme(values, .orderedDescending)
-    case .average: return numbers.isEmpty ? nil : numbers.reduce(0, +) / Double(numbers.count)
+    case .average:
+      return numbers.isEmpty ? nil : PredicateArithmetic.double(PredicateArithmetic.sum(values)) / Double(numbers.count)
     case .median:
       guard !numbers.isEmpty else { return nil }
       let sorted = numbers.sorted()
@@ -61,6 +62,8 @@ extension PredicateFunction {
       return counts.filter { $0.value == most }.keys.sorted()
     case .standardDeviation:
       guard !numbers.isEmpty else { return nil }
+      // In one order, whatever that of the members is, since the result depends on it in its last digits.
+      let numbers = numbers.sorted()
       let mean = numbers.reduce(0, +) / Double(numbers.count)
       return (numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(numbers.count)).squareRoot()
     default: return nil

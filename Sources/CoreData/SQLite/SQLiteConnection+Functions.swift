@@ -7,6 +7,12 @@ struct SQLFunction: Sendable {
   let evaluate: @Sendable ([SQLiteValue]) -> SQLiteValue
 }
 
+/// A function of a group's values, NULLs left out, written in Swift. Called on the connection's thread.
+struct SQLAggregate: Sendable {
+  let name: String
+  let evaluate: @Sendable ([SQLiteValue]) -> SQLiteValue
+}
+
 /// An order of texts that SQL text may name after COLLATE.
 struct SQLCollation: Sendable {
   let name: String
@@ -25,6 +31,31 @@ extension SQLiteConnection {
       }, nil, nil, { Unmanaged<Box<SQLFunction>>.fromOpaque($0!).release() })
   }
 
+  func register(_ aggregate: SQLAggregate) {
+    sqlite3_create_function_v2(
+      handle, aggregate.name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+      Unmanaged.passRetained(Box(aggregate)).toOpaque(), nil,
+      { context, _, arguments in
+        let value = sqliteValue(arguments?[0])
+        guard value != .null, let place = collectedValues(context, Int32(MemoryLayout<UnsafeRawPointer>.size)) else {
+          return
+        }
+        if let known = place.pointee {
+          Unmanaged<CollectedValues>.fromOpaque(known).takeUnretainedValue().values.append(value)
+        } else {
+          place.pointee = UnsafeRawPointer(Unmanaged.passRetained(CollectedValues(value)).toOpaque())
+        }
+      },
+      { context in
+        let aggregate = Unmanaged<Box<SQLAggregate>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue().value
+        // Nothing is there where no row had a value.
+        let collected = collectedValues(context, 0)?.pointee.map {
+          Unmanaged<CollectedValues>.fromOpaque($0).takeRetainedValue().values
+        }
+        setResult(aggregate.evaluate(collected ?? []), of: context)
+      }, { Unmanaged<Box<SQLAggregate>>.fromOpaque($0!).release() })
+  }
+
   func register(_ collation: SQLCollation) {
     sqlite3_create_collation_v2(
       handle, collation.name, SQLITE_UTF8, Unmanaged.passRetained(Box(collation)).toOpaque(),
@@ -35,6 +66,19 @@ extension SQLiteConnection {
         return Int32(collation.compare(first, second).rawValue)
       }, { Unmanaged<Box<SQLCollation>>.fromOpaque($0!).release() })
   }
+}
+
+/// The values that an aggregate function has met so far.
+private final class CollectedValues {
+  var values: [SQLiteValue]
+  init(_ first: SQLiteValue) { values = [first] }
+}
+
+/// Where SQLite keeps the pointer of one run of an aggregate function: zeroed at first, nil for a size of 0 before that.
+///
+/// Source: https://www.sqlite.org/c3ref/aggregate_context.html
+private func collectedValues(_ context: OpaquePointer?, _ size: Int32) -> UnsafeMutablePointer<UnsafeRawPointer?>? {
+  sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: UnsafeRawPointer?.self)
 }
 
 /// A value behind a pointer that C code carries.

@@ -37,6 +37,7 @@ final class SQLiteConnection: @unchecked Sendable {
     BusyHandler.install(on: connection, timeout: busyTimeout)
     SQLDebug.install(on: connection)
     for function in SQLFunctions.all { register(function) }
+    for aggregate in SQLFunctions.aggregates { register(aggregate) }
     for collation in SQLFunctions.collations { register(collation) }
   }
 

@@ -16,6 +16,20 @@ enum SQLFunctions {
     collationName(of: ordering).map { SQLCollation(name: $0, compare: ordering.compare) }
   }
 
+  static let aggregates: [SQLAggregate] = [
+    aggregate(.median, of: .median), aggregate(.standardDeviation, of: .standardDeviation),
+    SQLAggregate(name: Name.decimalSum.rawValue) { values in
+      // As SUM has it.
+      if values.isEmpty { return .null }
+      let decimals = values.map { Decimal(string: $0.decimalText) as Any? }
+      return SQLiteValue(result: PredicateFunction.sum.value(of: [decimals]))
+    },
+  ]
+
+  private static func aggregate(_ name: Name, of function: PredicateFunction) -> SQLAggregate {
+    SQLAggregate(name: name.rawValue) { SQLiteValue(result: function.value(of: [$0.map(\.plain)])) }
+  }
+
   /// The functions' names in SQL.
   enum Name: String {
     /// (text, options): the text as `StringMatching.folded` has it.
@@ -30,8 +44,13 @@ enum SQLFunctions {
     case like = "cd_like"
     /// (text, pattern, options).
     case matches = "cd_matches"
-    /// (name, argument…): a predefined function of expressions.
+    /// (name, which arguments are texts of decimals, argument…): a predefined function of expressions.
     case call = "cd_call"
+    /// Aggregates of numbers.
+    case median = "cd_median"
+    case standardDeviation = "cd_stddev"
+    /// The exact sum of the texts of decimals.
+    case decimalSum = "cd_decimal_sum"
   }
 
   /// Added to the options where the second argument is folded already, as constants are.
@@ -73,10 +92,14 @@ enum SQLFunctions {
   }
 
   private static let call = SQLFunction(name: Name.call.rawValue, argumentCount: -1) { arguments in
-    guard case .text(let name)? = arguments.first, let function = PredicateFunction(rawValue: name) else {
-      return .null
+    guard arguments.count > 1, case .text(let name) = arguments[0], case .integer(let decimals) = arguments[1],
+      let function = PredicateFunction(rawValue: name)
+    else { return .null }
+    let values = arguments.dropFirst(2).enumerated().map { index, argument -> Any? in
+      let isDecimal = index < 64 && decimals & (1 << Int64(index)) != 0
+      return isDecimal && argument != .null ? Decimal(string: argument.decimalText) : argument.plain
     }
-    return SQLiteValue(result: function.value(of: arguments.dropFirst().map(\.plain)))
+    return SQLiteValue(result: function.value(of: values))
   }
 }
 
@@ -98,6 +121,16 @@ extension SQLiteValue {
     }
   }
 
+  /// The digits of a number, or the text itself.
+  fileprivate var decimalText: String {
+    switch self {
+    case .integer(let value): String(value)
+    case .real(let value): "\(value)"
+    case .text(let value): value
+    case .null, .blob: ""
+    }
+  }
+
   fileprivate init(result: Any?) {
     switch PredicateValue(result) {
     case .integer(let value): self = .integer(value)
@@ -105,6 +138,9 @@ extension SQLiteValue {
     case .decimal(let value): self = .real(NSDecimalNumber(decimal: value).doubleValue)
     case .string(let value): self = .text(value)
     case .data(let value): self = .blob(value)
+    case .date(let seconds): self = .real(seconds)
+    case .uuid(let value): self = .blob(withUnsafeBytes(of: value.uuid) { Data($0) })
+    case .url(let value): self = .text(value)
     default: self = .null
     }
   }

@@ -94,6 +94,7 @@ extension SQLGenerator {
       let environment = relationship.environment.binding(variable, to: member)
       conditions.append("(\(try self.condition(predicate, environment)))")
     }
+    if relationship.union != nil { conditions.append("\(try column(of: relationship, member)) IS NOT NULL") }
     let asked = try condition(member)
     if !asked.isEmpty { conditions.append("(\(asked))") }
     let selected = try what(member)
@@ -109,30 +110,98 @@ extension SQLGenerator {
     return operand
   }
 
+  /// What is asked of one member as one column: a value, or its key.
+  private func column(of relationship: SQLToMany, _ member: SQLScope) throws -> SQL {
+    switch try value(of: relationship, member) {
+    case .scalar(let column, _), .object(let column, _, _): return column
+    default: throw SQLGenerationError.unsupportedExpression(relationship.path)
+    }
+  }
+
   /// A number made of all members: `@count`, `@sum.price`, or a function such as `sum:` of their values.
-  func aggregate(_ operation: CollectionOperator, of relationship: SQLToMany, ignoresNil: Bool) throws -> SQLOperand {
-    var type = SQLType.number
+  func aggregate(_ operation: SQLAggregation, of relationship: SQLToMany) throws -> SQLOperand {
+    var type = SQLType.integer
     let query = try select(relationship) { member in
       let value = try self.value(of: relationship, member)
-      if operation == .count { return "COUNT(*)" }
+      if operation == .count {
+        guard relationship.union == .distinct else { return "COUNT(*)" }
+        return "COUNT(DISTINCT \(try self.column(of: relationship, member)))"
+      }
       guard case .scalar(let column, let columnType) = value else {
         throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship.path)")
       }
-      switch operation {
-      case .sum, .average:
-        guard columnType.isNumeric else {
-          throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship.path)")
-        }
-        if operation == .sum { return "COALESCE(SUM(\(column)), 0)" }
-        // In a key path nil counts as 0 and the average of nothing is 0; the function leaves nil out.
-        return ignoresNil ? "AVG(\(column))" : "COALESCE(AVG(COALESCE(\(column), 0)), 0)"
-      case .minimum, .maximum:
-        if columnType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
-        type = columnType
-        return operation == .minimum ? "MIN(\(column))" : "MAX(\(column))"
-      default: throw SQLGenerationError.unsupportedFunction(operation.rawValue)
-      }
+      let result = try self.aggregate(operation, column, columnType, relationship)
+      type = result.type
+      return operation == .sum || operation == .averageOfPath ? "COALESCE(\(result.sql), 0)" : result.sql
     }
     return .scalar("(\(query))", type)
+  }
+
+  /// The aggregate of a column over the rows of a group; NULL over none.
+  func aggregate(_ operation: SQLAggregation, _ column: SQL, _ type: SQLType, _ relationship: SQLToMany? = nil) throws
+    -> (sql: SQL, type: SQLType)
+  {
+    let each: SQL = relationship?.union == .distinct ? "DISTINCT " : ""
+    switch operation {
+    case .count: return ("COUNT(\(column))", .integer)
+    case .minimum, .maximum:
+      if type == .opaque { throw SQLGenerationError.incomparable("transformable values") }
+      return (operation == .minimum ? "MIN(\(column))" : "MAX(\(column))", type)
+    case .sum, .average, .averageOfPath, .median, .standardDeviation:
+      guard type.isNumeric else {
+        throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship?.path ?? "a column")")
+      }
+      // SQLite would add decimals as binary fractions.
+      let sum: SQL =
+        type == .decimal
+        ? "\(raw: SQLFunctions.Name.decimalSum.rawValue)(\(each)CAST(\(column) AS TEXT))" : "SUM(\(each)\(column))"
+      switch operation {
+      case .sum: return (sum, type)
+      case .median: return ("\(raw: SQLFunctions.Name.median.rawValue)(\(each)\(column))", .number)
+      case .standardDeviation:
+        return ("\(raw: SQLFunctions.Name.standardDeviation.rawValue)(\(each)\(column))", .number)
+      // In a key path nil counts as 0; the function leaves nil out.
+      case .averageOfPath: return ("\(sum) * 1.0 / COUNT(*)", .number)
+      default: return ("\(sum) * 1.0 / COUNT(\(each)\(column))", .number)
+      }
+    }
+  }
+}
+
+/// What can be made of the values of many rows. Raw values are for messages.
+enum SQLAggregation: String {
+  case count
+  case sum
+  case minimum
+  case maximum
+  /// The mean of the values that are not nil.
+  case average
+  /// `@avg` in a key path.
+  case averageOfPath = "@avg"
+  case median
+  case standardDeviation
+
+  init?(_ operation: CollectionOperator) {
+    switch operation {
+    case .count: self = .count
+    case .sum: self = .sum
+    case .average: self = .averageOfPath
+    case .minimum: self = .minimum
+    case .maximum: self = .maximum
+    case .unionOfObjects, .distinctUnionOfObjects: return nil
+    }
+  }
+
+  init?(_ function: PredicateFunction) {
+    switch function {
+    case .count: self = .count
+    case .sum: self = .sum
+    case .average: self = .average
+    case .minimum: self = .minimum
+    case .maximum: self = .maximum
+    case .median: self = .median
+    case .standardDeviation: self = .standardDeviation
+    default: return nil
+    }
   }
 }

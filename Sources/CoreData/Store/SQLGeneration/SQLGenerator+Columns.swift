@@ -124,7 +124,7 @@ extension SQLType {
   /// The type of an expression's result where nothing else is said.
   fileprivate var attributeType: NSAttributeType {
     switch self {
-    case .number: .undefinedAttributeType
+    case .number, .integer: .undefinedAttributeType
     case .decimal: .decimalAttributeType
     case .date: .dateAttributeType
     case .text: .stringAttributeType

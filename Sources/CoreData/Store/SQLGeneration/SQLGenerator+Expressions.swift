@@ -89,7 +89,8 @@ extension SQLGenerator {
     case .scalar(_, let type): type
     case .constant(let constant):
       switch constant {
-      case .integer, .real: .number
+      case .integer: .integer
+      case .real: .number
       case .decimal: .decimal
       case .string: .text
       case .date: .date
@@ -121,15 +122,15 @@ extension SQLGenerator {
     let operands = try arguments.map { try operand($0, environment) }
     switch function {
     case .noIndex where operands.count == 1: return operands[0]
-    case .sum, .count, .minimum, .maximum, .average:
+    case .sum, .count, .minimum, .maximum, .average, .median, .standardDeviation:
       if let result = try statistic(function, operands, environment) { return result }
-      return call(function, operands)
-    case .add, .subtract, .multiply, .divide, .negate: return arithmetic(function, operands)
+      return try call(function, operands)
+    case .add, .subtract, .multiply, .divide, .negate: return try arithmetic(function, operands)
     case .cast: return try cast(operands, expression)
     case .uppercase, .lowercase, .canonical, .length, .modulus, .squareRoot, .logarithm, .naturalLogarithm, .power,
       .exponential, .ceiling, .absolute, .truncate, .floor, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift,
       .rightShift, .onesComplement:
-      return call(function, operands)
+      return try call(function, operands)
     default: throw SQLGenerationError.unsupportedFunction(name)
     }
   }
@@ -138,40 +139,38 @@ extension SQLGenerator {
   private func statistic(
     _ function: PredicateFunction, _ operands: [SQLOperand], _ environment: SQLEnvironment
   ) throws -> SQLOperand? {
-    let operations: [PredicateFunction: CollectionOperator] = [
-      .sum: .sum, .count: .count, .minimum: .minimum, .maximum: .maximum, .average: .average,
-    ]
-    guard operands.count == 1, let operation = operations[function] else { return nil }
-    if case .toMany(let relationship) = operands[0] {
-      return try aggregate(operation, of: relationship, ignoresNil: true)
-    }
+    guard operands.count == 1, let aggregation = SQLAggregation(function) else { return nil }
+    if case .toMany(let relationship) = operands[0] { return try aggregate(aggregation, of: relationship) }
     guard environment.isAggregating else { return nil }
-    switch (operands[0], function) {
-    case (.object(let key, _, _), .count): return .scalar("COUNT(\(key))", .number)
-    case (.scalar(let column, _), .count): return .scalar("COUNT(\(column))", .number)
-    case (.scalar(let column, let type), .sum) where type.isNumeric: return .scalar("SUM(\(column))", type)
-    case (.scalar(let column, let type), .average) where type.isNumeric: return .scalar("AVG(\(column))", .number)
-    case (.scalar(let column, let type), .minimum) where type != .opaque: return .scalar("MIN(\(column))", type)
-    case (.scalar(let column, let type), .maximum) where type != .opaque: return .scalar("MAX(\(column))", type)
+    switch operands[0] {
+    case .object(let key, _, _) where function == .count: return .scalar("COUNT(\(key))", .integer)
+    case .scalar(let column, let type):
+      let result = try aggregate(aggregation, column, type)
+      return .scalar(result.sql, result.type)
     default: throw SQLGenerationError.unsupportedFunction(function.rawValue)
     }
   }
 
-  private func arithmetic(_ function: PredicateFunction, _ operands: [SQLOperand]) -> SQLOperand {
+  private func arithmetic(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
+    let types = operands.map(type(of:))
+    if types.contains(.decimal) {
+      let isExact = types.allSatisfy { $0 == .decimal || $0 == .integer }
+      guard case .scalar(let result, _) = try call(function, operands) else { return .constant(.null) }
+      return .scalar(result, isExact ? .decimal : .number)
+    }
     let numbers = operands.compactMap(number)
     // What is no number makes the result nil, as in memory.
     guard numbers.count == operands.count else { return .scalar("NULL", .number) }
-    if function == .negate, numbers.count == 1 { return .scalar("(0 - \(numbers[0]))", .number) }
+    let type: SQLType = types.allSatisfy { $0 == .integer } ? .integer : .number
+    if function == .negate, numbers.count == 1 { return .scalar("(0 - \(numbers[0]))", type) }
     guard numbers.count == 2, let symbol = function.infix else { return .scalar("NULL", .number) }
-    return .scalar("(\(numbers[0]) \(raw: symbol) \(numbers[1]))", .number)
+    return .scalar("(\(numbers[0]) \(raw: symbol) \(numbers[1]))", type)
   }
 
-  /// The operand for a calculation: whole decimals as REAL, or their division would be that of integers.
+  /// The operand for a calculation; nil for what is no number.
   private func number(_ operand: SQLOperand) -> SQL? {
     switch operand {
-    case .scalar(let column, .number): column
-    case .scalar(let column, .decimal): "CAST(\(column) AS REAL)"
-    case .constant(.decimal(let value)): "\(bind: .real(NSDecimalNumber(decimal: value).doubleValue))"
+    case .scalar(let column, let type) where type.isNumeric: column
     case .constant(.null): "NULL"
     case .constant(let constant): SQLType.number.bound(constant).map { value -> SQL in "\(bind: value)" }
     default: nil
@@ -179,32 +178,78 @@ extension SQLGenerator {
   }
 
   /// A predefined function, computed by the code that computes it in memory.
-  func call(_ function: PredicateFunction, _ operands: [SQLOperand]) -> SQLOperand {
-    let arguments = operands.map { operand -> SQL in
-      if let number = number(operand) { return number }
+  func call(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
+    var decimals: Int64 = 0
+    var arguments: [SQL] = []
+    for (index, operand) in operands.enumerated() {
       switch operand {
-      case .scalar(let column, .text): return column
-      case .constant(.string(let text)): return "\(bind: .text(text))"
-      default: return "NULL"
+      case .scalar(let column, .decimal) where index < 64:
+        decimals |= 1 << Int64(index)
+        // The text that memory reads the value from.
+        arguments.append("CAST(\(column) AS TEXT)")
+      case .constant(.decimal(let value)) where index < 64:
+        decimals |= 1 << Int64(index)
+        arguments.append("\(bind: .text(value.description))")
+      case .scalar(let column, let type)
+      where type != .opaque && (type.isNumeric || type == .text || function.comparesOrCounts):
+        arguments.append(column)
+      case .constant(let constant):
+        arguments.append(
+          type(of: operand).flatMap { $0.bound(constant) }.map { value -> SQL in "\(bind: value)" } ?? "NULL")
+      default: arguments.append("NULL")
       }
     }
-    let isText = function == .uppercase || function == .lowercase || function == .canonical
     let name = SQLFunctions.Name.call.rawValue
     return .scalar(
-      "\(raw: name)('\(raw: function.rawValue)'\(arguments.map { ", \($0)" as SQL }.joined("")))",
-      isText ? .text : .number)
+      """
+      \(raw: name)('\(raw: function.rawValue)', \(raw: String(decimals))\(arguments.map { ", \($0)" as SQL }.joined("")))
+      """, try resultType(of: function, operands))
+  }
+
+  private func resultType(of function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLType {
+    switch function {
+    case .uppercase, .lowercase, .canonical: return .text
+    case .length, .count, .modulus, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
+      return .integer
+    case .minimum, .maximum:
+      let types = Set(operands.compactMap(type(of:)))
+      if types.count <= 1 { return types.first ?? .number }
+      if types.allSatisfy(\.isNumeric) { return .number }
+      throw SQLGenerationError.incomparable("values of different kinds in \(function.rawValue)")
+    case .sum: return operands.map(type(of:)).allSatisfy { $0 == .decimal || $0 == .integer } ? .decimal : .number
+    default: return .number
+    }
   }
 
   private func cast(_ operands: [SQLOperand], _ expression: NSExpression) throws -> SQLOperand {
     guard operands.count == 2, case .scalar(let column, let type) = operands[0],
       case .constant(.string(let target)) = operands[1]
     else { throw SQLGenerationError.unsupportedExpression(expression.printed) }
-    switch (type, target) {
-    case (.date, "NSNumber"): return .scalar("CAST(\(column) AS REAL)", .number)
-    case (.number, "NSNumber"), (.decimal, "NSNumber"): return operands[0]
-    case (.number, "NSDate"), (.number, "Date"), (.decimal, "NSDate"), (.decimal, "Date"): return .scalar(column, .date)
-    case (.date, "NSDate"), (.date, "Date"), (.text, "NSString"), (.text, "String"): return operands[0]
+    let wanted: SQLType
+    switch target {
+    case "NSDate", "Date": wanted = .date
+    case "NSNumber": wanted = .number
+    case "NSDecimalNumber", "Decimal": wanted = .decimal
+    case "NSString", "String": wanted = .text
+    case "NSUUID", "UUID": wanted = .uuid
+    case "NSURL", "URL": wanted = .uri
+    default: throw SQLGenerationError.unsupportedExpression(expression.printed)
+    }
+    switch (type, wanted) {
+    case (.date, .number): return .scalar("CAST(\(column) AS REAL)", .number)
+    case (_, .number) where type.isNumeric: return operands[0]
+    case (_, .date) where type.isNumeric: return .scalar(column, .date)
+    case (.uri, .text), (.text, .uri): return .scalar(column, wanted)
+    case _ where type == wanted: return operands[0]
+    case _ where type.isNumeric || type == .text:
+      guard case .scalar(let result, _) = try call(.cast, operands) else { return operands[0] }
+      return .scalar(result, wanted)
     default: throw SQLGenerationError.unsupportedExpression(expression.printed)
     }
   }
+}
+
+extension PredicateFunction {
+  /// Whether the function looks at values of any kind.
+  fileprivate var comparesOrCounts: Bool { self == .count || self == .minimum || self == .maximum }
 }

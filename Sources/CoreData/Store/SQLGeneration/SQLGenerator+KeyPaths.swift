@@ -8,9 +8,9 @@ extension SQLGenerator {
       let rest = Array(keys[(index + 1)...])
       index += 1
       if key == "self" || key == "SELF" || key == "objectID" { continue }
-      let mapping = scope.mapping
+      let mapping = home(of: key, below: scope.mapping)
       if let attribute = mapping.attributes[key] {
-        return try resolve(rest, after: scalar(attribute, in: scope), key: key, mapping)
+        return try resolve(rest, after: scalar(attribute, in: scope, mapping), key: key, mapping)
       }
       if let toOne = mapping.toOnes[key] {
         let destination = try self.mapping(ofEntity: toOne.destinationEntityName)
@@ -30,8 +30,19 @@ extension SQLGenerator {
     return .object(key: scope.key, entityColumn: nil, scope.mapping)
   }
 
-  func scalar(_ attribute: AttributeColumn, in scope: SQLScope) -> SQLOperand {
-    let description = scope.mapping.entity.attributesByName[attribute.name]
+  /// The entity that has the property: the one asked, or one below it. In the rows of all others it is NULL.
+  ///
+  /// Where several entities below have properties of that name, these are properties of their own, and none is meant.
+  private func home(of key: String, below mapping: EntityMapping) -> EntityMapping {
+    if mapping.entity.propertiesByName[key] != nil { return mapping }
+    let having = mapping.numbersIncludingSubentities.compactMap { schema.entitiesByNumber[$0] }
+      .filter { $0.entity.propertiesByName[key] != nil }
+    let declaring = Set(having.compactMap { $0.entity.propertiesByName[key].map { ObjectIdentifier($0) } })
+    return declaring.count == 1 ? having[0] : mapping
+  }
+
+  private func scalar(_ attribute: AttributeColumn, in scope: SQLScope, _ mapping: EntityMapping) -> SQLOperand {
+    let description = mapping.entity.attributesByName[attribute.name]
     let isExternal = description?.allowsExternalBinaryDataStorage ?? false
     return .scalar(scope.column(attribute.column), isExternal ? .opaque : SQLType(attribute.type))
   }
@@ -44,7 +55,7 @@ extension SQLGenerator {
     guard rest == ["length"], case .scalar(_, .text) = value else {
       throw SQLGenerationError.unknownKey(([key] + rest).joined(separator: "."), entity: mapping.name)
     }
-    return call(.length, [value])
+    return try call(.length, [value])
   }
 
   /// A to-many relationship, reduced to a number where a collection operator follows.
@@ -58,7 +69,12 @@ extension SQLGenerator {
     }
     var reduced = relationship
     reduced.rest.remove(at: position)
-    let result = try aggregate(operation, of: reduced, ignoresNil: false)
+    if operation == .unionOfObjects || operation == .distinctUnionOfObjects {
+      reduced.union = operation == .unionOfObjects ? .all : .distinct
+      return .toMany(reduced)
+    }
+    guard let aggregation = SQLAggregation(operation) else { throw SQLGenerationError.unsupportedFunction(name) }
+    let result = try aggregate(aggregation, of: reduced)
     // Behind a to-one relationship that leads nowhere there is no collection, and so no count or sum of it either.
     guard relationship.owner.isOptional, relationship.filter == nil, case .scalar(let value, let type) = result else {
       return result

@@ -14,6 +14,8 @@ enum SQLOperand {
 /// What the values of an expression are, so far as comparing goes.
 enum SQLType: Equatable {
   case number
+  /// A whole number, whatever the row.
+  case integer
   /// A number whose column may hold whole values as integers: it must not take part in integer division.
   case decimal
   case date
@@ -27,9 +29,8 @@ enum SQLType: Equatable {
   init(_ type: NSAttributeType) {
     self =
       switch type {
-      case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .doubleAttributeType,
-        .floatAttributeType, .booleanAttributeType:
-        .number
+      case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType: .integer
+      case .doubleAttributeType, .floatAttributeType: .number
       case .decimalAttributeType: .decimal
       case .dateAttributeType: .date
       case .stringAttributeType: .text
@@ -41,7 +42,7 @@ enum SQLType: Equatable {
       }
   }
 
-  var isNumeric: Bool { self == .number || self == .decimal }
+  var isNumeric: Bool { self == .number || self == .integer || self == .decimal }
 
   /// Whether values of the two types can be equal, and have an order.
   func isComparable(with other: SQLType) -> Bool {
@@ -51,9 +52,10 @@ enum SQLType: Equatable {
   /// The constant as it is bound beside a value of this type; nil where the two are of different kinds, and so unequal.
   func bound(_ constant: PredicateValue) -> SQLiteValue? {
     switch (self, constant) {
-    case (.number, .integer(let value)), (.decimal, .integer(let value)): .integer(value)
-    case (.number, .real(let value)), (.decimal, .real(let value)): .real(value)
-    case (.number, .decimal(let value)), (.decimal, .decimal(let value)):
+    case (.number, .integer(let value)), (.integer, .integer(let value)), (.decimal, .integer(let value)):
+      .integer(value)
+    case (.number, .real(let value)), (.integer, .real(let value)), (.decimal, .real(let value)): .real(value)
+    case (.number, .decimal(let value)), (.integer, .decimal(let value)), (.decimal, .decimal(let value)):
       Int64(value.description).map { .integer($0) } ?? .real(NSDecimalNumber(decimal: value).doubleValue)
     case (.date, .date(let seconds)): .real(seconds)
     case (.text, .string(let value)): .text(value)
@@ -76,6 +78,10 @@ struct SQLToMany {
   let environment: SQLEnvironment
   /// A SUBQUERY's condition on the members.
   var filter: (variable: String, predicate: NSPredicate)?
+  /// The values that are not nil, all or each once: `@unionOfObjects` and `@distinctUnionOfObjects`.
+  var union: Union?
+
+  enum Union { case all, distinct }
 
   var path: String { ([name] + rest).joined(separator: ".") }
 }
