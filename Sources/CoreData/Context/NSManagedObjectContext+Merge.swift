@@ -30,6 +30,10 @@ extension NSManagedObjectContext {
     for id in saved.updated + saved.deleted {
       (id.persistentStore as? SQLiteStore)?.rowCache.forget(id, unless: saved.isLocal)
     }
+    let followed = trackers.compactMap(\.results).map {
+      $0.objectsToMerge(updated: saved.updated, deleted: saved.deleted)
+    }
+    defer { withExtendedLifetime(followed) {} }
     for id in saved.inserted { mergeInsertion(of: id) }
     for id in saved.updated { mergeUpdate(of: id) }
     let deletions = saved.deleted.compactMap(mergeDeletion)

@@ -75,6 +75,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
   final var assignedStores: [ObjectIdentifier: NSPersistentStore] = [:]
   final var mergeObserver: (any NSObjectProtocol)?
+  /// The fetched results controllers that follow this context.
+  final var trackers: [WeakResults] = []
 
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType

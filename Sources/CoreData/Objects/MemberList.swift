@@ -83,7 +83,8 @@ private struct IdentityIndex {
 
   /// Takes note of an object just appended.
   mutating func addLast(of items: [NSManagedObject]) {
-    guard items.count > IdentityIndex.shortest else { return }
+    // A list that was longer before keeps its index.
+    guard !places.isEmpty || items.count > IdentityIndex.shortest else { return }
     if items.count * 2 > places.count { return rebuild(for: items) }
     var place = home(items[items.count - 1])
     while places[place] != 0 { place = (place + 1) & (places.count - 1) }

@@ -18,18 +18,18 @@ extension Array {
 }
 
 /// What a sort descriptor compares: a value brought to its kind, or whatever its own code wants.
-private enum SortKey {
+enum SortKey {
   case value(PredicateValue)
   case any(Any)
 }
 
 extension NSSortDescriptor {
-  fileprivate func sortKey(of element: Any) -> SortKey {
+  func sortKey(of element: Any) -> SortKey {
     guard let keyed = self as? KeyedSortDescriptor, keyed.block == nil else { return .any(element) }
     return .value(keyed.value(of: element))
   }
 
-  fileprivate func order(_ a: SortKey, _ b: SortKey) -> ComparisonResult {
+  func order(_ a: SortKey, _ b: SortKey) -> ComparisonResult {
     switch (a, b) {
     case (.any(let a), .any(let b)): return compare(a, to: b)
     case (.value(let a), .value(let b)):

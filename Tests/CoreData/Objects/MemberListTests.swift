@@ -11,8 +11,12 @@ import Testing
       var list = MemberList([], keepsOrder: keepsOrder)
       var reference: [NSManagedObject] = []
       var random = SystemRandomNumberGenerator()
-      for round in 0..<4000 {
-        let object = objects[Int.random(in: 0..<(round < 2000 ? 500 : 20), using: &random)]
+      for round in 0..<6000 {
+        // Long, short, and about as long as a list without an index may be.
+        let range = round < 2000 ? 500 : round < 4000 ? 20 : 12
+        if round == 4000 { for object in objects { list.remove(object) } }
+        if round == 4000 { reference.removeAll() }
+        let object = objects[Int.random(in: 0..<range, using: &random)]
         if Bool.random(using: &random) {
           #expect(list.insert(object) == !reference.contains { $0 === object })
           if !reference.contains(where: { $0 === object }) { reference.append(object) }

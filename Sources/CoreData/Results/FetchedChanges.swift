@@ -1,0 +1,131 @@
+/// One set of changes to fetched results, as delegates are told of them.
+struct FetchedChanges {
+  private struct Row {
+    let object: AnyObject
+    let type: NSFetchedResultsChangeType
+    let from: IndexPath?
+    let to: IndexPath?
+  }
+
+  private var deletedSections: [(section: FetchedSection, index: Int)] = []
+  private var insertedSections: [(section: FetchedSection, index: Int)] = []
+  private var deleted: [Row] = []
+  private var inserted: [Row] = []
+  private var moved: [Row] = []
+  private var updated: [Row] = []
+
+  /// Notes which sections came and went. Those that were there still have their former positions.
+  mutating func note(sectionsBefore before: [FetchedSection], after: [FetchedSection]) {
+    for (index, section) in after.enumerated() where section.position < 0 { insertedSections.append((section, index)) }
+    guard before.count + insertedSections.count != after.count else { return }
+    let remaining = Set(after.map { ObjectIdentifier($0) })
+    for section in before where !remaining.contains(ObjectIdentifier(section)) {
+      deletedSections.append((section, section.position))
+    }
+  }
+
+  /// Notes what happened to rows, which are now where they belong.
+  mutating func note(
+    leaving: [FetchedResults.Known], entering: [AnyObject], moving: [FetchedResults.Known],
+    staying: [FetchedResults.Known], changed: Set<ObjectIdentifier>, rows: inout FetchedRows
+  ) {
+    deleted = leaving.map { Row(object: $0.row, type: .delete, from: $0.path, to: nil) }
+    for row in entering { inserted.append(Row(object: row, type: .insert, from: nil, to: rows.indexPath(of: row))) }
+    let inPlace = FetchedChanges.returned(leaving, entering, moving, &rows)
+    let out = Set(moving.map { ObjectIdentifier($0.row) }).subtracting(inPlace)
+    for known in staying {
+      let row = ObjectIdentifier(known.row)
+      if out.contains(row) {
+        moved.append(Row(object: known.row, type: .move, from: known.path, to: rows.indexPath(of: known.row)))
+      } else if changed.contains(row) {
+        updated.append(Row(object: known.row, type: .update, from: known.path, to: rows.indexPath(of: known.row)))
+      }
+    }
+    deleted.sort { ($0.from ?? []) > ($1.from ?? []) }
+    inserted.sort { ($0.to ?? []) < ($1.to ?? []) }
+    moved.sort { ($0.to ?? []) < ($1.to ?? []) }
+    updated.sort { ($0.from ?? []) < ($1.from ?? []) }
+  }
+
+  /// The rows among those taken out and put in that are, as seen from the rows which never moved, where they were.
+  private static func returned(
+    _ leaving: [FetchedResults.Known], _ entering: [AnyObject], _ moving: [FetchedResults.Known],
+    _ rows: inout FetchedRows
+  ) -> Set<ObjectIdentifier> {
+    guard !moving.isEmpty else { return [] }
+    var taken: [ObjectIdentifier: [Int]] = [:]
+    var put: [ObjectIdentifier: [Int]] = [:]
+    for known in leaving + moving { taken[ObjectIdentifier(known.section), default: []].append(known.path[1]) }
+    for row in entering + moving.map(\.row) {
+      if let place = rows.place(of: row) { put[ObjectIdentifier(place.section), default: []].append(place.index) }
+    }
+    taken = taken.mapValues { $0.sorted() }
+    put = put.mapValues { $0.sorted() }
+    /// How many rows before a position never moved.
+    func unmoved(before index: Int, _ moved: [Int]) -> Int {
+      var low = 0
+      var high = moved.count
+      while low < high {
+        let middle = (low + high) / 2
+        if moved[middle] < index { low = middle + 1 } else { high = middle }
+      }
+      return index - low
+    }
+    struct Gap: Hashable {
+      let section: ObjectIdentifier
+      let unmoved: Int
+    }
+    var gaps: [Gap: [(old: Int, new: Int, row: ObjectIdentifier)]] = [:]
+    for known in moving {
+      guard let place = rows.place(of: known.row), place.section === known.section else { continue }
+      let section = ObjectIdentifier(known.section)
+      let old = unmoved(before: known.path[1], taken[section] ?? [])
+      guard old == unmoved(before: place.index, put[section] ?? []) else { continue }
+      gaps[Gap(section: section, unmoved: old), default: []].append(
+        (known.path[1], place.index, ObjectIdentifier(known.row)))
+    }
+    var found: Set<ObjectIdentifier> = []
+    for gap in gaps.values {
+      // Of several in one gap those that kept their order among each other.
+      var last = -1
+      for member in gap.sorted(by: { $0.new < $1.new }) where member.old > last {
+        last = member.old
+        found.insert(member.row)
+      }
+    }
+    return found
+  }
+
+  // MARK: Telling
+
+  /// Without sections.
+  var difference: CollectionDifference<NSManagedObjectID> {
+    var changes: [CollectionDifference<NSManagedObjectID>.Change] = []
+    for row in deleted + inserted + moved + updated {
+      guard let id = (row.object as? NSManagedObject)?.objectID else { continue }
+      let from = row.from.map { $0[1] }
+      let to = row.to.map { $0[1] }
+      if let from { changes.append(.remove(offset: from, element: id, associatedWith: to)) }
+      if let to { changes.append(.insert(offset: to, element: id, associatedWith: from)) }
+    }
+    guard let difference = CollectionDifference(changes) else {
+      fatalError("Changes to fetched results contradict each other.")
+    }
+    return difference
+  }
+
+  func tell(
+    _ delegate: any NSFetchedResultsControllerDelegate,
+    _ controller: NSFetchedResultsController<any NSFetchRequestResult>
+  ) {
+    for (section, index) in deletedSections.reversed() {
+      delegate.controller(controller, didChange: section, atSectionIndex: index, for: .delete)
+    }
+    for (section, index) in insertedSections {
+      delegate.controller(controller, didChange: section, atSectionIndex: index, for: .insert)
+    }
+    for row in deleted + inserted + moved + updated {
+      delegate.controller(controller, didChange: row.object, at: row.from, for: row.type, newIndexPath: row.to)
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/// Following the context's changes.
+extension FetchedResults {
+  /// Called where the context posts `ObjectsDidChange`.
+  func contextDidChange(_ info: [AnyHashable: Any]) {
+    guard let settings, let entity, delegate != nil else { return }
+    if info[NSInvalidatedAllObjectsKey] != nil { return replaceRows() }
+    func isOfEntity(_ object: NSManagedObject) -> Bool {
+      settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
+    }
+    var touched: [NSManagedObject] = []
+    var changed: Set<ObjectIdentifier> = []
+    for key in [
+      NSInsertedObjectsKey, NSUpdatedObjectsKey, NSRefreshedObjectsKey, NSDeletedObjectsKey, NSInvalidatedObjectsKey,
+    ] {
+      for object in info[key] as? Set<NSManagedObject> ?? [] where isOfEntity(object) {
+        if changed.insert(ObjectIdentifier(object)).inserted { touched.append(object) }
+      }
+    }
+    var known = changed
+    for object in affected(by: info) where isOfEntity(object) {
+      if known.insert(ObjectIdentifier(object)).inserted { touched.append(object) }
+    }
+    guard !touched.isEmpty else { return }
+    if settings.fetchLimit > 0 || settings.fetchOffset > 0 {
+      // What comes into the window when something leaves it, only the store knows.
+      guard let found = fetched() else { return }
+      return apply(wholeOf: found, changed: changed)
+    }
+    try? context.fill(touched.filter { $0.isFault && $0.snapshot == nil && !$0.state.contains(.gone) })
+    update(touched, changed: changed, order: RowOrder(settings.sortDescriptors ?? [])) { matches($0, settings) }
+  }
+
+  /// The objects of rows saved elsewhere that may come into the results, or make room there, though this context does not
+  /// have them: to be held while the save is merged, which else passes over them.
+  func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject] {
+    guard let settings, let entity else { return [] }
+    let isWindow = settings.fetchLimit > 0 || settings.fetchOffset > 0
+    // Without a predicate each object is among the results already.
+    guard isWindow || settings.predicate != nil else { return [] }
+    return (isWindow ? updated + deleted : updated).compactMap { id in
+      let isOfEntity = settings.includesSubentities ? id.entity.isKindOf(entity: entity) : id.entity === entity
+      return isOfEntity ? context.object(with: id) : nil
+    }
+  }
+
+  private func matches(_ row: AnyObject, _ settings: FetchSettings) -> Bool {
+    guard let object = row as? NSManagedObject, object.reference === context.reference else { return false }
+    // Reading may show that the row is gone.
+    if !object.isDeleted && !object.state.contains(.gone) { _ = object.access() }
+    if object.isDeleted || object.state.contains(.gone) { return false }
+    if let stores = request.affectedStores, let store = object.objectID.persistentStore, !stores.contains(store) {
+      return false
+    }
+    return settings.predicate?.evaluate(with: object) ?? true
+  }
+
+  /// The rows whose order or section may depend on changed objects of other entities.
+  private func affected(by info: [AnyHashable: Any]) -> [NSManagedObject] {
+    guard !crossedRelationships.isEmpty else { return [] }
+    let changed = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].flatMap { info[$0] as? Set<NSManagedObject> ?? [] }
+    var found: [NSManagedObject] = []
+    for path in crossedRelationships {
+      for (position, step) in path.enumerated() {
+        guard let destination = step.destinationEntity else { continue }
+        for object in changed where object.entity.isKindOf(entity: destination) && !object.isDeleted {
+          found += owners(of: object, through: path[...position])
+        }
+      }
+    }
+    return found
+  }
+
+  /// The objects from which the relationships, one after the other, lead to the object.
+  private func owners(of object: NSManagedObject, through path: ArraySlice<NSRelationshipDescription>)
+    -> [NSManagedObject]
+  {
+    var current = [object]
+    for relationship in path.reversed() {
+      guard let inverse = relationship.inverseRelationship else { return [] }
+      current = current.flatMap { member -> [NSManagedObject] in
+        switch member.value(forKey: inverse.name) {
+        case let one as NSManagedObject: [one]
+        case let many as NSSet: many.compactMap { $0 as? NSManagedObject }
+        case let many as NSOrderedSet: many.compactMap { $0 as? NSManagedObject }
+        default: []
+        }
+      }
+    }
+    return current
+  }
+
+  // MARK: Anew from the store
+
+  /// After a reset no row can be used any more: each gives way to the new object of its ID.
+  private func replaceRows() {
+    let found = fetched() ?? []
+    var byID: [NSManagedObjectID: AnyObject] = [:]
+    for case let object as NSManagedObject in found { byID[object.objectID] = object }
+    for case let old as NSManagedObject in rows.all() {
+      if let new = byID[old.objectID] { rows.replace(old, by: new) }
+    }
+    apply(wholeOf: found, changed: Set(found.map { ObjectIdentifier($0) }))
+  }
+
+  /// The request's results now; nil, after saying so, if they cannot be fetched.
+  private func fetched() -> [AnyObject]? {
+    guard let settings else { return nil }
+    do {
+      return try fetchRows(settings)
+    } catch {
+      // There is nobody to throw to.
+      let message =
+        "CoreData: a fetched results controller could not follow its context: \(error.localizedDescription)\n"
+      FileHandle.standardError.write(Data(message.utf8))
+      return nil
+    }
+  }
+
+  private func apply(wholeOf found: [AnyObject], changed: Set<ObjectIdentifier>) {
+    let results = Set(found.map { ObjectIdentifier($0) })
+    let leaving = rows.all().filter { !results.contains(ObjectIdentifier($0)) }
+    update(leaving + found, changed: changed, order: RowOrder(asIn: found)) { results.contains(ObjectIdentifier($0)) }
+  }
+}

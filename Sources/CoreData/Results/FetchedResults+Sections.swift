@@ -1,0 +1,78 @@
+/// Cutting results into sections.
+extension FetchedResults {
+  /// The sections of rows that are in order. Throws where a section's rows are not together.
+  func sections(of found: [AnyObject], _ settings: FetchSettings) throws -> [FetchedSection] {
+    guard sectionNameKeyPath != nil else { return [FetchedSection(name: "", rows: found, results: self)] }
+    if let counted = countedSections(settings), let sections = slices(of: found, counted) { return sections }
+    var sections: [FetchedSection] = []
+    var names: Set<String> = []
+    var start = 0
+    while start < found.count {
+      let name = sectionName(of: found[start])
+      guard names.insert(name).inserted else {
+        throw CoreDataErrors.error(
+          .coreData,
+          "The fetched object at index \(start) has the section name \"\(name)\" out of order: the first sort descriptor "
+            + "has to put objects into the order of their sections.")
+      }
+      let end = found[start...].firstIndex { sectionName(of: $0) != name } ?? found.count
+      sections.append(FetchedSection(name: name, rows: found[start..<end], results: self))
+      start = end
+    }
+    return sections
+  }
+
+  func sectionName(of row: AnyObject) -> String {
+    guard let sectionNameKeyPath else { return "" }
+    let value =
+      (row as? NSManagedObject)?.value(forKeyPath: sectionNameKeyPath)
+      ?? KeyValueReading.value(at: KeyPathComponents(sectionNameKeyPath).keys, of: row)
+    return switch value {
+    case nil: ""
+    case let text as String: text
+    case let number as NSNumber: number.stringValue
+    case let value?: String(describing: value)
+    }
+  }
+
+  /// The rows cut into sections of the given lengths; nil if these do not add up.
+  func slices(of found: [AnyObject], _ counts: [(name: String, count: Int)]) -> [FetchedSection]? {
+    guard counts.reduce(0, { $0 + $1.count }) == found.count else { return nil }
+    var start = 0
+    return counts.map { name, count in
+      defer { start += count }
+      return FetchedSection(name: name, rows: found[start..<(start + count)], results: self)
+    }
+  }
+
+  /// Names and lengths of the sections as the store counts them: a fetch in batches is not to read each row for its name.
+  ///
+  /// nil where the store cannot know: unsaved changes, several stores, a window, or sections by anything but the attribute that
+  /// is sorted by first.
+  private func countedSections(_ settings: FetchSettings) -> [(name: String, count: Int)]? {
+    guard settings.fetchBatchSize > 0, settings.fetchLimit == 0, settings.fetchOffset == 0,
+      settings.resultType == .managedObjectResultType, context.parent == nil, !context.hasChanges,
+      stores(for: settings).count == 1, let path = sectionNameKeyPath, let first = settings.sortDescriptors?.first,
+      first.key == path, first.selector == nil, !first.hasComparator,
+      let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context),
+      let attribute = entity.attributesByName[path], !attribute.isTransient
+    else { return nil }
+    let count = NSExpressionDescription()
+    count.name = "count"
+    count.expression = NSExpression(format: "count:(SELF)")
+    count.expressionResultType = .integer64AttributeType
+    let request = NSFetchRequest<NSDictionary>()
+    request.settings = settings
+    request.affectedStores = self.request.affectedStores
+    request.resultType = .dictionaryResultType
+    request.fetchBatchSize = 0
+    request.sortDescriptors = [first]
+    request.propertiesToFetch = [path, count]
+    request.propertiesToGroupBy = [path]
+    guard let groups = try? context.fetch(request) else { return nil }
+    return groups.compactMap { group in
+      guard let count = group["count"] as? Int else { return nil }
+      return (sectionName(of: group), count)
+    }
+  }
+}

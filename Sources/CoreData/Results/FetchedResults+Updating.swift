@@ -1,0 +1,183 @@
+/// Applying changes to the rows, and telling the delegate.
+extension FetchedResults {
+  /// A row of the results as it was before the changes.
+  struct Known {
+    let row: AnyObject
+    let section: FetchedSection
+    let path: IndexPath
+  }
+
+  /// Takes out, puts in, moves and reports the rows that may need it; only these are compared with others.
+  ///
+  /// - Parameters:
+  ///   - touched: each row once.
+  ///   - changed: which of them to report as updated; the others may have to move or go for changes of other objects.
+  ///   - order: between all rows. Those not touched are in this order.
+  func update(
+    _ touched: [AnyObject], changed: Set<ObjectIdentifier>, order: RowOrder, isResult: (AnyObject) -> Bool
+  ) {
+    guard let delegate, let controller else { return }
+    var leaving: [Known] = []
+    var staying: [Known] = []
+    var entering: [AnyObject] = []
+    for row in touched {
+      let place = rows.place(of: row)
+      let isResult = isResult(row)
+      guard let place else {
+        if isResult { entering.append(row) }
+        continue
+      }
+      let path = IndexPath(item: place.index, section: place.section.position)
+      let known = Known(row: row, section: place.section, path: path)
+      if isResult { staying.append(known) } else { leaving.append(known) }
+    }
+    for row in entering {
+      require(isOfResultClass(row), "\(row) became a result of a fetched results controller of another class.")
+    }
+    for row in entering + staying.map(\.row) { holdRelated(of: row) }
+    let concerns =
+      !leaving.isEmpty || !entering.isEmpty
+      || staying.contains { changed.contains(ObjectIdentifier($0.row)) || !isInPlace($0, order) }
+    guard concerns else { return }
+
+    let type = ObjectIdentifier(Swift.type(of: delegate))
+    let answer = sectionNameKeyPath != nil ? false : takesDifferences?.type == type ? takesDifferences?.answer : nil
+    let before = answer == nil ? rows.copy(for: self) : nil
+    if answer == false { delegate.controllerWillChangeContent(controller) }
+
+    let oldSections = rows.sections
+    for known in leaving { rows.remove(known.row) }
+    let moving = takeOut(staying, order)
+    putIn(moving.map(\.row) + entering, order)
+    var changes = FetchedChanges()
+    changes.note(sectionsBefore: oldSections, after: rows.sections)
+    rows.number()
+    changes.note(
+      leaving: leaving, entering: entering, moving: moving, staying: staying, changed: changed, rows: &rows)
+
+    if answer != false {
+      differenceWasIgnored = false
+      delegate.controller(controller, didChangeContentWith: changes.difference)
+      takesDifferences = (type, !differenceWasIgnored)
+      guard differenceWasIgnored else { return }
+      if let before {
+        // Only now is it known that this delegate wants to hear before the rows change.
+        let after = rows
+        rows = before
+        delegate.controllerWillChangeContent(controller)
+        rows = after
+      }
+    }
+    changes.tell(delegate, controller)
+    delegate.controllerDidChangeContent(controller)
+  }
+
+  /// Whether a row is in its section, and in order with its neighbours.
+  private func isInPlace(_ known: Known, _ order: RowOrder) -> Bool {
+    sectionName(of: known.row) == known.section.name && isInOrder(known.row, order)
+  }
+
+  private func isInOrder(_ row: AnyObject, _ order: RowOrder) -> Bool {
+    let (previous, next) = outOfOrder(row, order)
+    return previous == nil && next == nil
+  }
+
+  /// Those of a row's neighbours that should be on its other side.
+  private func outOfOrder(_ row: AnyObject, _ order: RowOrder) -> (previous: AnyObject?, next: AnyObject?) {
+    let (previous, next) = rows.neighbours(of: row)
+    let keys = order.keys(of: row)
+    return (
+      previous.flatMap { order.isAfter(order.keys(of: $0), keys) ? $0 : nil },
+      next.flatMap { order.isAfter(keys, order.keys(of: $0)) ? $0 : nil }
+    )
+  }
+
+  /// Removes rows that are not where they belong, until those left are in order; returns them.
+  private func takeOut(_ staying: [Known], _ order: RowOrder) -> [Known] {
+    var moving: [Known] = []
+    var kept: [ObjectIdentifier: Known] = [:]
+    for known in staying {
+      if sectionName(of: known.row) == known.section.name {
+        kept[ObjectIdentifier(known.row)] = known
+      } else {
+        rows.remove(known.row)
+        moving.append(known)
+      }
+    }
+    func out(_ known: Known) {
+      kept[ObjectIdentifier(known.row)] = nil
+      rows.remove(known.row)
+      moving.append(known)
+    }
+    var waiting = staying.map(\.row)
+    while let row = waiting.popLast() {
+      guard let known = kept[ObjectIdentifier(row)] else { continue }
+      let (previous, next) = outOfOrder(row, order)
+      guard previous != nil || next != nil else { continue }
+      // Which of two has moved, nobody knows: both go, and one of them comes back to where it was.
+      let outside = rows.neighbours(of: row)
+      out(known)
+      var around = [outside.previous, outside.next]
+      for other in [previous, next] {
+        guard let other, let known = kept[ObjectIdentifier(other)] else { continue }
+        let beyond = rows.neighbours(of: other)
+        around += [beyond.previous, beyond.next]
+        out(known)
+      }
+      // What is left of them are neighbours now.
+      for row in around {
+        if let row, kept[ObjectIdentifier(row)] != nil { waiting.append(row) }
+      }
+    }
+    return moving
+  }
+
+  /// Puts rows in where they belong, making sections where they are missing and dropping those that stay empty.
+  private func putIn(_ arriving: [AnyObject], _ order: RowOrder) {
+    let emptied = sectionNameKeyPath == nil ? [] : rows.removeEmptySections()
+    guard !arriving.isEmpty else { return }
+    let formerByName = Dictionary(emptied.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    var byName = Dictionary(rows.sections.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let sorted = arriving.map { (row: $0, keys: order.keys(of: $0)) }.sorted { first, second in
+      if order.isAfter(second.keys, first.keys) { return true }
+      if order.isAfter(first.keys, second.keys) { return false }
+      return FetchedResults.isOlder(first.row, second.row)
+    }
+    for (row, keys) in sorted {
+      let name = sectionName(of: row)
+      let section = byName[name] ?? makeSection(name, before: keys, order, former: formerByName[name])
+      byName[name] = section
+      let index = section.partition { order.isAfter(order.keys(of: $0), keys) }
+      rows.insert(row, into: section, at: index)
+    }
+  }
+
+  /// Puts an empty section where a row with these keys belongs: the one that it had, if it is between the same neighbours.
+  private func makeSection(_ name: String, before keys: RowOrder.Keys, _ order: RowOrder, former: FetchedSection?)
+    -> FetchedSection
+  {
+    let sections = rows.sections
+    var low = 0
+    var high = sections.count
+    while low < high {
+      let middle = (low + high) / 2
+      let first = sections[middle].first.map { order.keys(of: $0) }
+      if let first, order.isAfter(first, keys) { high = middle } else { low = middle + 1 }
+    }
+    let previous = sections[..<low].last { $0.position >= 0 }?.position ?? -1
+    let next = sections[low...].first { $0.position >= 0 }?.position ?? Int.max
+    let isBetweenTheSame = former.map { previous < $0.position && $0.position < next } ?? false
+    let section = former.flatMap { isBetweenTheSame ? $0 : nil } ?? FetchedSection(name: name, results: self)
+    rows.insert(section, at: low)
+    return section
+  }
+
+  /// Between rows that are equal in order: the one that was saved, or made, first comes first.
+  private static func isOlder(_ first: AnyObject, _ second: AnyObject) -> Bool {
+    guard let first = (first as? NSManagedObject)?.objectID.key, let second = (second as? NSManagedObject)?.objectID.key
+    else { return false }
+    // Temporary keys are negative and go down.
+    if (first > 0) != (second > 0) { return first > 0 }
+    return first > 0 ? first < second : first > second
+  }
+}

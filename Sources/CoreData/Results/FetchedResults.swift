@@ -1,0 +1,244 @@
+/// What a fetched results controller does, without its result type.
+///
+/// Used on the context's queue.
+final class FetchedResults {
+  let request: NSPersistentStoreRequest
+  let context: NSManagedObjectContext
+  let sectionNameKeyPath: String?
+  let cacheName: String?
+  /// What the request says now.
+  private let requestSettings: () -> FetchSettings
+  /// The class that all results have to be of; nil for any.
+  private let resultClass: AnyClass?
+  /// Whose results these are, under the type that delegates know.
+  weak var controller: NSFetchedResultsController<any NSFetchRequestResult>?
+
+  weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
+  /// Set by the default body of the delegate's method that takes a difference.
+  var differenceWasIgnored = false
+  /// What was found out about the delegate's type: whether it has that method.
+  var takesDifferences: (type: ObjectIdentifier, answer: Bool)?
+
+  var rows = FetchedRows([])
+  /// What the request said when it was last fetched; nil before.
+  private(set) var settings: FetchSettings?
+  private(set) var entity: NSEntityDescription?
+  /// The relationships that sort descriptors and section key path lead through: a change behind one concerns the rows before it.
+  private(set) var crossedRelationships: [[NSRelationshipDescription]] = []
+  /// What those relationships lead to: held, so that the context knows these objects and tells of their changes.
+  private var related: Set<NSManagedObject> = []
+  private var fetchedConfiguration: (SectionCache.Configuration, deletions: Int)?
+  private var observer: (any NSObjectProtocol)?
+
+  init<T>(
+    _ request: NSFetchRequest<T>, resultClass: AnyClass?, context: NSManagedObjectContext, sectionNameKeyPath: String?,
+    cacheName: String?
+  ) {
+    self.request = request
+    self.resultClass = resultClass
+    self.context = context
+    self.sectionNameKeyPath = sectionNameKeyPath
+    self.cacheName = cacheName
+    requestSettings = { request.settings }
+  }
+
+  deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
+
+  // MARK: Results
+
+  func array<T>(of type: T.Type) -> [T]? {
+    guard settings != nil else { return nil }
+    let all = rows.all()
+    // Each row was found to be of the class, so the arrays are the same in memory.
+    if type is AnyClass { return unsafeBitCast(all, to: [T].self) }
+    // Nothing else is fetched than what can be a result.
+    return all.map { $0 as! T }
+  }
+
+  func row(at path: IndexPath) -> AnyObject {
+    require(
+      path.count == 2 && rows.sections.indices.contains(path[0])
+        && (0..<rows.sections[path[0]].count).contains(path[1]),
+      "The fetched results controller has no object at \(path.map(String.init).joined(separator: "-")).")
+    return rows.sections[path[0]].row(at: path[1])
+  }
+
+  func indexPath(of row: AnyObject) -> IndexPath? { rows.indexPath(of: row) }
+
+  var sections: [any NSFetchedResultsSectionInfo]? { settings == nil ? nil : rows.sections }
+
+  /// The titles of the index, and the first section of each.
+  var sectionIndex: (titles: [String], sections: [Int]) {
+    var titles: [String] = []
+    var positions: [Int] = []
+    var known: Set<String> = []
+    for (position, section) in rows.sections.enumerated() {
+      guard let title = section.indexTitle, known.insert(title).inserted else { continue }
+      titles.append(title)
+      positions.append(position)
+    }
+    return (titles, positions)
+  }
+
+  // MARK: Fetching
+
+  func fetch() throws {
+    let settings = requestSettings()
+    let configuration = try cacheConfiguration(settings)
+    let stamp = configuration.flatMap { _ in SectionCache.stamp(of: stores(for: settings)) }
+    let found = try fetchRows(settings)
+    if let cached = cachedSections(of: found, configuration, stamp) {
+      rows = FetchedRows(cached)
+    } else {
+      rows = FetchedRows(try sections(of: found, settings))
+      if let cacheName, let configuration, let stamp, !context.hasChanges,
+        SectionCache.stamp(of: stores(for: settings)) == stamp
+      {
+        SectionCache(
+          configuration: configuration, stamp: stamp, names: rows.sections.map(\.name),
+          counts: rows.sections.map(\.count)
+        ).write(cacheName)
+      }
+    }
+    self.settings = settings
+    entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
+    crossedRelationships = relationships(crossedBy: settings)
+    related = []
+    // Rows that are read in batches are not read for this.
+    if settings.fetchBatchSize == 0 { for row in rows.all() { holdRelated(of: row) } }
+    observe()
+  }
+
+  /// The request's results now, in their order. Throws where one is not of the controller's result type.
+  func fetchRows(_ settings: FetchSettings) throws -> [AnyObject] {
+    guard settings.resultType == .managedObjectResultType else {
+      let request = NSFetchRequest<any NSFetchRequestResult>()
+      request.settings = settings
+      request.affectedStores = self.request.affectedStores
+      return try context.fetch(request).map { try checked($0) }
+    }
+    let request = NSFetchRequest<NSManagedObject>()
+    request.settings = settings
+    request.affectedStores = self.request.affectedStores
+    if settings.fetchBatchSize == 0 { request.settings.prefetchedKeyPaths = prefetchedKeyPaths(settings) }
+    let objects = try context.fetch(request)
+    var known: AnyClass?
+    for object in objects where type(of: object) != known {
+      _ = try checked(object)
+      known = type(of: object)
+    }
+    return objects
+  }
+
+  private func checked(_ row: AnyObject) throws -> AnyObject {
+    if isOfResultClass(row) { return row }
+    throw CoreDataErrors.error(
+      .persistentStoreOperation,
+      "A fetched results controller of \(resultClass.map { String(describing: $0) } ?? "") got a \(type(of: row)).")
+  }
+
+  func isOfResultClass(_ row: AnyObject) -> Bool {
+    guard let resultClass else { return true }
+    var current: AnyClass? = type(of: row)
+    while let next = current {
+      if next == resultClass { return true }
+      current = _getSuperclass(next)
+    }
+    return false
+  }
+
+  /// What leads to the section names is asked of each row, so it is read along.
+  private func prefetchedKeyPaths(_ settings: FetchSettings) -> [String]? {
+    let keys = KeyPathComponents(sectionNameKeyPath ?? "").keys
+    guard keys.count > 1 else { return settings.prefetchedKeyPaths }
+    return (settings.prefetchedKeyPaths ?? []) + [keys.dropLast().joined(separator: ".")]
+  }
+
+  private func relationships(crossedBy settings: FetchSettings) -> [[NSRelationshipDescription]] {
+    let keyPaths = (settings.sortDescriptors ?? []).compactMap(\.key) + (sectionNameKeyPath.map { [$0] } ?? [])
+    var found: [[NSRelationshipDescription]] = []
+    for keyPath in keyPaths {
+      var path: [NSRelationshipDescription] = []
+      var current = entity
+      for key in KeyPathComponents(keyPath).keys {
+        guard let relationship = current?.relationshipsByName[key] else { break }
+        path.append(relationship)
+        current = relationship.destinationEntity
+      }
+      if !path.isEmpty && !found.contains(path) { found.append(path) }
+    }
+    return found
+  }
+
+  /// Holds what the order and the section of a row depend on.
+  func holdRelated(of row: AnyObject) {
+    guard !crossedRelationships.isEmpty, let object = row as? NSManagedObject else { return }
+    for path in crossedRelationships {
+      var current: NSManagedObject? = object
+      for step in path {
+        current = current?.value(forKey: step.name) as? NSManagedObject
+        if let current { related.insert(current) }
+      }
+    }
+  }
+
+  func stores(for settings: FetchSettings) -> [NSPersistentStore] {
+    let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
+    let all = request.affectedStores ?? context.persistentStoreCoordinator?.persistentStores ?? []
+    return all.filter { store in entity.map { (store as? SQLiteStore)?.holds($0) ?? false } ?? false }
+  }
+
+  // MARK: The cache of sections
+
+  /// nil where there is no cache. Throws where the request was changed under it.
+  private func cacheConfiguration(_ settings: FetchSettings) throws -> SectionCache.Configuration? {
+    guard let cacheName, sectionNameKeyPath != nil, settings.resultType == .managedObjectResultType else { return nil }
+    let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
+    guard let entity else { return nil }
+    let current = SectionCache.Configuration(
+      settings, entity: entity, sectionNameKeyPath: sectionNameKeyPath ?? "", stores: stores(for: settings))
+    let deletions = SectionCache.deletions(of: cacheName)
+    if let fetched = fetchedConfiguration, fetched.deletions == deletions, fetched.0 != current {
+      throw CoreDataErrors.error(
+        .coreData,
+        "The request of the fetched results controller was changed while it has the cache \"\(cacheName)\": call "
+          + "deleteCache(withName:) first, or use no cache.")
+    }
+    fetchedConfiguration = (current, deletions)
+    return current
+  }
+
+  private func cachedSections(
+    of found: [AnyObject], _ configuration: SectionCache.Configuration?, _ stamp: [SectionCache.FileState]?
+  ) -> [FetchedSection]? {
+    guard let cacheName, let configuration, let stamp, !context.hasChanges, let cache = SectionCache.read(cacheName),
+      cache.configuration == configuration, cache.stamp == stamp
+    else { return nil }
+    return slices(of: found, zip(cache.names, cache.counts).map { ($0, $1) })
+  }
+
+  // MARK: Observing
+
+  private func observe() {
+    let isTracking = delegate != nil && settings?.resultType == .managedObjectResultType
+    guard isTracking != (observer != nil) else { return }
+    guard isTracking else {
+      if let observer { NotificationCenter.default.removeObserver(observer) }
+      observer = nil
+      context.trackers.removeAll { $0.results == nil || $0.results === self }
+      return
+    }
+    let box = WeakResults(results: self)
+    context.trackers.append(box)
+    observer = NotificationCenter.default.addObserver(
+      forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
+    ) { box.results?.contextDidChange($0.userInfo ?? [:]) }
+  }
+}
+
+/// Fetched results that follow a context.
+///
+/// `@unchecked Sendable`: used on the context's queue, where it also posts the notification whose block has this.
+struct WeakResults: @unchecked Sendable {
+  weak var results: FetchedResults?
+}

@@ -1,0 +1,117 @@
+/// Fetched results as rows in sections, with a quick way from a row to its place.
+struct FetchedRows {
+  private(set) var sections: [FetchedSection] = []
+  private(set) var count = 0
+  /// Filled with the first question about a row: results that are only read do without.
+  private var blocks: [ObjectIdentifier: FetchedSection.Block]?
+  private var flat: [AnyObject]?
+
+  /// A row's section and its position in it.
+  struct Place {
+    let section: FetchedSection
+    let index: Int
+  }
+
+  init(_ sections: [FetchedSection]) {
+    self.sections = sections
+    count = sections.reduce(0) { $0 + $1.count }
+    number()
+  }
+
+  /// All rows in order, kept until the next change.
+  mutating func all() -> [AnyObject] {
+    if let flat { return flat }
+    let all = sections.count == 1 ? sections[0].rows : sections.flatMap(\.rows)
+    flat = all
+    return all
+  }
+
+  /// The same rows in sections of their own, which stay as they are.
+  func copy(for results: FetchedResults) -> FetchedRows {
+    FetchedRows(sections.map { FetchedSection(name: $0.name, rows: $0.rows, results: results) })
+  }
+
+  // MARK: Finding
+
+  private mutating func block(of row: AnyObject) -> FetchedSection.Block? {
+    if let blocks { return blocks[ObjectIdentifier(row)] }
+    var found: [ObjectIdentifier: FetchedSection.Block] = [:]
+    found.reserveCapacity(count)
+    for section in sections {
+      for block in section.blocks {
+        for row in block.rows { found[ObjectIdentifier(row)] = block }
+      }
+    }
+    blocks = found
+    return found[ObjectIdentifier(row)]
+  }
+
+  mutating func contains(_ row: AnyObject) -> Bool { block(of: row) != nil }
+
+  mutating func section(of row: AnyObject) -> FetchedSection? { block(of: row)?.section }
+
+  mutating func place(of row: AnyObject) -> Place? {
+    guard let block = block(of: row) else { return nil }
+    return Place(section: block.section, index: block.section.index(of: row, in: block))
+  }
+
+  mutating func indexPath(of row: AnyObject) -> IndexPath? {
+    place(of: row).map { IndexPath(item: $0.index, section: $0.section.position) }
+  }
+
+  /// The rows before and after one, be they of its section or not. Asked while no section has come or gone.
+  mutating func neighbours(of row: AnyObject) -> (previous: AnyObject?, next: AnyObject?) {
+    guard let place = place(of: row) else { return (nil, nil) }
+    let position = place.section.position
+    let previous =
+      place.index > 0
+      ? place.section.row(at: place.index - 1) : sections[..<position].last { $0.count > 0 }?.last
+    let next =
+      place.index + 1 < place.section.count
+      ? place.section.row(at: place.index + 1) : sections[(position + 1)...].first { $0.count > 0 }?.first
+    return (previous, next)
+  }
+
+  // MARK: Changing
+
+  mutating func remove(_ row: AnyObject) {
+    guard let block = block(of: row) else { return }
+    flat = nil
+    count -= 1
+    block.section.remove(row, from: block)
+    blocks?[ObjectIdentifier(row)] = nil
+  }
+
+  mutating func insert(_ row: AnyObject, into section: FetchedSection, at index: Int) {
+    // The table has to be there before the section changes.
+    _ = block(of: row)
+    flat = nil
+    count += 1
+    let changed = section.insert(row, at: index)
+    blocks?[ObjectIdentifier(row)] = changed[0]
+    guard changed.count > 1 else { return }
+    for block in changed { for row in block.rows { blocks?[ObjectIdentifier(row)] = block } }
+  }
+
+  mutating func replace(_ row: AnyObject, by other: AnyObject) {
+    guard row !== other, let block = block(of: row) else { return }
+    flat = nil
+    block.section.replace(row, by: other, in: block)
+    blocks?[ObjectIdentifier(row)] = nil
+    blocks?[ObjectIdentifier(other)] = block
+  }
+
+  mutating func insert(_ section: FetchedSection, at index: Int) { sections.insert(section, at: index) }
+
+  /// Takes sections out that have no rows; returns them.
+  mutating func removeEmptySections() -> [FetchedSection] {
+    let empty = sections.filter { $0.count == 0 }
+    if !empty.isEmpty { sections.removeAll { $0.count == 0 } }
+    return empty
+  }
+
+  /// Tells the sections their positions.
+  func number() {
+    for (position, section) in sections.enumerated() { section.position = position }
+  }
+}

@@ -1,0 +1,134 @@
+/// A section of fetched results: rows in order, in blocks, so that putting one in or out moves few others.
+final class FetchedSection {
+  let name: String
+  /// Among the sections; while changes are applied, among those before them. Nothing is meant by -1.
+  var position = -1
+  private(set) var count = 0
+  private(set) var blocks: [Block] = []
+  private var flat: [AnyObject]?
+  private weak var results: FetchedResults?
+
+  /// Some neighbouring rows.
+  final class Block {
+    fileprivate(set) var rows: [AnyObject]
+    unowned let section: FetchedSection
+
+    fileprivate init(_ rows: [AnyObject], _ section: FetchedSection) {
+      self.rows = rows
+      self.section = section
+    }
+  }
+
+  private static let fullBlock = 512
+
+  init(name: String, rows: some Collection<AnyObject> = [], results: FetchedResults?) {
+    self.name = name
+    self.results = results
+    count = rows.count
+    var rest = rows[...]
+    while !rest.isEmpty {
+      blocks.append(Block(Array(rest.prefix(FetchedSection.fullBlock / 2)), self))
+      rest = rest.dropFirst(FetchedSection.fullBlock / 2)
+    }
+  }
+
+  /// The rows as an array, kept until the next change.
+  var rows: [AnyObject] {
+    if let flat { return flat }
+    var all: [AnyObject] = []
+    all.reserveCapacity(count)
+    for block in blocks { all += block.rows }
+    flat = all
+    return all
+  }
+
+  var first: AnyObject? { blocks.first?.rows.first }
+  var last: AnyObject? { blocks.last?.rows.last }
+
+  func row(at index: Int) -> AnyObject {
+    let (block, offset) = place(index)
+    return blocks[block].rows[offset]
+  }
+
+  /// The block and the offset in it of a position; the last block's end for the position after the last row.
+  private func place(_ index: Int) -> (block: Int, offset: Int) {
+    var rest = index
+    for (position, block) in blocks.enumerated() {
+      if rest < block.rows.count || position == blocks.count - 1 { return (position, rest) }
+      rest -= block.rows.count
+    }
+    return (0, 0)
+  }
+
+  /// The position of a row of a block.
+  func index(of row: AnyObject, in block: Block) -> Int {
+    var before = 0
+    for other in blocks {
+      if other === block { break }
+      before += other.rows.count
+    }
+    // The block is known to have it.
+    return before + (block.rows.firstIndex { $0 === row } ?? 0)
+  }
+
+  /// How many rows come before the first for which the condition holds; it holds for all after that one.
+  func partition(where isAfter: (AnyObject) -> Bool) -> Int {
+    guard let last, isAfter(last) else { return count }
+    // The block first, by its last row, then the place in it.
+    var low = 0
+    var high = blocks.count - 1
+    while low < high {
+      let middle = (low + high) / 2
+      if isAfter(blocks[middle].rows[blocks[middle].rows.count - 1]) { high = middle } else { low = middle + 1 }
+    }
+    let rows = blocks[low].rows
+    var first = 0
+    var end = rows.count - 1
+    while first < end {
+      let middle = (first + end) / 2
+      if isAfter(rows[middle]) { end = middle } else { first = middle + 1 }
+    }
+    return blocks[..<low].reduce(first) { $0 + $1.rows.count }
+  }
+
+  /// Puts a row in; returns the blocks whose rows are in another one now, itself included.
+  func insert(_ row: AnyObject, at index: Int) -> [Block] {
+    flat = nil
+    count += 1
+    guard !blocks.isEmpty else {
+      blocks = [Block([row], self)]
+      return blocks
+    }
+    let (position, offset) = place(index)
+    let block = blocks[position]
+    block.rows.insert(row, at: offset)
+    guard block.rows.count > FetchedSection.fullBlock else { return [block] }
+    // What grows at its end is left full behind; else two halves.
+    let kept = offset == block.rows.count - 1 ? offset : block.rows.count / 2
+    let second = Block(Array(block.rows[kept...]), self)
+    block.rows.removeSubrange(kept...)
+    blocks.insert(second, at: position + 1)
+    return [second, block]
+  }
+
+  func remove(_ row: AnyObject, from block: Block) {
+    guard let offset = block.rows.firstIndex(where: { $0 === row }) else { return }
+    flat = nil
+    count -= 1
+    block.rows.remove(at: offset)
+    if block.rows.isEmpty { blocks.removeAll { $0 === block } }
+  }
+
+  /// Puts another row in the place of one.
+  func replace(_ row: AnyObject, by other: AnyObject, in block: Block) {
+    guard let offset = block.rows.firstIndex(where: { $0 === row }) else { return }
+    flat = nil
+    block.rows[offset] = other
+  }
+}
+
+extension FetchedSection: NSFetchedResultsSectionInfo {
+  var indexTitle: String? { results?.controller?.sectionIndexTitle(forSectionName: name) }
+  var numberOfObjects: Int { count }
+  var objects: [Any]? { rows }
+}

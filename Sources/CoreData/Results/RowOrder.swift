@@ -1,0 +1,38 @@
+/// The order of fetched results: that of sort descriptors, or a given one.
+struct RowOrder {
+  private let descriptors: [NSSortDescriptor]
+  private let ranks: [ObjectIdentifier: Int]
+
+  init(_ descriptors: [NSSortDescriptor]) {
+    self.descriptors = descriptors
+    ranks = [:]
+  }
+
+  /// The order in which the rows stand in the array.
+  init(asIn rows: [AnyObject]) {
+    descriptors = []
+    ranks = Dictionary(rows.enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// What of a row is compared.
+  struct Keys {
+    fileprivate let rank: Int
+    fileprivate let values: [SortKey]
+  }
+
+  func keys(of row: AnyObject) -> Keys {
+    Keys(rank: ranks[ObjectIdentifier(row)] ?? 0, values: descriptors.map { $0.sortKey(of: row) })
+  }
+
+  /// Whether the first belongs after the second.
+  func isAfter(_ first: Keys, _ second: Keys) -> Bool {
+    for (position, descriptor) in descriptors.enumerated() {
+      switch descriptor.order(first.values[position], second.values[position]) {
+      case .orderedAscending: return false
+      case .orderedDescending: return true
+      case .orderedSame: continue
+      }
+    }
+    return first.rank > second.rank
+  }
+}

@@ -1,0 +1,106 @@
+internal import Synchronization
+
+/// The sections of a controller's results on disk, to be used again as long as nothing has written to the store.
+///
+/// Source: Apple's documentation of `NSFetchedResultsController`, "The Cache". Wherever the file cannot be read or written, the
+/// sections are just found out anew.
+struct SectionCache: Codable {
+  /// What has to be the same for the sections to be the same.
+  struct Configuration: Codable, Equatable {
+    let entity: String
+    let versionHash: Data
+    let predicate: String
+    let sortDescriptors: [String]
+    let sectionNameKeyPath: String
+    let window: [Int]
+    let includesSubentities: Bool
+    let stores: [String]
+
+    init(
+      _ settings: FetchSettings, entity: NSEntityDescription, sectionNameKeyPath: String, stores: [NSPersistentStore]
+    ) {
+      self.entity = entity.name ?? ""
+      versionHash = entity.versionHash
+      predicate = settings.predicate.map { String(describing: $0) } ?? ""
+      sortDescriptors = (settings.sortDescriptors ?? []).map(\.description)
+      self.sectionNameKeyPath = sectionNameKeyPath
+      window = [settings.fetchOffset, settings.fetchLimit]
+      includesSubentities = settings.includesSubentities
+      self.stores = stores.map { $0.identifier ?? "" }
+    }
+  }
+
+  /// Which writing a file was last touched by.
+  struct FileState: Codable, Equatable {
+    let path: String
+    let size: Int
+    let modified: Date
+  }
+
+  let configuration: Configuration
+  let stamp: [FileState]
+  let names: [String]
+  let counts: [Int]
+
+  // MARK: What the store's files say
+
+  /// The state of the stores' files; nil if one is no file, or was written so lately that the clock of its file system might
+  /// not tell this writing from the next.
+  static func stamp(of stores: [NSPersistentStore]) -> [FileState]? {
+    var states: [FileState] = []
+    for store in stores {
+      guard store.type == NSSQLiteStoreType, let url = store.url, url.path != "/dev/null" else { return nil }
+      for path in [url.path, url.path + "-wal"] {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+          let size = (attributes[.size] as? NSNumber)?.intValue, size > 0,
+          let modified = attributes[.modificationDate] as? Date
+        else { continue }
+        guard modified.timeIntervalSinceNow < -1 else { return nil }
+        states.append(FileState(path: path, size: size, modified: modified))
+      }
+    }
+    return states.isEmpty ? nil : states
+  }
+
+  // MARK: Files
+
+  static func read(_ name: String) -> SectionCache? {
+    guard let data = try? Data(contentsOf: file(name)) else { return nil }
+    return try? PropertyListDecoder().decode(SectionCache.self, from: data)
+  }
+
+  func write(_ name: String) {
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    guard let data = try? encoder.encode(self) else { return }
+    try? FileManager.default.createDirectory(at: SectionCache.folder, withIntermediateDirectories: true)
+    try? data.write(to: SectionCache.file(name), options: .atomic)
+  }
+
+  static func delete(_ name: String?) {
+    deleted.withLock { $0[name ?? "", default: 0] += 1 }
+    try? FileManager.default.removeItem(at: name.map(file) ?? folder)
+  }
+
+  /// Changes with each deletion of the cache.
+  static func deletions(of name: String) -> Int {
+    deleted.withLock { ($0[name] ?? 0) + ($0[""] ?? 0) }
+  }
+
+  /// By name; all together under the empty one.
+  private static let deleted = Mutex<[String: Int]>([:])
+
+  /// Where this program keeps its caches.
+  static var folder: URL {
+    let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
+    return (caches ?? FileManager.default.temporaryDirectory)
+      .appendingPathComponent(ProcessInfo.processInfo.processName)
+      .appendingPathComponent("FetchedResultsSections")
+  }
+
+  private static func file(_ name: String) -> URL {
+    // A name may have any characters.
+    let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    return folder.appendingPathComponent("\(escaped).plist")
+  }
+}

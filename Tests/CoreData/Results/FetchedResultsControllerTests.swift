@@ -1,0 +1,394 @@
+import CoreData
+import Testing
+
+@Suite struct FetchedResultsControllerTests {
+  private func request(_ predicate: String? = nil, sort: String = "title") -> NSFetchRequest<NSManagedObject> {
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+    request.predicate = predicate.map { NSPredicate(format: $0) }
+    request.sortDescriptors = [NSSortDescriptor(key: sort, ascending: true)]
+    return request
+  }
+
+  /// Runs the body with a controller that lists the titles which the store has, and a table that follows it.
+  private func listing(
+    _ titles: [String], _ predicate: String? = nil, section: String? = nil, sort: String = "title",
+    _ body: (NSManagedObjectContext, NSFetchedResultsController<NSManagedObject>, TableMirror) throws -> Void
+  ) throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      for title in titles { context.make("Book", ["title": title, "pages": title.count]) }
+    }
+    try store.read { context in
+      let controller = NSFetchedResultsController(
+        fetchRequest: request(predicate, sort: sort), managedObjectContext: context, sectionNameKeyPath: section,
+        cacheName: nil)
+      try controller.performFetch()
+      let mirror = TableMirror(controller) { $0.text("title") ?? "" }
+      controller.delegate = mirror
+      try body(context, controller, mirror)
+      #expect(mirror.complaints.isEmpty, "\(mirror.complaints)")
+    }
+  }
+
+  @Test func resultsAreThereAfterTheFetchAndNotBefore() throws {
+    let store = try TemporaryStore()
+    try store.save { context in for title in ["b", "a"] { context.make("Book", ["title": title]) } }
+    try store.read { context in
+      let controller = NSFetchedResultsController(
+        fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+      #expect(controller.fetchedObjects == nil && controller.sections == nil)
+      try controller.performFetch()
+      #expect(controller.fetchedObjects?.map { $0.text("title") } == ["a", "b"])
+      #expect(controller.object(at: IndexPath(row: 1, section: 0)).text("title") == "b")
+      let first = try #require(controller.fetchedObjects?.first)
+      #expect(controller.indexPath(forObject: first) == IndexPath(item: 0, section: 0))
+      #expect(controller.indexPath(forObject: context.make("Book", ["title": "c"])) == nil)
+      #expect(controller.managedObjectContext === context && controller.fetchRequest.entityName == "Book")
+    }
+  }
+
+  @Test func withoutAKeyPathThereIsOneSectionAlsoWithoutResults() throws {
+    try listing([]) { _, controller, _ in
+      #expect(controller.sections?.count == 1 && controller.sections?[0].numberOfObjects == 0)
+      #expect(controller.sections?[0].name == "")
+    }
+    try listing([], section: "pages", sort: "pages") { _, controller, _ in #expect(controller.sections?.isEmpty == true)
+    }
+  }
+
+  @Test func aControllerWithoutSortDescriptorsTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let context = try TemporaryStore().context()
+      _ = NSFetchedResultsController(
+        fetchRequest: NSFetchRequest<NSManagedObject>(entityName: "Book"), managedObjectContext: context,
+        sectionNameKeyPath: nil, cacheName: nil)
+    }
+    expectSentence(result, "sort descriptors", "Book")
+  }
+
+  @Test func anObjectThatIsNotThereTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      let context = store.context()
+      try context.performAndWait {
+        let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+        request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+        let controller = NSFetchedResultsController(
+          fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        try controller.performFetch()
+        _ = controller.object(at: [0, 3]).objectID
+      }
+    }
+    expectSentence(result, "no object at 0-3")
+  }
+
+  @Test func anEntityThatIsNotThereIsAnError() throws {
+    let context = try TemporaryStore().context()
+    context.performAndWait {
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Nothing")
+      request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+      let controller = NSFetchedResultsController(
+        fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+      #expect(throws: NSError.self) { try controller.performFetch() }
+      #expect(controller.fetchedObjects == nil)
+    }
+  }
+
+  // MARK: Tracking
+
+  @Test func neitherTheFirstFetchNorAnotherTellsTheDelegate() throws {
+    try listing(["a"]) { context, controller, mirror in
+      context.make("Book", ["title": "b"])
+      try controller.performFetch()
+      #expect(mirror.calls.isEmpty && controller.fetchedObjects?.count == 2)
+    }
+  }
+
+  @Test func withoutADelegateNothingIsTracked() throws {
+    try listing(["a"]) { context, controller, _ in
+      controller.delegate = nil
+      context.make("Book", ["title": "b"])
+      context.processPendingChanges()
+      #expect(controller.fetchedObjects?.count == 1)
+      try controller.performFetch()
+      #expect(controller.fetchedObjects?.count == 2)
+    }
+  }
+
+  @Test func theDelegateIsNotKeptAlive() throws {
+    try listing(["a"]) { context, controller, _ in
+      do { controller.delegate = TableMirror(controller) { _ in "" } }
+      #expect(controller.delegate == nil)
+      context.make("Book", ["title": "b"])
+      context.processPendingChanges()
+    }
+  }
+
+  @Test func eachChangeComesWithItsPaths() throws {
+    try listing(["b", "d", "f", "x"]) { context, controller, mirror in
+      let objects = try #require(controller.fetchedObjects)
+      context.delete(objects[0])
+      objects[1].setValue("e", forKey: "title")
+      objects[3].setValue("a", forKey: "title")
+      let new = context.make("Book", ["title": "c"])
+      context.processPendingChanges()
+      #expect(mirror.calls == ["will", "delete", "insert", "move", "update", "did"])
+      let byType = Dictionary(uniqueKeysWithValues: mirror.rowChanges.map { ($0.type, $0) })
+      #expect(byType[.delete]?.object == objects[0] && byType[.delete]?.from == [0, 0] && byType[.delete]?.to == nil)
+      #expect(byType[.insert]?.object == new && byType[.insert]?.from == nil && byType[.insert]?.to == [0, 1])
+      #expect(byType[.move]?.object == objects[3] && byType[.move]?.from == [0, 3] && byType[.move]?.to == [0, 0])
+      #expect(
+        byType[.update]?.object == objects[1] && byType[.update]?.from == [0, 1] && byType[.update]?.to == [0, 2])
+      #expect(mirror.texts == [["a", "c", "e", "f"]])
+    }
+  }
+
+  @Test func oneObjectThatMovesMovesAlone() throws {
+    try listing(["a", "b", "c", "d", "e"]) { context, controller, mirror in
+      let objects = try #require(controller.fetchedObjects)
+      // All are changed, but only one is somewhere else among the others.
+      for object in objects { object.setValue(7, forKey: "pages") }
+      objects[0].setValue("dd", forKey: "title")
+      context.processPendingChanges()
+      #expect(mirror.rowChanges.filter { $0.type == .move }.map(\.object) == [objects[0]])
+      #expect(mirror.rowChanges.filter { $0.type == .update }.count == 4)
+    }
+  }
+
+  @Test func whatDoesNotConcernTheResultsIsNotTold() throws {
+    try listing(["a", "b", "looong"], "pages < 3") { context, controller, mirror in
+      let author = context.make("Author", ["name": "Ada"])
+      context.make("Tag", ["label": "new"])
+      let long = try context.all("Book", where: "pages > 3")[0]
+      long.setValue("longer", forKey: "title")
+      long.setValue(author, forKey: "author")
+      context.make("Book", ["title": "too long", "pages": 9])
+      context.processPendingChanges()
+      try context.save()
+      context.delete(long)
+      context.processPendingChanges()
+      #expect(mirror.calls.isEmpty)
+      // What comes to match is an insertion, what does no more a deletion.
+      let first = controller.object(at: [0, 0])
+      first.setValue(5, forKey: "pages")
+      try context.all("Book", where: "title == 'too long'")[0].setValue(1, forKey: "pages")
+      context.processPendingChanges()
+      #expect(mirror.calls == ["will", "delete", "insert", "did"])
+    }
+  }
+
+  @Test func anObjectThatComesAndGoesInOneEventIsNotTold() throws {
+    try listing(["a"]) { context, _, mirror in
+      context.delete(context.make("Book", ["title": "b"]))
+      context.processPendingChanges()
+      #expect(mirror.calls.isEmpty)
+    }
+  }
+
+  @Test func savingTellsNothingNew() throws {
+    try listing(["a"]) { context, controller, mirror in
+      let new = context.make("Book", ["title": "b"])
+      context.processPendingChanges()
+      mirror.clear()
+      try context.save()
+      #expect(mirror.calls.isEmpty && controller.indexPath(forObject: new) == [0, 1])
+    }
+  }
+
+  @Test func rollingBackAndResettingAreFollowed() throws {
+    try listing(["a", "b"]) { context, controller, mirror in
+      context.make("Book", ["title": "c"])
+      context.delete(controller.object(at: [0, 0]))
+      context.processPendingChanges()
+      #expect(mirror.texts == [["b", "c"]])
+      context.rollback()
+      #expect(mirror.texts == [["a", "b"]])
+      context.make("Book", ["title": "c"])
+      context.processPendingChanges()
+      let before = controller.object(at: [0, 0])
+      context.reset()
+      #expect(mirror.texts == [["a", "b"]] && controller.object(at: [0, 0]) !== before)
+      #expect(controller.object(at: [0, 0]).managedObjectContext === context)
+    }
+  }
+
+  @Test func equalObjectsStandInTheOrderInWhichTheyCame() throws {
+    try listing(["x"], sort: "pages") { context, controller, _ in
+      let more = (0..<20).map { _ in context.make("Book", ["title": "y", "pages": 1]) }
+      context.processPendingChanges()
+      #expect(controller.fetchedObjects?.dropFirst() == more[...])
+    }
+  }
+
+  // MARK: Sections
+
+  @Test func anObjectThatGoesIntoAnotherSectionMovesAndSectionsComeAndGo() throws {
+    try listing(["a", "bb", "cc"], section: "pages", sort: "pages") { context, controller, mirror in
+      #expect(mirror.names == ["1", "2"])
+      let a = controller.object(at: [0, 0])
+      a.setValue(3, forKey: "pages")
+      context.processPendingChanges()
+      #expect(mirror.calls == ["will", "section", "section", "move", "did"])
+      #expect(mirror.sectionChanges.map { "\($0.type) \($0.name) \($0.index)" } == ["delete 1 0", "insert 3 1"])
+      #expect(mirror.rowChanges[0].from == [0, 0] && mirror.rowChanges[0].to == [1, 0])
+      #expect(mirror.names == ["2", "3"] && mirror.texts == [["bb", "cc"], ["a"]])
+    }
+  }
+
+  @Test func aSectionThatIsEmptiedAndFilledAtOnceStays() throws {
+    try listing(["a", "bb"], section: "pages", sort: "pages") { context, controller, mirror in
+      context.delete(controller.object(at: [0, 0]))
+      context.make("Book", ["title": "z", "pages": 1])
+      context.processPendingChanges()
+      #expect(mirror.sectionChanges.isEmpty && mirror.texts == [["z"], ["bb"]])
+    }
+  }
+
+  @Test func sectionsMayBeNamedByTransientValuesAndRelatedOnes() throws {
+    let model = LibraryModel.makeWithClasses()
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      for name in ["Ada", "Bob"] {
+        let author = context.make("Author")
+        author.setValue(name, forKey: "name")
+        for title in ["1 \(name)", "2 \(name)"] { context.make("Book", ["title": title, "author": author]) }
+      }
+    }
+    try store.read { context in
+      // The class gives its transient note a value when it is fetched: all are in one section.
+      for (path, sort, names) in [
+        ("note", "title", ["set when fetched"]), ("author.name", "author.name", ["Ada", "Bob"]),
+      ] {
+        let controller = NSFetchedResultsController(
+          fetchRequest: request(sort: sort), managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
+        try controller.performFetch()
+        #expect(controller.sections?.map(\.name) == names)
+      }
+    }
+  }
+
+  @Test func aChangeOfARelatedNameMovesTheRowsBehindIt() throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      for name in ["Ada", "Bob"] {
+        let author = context.make("Author", ["name": name])
+        context.make("Book", ["title": "by \(name)", "author": author])
+      }
+    }
+    try store.read { context in
+      let controller = NSFetchedResultsController(
+        fetchRequest: request(sort: "author.name"), managedObjectContext: context, sectionNameKeyPath: "author.name",
+        cacheName: nil)
+      try controller.performFetch()
+      let mirror = TableMirror(controller) { $0.text("title") ?? "" }
+      controller.delegate = mirror
+      try context.all("Author", where: "name == 'Ada'")[0].setValue("Zoe", forKey: "name")
+      context.processPendingChanges()
+      #expect(mirror.names == ["Bob", "Zoe"] && mirror.complaints.isEmpty)
+      #expect(mirror.rowChanges.map(\.type) == [.move])
+    }
+  }
+
+  @Test func rowsOutOfTheOrderOfTheirSectionsAreAnError() throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      for (title, pages) in [("a", 1), ("b", 2), ("c", 1)] { context.make("Book", ["title": title, "pages": pages]) }
+    }
+    try store.read { context in
+      let controller = NSFetchedResultsController(
+        fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: "pages", cacheName: nil)
+      let error = try #require(throws: NSError.self) { try controller.performFetch() }
+      #expect(error.code == 134060 && error.localizedDescription.contains("index 2"))
+    }
+  }
+
+  @Test func theSectionIndexHasEachTitleOnceAndTheDelegateMayNameThem() throws {
+    final class Titles: NSObject, NSFetchedResultsControllerDelegate {
+      func controller(
+        _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+        sectionIndexTitleForSectionName sectionName: String
+      ) -> String? { "<\(sectionName)>" }
+    }
+    try listing(["apple", "avocado", "banana"], section: "title") { _, controller, _ in
+      controller.delegate = nil
+      #expect(controller.sectionIndexTitles == ["A", "B"])
+      #expect(controller.section(forSectionIndexTitle: "B", at: 1) == 2)
+      #expect(controller.sections?[1].indexTitle == "A" && controller.sectionIndexTitle(forSectionName: "über") == "Ü")
+      let titles = Titles()
+      controller.delegate = titles
+      #expect(controller.sectionIndexTitles == ["<apple>", "<avocado>", "<banana>"])
+    }
+  }
+
+  // MARK: What delegates get
+
+  @Test func delegatesGetTheControllerItselfUnderAnotherType() throws {
+    final class Delegate: NSObject, NSFetchedResultsControllerDelegate {
+      var seen: [String] = []
+      func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+        let book = controller.object(at: [0, 0]) as? NSManagedObject
+        seen.append("\(controller.fetchedObjects?.count ?? 0) \(book?.text("title") ?? "")")
+        seen.append("\(controller.fetchRequest.entityName ?? "") \(controller.sections?.count ?? 0)")
+        seen.append("\(book.flatMap { controller.indexPath(forObject: $0) } ?? [])")
+        seen.append("\(controller as AnyObject is NSFetchedResultsController<NSManagedObject>)")
+      }
+    }
+    try listing(["b"]) { context, controller, _ in
+      let delegate = Delegate()
+      controller.delegate = delegate
+      context.make("Book", ["title": "a"])
+      context.processPendingChanges()
+      #expect(delegate.seen == ["2 a", "Book 1", "[0, 0]", "true"])
+    }
+  }
+
+  @Test func aDelegateThatTakesDifferencesGetsNothingElse() throws {
+    final class Delegate: NSObject, NSFetchedResultsControllerDelegate {
+      var shown: [NSManagedObjectID] = []
+      var calls: [String] = []
+      func controller(
+        _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+      ) {
+        calls.append("difference")
+        shown = shown.applying(diff) ?? []
+      }
+      func controllerWillChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+        calls.append("will")
+      }
+    }
+    try listing(["b", "d", "f"]) { context, controller, _ in
+      let delegate = Delegate()
+      delegate.shown = controller.fetchedObjects?.map(\.objectID) ?? []
+      controller.delegate = delegate
+      for round in 1...2 {
+        let objects = try #require(controller.fetchedObjects)
+        objects[0].setValue("z\(round)", forKey: "title")
+        context.delete(objects[1])
+        context.make("Book", ["title": "c\(round)"])
+        context.processPendingChanges()
+        #expect(delegate.shown == controller.fetchedObjects?.map(\.objectID))
+      }
+      #expect(delegate.calls == ["difference", "difference"])
+    }
+  }
+
+  @Test func dictionariesAndIDsCanBeListedAndAreNotTracked() throws {
+    try listing(["b", "a"]) { context, other, mirror in
+      other.delegate = nil
+      let request = NSFetchRequest<NSDictionary>(entityName: "Book")
+      request.resultType = .dictionaryResultType
+      request.propertiesToFetch = ["title"]
+      request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+      let controller = NSFetchedResultsController(
+        fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "title", cacheName: nil)
+      controller.delegate = mirror
+      try controller.performFetch()
+      #expect(controller.sections?.map(\.name) == ["a", "b"])
+      #expect(controller.object(at: [1, 0])["title"] as? String == "b")
+      context.make("Book", ["title": "c"])
+      context.processPendingChanges()
+      #expect(mirror.calls.isEmpty && controller.fetchedObjects?.count == 2)
+    }
+  }
+}
