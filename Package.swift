@@ -29,6 +29,9 @@ let package = Package(
     .target(name: "WorkerPool", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"]),
+    .executableTarget(
+      name: "Examples", dependencies: ["CoreData"], exclude: ["10-AsynchronousFetch.swift", "15-FetchedResults.swift"],
+      plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
     .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
     .executableTarget(name: "worker-index", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Index"),

@@ -160,7 +160,7 @@ private struct MergeFailure {
 
   init?(_ error: any Error) {
     let error = error as NSError
-    let codes = [CocoaErrorCode.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
+    let codes = [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
     guard error.domain == NSCocoaErrorDomain, codes.contains(error.code) else { return nil }
     let conflicts = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
     objectURIs = conflicts.map { $0.sourceObject.objectID.uriString }

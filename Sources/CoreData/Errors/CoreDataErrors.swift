@@ -1,9 +1,10 @@
 /// Makes the `NSError`s that Core Data throws.
 enum CoreDataErrors {
-  static func error(_ code: CocoaErrorCode, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
+  static func error(_ code: CocoaError.Code, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
     var info = info
+    let explanation = explanation(code)
     info[NSLocalizedDescriptionKey] =
-      message ?? code.explanation.prefix(1).uppercased() + code.explanation.dropFirst() + "."
+      message ?? explanation.prefix(1).uppercased() + explanation.dropFirst() + "."
     return NSError(domain: NSCocoaErrorDomain, code: code.rawValue, userInfo: info)
   }
 
@@ -18,7 +19,7 @@ enum CoreDataErrors {
 
   /// What a store's SQLite error means to its caller.
   static func error(_ sqlite: SQLiteError, _ doing: String) -> NSError {
-    let code: CocoaErrorCode =
+    let code: CocoaError.Code =
       switch sqlite.primaryCode {
       case 5, 6: .persistentStoreTimeout
       case 14, 23: .persistentStoreOpen

@@ -27,13 +27,13 @@ extension NSManagedObject {
     let property = layout.slots[slot].property
     guard let value else {
       if property.isOptional { return }
-      throw validationError(.managedObjectValidationMissingRequired, key: key, value: nil)
+      throw validationError(.validationMissingMandatoryProperty, key: key, value: nil)
     }
     for (index, predicate) in property.validationPredicates.enumerated() where !predicate.evaluate(with: value) {
       let warning = property.validationWarnings.indices.contains(index) ? property.validationWarnings[index] : nil
-      let code = (warning as? NSNumber)?.intValue ?? CocoaErrorCode.managedObjectValidation.rawValue
+      let code = (warning as? NSNumber)?.intValue ?? CocoaError.Code.managedObjectValidation.rawValue
       throw validationError(
-        CocoaErrorCode(rawValue: code) ?? .managedObjectValidation, key: key, value: value, predicate: predicate,
+        CocoaError.Code(rawValue: code), key: key, value: value, predicate: predicate,
         message: warning as? String)
     }
   }
@@ -47,7 +47,7 @@ extension NSManagedObject {
     if count < minimum {
       throw validationError(
         count == 0 && !relationship.isOptional
-          ? .managedObjectValidationMissingRequired : .validationRelationshipLacksMinimumCount,
+          ? .validationMissingMandatoryProperty : .validationRelationshipLacksMinimumCount,
         key: relationship.name, value: nil)
     }
     if relationship.maxCount > 0 && count > relationship.maxCount {
@@ -72,11 +72,11 @@ extension NSManagedObject {
   }
 
   private func validationError(
-    _ code: CocoaErrorCode, key: String, value: Any?, predicate: NSPredicate? = nil, message: String? = nil
+    _ code: CocoaError.Code, key: String, value: Any?, predicate: NSPredicate? = nil, message: String? = nil
   ) -> NSError {
     var info: [String: Any] = [
       NSValidationObjectErrorKey: self, NSValidationKeyErrorKey: key,
-      NSLocalizedDescriptionKey: message ?? "\(layout.name).\(key): \(code.explanation)",
+      NSLocalizedDescriptionKey: message ?? "\(layout.name).\(key): \(CoreDataErrors.explanation(code))",
     ]
     if let value { info[NSValidationValueErrorKey] = value }
     if let predicate { info[NSValidationPredicateErrorKey] = predicate }

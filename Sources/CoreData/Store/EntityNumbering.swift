@@ -125,7 +125,7 @@ struct StoreSchemaError: CustomNSError, CustomStringConvertible {
   }
 
   static var errorDomain: String { NSCocoaErrorDomain }
-  var errorCode: Int { CocoaErrorCode.persistentStoreIncompatibleSchema.rawValue }
+  var errorCode: Int { CocoaError.Code.persistentStoreIncompatibleSchema.rawValue }
   var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
 

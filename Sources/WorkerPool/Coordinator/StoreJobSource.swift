@@ -127,7 +127,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
       report(.settled(uris, reason: nil))
     } onFailure: { [report] error in
       // The worker's commit came through before it died: then the row needs nothing.
-      let isConflict = (error as NSError).code == CocoaErrorCode.managedObjectMerge.rawValue
+      let isConflict = (error as NSError).code == CocoaError.Code.managedObjectMerge.rawValue
       report(.settled(uris, reason: isConflict ? nil : ErrorText.text(error)))
     }
   }

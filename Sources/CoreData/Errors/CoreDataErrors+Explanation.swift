@@ -1,49 +1,11 @@
-/// Core Data's error codes in `NSCocoaErrorDomain`. The numbers are Apple's.
-///
-/// Source: CoreDataErrors.h of Apple's SDK, as its documentation lists them.
-public enum CocoaErrorCode: Int, Sendable {
-  case managedObjectValidation = 1550
-  case managedObjectConstraintValidation = 1551
-  case validationMultipleErrors = 1560
-  case managedObjectValidationMissingRequired = 1570
-  case validationRelationshipLacksMinimumCount = 1580
-  case validationRelationshipExceedsMaximumCount = 1590
-  case validationRelationshipDeniedDelete = 1600
-  case validationNumberTooLarge = 1610
-  case validationNumberTooSmall = 1620
-  case validationDateTooLate = 1630
-  case validationDateTooSoon = 1640
-  case validationInvalidDate = 1650
-  case validationStringTooLong = 1660
-  case validationStringTooShort = 1670
-  case validationStringPatternMatching = 1680
-  case validationInvalidURI = 1690
-  case managedObjectReferentialIntegrity = 133000
-  case managedObjectExternalRelationship = 133010
-  case managedObjectMerge = 133020
-  case managedObjectConstraintMerge = 133021
-  case persistentStoreInvalidType = 134000
-  case persistentStoreTypeMismatch = 134010
-  case persistentStoreIncompatibleSchema = 134020
-  case persistentStoreSave = 134030
-  case persistentStoreIncompleteSave = 134040
-  case persistentStoreSaveConflicts = 134050
-  case coreData = 134060
-  case persistentStoreOperation = 134070
-  case persistentStoreOpen = 134080
-  case persistentStoreTimeout = 134090
-  case persistentStoreUnsupportedRequestType = 134091
-  case persistentStoreIncompatibleVersionHash = 134100
-  case migration = 134110
-  case sqlite = 134180
-
+extension CoreDataErrors {
   /// What the code means, for an error's description.
-  var explanation: String {
-    switch self {
+  static func explanation(_ code: CocoaError.Code) -> String {
+    switch code {
     case .managedObjectValidation: "the value is not valid"
     case .managedObjectConstraintValidation: "a uniqueness constraint is violated"
     case .validationMultipleErrors: "several values are not valid"
-    case .managedObjectValidationMissingRequired: "a value is required"
+    case .validationMissingMandatoryProperty: "a value is required"
     case .validationRelationshipLacksMinimumCount: "there are too few related objects"
     case .validationRelationshipExceedsMaximumCount: "there are too many related objects"
     case .validationRelationshipDeniedDelete: "the object cannot be deleted while it has related objects"
@@ -74,19 +36,22 @@ public enum CocoaErrorCode: Int, Sendable {
     case .persistentStoreIncompatibleVersionHash: "the model is not the one that the store was made with"
     case .migration: "the store could not be migrated"
     case .sqlite: "SQLite error"
+    case .managedObjectContextLocking: "the context could not be locked"
+    case .persistentStoreCoordinatorLocking: "the coordinator could not be locked"
+    case .migrationConstraintViolation: "the migrated objects violate a uniqueness constraint"
+    case .migrationCancelled: "the migration was cancelled"
+    case .migrationMissingSourceModel: "the model that the store was made with was not found"
+    case .migrationMissingMappingModel: "no mapping model leads from the store's model to this one"
+    case .migrationManagerSourceStore: "the store to be migrated could not be read"
+    case .migrationManagerDestinationStore: "the migrated store could not be written"
+    case .entityMigrationPolicy: "an entity could not be migrated"
+    case .inferredMappingModel: "no mapping between the two models can be inferred"
+    case .externalRecordImport: "an external record could not be imported"
+    case .persistentHistoryTokenExpired: "the history after this token was deleted"
+    case .managedObjectModelReferenceNotFound: "the model of a migration stage was not found"
+    case .stagedMigrationFrameworkVersionMismatch: "the store was written by a newer framework than the stages know"
+    case .stagedMigrationBackwardMigration: "the stages lead back to an earlier model"
+    default: "Core Data error \(code.rawValue)"
     }
   }
 }
-
-// MARK: Keys of user info
-
-public let NSDetailedErrorsKey = "NSDetailedErrors"
-public let NSValidationObjectErrorKey = "NSValidationErrorObject"
-public let NSValidationKeyErrorKey = "NSValidationErrorKey"
-public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
-public let NSValidationValueErrorKey = "NSValidationErrorValue"
-public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
-public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
-public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
-/// The domain of raw SQLite result codes, as an underlying error or a key of user info.
-public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"

@@ -1,0 +1,77 @@
+import CoreData
+
+func conflicts(_ place: Place) async throws {
+  let container = try place.loadedContainer()
+  let id = try await container.performBackgroundTask { context in
+    let person = Person(context: context)
+    (person.name, person.age, person.email) = ("Ada", 36, "ada@example.org")
+    try context.save()
+    return person.objectID
+  }
+
+  // Two contexts change one object; the second save finds a row that is not the one it has read.
+  //
+  //     first                   second
+  //     reads                   reads
+  //                             age = 37, save
+  //     name = "Countess",
+  //     save: a conflict
+  for (policy, expected) in [
+    (NSMergePolicy.mergeByPropertyObjectTrump, "Countess, 37"), (.mergeByPropertyStoreTrump, "Countess, 37"),
+    (.overwrite, "Countess, 36"), (.rollback, "Ada, 37"),
+  ] {
+    let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
+    await first.perform {
+      first.mergePolicy = policy
+      _ = (first.object(with: id) as? Person)?.name
+    }
+    try await second.perform {
+      (second.object(with: id) as? Person)?.age = 37
+      try second.save()
+    }
+    try await first.perform {
+      (first.object(with: id) as? Person)?.name = "Countess"
+      try first.save()
+    }
+    let result = try await container.performBackgroundTask { context in
+      let person = try context.existingObject(with: id) as? Person
+      let result = "\(person?.name ?? ""), \(person?.age ?? 0)"
+      person?.name = "Ada"
+      person?.age = 36
+      try context.save()
+      return result
+    }
+    try show("policy \(policy.mergeType.rawValue): \(result)", result == expected)
+  }
+
+  // The default is an error that says which objects: decide, and save again.
+  let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
+  await first.perform { _ = (first.object(with: id) as? Person)?.name }
+  try await second.perform {
+    (second.object(with: id) as? Person)?.age = 40
+    try second.save()
+  }
+  let conflicts = try await first.perform { () throws -> Int in
+    (first.object(with: id) as? Person)?.name = "Countess"
+    do {
+      try first.save()
+      return 0
+    } catch let error as NSError {
+      return (error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict])?.count ?? 0
+    }
+  }
+  try show("without a policy: an error with \(conflicts) conflict", conflicts == 1)
+
+  // A value that must be unique: with object-trump the new object takes over the row that has it.
+  let importing = container.newBackgroundContext()
+  try await importing.perform {
+    importing.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+    let person = Person(context: importing)
+    (person.name, person.email) = ("Ada Lovelace", "ada@example.org")
+    try importing.save()
+  }
+  let names = try await container.performBackgroundTask { context in
+    try context.fetch(Person.fetchRequest()).compactMap(\.name)
+  }
+  try show("one person with that address: \(names)", names == ["Ada Lovelace"])
+}

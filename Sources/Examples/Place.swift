@@ -1,0 +1,55 @@
+import CoreData
+
+/// Where an example works: a folder of its own, and containers on the store in it.
+struct Place: Sendable {
+  let folder: URL
+  private let model: NSManagedObjectModel
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    guard let url = Bundle.module.url(forResource: "Contacts", withExtension: "momd"),
+      let model = NSManagedObjectModel(contentsOf: url)
+    else { throw Unexpected("the model Contacts is not among the resources") }
+    self.model = model
+  }
+
+  func remove() { try? FileManager.default.removeItem(at: folder) }
+
+  var store: URL { folder.appendingPathComponent("Contacts.sqlite") }
+
+  /// A container whose store is loaded; a second one on the same file is what another process has.
+  func loadedContainer() throws -> NSPersistentContainer {
+    let container = NSPersistentContainer(name: "Contacts", managedObjectModel: model)
+    container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: store)]
+    let failure = Locked<(any Error)?>(nil)
+    container.loadPersistentStores { _, error in failure.set(error) }
+    if let error = failure.value { throw error }
+    return container
+  }
+}
+
+/// Says what was seen, and throws where that is not what the guide promises.
+func show(_ sentence: String, _ isSo: Bool = true) throws {
+  guard isSo else { throw Unexpected("not so: \(sentence)") }
+  print("  \(sentence)")
+}
+
+struct Unexpected: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// A value that several queues read and write.
+///
+/// `@unchecked Sendable`: the value is read and written under the lock.
+final class Locked<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var stored: Value
+
+  init(_ value: Value) { stored = value }
+
+  var value: Value { lock.withLock { stored } }
+  func set(_ value: Value) { lock.withLock { stored = value } }
+  func change<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&stored) } }
+}
