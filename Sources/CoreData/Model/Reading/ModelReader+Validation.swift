@@ -5,7 +5,8 @@ extension ModelReader {
     _ element: ModelAttribute, into attribute: NSAttributeDescription, _ entityName: String
   ) throws(ManagedObjectModelError) {
     var rules: [(predicate: NSPredicate, code: CocoaError.Code)] = []
-    func add(_ key: String, _ format: String, _ argument: Any, _ code: CocoaError.Code) throws(ManagedObjectModelError) {
+    func add(_ key: String, _ format: String, _ argument: Any, _ code: CocoaError.Code) throws(ManagedObjectModelError)
+    {
       do {
         rules.append((try NSPredicate.parse(format: format, arguments: [argument]), code))
       } catch {
