@@ -23,7 +23,7 @@ package enum CompiledModel {
     for version in versions {
       let document = try ModelFile(version).document()
       if version.lastPathComponent == current.version.lastPathComponent { currentDocument = document }
-      files["\(name(of: version)).mom"] = Data(xml(document.root, module: module).utf8)
+      files["\(name(of: version)).mom"] = xml(marked(document.root, module))
     }
     guard let currentDocument else {
       throw ManagedObjectModelError(
@@ -52,15 +52,19 @@ package enum CompiledModel {
 
   // MARK: XML
 
-  private static func xml(_ root: ModelNode, module: String) -> String {
-    var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-    var attributes = root.attributes
-    attributes[productModuleKey] = module
-    let marked = ModelNode(name: root.name, attributes: attributes)
-    // "elements" is where the editor draws the entities.
+  /// The document with the module's name, and without "elements": where the editor draws the entities.
+  private static func marked(_ root: ModelNode, _ module: String) -> ModelNode {
+    let marked = ModelNode(
+      name: root.name, attributes: root.attributes.merging([productModuleKey: module]) { $1 })
     for child in root.children where child.name != "elements" { marked.append(child) }
-    write(marked, indent: "", into: &text)
-    return text
+    return marked
+  }
+
+  /// A document as XML.
+  package static func xml(_ root: ModelNode) -> Data {
+    var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    write(root, indent: "", into: &text)
+    return Data(text.utf8)
   }
 
   private static func write(_ node: ModelNode, indent: String, into text: inout String) {
