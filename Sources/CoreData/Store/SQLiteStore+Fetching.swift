@@ -52,7 +52,7 @@ extension SQLiteStore {
     }
   }
 
-  private func select(_ columns: String, _ fetch: Fetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
+  func select(_ columns: String, _ fetch: Fetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
     let generator = generator(for: fetch.entityName)
     var conditions: [String] = []
     if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {

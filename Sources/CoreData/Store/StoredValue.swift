@@ -77,13 +77,21 @@ enum ExternalData {
   static func decode(_ stored: Data, _ home: EntityHome) -> Data {
     guard let first = stored.first else { return stored }
     if first == 1 { return Data(stored.dropFirst()) }
-    guard first == 2, let url = home.storeReference?.store?.url else { return stored }
+    return file(stored, of: home.storeReference?.store?.url).flatMap { try? Data(contentsOf: $0) } ?? stored
+  }
+
+  /// The file that a stored value names; nil where it names none.
+  static func file(_ stored: Data, of store: URL?) -> URL? {
+    guard stored.first == 2, let store else { return nil }
     let name = String(decoding: stored.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
     // Names are UUIDs; anything else could lead out of the folder.
-    guard UUID(uuidString: name) != nil else { return stored }
-    let base = url.deletingPathExtension().lastPathComponent
-    let folder = url.deletingLastPathComponent().appendingPathComponent(".\(base)_SUPPORT/_EXTERNAL_DATA")
-    return (try? Data(contentsOf: folder.appendingPathComponent(name))) ?? stored
+    guard UUID(uuidString: name) != nil else { return nil }
+    return supportFolder(of: store).appendingPathComponent("_EXTERNAL_DATA/\(name)")
+  }
+
+  /// The folder beside a store's file for what is kept outside of it.
+  static func supportFolder(of store: URL) -> URL {
+    store.deletingLastPathComponent().appendingPathComponent(".\(store.deletingPathExtension().lastPathComponent)_SUPPORT")
   }
 
   static func encode(_ value: Data) -> Data { [1] + value }

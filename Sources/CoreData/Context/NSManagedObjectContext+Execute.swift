@@ -1,0 +1,15 @@
+/// Requests that go to the store as a whole.
+extension NSManagedObjectContext {
+  /// Has the stores do what the request says: batch insertions, updates and deletions.
+  ///
+  /// What is changed in the context plays no part, and the objects in it stay as they are. Throws 134091 for a request that the
+  /// stores do not know.
+  @discardableResult
+  public final func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+    checkQueue()
+    guard let coordinator = persistentStoreCoordinator else {
+      throw CoreDataErrors.error(.persistentStoreOperation, "The context \(label) has no coordinator to ask.")
+    }
+    return try coordinator.result(of: request, for: self)
+  }
+}

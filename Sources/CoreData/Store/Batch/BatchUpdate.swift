@@ -1,0 +1,198 @@
+/// One UPDATE of all rows of an entity that match.
+struct BatchUpdate {
+  private let store: SQLiteStore
+  private let request: NSBatchUpdateRequest
+  private let mapping: EntityMapping
+  private let writer: RowWriter
+
+  /// What one property becomes.
+  private enum Assignment {
+    /// The value of the step's slot in `constants`.
+    case constant(position: Int)
+    case expression(column: String, SQL)
+    /// The columns of a relationship, with the values for them.
+    case columns([(name: String, value: SQLiteValue)])
+  }
+
+  init(_ store: SQLiteStore, _ entityName: String, _ request: NSBatchUpdateRequest) {
+    self.store = store
+    self.request = request
+    mapping = store.mapping(entityName)
+    writer = store.writer(mapping.number)
+  }
+
+  func run(_ connection: SQLiteConnection) throws -> BatchResult {
+    let constants = Snapshot.make(mapping.entity.layout)
+    let assignments = try (request.propertiesToUpdate ?? [:]).map { key, value in
+      try assignment(of: value, to: property(key), constants)
+    }
+    guard !assignments.isEmpty else {
+      throw CoreDataErrors.error(.persistentStoreOperation, "The batch update of \(mapping.name) names no property.")
+    }
+    let (restriction, bindings) = try condition()
+    let needsRows = request.resultType == .updatedObjectIDsResultType
+    let sql = """
+      UPDATE \(mapping.table) AS t0 SET \(assignments.map(text).joined(separator: ", ")), Z_OPT = Z_OPT + 1\
+      \(restriction)\(needsRows ? " RETURNING Z_PK, Z_ENT" : "")
+      """
+    let statement = try connection.statement(sql)
+    defer { statement.reset() }
+    var index: Int32 = 1
+    for assignment in assignments { bind(assignment, constants, statement, &index) }
+    for value in bindings {
+      statement.bind(value, at: index)
+      index += 1
+    }
+    var result = BatchResult()
+    do {
+      while try statement.step() {
+        if let id = store.objectID(number: Int(statement.integer(1)), key: statement.integer(0)) {
+          result.ids.append(id)
+        }
+      }
+    } catch let error as SQLiteError where error.primaryCode == 19 {
+      throw CoreDataErrors.constraintError(error, mapping)
+    }
+    result.count = connection.changes
+    return result
+  }
+
+  /// The WHERE clause with its values. A predicate that needs other tables finds the keys first.
+  private func condition() throws -> (String, [SQLiteValue]) {
+    let fetch = SQLiteStore.Fetch(
+      entityName: mapping.name, includesSubentities: request.includesSubentities, predicate: request.predicate)
+    guard request.predicate != nil else {
+      let generator = store.generator(for: mapping.name)
+      let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
+      return (restriction.map { " WHERE \($0)" } ?? "", [])
+    }
+    let (sql, bindings) = try store.select("t0.Z_PK", fetch, isOrdered: false)
+    return (" WHERE t0.Z_PK IN (\(sql))", bindings)
+  }
+
+  // MARK: Values
+
+  private func property(_ key: AnyHashable) throws -> NSPropertyDescription {
+    let name = key.base as? String ?? (key.base as? NSPropertyDescription)?.name
+    guard let name, let property = mapping.entity.propertiesByName[name] else {
+      throw failure("The entity \(mapping.name) has no property \"\(name ?? "\(key.base)")\".")
+    }
+    return property
+  }
+
+  private func assignment(
+    of value: Any, to property: NSPropertyDescription, _ constants: Snapshot
+  ) throws -> Assignment {
+    if let relationship = property as? NSRelationshipDescription { return try assignment(of: value, to: relationship) }
+    guard let slot = mapping.entity.layout.slot(property.name),
+      let position = writer.steps.firstIndex(where: { $0.slot == slot })
+    else { throw failure("\(mapping.name).\(property.name) is not stored, or is computed by the store.") }
+    if let expression = value as? NSExpression, expression.expressionType != .constantValue {
+      return try assignment(of: expression, to: property)
+    }
+    let constant = (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
+    if constant is NSNull {
+      guard property.isOptional else {
+        throw CoreDataErrors.error(
+          .managedObjectValidationMissingRequired, "\(mapping.name).\(property.name) needs a value.",
+          [NSValidationKeyErrorKey: property.name])
+      }
+    } else if !constants.assignConverted(constant, slot: slot) {
+      throw failure(
+        "\(mapping.name).\(property.name) holds \(mapping.entity.layout.slots[slot].attributeType.valueDescription), and "
+          + "was given a \(type(of: constant)).")
+    }
+    return .constant(position: position)
+  }
+
+  private func assignment(of expression: NSExpression, to property: NSPropertyDescription) throws -> Assignment {
+    guard let attribute = mapping.attributes[property.name] else {
+      throw failure("\(mapping.name).\(property.name) is not stored.")
+    }
+    let generator = store.generator(for: mapping.name)
+    let sql: SQL = try SQLGenerationError.translated {
+      let wanted = SQLType(attribute.type)
+      switch try generator.operand(expression, SQLEnvironment(root: generator.root)) {
+      case .scalar(let sql, let type) where type.isComparable(with: wanted) && wanted != .opaque: return sql
+      case .constant(.null): return "NULL"
+      case .constant(let constant):
+        if let value = wanted.bound(constant) { return "\(bind: value)" }
+        throw SQLGenerationError.unsupportedExpression(expression.printed)
+      default: throw SQLGenerationError.unsupportedExpression(expression.printed)
+      }
+    }
+    guard generator.joins.isEmpty else {
+      throw failure(
+        "The value of \(mapping.name).\(property.name) is \(expression.printed), which needs other rows than the updated one.")
+    }
+    let isInteger = writer.steps.contains {
+      $0.kind == .integer && mapping.entity.layout.slots[$0.slot].name == property.name
+    }
+    return .expression(column: attribute.column, isInteger ? "CAST(\(sql) AS INTEGER)" : sql)
+  }
+
+  private func assignment(of value: Any, to relationship: NSRelationshipDescription) throws -> Assignment {
+    let name = "\(mapping.name).\(relationship.name)"
+    guard let toOne = mapping.toOnes[relationship.name] else {
+      throw failure("A batch update sets attributes and to-one relationships; \(name) is neither.")
+    }
+    // Its other end lies in a row that this update does not touch.
+    if relationship.inverseRelationship.map({ !$0.isToMany }) ?? false {
+      throw failure("A batch update cannot set \(name), which is a relationship of one to one.")
+    }
+    let constant = (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
+    let id: NSManagedObjectID?
+    switch constant {
+    case is NSNull: id = nil
+    case let object as NSManagedObject: id = object.objectID
+    case let given as NSManagedObjectID: id = given
+    default: throw failure("\(name) holds an object ID, and was given a \(type(of: constant)).")
+    }
+    guard id != nil || relationship.isOptional else {
+      throw CoreDataErrors.error(
+        .managedObjectValidationMissingRequired, "\(name) needs a value.", [NSValidationKeyErrorKey: relationship.name])
+    }
+    if let id {
+      let destination = store.schema.entitiesByName[toOne.destinationEntityName]
+      guard id.home.family === store.family,
+        destination?.numbersIncludingSubentities.contains(id.home.number) ?? false
+      else { throw failure("\(name) cannot refer to \(id.uriString).") }
+    }
+    var columns = [(toOne.column, id.map { SQLiteValue.integer($0.key) } ?? .null)]
+    if let column = toOne.entityColumn {
+      columns.append((column, id.map { SQLiteValue.integer(Int64($0.home.number)) } ?? .null))
+    }
+    // Its place in an ordered inverse was one among other members.
+    if let column = toOne.orderColumn { columns.append((column, .null)) }
+    return .columns(columns)
+  }
+
+  private func failure(_ message: String) -> NSError { CoreDataErrors.error(.persistentStoreOperation, message) }
+
+  // MARK: SQL
+
+  private func text(_ assignment: Assignment) -> String {
+    switch assignment {
+    case .constant(let position): writer.columns[position].map { "\($0) = ?" }.joined(separator: ", ")
+    case .expression(let column, let sql): "\(column) = \(sql.text)"
+    case .columns(let columns): columns.map { "\($0.name) = ?" }.joined(separator: ", ")
+    }
+  }
+
+  private func bind(
+    _ assignment: Assignment, _ constants: Snapshot, _ statement: SQLiteStatement, _ index: inout Int32
+  ) {
+    let values: [SQLiteValue]
+    switch assignment {
+    case .constant(let position):
+      index = writer.bind(writer.steps[position], of: constants, to: statement, at: index) { $0 }
+      return
+    case .expression(_, let sql): values = sql.values
+    case .columns(let columns): values = columns.map(\.value)
+    }
+    for value in values {
+      statement.bind(value, at: index)
+      index += 1
+    }
+  }
+}

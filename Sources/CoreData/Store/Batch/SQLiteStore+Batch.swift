@@ -1,0 +1,48 @@
+/// Who changes something: what persistent history keeps of it.
+struct ChangeOrigin {
+  let author: String?
+  let contextName: String?
+
+  init(author: String?, contextName: String?) {
+    self.author = author
+    self.contextName = contextName
+  }
+
+  init(_ context: NSManagedObjectContext?) {
+    self.init(author: context?.transactionAuthor, contextName: context?.name)
+  }
+}
+
+/// The rows that a batch request wrote.
+struct BatchResult {
+  var count = 0
+  /// Where they are asked for.
+  var ids: [NSManagedObjectID] = []
+
+  static func += (left: inout BatchResult, right: BatchResult) {
+    left.count += right.count
+    left.ids += right.ids
+  }
+}
+
+extension SQLiteStore {
+  /// Runs a batch in one transaction. Afterwards no row that was read before counts as known, here or, by the file's version, in
+  /// other coordinators.
+  func batch<T>(
+    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection) throws -> T
+  ) throws -> T {
+    try CoreDataErrors.translating("\(doing) in \(database.configuration.path)") {
+      try database.withWriter { _ in
+        let result = try database.write { try body($0) }
+        rowCache.removeAll()
+        return result
+      }
+    }
+  }
+
+  /// The ID of a row, for a result.
+  func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
+    guard family.homes.indices.contains(number), let home = family.homes[number] else { return nil }
+    return NSManagedObjectID(home: home, key: key)
+  }
+}

@@ -1,0 +1,212 @@
+import Testing
+
+@testable import CoreData
+
+@Suite struct BatchDeleteTests {
+  private func execute(_ request: NSBatchDeleteRequest, _ store: TemporaryStore) throws -> Any? {
+    try store.read { (try $0.execute(request) as? NSBatchDeleteResult)?.result }
+  }
+
+  private func delete(_ entity: String, where format: String? = nil) -> NSBatchDeleteRequest {
+    let fetch = NSFetchRequest<NSManagedObject>(entityName: entity)
+    fetch.predicate = format.map { NSPredicate(format: $0) }
+    let request = NSBatchDeleteRequest(fetchRequest: fetch)
+    request.resultType = .resultTypeCount
+    return request
+  }
+
+  private func titles(_ store: TemporaryStore) throws -> [String?] {
+    try store.sql("SELECT ZTITLE FROM ZBOOK ORDER BY 1").map { $0[0] }
+  }
+
+  private func books(_ count: Int, _ model: NSManagedObjectModel = LibraryModel.make()) throws -> TemporaryStore {
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      for number in 1...count { context.make("Book", ["title": "\(number)", "pages": number]) }
+    }
+    return store
+  }
+
+  @Test func theRowsThatMatchAreDeleted() throws {
+    let store = try books(5)
+    try #expect(execute(delete("Book", where: "pages > 3"), store) as? Int == 2)
+    try #expect(titles(store) == ["1", "2", "3"])
+    let request = delete("Book")
+    request.resultType = .resultTypeStatusOnly
+    try #expect(execute(request, store) as? Bool == true)
+    try #expect(titles(store) == [])
+  }
+
+  @Test func limitOffsetAndOrderOfTheFetchCount() throws {
+    let store = try books(6)
+    let fetch = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")
+    fetch.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: false)]
+    fetch.fetchLimit = 2
+    fetch.fetchOffset = 1
+    _ = try execute(NSBatchDeleteRequest(fetchRequest: fetch), store)
+    try #expect(titles(store) == ["1", "2", "3", "6"])
+  }
+
+  @Test func theIDsOfTheResultFeedAMerge() throws {
+    let store = try books(3)
+    let context = store.context()
+    try context.performAndWait {
+      let all = try context.all("Book", sort: "pages")
+      #expect(all.allSatisfy { $0.text("title") != nil })
+      let request = delete("Book", where: "pages < 3")
+      request.resultType = .resultTypeObjectIDs
+      let ids = try #require(try execute(request, store) as? [NSManagedObjectID])
+      #expect(Set(ids) == Set(all.prefix(2).map(\.objectID)))
+      #expect(context.registeredObjects.count == 3)
+      NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSDeletedObjectsKey: ids], into: [context])
+      #expect(context.registeredObjects == [all[2]])
+      #expect(all[0].managedObjectContext == nil)
+    }
+  }
+
+  @Test func objectIDsNameTheRows() throws {
+    let store = try books(2)
+    try store.save { $0.make("Comic", ["title": "3"]) }
+    let ids = try store.read { try $0.all("Book", where: "title != '1'").map(\.objectID) }
+    let request = NSBatchDeleteRequest(objectIDs: ids)
+    #expect(request.fetchRequest.entityName == "Book")
+    _ = try execute(request, store)
+    try #expect(titles(store) == ["1"])
+    try #expect(execute(NSBatchDeleteRequest(objectIDs: []), store) as? Bool == true)
+  }
+
+  @Test func idsWithoutACommonEntityTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      let ids = try store.save { [$0.make("Tag"), $0.make("Book", ["title": "x"])] }.map(\.objectID)
+      _ = NSBatchDeleteRequest(objectIDs: ids)
+    }
+    expectSentence(result, "common parent")
+  }
+
+  // MARK: Delete rules
+
+  @Test func aCascadeTakesAlongWhatItLeadsToAndCountsIt() throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      let author = context.make("Author", ["name": "A"])
+      context.make("Book", ["title": "1", "author": author])
+      context.make("Comic", ["title": "2", "author": author])
+      context.make("Book", ["title": "3"])
+    }
+    try #expect(execute(delete("Author"), store) as? Int == 3)
+    try #expect(titles(store) == ["3"])
+  }
+
+  @Test func aCascadeGoesRoundACircleOnce() throws {
+    let node = LibraryModel.entity("Node", [LibraryModel.attribute("name", .stringAttributeType)])
+    LibraryModel.relate(
+      node, "children", node, "parent", toMany: (true, false), rules: (.cascadeDeleteRule, .cascadeDeleteRule))
+    let model = NSManagedObjectModel()
+    model.entities = [node]
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      let nodes = (0..<50).map { context.make("Node", ["name": "\($0)"]) }
+      for (index, node) in nodes.enumerated() { node.setValue(nodes[(index + 1) % 50], forKey: "parent") }
+      context.make("Node", ["name": "alone"])
+    }
+    try #expect(execute(delete("Node", where: "name == '7'"), store) as? Int == 50)
+    try #expect(store.sql("SELECT ZNAME FROM ZNODE") == [["alone"]])
+  }
+
+  @Test func whatNullifiesIsClearedAndGetsANewVersion() throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      let author = context.make("Author", ["name": "A"])
+      context.make("Passport", ["number": "1", "holder": author])
+      context.make("Tag", ["label": "t", "books": Set([context.make("Book", ["title": "1"])])])
+    }
+    try #expect(execute(delete("Author"), store) as? Int == 1)
+    try #expect(store.sql("SELECT ZHOLDER, Z_OPT FROM ZPASSPORT") == [[nil, "2"]])
+    _ = try execute(delete("Book"), store)
+    try store.read { context in try #expect(context.all("Tag")[0].members("books").isEmpty) }
+  }
+
+  @Test func aDenyRuleFailsTheRequestWhileSomethingIsLeftAtTheOtherEnd() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.relationshipsByName["books"]?.deleteRule = .denyDeleteRule
+    let store = try books(1, model)
+    try store.save { context in
+      let author = context.make("Author", ["name": "A"])
+      try context.all("Book")[0].setValue(author, forKey: "author")
+      context.make("Author", ["name": "B"])
+    }
+    expectError(1600) { try execute(delete("Author"), store) }
+    try #expect(store.sql("SELECT count(*) FROM ZAUTHOR") == [["2"]])
+    try #expect(execute(delete("Author", where: "books.@count == 0"), store) as? Int == 1)
+    _ = try execute(delete("Book"), store)
+    try #expect(execute(delete("Author"), store) as? Int == 1)
+  }
+
+  @Test func aMandatoryInverseThatWouldBeClearedFailsTheRequest() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.relationshipsByName["books"]?.deleteRule = .nullifyDeleteRule
+    model.entitiesByName["Book"]?.relationshipsByName["author"]?.isOptional = false
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      context.make("Book", ["title": "1", "author": context.make("Author", ["name": "A"])])
+    }
+    expectError(1570) { try execute(delete("Author"), store) }
+    try #expect(store.sql("SELECT count(*) FROM ZAUTHOR") == [["1"]])
+  }
+
+  @Test func noActionLeavesWhatReferredToTheRow() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.relationshipsByName["books"]?.deleteRule = .noActionDeleteRule
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      context.make("Book", ["title": "1", "author": context.make("Author", ["name": "A"])])
+    }
+    _ = try execute(delete("Author"), store)
+    try #expect(store.sql("SELECT ZAUTHOR FROM ZBOOK") == [["1"]])
+  }
+
+  @Test func derivedCountsFollow() throws {
+    let store = try TemporaryStore(CountingModel.make())
+    try store.save { context in
+      let shelf = context.make("Shelf", ["label": "A"])
+      for title in ["1", "2", "3"] { context.make("Book", ["title": title, "shelf": shelf]) }
+    }
+    _ = try execute(delete("Book", where: "title == '2'"), store)
+    try #expect(store.sql("SELECT ZBOOKCOUNT FROM ZSHELF") == [["2"]])
+  }
+
+  @Test func filesOfDeletedRowsAreRemoved() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.attributesByName["cover"]?.allowsExternalBinaryDataStorage = true
+    let store = try books(2, model)
+    // As Apple's framework keeps a large value: the row has a 2, the file's name and a zero.
+    let name = UUID().uuidString
+    let folder = store.folder.appendingPathComponent(".store_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let file = folder.appendingPathComponent(name)
+    try Data("large".utf8).write(to: file)
+    let connection = try SQLiteConnection(path: store.url.path, access: .readWrite)
+    try connection.execute("UPDATE ZBOOK SET ZCOVER = ? WHERE Z_PK = 1", [.blob([2] + Data(name.utf8) + [0])])
+    let title = try store.sql("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1")[0][0] ?? ""
+    try store.read { context in
+      try #expect(context.all("Book", where: "title == '\(title)'")[0].value(forKey: "cover") as? Data == Data("large".utf8))
+    }
+    _ = try execute(delete("Book", where: "title != '\(title)'"), store)
+    #expect(FileManager.default.fileExists(atPath: file.path))
+    _ = try execute(delete("Book"), store)
+    #expect(!FileManager.default.fileExists(atPath: file.path))
+  }
+
+  @Test func theCoordinatorExecutesRequestsToo() throws {
+    let store = try books(3)
+    let context = store.context()
+    try context.performAndWait {
+      let result = try store.coordinator.execute(delete("Book", where: "pages == 1"), with: context)
+      #expect((result as? NSBatchDeleteResult)?.result as? Int == 1)
+      let found = try store.coordinator.execute(NSFetchRequest<NSManagedObject>(entityName: "Book"), with: context)
+      #expect((found as? [NSManagedObject])?.count == 2)
+      expectError(134091) { try context.execute(NSPersistentStoreRequest()) }
+    }
+  }
+}

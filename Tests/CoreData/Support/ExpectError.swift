@@ -1,0 +1,15 @@
+import CoreData
+import Testing
+
+/// Checks that the body throws an error of Core Data's with the code.
+func expectError<T>(
+  _ code: Int, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> T
+) {
+  do {
+    _ = try body()
+    Issue.record("No error was thrown, where \(code) was expected.", sourceLocation: sourceLocation)
+  } catch {
+    let error = error as NSError
+    #expect(error.domain == NSCocoaErrorDomain && error.code == code, "\(error)", sourceLocation: sourceLocation)
+  }
+}
