@@ -19,6 +19,7 @@ extension NSPersistentStoreCoordinator {
     case let request as NSBatchInsertRequest: try insert(request, for: context)
     case let request as NSBatchUpdateRequest: try update(request, for: context)
     case let request as NSBatchDeleteRequest: try delete(request, for: context)
+    case let request as NSPersistentHistoryChangeRequest: try history(request)
     default:
       throw CoreDataErrors.error(
         .persistentStoreUnsupportedRequestType, "The stores do not know the request \(type(of: request)).")
@@ -38,10 +39,10 @@ extension NSPersistentStoreCoordinator {
         .persistentStoreOperation, "No open store that may be written holds the entity \(request.entityName).")
     }
     let policy = (context.mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType
-    let rows = try store.batch("Inserting rows of \(request.entityName)", ChangeOrigin(context)) { connection in
+    let rows = try store.batch("Inserting rows of \(request.entityName)", ChangeOrigin(context)) { connection, recorder in
       let insertion = try BatchInsertion(
         store, entity.name ?? "", onDuplicate: BatchInsertion.OnDuplicate(policy),
-        keepsIDs: request.resultType == .objectIDs, connection)
+        keepsIDs: request.resultType == .objectIDs, connection, recorder)
       return try insertion.run(request)
     }
     return NSBatchInsertResult(rows, request.resultType)
@@ -53,8 +54,8 @@ extension NSPersistentStoreCoordinator {
     let entity = try entity(request.entity, request.entityName)
     var rows = BatchResult()
     for store in try stores(for: request, entity) {
-      rows += try store.batch("Updating rows of \(request.entityName)", ChangeOrigin(context)) { connection in
-        try BatchUpdate(store, entity.name ?? "", request).run(connection)
+      rows += try store.batch("Updating rows of \(request.entityName)", ChangeOrigin(context)) { connection, recorder in
+        try BatchUpdate(store, entity.name ?? "", request).run(connection, recorder)
       }
     }
     return NSBatchUpdateResult(rows, request.resultType)
@@ -75,8 +76,8 @@ extension NSPersistentStoreCoordinator {
     var rows = BatchResult()
     for store in try stores(for: request, entity) {
       var files: [URL] = []
-      rows += try store.batch("Deleting rows of \(entity.name ?? "")", ChangeOrigin(context)) { connection in
-        let deletion = BatchDeletion(store, connection)
+      rows += try store.batch("Deleting rows of \(entity.name ?? "")", ChangeOrigin(context)) { connection, recorder in
+        let deletion = BatchDeletion(store, connection, recorder)
         let rows = try deletion.run(fetch)
         files = deletion.externalFiles
         return rows

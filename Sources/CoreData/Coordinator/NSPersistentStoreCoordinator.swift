@@ -19,6 +19,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     super.init()
     model.freeze()
     LoadedModels.add(model)
+    NSPersistentHistoryToken.register()
   }
 
   deinit {

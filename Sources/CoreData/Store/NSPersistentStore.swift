@@ -56,6 +56,10 @@ public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomati
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
 
+/// Whether the store keeps a history of its transactions: an NSNumber. A file that has a history goes on with it without the
+/// option, too.
+public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
+
 /// The prefix of a store's tables, keys and metadata in its file; default "Z", as Apple's are. Not one of Apple's options: it
 /// lets a second store live in the same SQLite file, saved in the same transactions.
 public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"

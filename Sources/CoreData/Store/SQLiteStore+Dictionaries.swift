@@ -66,7 +66,7 @@ extension SQLiteStore {
     }
   }
 
-  private func value(
+  func value(
     _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?
   ) -> Any? {
     switch type {

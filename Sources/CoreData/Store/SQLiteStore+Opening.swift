@@ -4,6 +4,7 @@ struct OpenedFile {
   let schema: StoreSchema
   let identifier: String
   let metadata: [String: Any]
+  let history: StoreHistory?
 }
 
 extension SQLiteStore {
@@ -33,7 +34,9 @@ extension SQLiteStore {
       let (identifier, metadata) = try readMetadata(prefix, connection)
       try checkVersion(metadata, entities, options, database.configuration.path)
       let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
-      return OpenedFile(database: database, schema: schema, identifier: identifier, metadata: metadata)
+      let history = try StoreHistory.open(schema, options: options, database)
+      return OpenedFile(
+        database: database, schema: schema, identifier: identifier, metadata: metadata, history: history)
     }
   }
 

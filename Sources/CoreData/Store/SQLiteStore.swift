@@ -6,6 +6,8 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
   let rowCache = RowCache()
+  /// nil where changes are not recorded.
+  let history: StoreHistory?
   private let storeFamily: EntityFamily
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
   private let writers: [RowWriter?]
@@ -23,6 +25,7 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
   ) {
     database = opened.database
     schema = opened.schema
+    history = opened.history
     storeType = type
     let reference = StoreReference(identifier: opened.identifier)
     let family = EntityFamily(reference: reference)

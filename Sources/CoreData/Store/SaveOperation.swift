@@ -32,6 +32,7 @@ final class SaveOperation {
     versions.removeAll(keepingCapacity: true)
     defer { lastStatement = nil }
     try assignKeys(connection)
+    let history = try startHistory(connection)
     for object in deleted { try delete(object, connection) }
     // An update may free the unique value that a new object takes.
     for object in updated { versions.append(try update(object, connection)) }
@@ -43,6 +44,7 @@ final class SaveOperation {
     if let violations {
       throw ConstraintViolations(operation: self, objects: violations.objects, error: violations.error)
     }
+    if let history { try finishHistory(history) }
   }
 
   /// Tries once more the updates that took a unique value which another row had at that moment, as where two objects
@@ -82,7 +84,7 @@ final class SaveOperation {
     }
   }
 
-  private func permanentID(_ object: NSManagedObject) -> NSManagedObjectID {
+  func permanentID(_ object: NSManagedObject) -> NSManagedObjectID {
     object.objectID.isTemporaryID ? assigned[object.objectID.key]! : object.objectID
   }
 

@@ -5,11 +5,13 @@
 final class BatchDeletion {
   private let store: SQLiteStore
   private let connection: SQLiteConnection
+  private let recorder: HistoryRecorder?
   /// Files that belong to deleted rows: to be removed when the transaction is committed.
   private(set) var externalFiles: [URL] = []
 
-  init(_ store: SQLiteStore, _ connection: SQLiteConnection) {
+  init(_ store: SQLiteStore, _ connection: SQLiteConnection, _ recorder: HistoryRecorder?) {
     self.store = store
+    self.recorder = recorder
     self.connection = connection
   }
 
@@ -137,11 +139,15 @@ final class BatchDeletion {
           [NSValidationKeyErrorKey: inverse.name])
       }
       let columns = [toOne.column, toOne.entityColumn, toOne.orderColumn].compactMap { $0 }
-      try connection.execute(
+      let rows = try connection.rows(
         """
         UPDATE \(destination.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")), Z_OPT = Z_OPT + 1 \
-        \(staying)
-        """, [])
+        \(staying) RETURNING Z_PK, Z_ENT
+        """)
+      for row in rows {
+        guard let recorder, case .integer(let key) = row[0], case .integer(let number) = row[1] else { continue }
+        try recorder.noteUpdate(number: Int(number), key: key, changed: [inverse.name])
+      }
     }
   }
 
@@ -163,8 +169,10 @@ final class BatchDeletion {
     let statement = try connection.statement("SELECT ent, pk FROM temp.cd_doomed ORDER BY round, root, pk")
     defer { statement.reset() }
     while try statement.step() {
+      let (number, key) = (Int(statement.integer(0)), statement.integer(1))
       result.count += 1
-      if let id = store.objectID(number: Int(statement.integer(0)), key: statement.integer(1)) { result.ids.append(id) }
+      if let id = store.objectID(number: number, key: key) { result.ids.append(id) }
+      try recorder?.noteDelete(number: number, key: key)
     }
     return result
   }

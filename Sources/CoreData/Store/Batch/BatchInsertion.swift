@@ -16,6 +16,7 @@ final class BatchInsertion {
 
   private let store: SQLiteStore
   private let connection: SQLiteConnection
+  private let recorder: HistoryRecorder?
   private let mapping: EntityMapping
   private let home: EntityHome
   private let writer: RowWriter
@@ -36,9 +37,11 @@ final class BatchInsertion {
   private var result = BatchResult()
 
   init(
-    _ store: SQLiteStore, _ entityName: String, onDuplicate: OnDuplicate, keepsIDs: Bool, _ connection: SQLiteConnection
+    _ store: SQLiteStore, _ entityName: String, onDuplicate: OnDuplicate, keepsIDs: Bool, _ connection: SQLiteConnection,
+    _ recorder: HistoryRecorder?
   ) throws {
     self.store = store
+    self.recorder = recorder
     self.connection = connection
     self.keepsIDs = keepsIDs
     mapping = store.mapping(entityName)
@@ -48,7 +51,7 @@ final class BatchInsertion {
     self.home = home
     layout = home.layout
     writer = store.writer(mapping.number)
-    constraints = onDuplicate == .fail ? [] : try mapping.uniqueColumns(connection)
+    constraints = onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
     self.onDuplicate = constraints.isEmpty ? .fail : onDuplicate
     mandatorySlots = writer.steps.map(\.slot).filter { [layout] in
       layout.slots[$0].kind != .toOne && !layout.slots[$0].isOptional
@@ -158,7 +161,7 @@ final class BatchInsertion {
     for step in writer.steps { index = writer.bind(step, of: row, to: statement, at: index) { $0 } }
     do {
       try run(statement)
-    } catch let error as SQLiteError where error.primaryCode == 19 {
+    } catch let error as SQLiteError where error.isViolatedUniqueIndex {
       throw CoreDataErrors.constraintError(error, mapping)
     }
   }
@@ -166,17 +169,23 @@ final class BatchInsertion {
   private func run(_ statement: SQLiteStatement) throws {
     guard onDuplicate != .fail else {
       try statement.run()
-      return note(nextKey)
+      return try note(nextKey)
     }
     // Without a row nothing was written: the key is free for the next.
     guard try statement.step() else { return statement.reset() }
     let written = statement.integer(0)
     try statement.run()
-    note(written)
+    try note(written)
   }
 
-  private func note(_ key: Int64) {
-    if key == nextKey { nextKey += 1 }
+  private func note(_ key: Int64) throws {
+    if key == nextKey {
+      nextKey += 1
+      try recorder?.noteInsert(number: mapping.number, key: key)
+    } else if let recorder {
+      let names = layout.slots.indices.lazy.filter { [named] in named[$0] }.map { [layout] in layout.slots[$0].name }
+      try recorder.noteUpdate(number: mapping.number, key: key, changed: names)
+    }
     result.count += 1
     if keepsIDs { result.ids.append(NSManagedObjectID(home: home, key: key)) }
   }
@@ -208,29 +217,21 @@ final class BatchInsertion {
   }
 }
 
-extension EntityMapping {
-  /// The columns of the uniqueness constraints, inherited ones included, that the file has a unique index for.
-  func uniqueColumns(_ connection: SQLiteConnection) throws -> [[String]] {
-    var declared: [[String]] = []
-    for entity in sequence(first: entity, next: \.superentity) {
-      for constraint in entity.uniquenessConstraints.map({ columns(of: entity.names(of: $0)) })
-      where !constraint.isEmpty && !declared.contains(constraint) {
-        declared.append(constraint)
-      }
-    }
-    if declared.isEmpty { return [] }
+extension SQLiteStore {
+  /// The columns of the uniqueness constraints that the file has a unique index for. Not every file of Apple's has it.
+  fileprivate func uniqueColumns(of mapping: EntityMapping, _ connection: SQLiteConnection) throws -> [[String]] {
+    let constraints = uniqueConstraints(of: mapping)
+    if constraints.isEmpty { return [] }
     let rows = try connection.rows(
       """
       SELECT list.name, info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info \
       WHERE list."unique" ORDER BY list.name, info.seqno
-      """, [.text(table)])
-    var found: [String: [String]] = [:]
-    for case .text(let index) in rows.map({ $0[0] }) { found[index] = [] }
+      """, [.text(mapping.table)])
+    var indexes: [String: Set<String>] = [:]
     for row in rows {
-      if case .text(let index) = row[0], case .text(let column) = row[1] { found[index]?.append(column) }
+      if case .text(let index) = row[0], case .text(let column) = row[1] { indexes[index, default: []].insert(column) }
     }
-    let indexed = Set(found.values.map(Set.init))
-    return declared.filter { indexed.contains(Set($0)) }
+    return constraints.map(\.columns).filter { columns in indexes.values.contains(Set(columns)) }
   }
 }
 

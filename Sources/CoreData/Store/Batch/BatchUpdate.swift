@@ -21,7 +21,7 @@ struct BatchUpdate {
     writer = store.writer(mapping.number)
   }
 
-  func run(_ connection: SQLiteConnection) throws -> BatchResult {
+  func run(_ connection: SQLiteConnection, _ recorder: HistoryRecorder?) throws -> BatchResult {
     let constants = Snapshot.make(mapping.entity.layout)
     let assignments = try (request.propertiesToUpdate ?? [:]).map { key, value in
       try assignment(of: value, to: property(key), constants)
@@ -30,7 +30,8 @@ struct BatchUpdate {
       throw CoreDataErrors.error(.persistentStoreOperation, "The batch update of \(mapping.name) names no property.")
     }
     let (restriction, bindings) = try condition()
-    let needsRows = request.resultType == .updatedObjectIDsResultType
+    let needsRows = recorder != nil || request.resultType == .updatedObjectIDsResultType
+    let names = try (request.propertiesToUpdate ?? [:]).keys.map { try property($0).name }
     let sql = """
       UPDATE \(mapping.table) AS t0 SET \(assignments.map(text).joined(separator: ", ")), Z_OPT = Z_OPT + 1\
       \(restriction)\(needsRows ? " RETURNING Z_PK, Z_ENT" : "")
@@ -46,14 +47,15 @@ struct BatchUpdate {
     var result = BatchResult()
     do {
       while try statement.step() {
-        if let id = store.objectID(number: Int(statement.integer(1)), key: statement.integer(0)) {
-          result.ids.append(id)
-        }
+        let (key, number) = (statement.integer(0), Int(statement.integer(1)))
+        if let id = store.objectID(number: number, key: key) { result.ids.append(id) }
+        result.count += 1
+        try recorder?.noteUpdate(number: number, key: key, changed: names)
       }
-    } catch let error as SQLiteError where error.primaryCode == 19 {
+    } catch let error as SQLiteError where error.isViolatedUniqueIndex {
       throw CoreDataErrors.constraintError(error, mapping)
     }
-    result.count = connection.changes
+    if !needsRows { result.count = connection.changes }
     return result
   }
 

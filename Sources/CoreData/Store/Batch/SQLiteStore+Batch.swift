@@ -26,14 +26,19 @@ struct BatchResult {
 }
 
 extension SQLiteStore {
-  /// Runs a batch in one transaction. Afterwards no row that was read before counts as known, here or, by the file's version, in
+  /// Runs a batch in one transaction, which the store's history takes down. Afterwards no row that was read before counts as known, here or, by the file's version, in
   /// other coordinators.
   func batch<T>(
-    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection) throws -> T
+    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> T
   ) throws -> T {
     try CoreDataErrors.translating("\(doing) in \(database.configuration.path)") {
       try database.withWriter { _ in
-        let result = try database.write { try body($0) }
+        let result = try database.write { connection in
+          let recorder = HistoryRecorder(self, origin, connection)
+          let result = try body(connection, recorder)
+          try recorder?.finish()
+          return result
+        }
         rowCache.removeAll()
         return result
       }

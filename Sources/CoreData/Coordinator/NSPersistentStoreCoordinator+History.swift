@@ -1,0 +1,127 @@
+/// The history of the coordinator's stores.
+extension NSPersistentStoreCoordinator {
+  /// The place behind everything that the stores' histories hold now; nil where none of them has one.
+  ///
+  /// - Parameter stores: `NSPersistentStore`s; nil for all of this coordinator.
+  public final func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
+    let wanted = stores?.compactMap { $0 as? NSPersistentStore } ?? persistentStores
+    var numbers: [String: Int64] = [:]
+    for case let store as SQLiteStore in wanted {
+      guard let history = store.history else { continue }
+      let reader = HistoryReader(store: store, history: history)
+      // A store that cannot be read has no place to tell.
+      numbers[store.identifier] = try? store.database.read { try reader.lastNumber($0) }
+    }
+    return numbers.isEmpty ? nil : NSPersistentHistoryToken(numbers)
+  }
+
+  final func history(_ request: NSPersistentHistoryChangeRequest) throws -> NSPersistentHistoryResult {
+    let stores = (request.affectedStores ?? persistentStores).compactMap { $0 as? SQLiteStore }
+      .filter { $0.history != nil }
+    guard !stores.isEmpty else {
+      throw CoreDataErrors.error(
+        .persistentStoreUnsupportedRequestType,
+        "None of the stores keeps a history: open one with \(NSPersistentHistoryTrackingKey).")
+    }
+    switch request.action {
+    case .fetch: return try fetchHistory(request, stores)
+    case .delete: return try deleteHistory(request, stores)
+    }
+  }
+
+  // MARK: Reading
+
+  private func fetchHistory(
+    _ request: NSPersistentHistoryChangeRequest, _ stores: [SQLiteStore]
+  ) throws -> NSPersistentHistoryResult {
+    let asksForChanges = request.fetchRequest?.entity === HistoryEntities.change
+    if let entity = request.fetchRequest?.entity, entity !== HistoryEntities.transaction, !asksForChanges {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "A history request fetches transactions or changes, not objects of \(entity.name ?? "").")
+    }
+    var transactions: [NSPersistentHistoryTransaction] = []
+    for store in stores {
+      guard let history = store.history else { continue }
+      var reader = HistoryReader(store: store, history: history)
+      reader.includesChanges = request.resultType != .transactionsOnly && request.resultType != .statusOnly || asksForChanges
+      reader.changesAreAlone = request.resultType == .changesOnly
+      transactions += try CoreDataErrors.translating("Reading the history of \(store.url?.path ?? "")") {
+        try store.database.read { connection in
+          // In one snapshot: what is checked is what is read.
+          try connection.execute("BEGIN")
+          defer { try? connection.execute("COMMIT") }
+          if let token = request.token, let number = token.numbers[store.identifier] {
+            try reader.checkNothingIsMissing(after: number, connection)
+          }
+          return try reader.transactions(where: reader.condition(after: request.place), connection)
+        }
+      }
+    }
+    if stores.count > 1 { transactions.sort { $0.timestamp < $1.timestamp } }
+    if let fetch = request.fetchRequest {
+      if asksForChanges {
+        for transaction in transactions { transaction.changes = transaction.changes.map { $0.filter(fetch) } }
+        transactions.removeAll { $0.changes?.isEmpty ?? true }
+      } else {
+        transactions = transactions.filter(fetch)
+      }
+    }
+    return NSPersistentHistoryResult(result(transactions, request.resultType), request.resultType)
+  }
+
+  private func result(_ transactions: [NSPersistentHistoryTransaction], _ type: NSPersistentHistoryResultType) -> Any {
+    let changes = transactions.lazy.flatMap { $0.changes ?? [] }
+    switch type {
+    case .statusOnly: return true
+    case .objectIDs: return changes.map(\.changedObjectID)
+    case .count: return changes.count
+    case .transactionsOnly, .transactionsAndChanges: return transactions
+    case .changesOnly:
+      let all = Array(changes)
+      // Each change holds its transaction now; the other way round they would hold each other.
+      for transaction in transactions { transaction.changes = nil }
+      return all
+    }
+  }
+
+  // MARK: Deleting
+
+  private func deleteHistory(
+    _ request: NSPersistentHistoryChangeRequest, _ stores: [SQLiteStore]
+  ) throws -> NSPersistentHistoryResult {
+    var count = 0
+    for store in stores {
+      guard let tables = store.history?.tables else { continue }
+      let condition: (sql: String, values: [SQLiteValue])
+      switch request.place {
+      case .date(let date): condition = ("ZTIMESTAMP < ?", [.real(date.timeIntervalSinceReferenceDate)])
+      case .token(let token): condition = ("Z_PK < ?", [.integer(token?.numbers[store.identifier] ?? 0)])
+      }
+      if store.isReadOnly {
+        throw CoreDataErrors.error(
+          .persistentStoreSave, "The store at \(store.url?.path ?? "") was opened read-only.")
+      }
+      try CoreDataErrors.translating("Deleting history of \(store.url?.path ?? "")") {
+        try store.database.write { connection in
+          let doomed = "SELECT Z_PK FROM \(tables.transactions) WHERE \(condition.sql)"
+          try connection.execute("DELETE FROM \(tables.changes) WHERE ZTRANSACTIONID IN (\(doomed))", condition.values)
+          try connection.execute("DELETE FROM \(tables.transactions) WHERE \(condition.sql)", condition.values)
+          count += connection.changes
+        }
+      }
+    }
+    return NSPersistentHistoryResult(request.resultType == .count ? count : true, request.resultType)
+  }
+}
+
+extension Array where Element: AnyObject {
+  /// The elements that a fetch request wants, in its order and window.
+  fileprivate func filter(_ fetch: NSFetchRequest<any NSFetchRequestResult>) -> [Element] {
+    var found = self
+    if let predicate = fetch.predicate { found = found.filter { predicate.evaluate(with: $0) } }
+    if let order = fetch.sortDescriptors, !order.isEmpty { found = found.sorted(by: order) }
+    let window = found.dropFirst(fetch.fetchOffset)
+    return Array<Element>(fetch.fetchLimit > 0 ? window.prefix(fetch.fetchLimit) : window)
+  }
+}

@@ -1,0 +1,57 @@
+/// A place in the history of one or more stores: each store's UUID, with the number of a transaction.
+///
+/// Archived, it is what Apple's framework archives, and Apple's archives are read. Tokens of equal places are equal.
+///
+/// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
+public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
+  /// The number of the last transaction that lies before the place, by store identifier.
+  let numbers: [String: Int64]
+
+  private static let key = "NSPersistentHistoryTokenDictionary"
+  private static let archivedClassName = "_NSPersistentHistoryToken"
+  /// Archives name the class as Apple's do.
+  private static let isRegistered: Void = {
+    NSKeyedArchiver.setClassName(archivedClassName, for: NSPersistentHistoryToken.self)
+    NSKeyedUnarchiver.setClass(NSPersistentHistoryToken.self, forClassName: archivedClassName)
+  }()
+
+  /// Lets archives be read before any token was made. Called when a coordinator is.
+  static func register() { _ = isRegistered }
+
+  init(_ numbers: [String: Int64]) {
+    Self.register()
+    self.numbers = numbers
+    super.init()
+  }
+
+  public static var supportsSecureCoding: Bool { true }
+
+  public func encode(with coder: NSCoder) {
+    coder.encode(numbers.mapValues { NSNumber(value: $0) } as NSDictionary, forKey: Self.key)
+  }
+
+  public required convenience init?(coder: NSCoder) {
+    let classes: [AnyClass] = [NSDictionary.self, NSString.self, NSNumber.self]
+    guard let dictionary = coder.decodeObject(of: classes, forKey: Self.key) as? [String: NSNumber] else { return nil }
+    self.init(dictionary.mapValues(\.int64Value))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(numbers)
+  }
+
+  public convenience init(from decoder: any Decoder) throws {
+    self.init(try decoder.singleValueContainer().decode([String: Int64].self))
+  }
+
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  public override var hash: Int { numbers.hashValue }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.numbers == numbers }
+
+  public override var description: String {
+    "<NSPersistentHistoryToken \(numbers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))>"
+  }
+}

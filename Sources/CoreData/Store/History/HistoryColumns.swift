@@ -1,0 +1,51 @@
+/// Which properties of one entity an update changed, as a row of the history has it: a bit for each, the highest of the first
+/// byte first.
+///
+/// To-one relationships come first, one whose destination may be of several entities with a second bit for that; then
+/// attributes, then to-many relationships; each kind with the root entity's first, then by name. Read off Apple's files: it fits
+/// the length of every mask in them.
+struct HistoryColumns: Sendable {
+  /// The property of each bit.
+  private let names: [String]
+  private let bits: [String: [Int]]
+
+  var byteCount: Int { (names.count + 7) / 8 }
+
+  init(_ mapping: EntityMapping) {
+    var toOnes: [String] = []
+    var attributes: [String] = []
+    var toManys: [String] = []
+    let chain = Array(sequence(first: mapping.entity, next: \.superentity)).reversed()
+    for entity in chain {
+      for property in entity.declaredProperties.sorted(by: { $0.name.precedesByBytes($1.name) }) {
+        if let toOne = mapping.toOnes[property.name] {
+          toOnes += Array(repeating: property.name, count: toOne.entityColumn == nil ? 1 : 2)
+        } else if mapping.attributes[property.name] != nil {
+          attributes.append(property.name)
+        } else if mapping.toManys[property.name] != nil {
+          toManys.append(property.name)
+        }
+      }
+    }
+    names = toOnes + attributes + toManys
+    bits = Dictionary(grouping: names.indices) { [names] in names[$0] }
+  }
+
+  func mask(of changed: some Sequence<String>) -> Data {
+    var mask = Data(count: byteCount)
+    for name in changed {
+      for bit in bits[name] ?? [] { mask[bit / 8] |= 0x80 >> (bit % 8) }
+    }
+    return mask
+  }
+
+  func names(in mask: Data) -> Set<String> {
+    var found: Set<String> = []
+    for (offset, byte) in mask.enumerated() where byte != 0 {
+      for bit in 0..<8 where byte & (0x80 >> bit) != 0 && offset * 8 + bit < names.count {
+        found.insert(names[offset * 8 + bit])
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,114 @@
+/// Reads a store's history out of its tables.
+struct HistoryReader {
+  let store: SQLiteStore
+  let history: StoreHistory
+  /// Whether transactions get their changes, or stay without.
+  var includesChanges = true
+  /// Whether changes come without their transactions, and so have to hold them.
+  var changesAreAlone = false
+
+  /// The number of the last transaction that was ever written.
+  func lastNumber(_ connection: SQLiteConnection) throws -> Int64 {
+    try connection.integer(
+      "SELECT Z_MAX FROM \(store.schema.primaryKeyTable) WHERE Z_ENT = \(HistoryTables.Number.transaction)") ?? 0
+  }
+
+  /// Throws 134301 where transactions after the number are gone.
+  func checkNothingIsMissing(after number: Int64, _ connection: SQLiteConnection) throws {
+    let oldest = try connection.integer("SELECT min(Z_PK) FROM \(history.tables.transactions)") ?? 0
+    let last = try lastNumber(connection)
+    guard number >= last || (oldest > 0 && number + 1 >= oldest) else {
+      throw CoreDataErrors.error(
+        .persistentHistoryTokenExpired,
+        "The history of the store \(store.identifier ?? "") was deleted up to transaction \(oldest == 0 ? last : oldest - 1); "
+          + "the token is of transaction \(number).")
+    }
+  }
+
+  /// The condition for transactions after a place.
+  func condition(after place: NSPersistentHistoryChangeRequest.Place) -> (sql: String, values: [SQLiteValue]) {
+    switch place {
+    case .date(let date): ("t.ZTIMESTAMP > ?", [.real(date.timeIntervalSinceReferenceDate)])
+    case .token(let token): ("t.Z_PK > ?", [.integer(token?.numbers[store.identifier] ?? 0)])
+    }
+  }
+
+  func transactions(
+    where condition: (sql: String, values: [SQLiteValue]), _ connection: SQLiteConnection
+  ) throws -> [NSPersistentHistoryTransaction] {
+    let names = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"]
+    let tables = history.tables
+    let columns = names.map { name in
+      tables.hasStrings
+        ? "coalesce((SELECT ZNAME FROM \(tables.strings) WHERE Z_PK = t.Z\(name)TS), t.Z\(name))" : "t.Z\(name)"
+    }
+    let statement = try connection.statement(
+      """
+      SELECT t.Z_PK, t.ZTIMESTAMP, \(columns.joined(separator: ", ")) FROM \(tables.transactions) t \
+      WHERE \(condition.sql) ORDER BY t.Z_PK
+      """)
+    statement.bind(condition.values)
+    var transactions: [NSPersistentHistoryTransaction] = []
+    defer { statement.reset() }
+    while try statement.step() {
+      transactions.append(
+        NSPersistentHistoryTransaction(
+          number: statement.integer(0), storeID: store.identifier,
+          timestamp: Date(timeIntervalSinceReferenceDate: statement.real(1)), author: statement.text(2),
+          bundleID: statement.text(3) ?? "", contextName: statement.text(4), processID: statement.text(5) ?? ""))
+    }
+    if includesChanges { try addChanges(to: transactions, condition, connection) }
+    return transactions
+  }
+
+  private func addChanges(
+    to transactions: [NSPersistentHistoryTransaction], _ condition: (sql: String, values: [SQLiteValue]),
+    _ connection: SQLiteConnection
+  ) throws {
+    let byNumber = Dictionary(uniqueKeysWithValues: transactions.map { ($0.transactionNumber, $0) })
+    var changes: [Int64: [NSPersistentHistoryChange]] = [:]
+    let tombstones = (0..<history.tables.tombstoneCount).map { ", c.ZTOMBSTONE\($0)" }.joined()
+    let statement = try connection.statement(
+      """
+      SELECT c.ZTRANSACTIONID, c.Z_PK, c.ZCHANGETYPE, c.ZENTITY, c.ZENTITYPK, c.ZCOLUMNS\(tombstones) \
+      FROM \(history.tables.changes) c JOIN \(history.tables.transactions) t ON t.Z_PK = c.ZTRANSACTIONID \
+      WHERE \(condition.sql) ORDER BY c.ZTRANSACTIONID, c.Z_PK
+      """)
+    statement.bind(condition.values)
+    defer { statement.reset() }
+    while try statement.step() {
+      guard let transaction = byNumber[statement.integer(0)], let change = change(statement, transaction) else {
+        continue
+      }
+      changes[transaction.transactionNumber, default: []].append(change)
+    }
+    for transaction in transactions { transaction.changes = changes[transaction.transactionNumber] ?? [] }
+  }
+
+  /// nil for an object of an entity that the model lacks.
+  private func change(
+    _ statement: SQLiteStatement, _ transaction: NSPersistentHistoryTransaction
+  ) -> NSPersistentHistoryChange? {
+    let number = Int(statement.integer(3))
+    guard let type = NSPersistentHistoryChangeType(rawValue: Int(statement.integer(2))),
+      let id = store.objectID(number: number, key: statement.integer(4))
+    else { return nil }
+    var updated: Set<NSPropertyDescription>?
+    if type == .update {
+      let names = statement.blob(5).flatMap { history.columns(number)?.names(in: $0) } ?? []
+      updated = Set(names.compactMap { id.entity.propertiesByName[$0] })
+    }
+    var tombstone: [AnyHashable: Any] = [:]
+    if type == .delete {
+      for (offset, attribute) in history.preserved(number).enumerated() where offset < history.tables.tombstoneCount {
+        let description = id.entity.attributesByName[attribute.name]
+        let column = Int32(6 + offset)
+        if statement.isNull(column) { continue }
+        tombstone[attribute.name] = store.value(statement, column, attribute.type, description)
+      }
+    }
+    return NSPersistentHistoryChange(
+      id: statement.integer(1), objectID: id, type: type, tombstone: tombstone.isEmpty ? nil : tombstone,
+      updatedProperties: updated, transaction: transaction, isAlone: changesAreAlone)
+  }
+}

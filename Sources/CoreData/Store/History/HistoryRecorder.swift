@@ -1,0 +1,121 @@
+/// Writes one transaction into a store's history, inside that very transaction. One that changes nothing leaves no trace.
+final class HistoryRecorder {
+  private let history: StoreHistory
+  private let schema: StoreSchema
+  private let connection: SQLiteConnection
+  private let origin: ChangeOrigin
+  private var transaction: Int64 = 0
+  private var nextChange: Int64 = 0
+  private var statement: SQLiteStatement?
+
+  private static let processName = ProcessInfo.processInfo.processName
+  private static let bundleIdentifier = Bundle.main.bundleIdentifier
+
+  /// nil for a store without history.
+  init?(_ store: SQLiteStore, _ origin: ChangeOrigin, _ connection: SQLiteConnection) {
+    guard let history = store.history else { return nil }
+    self.history = history
+    schema = store.schema
+    self.connection = connection
+    self.origin = origin
+  }
+
+  // MARK: Changes
+
+  func noteInsert(number: Int, key: Int64) throws { try note(.insert, number, key) }
+
+  func noteUpdate(number: Int, key: Int64, changed: some Sequence<String>) throws {
+    try note(.update, number, key, mask: history.columns(number)?.mask(of: changed))
+  }
+
+  /// Notes the deletion of a row that is still there, with the values to be preserved; of none, nothing.
+  func noteDelete(number: Int, key: Int64) throws {
+    guard let mapping = schema.entitiesByNumber[number] else { return }
+    let columns = ["1"] + history.preserved(number).map(\.column)
+    let rows = try connection.rows(
+      "SELECT \(columns.joined(separator: ", ")) FROM \(mapping.table) WHERE Z_PK = ?", [.integer(key)])
+    guard let row = rows.first else { return }
+    try note(.delete, number, key, tombstone: Array(row.dropFirst()))
+  }
+
+  private func note(
+    _ type: NSPersistentHistoryChangeType, _ number: Int, _ key: Int64, mask: Data? = nil, tombstone: [SQLiteValue] = []
+  ) throws {
+    if transaction == 0 { try begin() }
+    let statement = try self.statement ?? connection.statement(insertSQL)
+    self.statement = statement
+    statement.bind(nextChange, at: 1)
+    statement.bind(Int64(type.rawValue), at: 2)
+    statement.bind(Int64(number), at: 3)
+    statement.bind(key, at: 4)
+    statement.bind(transaction, at: 5)
+    if let mask { statement.bind(mask, at: 6) } else { statement.bindNull(at: 6) }
+    for index in 0..<history.tables.tombstoneCount {
+      statement.bind(index < tombstone.count ? tombstone[index] : .null, at: Int32(7 + index))
+    }
+    try statement.run()
+    nextChange += 1
+  }
+
+  private var insertSQL: String {
+    let tombstones = (0..<history.tables.tombstoneCount).map { ", ZTOMBSTONE\($0)" }.joined()
+    let places = String(repeating: ", ?", count: history.tables.tombstoneCount)
+    return """
+      INSERT INTO \(history.tables.changes) \
+      (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS\(tombstones)) \
+      VALUES (?, \(HistoryTables.Number.change), ?, ?, ?, ?, ?\(places))
+      """
+  }
+
+  // MARK: The transaction
+
+  private func begin() throws {
+    nextChange = try lastKey(HistoryTables.Number.change, "CHANGE") + 1
+    transaction = try lastKey(HistoryTables.Number.transaction, "TRANSACTION") + 1
+    let names = [origin.author, Self.bundleIdentifier ?? Self.processName, origin.contextName, Self.processName]
+    let suffix = history.tables.hasStrings ? "TS" : ""
+    let columns = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { "Z\($0)\(suffix)" }
+    try connection.execute(
+      """
+      INSERT INTO \(history.tables.transactions) (Z_PK, Z_ENT, ZTIMESTAMP, \(columns.joined(separator: ", "))) \
+      VALUES (?, \(HistoryTables.Number.transaction), ?, ?, ?, ?, ?)
+      """,
+      [.integer(transaction), .real(Date().timeIntervalSinceReferenceDate)] + names.map(reference))
+    try setLastKey(transaction, HistoryTables.Number.transaction)
+  }
+
+  /// Counts what was noted. Call it at the transaction's end.
+  func finish() throws {
+    if transaction != 0 { try setLastKey(nextChange - 1, HistoryTables.Number.change) }
+  }
+
+  /// A name as a transaction refers to it: by the key of its row, or, in older files, itself.
+  private func reference(_ name: String?) throws -> SQLiteValue {
+    guard let name else { return .null }
+    guard history.tables.hasStrings else { return .text(name) }
+    let table = history.tables.strings
+    if let known = try connection.integer("SELECT Z_PK FROM \(table) WHERE ZNAME = ?", [.text(name)]) {
+      return .integer(known)
+    }
+    let key = try lastKey(HistoryTables.Number.string, "TRANSACTIONSTRING") + 1
+    try connection.execute(
+      "INSERT INTO \(table) (Z_PK, Z_ENT, ZNAME) VALUES (?, \(HistoryTables.Number.string), ?)",
+      [.integer(key), .text(name)])
+    try setLastKey(key, HistoryTables.Number.string)
+    return .integer(key)
+  }
+
+  private func lastKey(_ number: Int, _ name: String) throws -> Int64 {
+    let table = schema.primaryKeyTable
+    if let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = \(number)") { return last }
+    // Apple's framework makes the row when there is something to count.
+    try connection.execute(
+      "INSERT INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(number), ?, 0, 0)", [.text(name)])
+    return 0
+  }
+
+  private func setLastKey(_ key: Int64, _ number: Int) throws {
+    try connection.execute(
+      "UPDATE \(schema.primaryKeyTable) SET Z_MAX = ? WHERE Z_ENT = \(number)", [.integer(key)])
+  }
+}

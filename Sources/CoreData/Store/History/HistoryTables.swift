@@ -1,0 +1,95 @@
+/// The tables that hold a store's persistent history, as Apple's files have them: a row for each transaction, a row for each
+/// object that it changed, and the names that transactions repeat.
+struct HistoryTables: Sendable {
+  let changes: String
+  let transactions: String
+  let strings: String
+  /// False in files of frameworks before the strings had a table of their own.
+  let hasStrings: Bool
+  /// How many tombstone columns there are.
+  let tombstoneCount: Int
+  private let prefix: String
+
+  /// The numbers under which the tables' keys are counted, beside the entities' own.
+  enum Number {
+    static let change = 16001
+    static let transaction = 16002
+    static let string = 16003
+  }
+
+  /// A store that shares its file with others has tables under its own prefix.
+  private static func names(_ prefix: String) -> (changes: String, transactions: String, strings: String) {
+    let start = prefix == "Z" ? "" : "\(prefix)_"
+    return ("\(start)ACHANGE", "\(start)ATRANSACTION", "\(start)ATRANSACTIONSTRING")
+  }
+
+  /// The tables that the file has; nil where it has none.
+  init?(prefix: String, _ connection: SQLiteConnection) throws {
+    let names = Self.names(prefix)
+    let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(names.changes)])
+    if columns.isEmpty { return nil }
+    let tombstones = columns.filter { if case .text(let name) = $0[0] { name.hasPrefix("ZTOMBSTONE") } else { false } }
+    let strings = try connection.integer(
+      "SELECT 1 FROM pragma_table_info(?) WHERE name = 'ZAUTHORTS'", [.text(names.transactions)])
+    self.init(prefix: prefix, hasStrings: strings != nil, tombstoneCount: tombstones.count)
+  }
+
+  private init(prefix: String, hasStrings: Bool, tombstoneCount: Int) {
+    self.prefix = prefix
+    (changes, transactions, strings) = Self.names(prefix)
+    self.hasStrings = hasStrings
+    self.tombstoneCount = tombstoneCount
+  }
+
+  /// Creates the tables in a transaction, or finds those that another process has created meanwhile.
+  static func create(_ schema: StoreSchema, tombstoneCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables {
+    if let found = try HistoryTables(prefix: schema.prefix, connection) {
+      return try found.adding(tombstones: tombstoneCount, connection)
+    }
+    let tables = HistoryTables(prefix: schema.prefix, hasStrings: true, tombstoneCount: tombstoneCount)
+    for statement in tables.creationStatements { try connection.execute(statement) }
+    for (number, name) in [
+      (Number.change, "CHANGE"), (Number.transaction, "TRANSACTION"), (Number.string, "TRANSACTIONSTRING"),
+    ] {
+      try connection.execute(
+        "INSERT OR IGNORE INTO \(schema.primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)",
+        [.integer(Int64(number)), .text(name)])
+    }
+    return tables
+  }
+
+  /// A model may preserve more values than the file has columns for.
+  private func adding(tombstones wanted: Int, _ connection: SQLiteConnection) throws -> HistoryTables {
+    guard wanted > tombstoneCount else { return self }
+    for index in tombstoneCount..<wanted {
+      try connection.execute("ALTER TABLE \(changes) ADD COLUMN ZTOMBSTONE\(index) BLOB")
+    }
+    return HistoryTables(prefix: prefix, hasStrings: hasStrings, tombstoneCount: wanted)
+  }
+
+  private var creationStatements: [String] {
+    let tombstones = (0..<tombstoneCount).map { ", ZTOMBSTONE\($0) BLOB" }.joined()
+    let names = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"]
+    let keys = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER"
+    return [
+      """
+      CREATE TABLE \(changes) ( \(keys), ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, \
+      ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB\(tombstones) )
+      """,
+      """
+      CREATE TABLE \(transactions) ( \(keys), \(names.map { "Z\($0)TS INTEGER, " }.joined())ZTIMESTAMP FLOAT, \
+      \(names.map { "Z\($0) VARCHAR, " }.joined())ZQUERYGEN BLOB )
+      """,
+      "CREATE TABLE \(strings) ( \(keys), ZNAME VARCHAR )",
+      "CREATE INDEX \(changes)_ZTRANSACTIONID_INDEX ON \(changes) (ZTRANSACTIONID)",
+    ]
+      + names.map { "CREATE INDEX \(transactions)_Z\($0)TS_INDEX ON \(transactions) (Z\($0)TS)" }
+      + [
+        "CREATE INDEX \(prefix)_TRANSACTION_TransactionAuthorIndex ON \(transactions) (ZAUTHOR COLLATE BINARY ASC)",
+        """
+        CREATE INDEX \(prefix)_TRANSACTION_TransactionTimestampIndex ON \(transactions) (ZTIMESTAMP COLLATE BINARY ASC)
+        """,
+        "CREATE UNIQUE INDEX \(prefix)_TRANSACTIONSTRING_UNIQUE_NAME ON \(strings) (ZNAME COLLATE BINARY ASC)",
+      ]
+  }
+}

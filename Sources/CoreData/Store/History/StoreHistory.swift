@@ -1,0 +1,44 @@
+/// What a store needs to write and read its history: the file's tables, and how each entity's changes are put down.
+final class StoreHistory: Sendable {
+  let tables: HistoryTables
+  /// By entity number.
+  private let columns: [Int: HistoryColumns]
+  private let tombstones: [Int: [AttributeColumn]]
+
+  init(_ tables: HistoryTables, _ schema: StoreSchema) {
+    self.tables = tables
+    columns = schema.entitiesByNumber.mapValues(HistoryColumns.init)
+    tombstones = schema.entitiesByNumber.mapValues(\.preservedAttributes)
+  }
+
+  /// The history of a store that is being opened; nil where it has none.
+  ///
+  /// A file that has history goes on with it whether or not the option is given: what is written and not recorded would be lost
+  /// to everyone who follows it. (Apple's framework makes such a store read-only.)
+  static func open(_ schema: StoreSchema, options: [AnyHashable: Any]?, _ database: SQLiteDatabase) throws -> StoreHistory? {
+    let isWanted = (options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
+    let found = try database.withWriter { try HistoryTables(prefix: schema.prefix, $0) }
+    let tombstoneCount = schema.entities.map(\.preservedAttributes.count).max() ?? 0
+    if database.configuration.isReadOnly || (found?.tombstoneCount ?? -1) >= tombstoneCount || found == nil && !isWanted {
+      return found.map { StoreHistory($0, schema) }
+    }
+    let tables = try database.write { try HistoryTables.create(schema, tombstoneCount: tombstoneCount, $0) }
+    return StoreHistory(tables, schema)
+  }
+
+  func columns(_ number: Int) -> HistoryColumns? { columns[number] }
+
+  /// The attributes whose values outlive the object, in the order of the tombstone's columns.
+  func preserved(_ number: Int) -> [AttributeColumn] { tombstones[number] ?? [] }
+}
+
+extension EntityMapping {
+  /// The attributes that are preserved when a row is deleted: the root entity's first, then by name.
+  fileprivate var preservedAttributes: [AttributeColumn] {
+    Array(sequence(first: entity, next: \.superentity)).reversed().flatMap { entity in
+      entity.declaredProperties.sorted { $0.name.precedesByBytes($1.name) }
+        .filter { ($0 as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion ?? false }
+        .compactMap { attributes[$0.name] }
+    }
+  }
+}

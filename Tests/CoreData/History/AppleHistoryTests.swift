@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+@testable import CoreData
+
+/// The histories that Apple's framework wrote.
+@Suite("Histories in Apple's stores", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct AppleHistoryTests {
+  private func open(_ name: String) throws -> (folder: URL, file: URL, context: NSManagedObjectContext) {
+    let (folder, file) = try ModelFixtures.copyOfStore(name)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try StoreModels.model(ofStore: name))
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: [NSPersistentHistoryTrackingKey: true])
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    return (folder, file, context)
+  }
+
+  private func transactions(_ context: NSManagedObjectContext) throws -> [NSPersistentHistoryTransaction] {
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+    let result = try context.performAndWait { try context.execute(request) }
+    return try #require((result as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction])
+  }
+
+  @Test(
+    "Every transaction and change is read",
+    arguments: ["Notes-macOS13", "Notes-macOS15", "Notes-macOS26", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13"])
+  func readingEverything(name: String) throws {
+    let (folder, file, context) = try open(name)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let found = try transactions(context)
+    func count(_ sql: String) throws -> Int { Int(try StoreFixtures.rows(sql, inFile: file)[0][0] ?? "") ?? -1 }
+    try #expect(found.count == count("SELECT count(*) FROM ATRANSACTION"))
+    try #expect(found.reduce(0) { $0 + ($1.changes?.count ?? 0) } == count("SELECT count(*) FROM ACHANGE"))
+    #expect(found.allSatisfy { !$0.processID.isEmpty && $0.timestamp.timeIntervalSinceReferenceDate > 0 })
+    let changes: [NSPersistentHistoryChange] = found.flatMap { $0.changes ?? [] }
+    for change in changes {
+      #expect((change.updatedProperties != nil) == (change.changeType == .update))
+      // What says that an object was updated says in what.
+      #expect(change.updatedProperties?.isEmpty != true, "\(change.changedObjectID)")
+    }
+  }
+
+  @Test(
+    "The masks of updates have the length that the model gives them",
+    arguments: ["Notes-macOS13", "Notes-macOS15", "Notes-macOS26", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13"])
+  func maskLengths(name: String) throws {
+    let (folder, file, context) = try open(name)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = try #require(context.persistentStoreCoordinator?.persistentStores.first as? SQLiteStore)
+    let rows = try StoreFixtures.rows(
+      "SELECT DISTINCT ZENTITY, length(ZCOLUMNS) FROM ACHANGE WHERE ZCOLUMNS IS NOT NULL", inFile: file)
+    #expect(!rows.isEmpty)
+    for row in rows {
+      let number = try #require(Int(row[0] ?? ""))
+      #expect(store.history?.columns(number)?.byteCount == Int(row[1] ?? ""), "entity \(number)")
+    }
+  }
+
+  @Test("Masks name the properties that changed")
+  func updatedProperties() throws {
+    let (folder, _, context) = try open("Plaso-RMAdminStore")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let changes: [NSPersistentHistoryChange] = try transactions(context).flatMap { $0.changes ?? [] }
+    let updated = changes.filter { $0.changeType == .update && $0.changedObjectID.entity.name == "UsageBlock" }
+    let wanted: Set<String> = ["lastEventDate", "longestSessionEndDate", "screenTimeInSeconds"]
+    #expect(updated.contains { change in Set((change.updatedProperties ?? []).map { $0.name }) == wanted })
+  }
+
+  @Test("Tombstones have their values")
+  func tombstones() throws {
+    let (folder, _, context) = try open("Plaso-RMAdminStore")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let changes: [NSPersistentHistoryChange] = try transactions(context).flatMap { $0.changes ?? [] }
+    let values: [Any] = changes.flatMap { change in Array((change.tombstone ?? [:]).values) }
+    #expect(values.contains { $0 as? String == "com.skout.SKOUT" })
+    #expect(values.contains { $0 is UUID })
+  }
+
+  @Test("A token that Apple's framework archived is read, and is a place in the history")
+  func archivedToken() throws {
+    let (folder, _, context) = try open("Plaso-RMAdminStore")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = try #require(context.persistentStoreCoordinator?.persistentStores.first)
+    let data = try #require(store.metadata["STUnique"] as? Data)
+    let token = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersistentHistoryToken.self, from: data))
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(after: token)
+    let result = try context.performAndWait { try context.execute(request) }
+    let newer = (result as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction]
+    #expect(newer?.map(\.transactionNumber) == [1039])
+  }
+
+  @Test(
+    "A save goes on with the history in the form that the file has",
+    arguments: ["Notes-macOS15", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13", "SwiftData-FreezeRay-1.0.0"])
+  func goingOn(name: String) throws {
+    let (folder, file, context) = try open(name)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let before = try transactions(context).last?.transactionNumber ?? 0
+    context.transactionAuthor = "somebody"
+    let entity = try #require(
+      context.persistentStoreCoordinator?.managedObjectModel.entities.first { !$0.isAbstract && $0.superentity == nil })
+    try context.performAndWait {
+      let request = NSBatchInsertRequest(entity: entity, objects: [entity.mandatoryValues])
+      try context.execute(request)
+    }
+    let last = try #require(try transactions(context).last)
+    #expect(last.transactionNumber == before + 1 && last.author == "somebody" && last.changes?.count == 1)
+    let maximum = try StoreFixtures.rows("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 16002", inFile: file)
+    #expect(maximum == [["\(before + 1)"]])
+  }
+}
+
+extension NSEntityDescription {
+  /// Some value for each attribute that must have one.
+  fileprivate var mandatoryValues: [String: Any] {
+    attributesByName.filter { !$0.value.isOptional && $0.value.defaultValue == nil }.mapValues { attribute in
+      switch attribute.attributeType {
+      case .stringAttributeType: "x"
+      case .dateAttributeType: Date()
+      case .UUIDAttributeType: UUID()
+      case .binaryDataAttributeType: Data()
+      case .URIAttributeType: URL(fileURLWithPath: "/")
+      default: 0
+      }
+    }
+  }
+}
