@@ -44,7 +44,8 @@ extension NSPersistentStoreCoordinator {
     for store in stores {
       guard let history = store.history else { continue }
       var reader = HistoryReader(store: store, history: history)
-      reader.includesChanges = request.resultType != .transactionsOnly && request.resultType != .statusOnly || asksForChanges
+      reader.includesChanges =
+        request.resultType != .transactionsOnly && request.resultType != .statusOnly || asksForChanges
       reader.changesAreAlone = request.resultType == .changesOnly
       transactions += try CoreDataErrors.translating("Reading the history of \(store.url?.path ?? "")") {
         try store.database.read { connection in
@@ -74,7 +75,7 @@ extension NSPersistentStoreCoordinator {
     let changes = transactions.lazy.flatMap { $0.changes ?? [] }
     switch type {
     case .statusOnly: return true
-    case .objectIDs: return changes.map(\.changedObjectID)
+    case .objectIDs: return Array(changes.map(\.changedObjectID))
     case .count: return changes.count
     case .transactionsOnly, .transactionsAndChanges: return transactions
     case .changesOnly:

@@ -39,7 +39,8 @@ extension NSPersistentStoreCoordinator {
         .persistentStoreOperation, "No open store that may be written holds the entity \(request.entityName).")
     }
     let policy = (context.mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType
-    let rows = try store.batch("Inserting rows of \(request.entityName)", ChangeOrigin(context)) { connection, recorder in
+    let rows = try store.batch("Inserting rows of \(request.entityName)", ChangeOrigin(context)) {
+      connection, recorder in
       let insertion = try BatchInsertion(
         store, entity.name ?? "", onDuplicate: BatchInsertion.OnDuplicate(policy),
         keepsIDs: request.resultType == .objectIDs, connection, recorder)

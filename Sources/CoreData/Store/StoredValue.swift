@@ -91,7 +91,8 @@ enum ExternalData {
 
   /// The folder beside a store's file for what is kept outside of it.
   static func supportFolder(of store: URL) -> URL {
-    store.deletingLastPathComponent().appendingPathComponent(".\(store.deletingPathExtension().lastPathComponent)_SUPPORT")
+    store.deletingLastPathComponent().appendingPathComponent(
+      ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT")
   }
 
   static func encode(_ value: Data) -> Data { [1] + value }

@@ -190,7 +190,8 @@ import Testing
     try connection.execute("UPDATE ZBOOK SET ZCOVER = ? WHERE Z_PK = 1", [.blob([2] + Data(name.utf8) + [0])])
     let title = try store.sql("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1")[0][0] ?? ""
     try store.read { context in
-      try #expect(context.all("Book", where: "title == '\(title)'")[0].value(forKey: "cover") as? Data == Data("large".utf8))
+      try #expect(
+        context.all("Book", where: "title == '\(title)'")[0].value(forKey: "cover") as? Data == Data("large".utf8))
     }
     _ = try execute(delete("Book", where: "title != '\(title)'"), store)
     #expect(FileManager.default.fileExists(atPath: file.path))

@@ -67,7 +67,10 @@ import Testing
     request.resultType = .count
     try #expect(execute(request, store) as? Int == 3)
     #expect(calls == 4 && found == [0, 0, 0, 0])
-    try #expect(store.sql("SELECT ZTITLE, ZPAGES FROM ZBOOK ORDER BY 1") == [["Book 1", "7"], ["Book 2", "0"], ["Book 3", "0"]])
+    try #expect(
+      store.sql("SELECT ZTITLE, ZPAGES FROM ZBOOK ORDER BY 1") == [
+        ["Book 1", "7"], ["Book 2", "0"], ["Book 3", "0"],
+      ])
   }
 
   @Test func anObjectHandlerFillsTheSameObjectWithDefaultsEachTime() throws {
@@ -121,7 +124,8 @@ import Testing
     try store.save { $0.make("Tag", ["label": "first"]) }
     _ = try execute(NSBatchInsertRequest(entityName: "Tag", objects: [["label": "second"]]), store)
     try store.save { $0.make("Tag", ["label": "third"]) }
-    try #expect(store.sql("SELECT Z_PK, ZLABEL FROM ZTAG ORDER BY 1") == [["1", "first"], ["2", "second"], ["3", "third"]])
+    try #expect(
+      store.sql("SELECT Z_PK, ZLABEL FROM ZTAG ORDER BY 1") == [["1", "first"], ["2", "second"], ["3", "third"]])
   }
 
   @Test func derivedAttributesAreComputed() throws {
@@ -141,7 +145,9 @@ import Testing
     return store
   }
 
-  private let rows: [[String: Any]] = [["label": "new", "weight": 2], ["label": "old", "weight": 3], ["label": "last"]]
+  private let rows: [[String: Any]] = [
+    ["label": "new", "weight": 2], ["label": "old", "weight": 3], ["label": "last"],
+  ]
 
   @Test func aDuplicateFailsTheBatchUnderTheErrorPolicy() throws {
     let store = try uniqueStore()

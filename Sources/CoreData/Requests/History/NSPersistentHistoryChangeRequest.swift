@@ -51,7 +51,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   }
 
   /// What matches a request of `NSPersistentHistoryTransaction.fetchRequest` or `NSPersistentHistoryChange.fetchRequest`.
-  open class func fetchHistory<Result>(withFetch fetchRequest: NSFetchRequest<Result>) -> NSPersistentHistoryChangeRequest {
+  open class func fetchHistory<Result>(withFetch fetchRequest: NSFetchRequest<Result>)
+    -> NSPersistentHistoryChangeRequest
+  {
     let request = Self.make(.fetch, .token(nil))
     let erased = NSFetchRequest<any NSFetchRequestResult>()
     erased.settings = fetchRequest.settings
@@ -63,7 +65,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   // MARK: Deleting
 
   /// What is older than the date.
-  open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest { Self.make(.delete, .date(date)) }
+  open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
+    Self.make(.delete, .date(date))
+  }
 
   /// What lies before the token; its own transaction stays. For nil nothing.
   open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
@@ -71,7 +75,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   }
 
   /// What lies before the transaction, which itself stays. For nil nothing.
-  open class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest {
+  open class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest
+  {
     Self.make(.delete, .token(transaction?.token))
   }
 

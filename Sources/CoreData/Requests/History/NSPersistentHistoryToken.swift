@@ -1,6 +1,6 @@
 /// A place in the history of one or more stores: each store's UUID, with the number of a transaction.
 ///
-/// Archived, it is what Apple's framework archives, and Apple's archives are read. Tokens of equal places are equal.
+/// Archives of Apple's framework are read; those written here have the same content under this class's own name.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
@@ -8,18 +8,13 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   let numbers: [String: Int64]
 
   private static let key = "NSPersistentHistoryTokenDictionary"
-  private static let archivedClassName = "_NSPersistentHistoryToken"
-  /// Archives name the class as Apple's do.
-  private static let isRegistered: Void = {
-    NSKeyedArchiver.setClassName(archivedClassName, for: NSPersistentHistoryToken.self)
-    NSKeyedUnarchiver.setClass(NSPersistentHistoryToken.self, forClassName: archivedClassName)
-  }()
+  private static let isRegistered: Void = NSKeyedUnarchiver.setClass(
+    NSPersistentHistoryToken.self, forClassName: "_NSPersistentHistoryToken")
 
-  /// Lets archives be read before any token was made. Called when a coordinator is.
+  /// Lets Apple's archives be read. Called when a coordinator is made.
   static func register() { _ = isRegistered }
 
   init(_ numbers: [String: Int64]) {
-    Self.register()
     self.numbers = numbers
     super.init()
   }

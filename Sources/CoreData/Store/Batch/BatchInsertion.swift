@@ -37,7 +37,8 @@ final class BatchInsertion {
   private var result = BatchResult()
 
   init(
-    _ store: SQLiteStore, _ entityName: String, onDuplicate: OnDuplicate, keepsIDs: Bool, _ connection: SQLiteConnection,
+    _ store: SQLiteStore, _ entityName: String, onDuplicate: OnDuplicate, keepsIDs: Bool,
+    _ connection: SQLiteConnection,
     _ recorder: HistoryRecorder?
   ) throws {
     self.store = store

@@ -125,7 +125,8 @@ struct BatchUpdate {
     }
     guard generator.joins.isEmpty else {
       throw failure(
-        "The value of \(mapping.name).\(property.name) is \(expression.printed), which needs other rows than the updated one.")
+        "The value of \(mapping.name).\(property.name) is \(expression.printed), which needs other rows than the updated one."
+      )
     }
     let isInteger = writer.steps.contains {
       $0.kind == .integer && mapping.entity.layout.slots[$0.slot].name == property.name

@@ -42,7 +42,8 @@ struct HistoryTables: Sendable {
   }
 
   /// Creates the tables in a transaction, or finds those that another process has created meanwhile.
-  static func create(_ schema: StoreSchema, tombstoneCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables {
+  static func create(_ schema: StoreSchema, tombstoneCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables
+  {
     if let found = try HistoryTables(prefix: schema.prefix, connection) {
       return try found.adding(tombstones: tombstoneCount, connection)
     }

@@ -15,11 +15,14 @@ final class StoreHistory: Sendable {
   ///
   /// A file that has history goes on with it whether or not the option is given: what is written and not recorded would be lost
   /// to everyone who follows it. (Apple's framework makes such a store read-only.)
-  static func open(_ schema: StoreSchema, options: [AnyHashable: Any]?, _ database: SQLiteDatabase) throws -> StoreHistory? {
+  static func open(_ schema: StoreSchema, options: [AnyHashable: Any]?, _ database: SQLiteDatabase) throws
+    -> StoreHistory?
+  {
     let isWanted = (options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
     let found = try database.withWriter { try HistoryTables(prefix: schema.prefix, $0) }
     let tombstoneCount = schema.entities.map(\.preservedAttributes.count).max() ?? 0
-    if database.configuration.isReadOnly || (found?.tombstoneCount ?? -1) >= tombstoneCount || found == nil && !isWanted {
+    if database.configuration.isReadOnly || (found?.tombstoneCount ?? -1) >= tombstoneCount || found == nil && !isWanted
+    {
       return found.map { StoreHistory($0, schema) }
     }
     let tables = try database.write { try HistoryTables.create(schema, tombstoneCount: tombstoneCount, $0) }
