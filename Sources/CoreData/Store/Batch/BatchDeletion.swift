@@ -135,7 +135,7 @@ final class BatchDeletion {
         "WHERE \(toOne.column) IN (\(doomed(mapping))) AND Z_PK NOT IN (\(doomedInTable(of: destination)))"
       if !inverse.isOptional, try connection.integer("SELECT 1 FROM \(destination.table) \(staying) LIMIT 1") != nil {
         throw CoreDataErrors.error(
-          .managedObjectValidationMissingRequired,
+          .validationMissingMandatoryProperty,
           "\(destination.name).\(inverse.name) needs a value, and leads to rows of \(mapping.name) that are to be deleted.",
           [NSValidationKeyErrorKey: inverse.name])
       }

@@ -151,7 +151,7 @@ final class BatchInsertion {
   private func insert() throws {
     for slot in mandatorySlots where row.isNil(slot) {
       throw CoreDataErrors.error(
-        .managedObjectValidationMissingRequired, "\(layout.name).\(layout.slots[slot].name) needs a value.",
+        .validationMissingMandatoryProperty, "\(layout.name).\(layout.slots[slot].name) needs a value.",
         [NSValidationKeyErrorKey: layout.slots[slot].name])
     }
     let statement = try currentStatement()

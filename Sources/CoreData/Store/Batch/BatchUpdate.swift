@@ -96,7 +96,7 @@ struct BatchUpdate {
     if constant is NSNull {
       guard property.isOptional else {
         throw CoreDataErrors.error(
-          .managedObjectValidationMissingRequired, "\(mapping.name).\(property.name) needs a value.",
+          .validationMissingMandatoryProperty, "\(mapping.name).\(property.name) needs a value.",
           [NSValidationKeyErrorKey: property.name])
       }
     } else if !constants.assignConverted(constant, slot: slot) {
@@ -153,7 +153,7 @@ struct BatchUpdate {
     }
     guard id != nil || relationship.isOptional else {
       throw CoreDataErrors.error(
-        .managedObjectValidationMissingRequired, "\(name) needs a value.", [NSValidationKeyErrorKey: relationship.name])
+        .validationMissingMandatoryProperty, "\(name) needs a value.", [NSValidationKeyErrorKey: relationship.name])
     }
     if let id {
       let destination = store.schema.entitiesByName[toOne.destinationEntityName]
