@@ -7,6 +7,7 @@ extension NSManagedObjectContext {
     isProcessing = true
     defer { isProcessing = false }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
+    undoTracking?.register(event)
     if !event.isEmpty { postObjectsDidChange() }
     while let object = dropped.popLast() { forget(object) }
   }
@@ -20,20 +21,30 @@ extension NSManagedObjectContext {
   }
 
   final func postObjectsDidChange() {
-    let event = self.event
+    var event = self.event
     self.event = ContextEvent()
+    for object in event.revived.items { event.inserted.insert(object) }
     var info: [AnyHashable: Any] = [:]
     for (key, list) in [
       (NSInsertedObjectsKey, event.inserted), (NSUpdatedObjectsKey, event.updated),
       (NSDeletedObjectsKey, event.deleted),
       (NSRefreshedObjectsKey, event.refreshed),
     ] {
-      for object in list.items { object.state.remove(.isNoted) }
+      for object in list.items {
+        object.state.remove(.isNoted)
+        for case let toMany? in object.toManys {
+          if let start = toMany.endEvent() { event.toManyStarts[ObjectIdentifier(toMany)] = start }
+        }
+      }
       if !list.isEmpty { info[key] = Set(list.items) }
     }
     if !event.invalidatedAll.isEmpty { info[NSInvalidatedAllObjectsKey] = event.invalidatedAll }
     guard !info.isEmpty else { return }
+    // Observers may ask what the event's values were, and may make changes that belong to the next event.
+    let outer = postedEvent
+    postedEvent = event
     NotificationCenter.default.post(name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: info)
+    postedEvent = outer
   }
 
   /// Lets each deletion take its related objects along, or loose, until nothing more follows.
@@ -65,8 +76,9 @@ extension NSManagedObjectContext {
   private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)
   {
     switch relationship.deleteRule {
-    case .cascadeDeleteRule: delete(other)
-    case .nullifyDeleteRule:
+    case .cascadeDeleteRule where undoTracking?.isApplying != true: delete(other)
+    // What the undone event took along, it brings back by itself.
+    case .cascadeDeleteRule, .nullifyDeleteRule:
       guard let inverse = relationship.inverseRelationship else { return }
       other.loosen(inverse, from: object)
     case .denyDeleteRule, .noActionDeleteRule: return

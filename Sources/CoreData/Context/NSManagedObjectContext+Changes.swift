@@ -49,6 +49,14 @@ extension NSManagedObjectContext {
       "\(object.objectID) belongs to another context and cannot be deleted from \(label).")
     guard object.reference === reference, !object.isDeleted, !object.state.contains(.gone) else { return }
     object.prepareForDeletion()
+    // It cannot be read any more when the deletion is undone after a save.
+    if undoTracking != nil { object.loadAll() }
+    markDeleted(object)
+  }
+
+  /// Takes the object out of what is saved, and notes that its delete rules have yet to be applied.
+  final func markDeleted(_ object: NSManagedObject) {
+    guard !object.isDeleted else { return }
     if object.isInserted {
       inserted.remove(object)
       object.state.remove(.inserted)
@@ -82,6 +90,7 @@ extension NSManagedObjectContext {
   final func noteUpdate(_ object: NSManagedObject) {
     if object.state.contains(.isNoted) && !object.state.isDisjoint(with: [.updated, .inserted]) { return }
     checkQueue()
+    if !object.state.contains(.isNoted) { keepStart(of: object) }
     if object.state.isDisjoint(with: [.inserted, .deleted]) {
       if !object.state.contains(.updated) {
         object.state.insert(.updated)
@@ -93,5 +102,19 @@ extension NSManagedObjectContext {
     }
     object.state.insert(.isNoted)
     scheduleEndOfEvent()
+  }
+
+  /// Keeps the values that the object begins the event with, unless its last saved ones are the same.
+  private func keepStart(of object: NSManagedObject) {
+    let ownsSnapshot = object.state.contains(.ownsSnapshot)
+    guard object.committed != nil || object.isInserted || ownsSnapshot, let snapshot = object.snapshot else { return }
+    // What the object owns it changes in place.
+    event.starts[ObjectIdentifier(object)] = ownsSnapshot ? snapshot.copy() : snapshot
+  }
+
+  /// The event in which the object changed: the current one, or the one that is being posted; nil where it did not.
+  final func currentEvent(of object: NSManagedObject) -> ContextEvent? {
+    if event.has(object) { return event }
+    return postedEvent?.has(object) == true ? postedEvent : nil
   }
 }

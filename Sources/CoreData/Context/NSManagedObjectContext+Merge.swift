@@ -50,8 +50,11 @@ extension NSManagedObjectContext {
 
   private func mergeUpdate(of id: NSManagedObjectID) {
     guard let object = registeredObject(for: id), !object.isInserted, !object.isDeleted else { return }
+    let observed = object.willChangeAllObserved()
+    defer { observed?.finish() }
     if object.hasChanges {
       reread(object)
+      object.awake(.refresh)
     } else if object.isFault {
       // A snapshot may have come along with a fetch.
       object.forgetValues()

@@ -101,6 +101,15 @@ extension NSManagedObjectContext {
   private func adopt(_ object: NSManagedObject) -> NSManagedObject {
     let id = object.objectID
     let mine = registry.find(id.key, id.home.table) ?? register(id.home, id.key, snapshot: nil)
+    if deleted.contains(mine) {
+      // The child has undone a deletion that it had saved before.
+      revive(mine)
+      mine.willEdit()
+      for slot in mine.layout.slots.indices {
+        mine.snapshot.unsafelyUnwrapped.assign(slot: slot, from: object.access())
+      }
+      return mine
+    }
     mine.snapshot = object.access()
     object.state.remove(.ownsSnapshot)
     mine.state.subtract([.fault, .ownsSnapshot, .gone])
@@ -133,8 +142,7 @@ extension NSManagedObjectContext {
         // Through the relationship, so that both ends agree here even where this context had changed them otherwise.
         mine.setRelated(object.related(slot).map { self.object(with: $0.objectID) }, slot: slot)
       } else {
-        mine.willEdit()
-        mine.snapshot.unsafelyUnwrapped.assign(slot: slot, from: snapshot)
+        mine.set(slot: slot, from: snapshot)
       }
     }
   }
@@ -142,12 +150,10 @@ extension NSManagedObjectContext {
   private func takeOverMembers(of object: NSManagedObject, into mine: NSManagedObject) {
     for (index, toMany) in object.toManys.enumerated() {
       guard let toMany, toMany.hasChanges else { continue }
-      let own = mine.unloadedToMany(index)
-      for member in toMany.removed.items { own.remove(self.object(with: member.objectID)) }
-      for member in toMany.added.items { own.insert(self.object(with: member.objectID)) }
+      for member in toMany.removed.items { mine.dropMember(self.object(with: member.objectID), of: index) }
+      for member in toMany.added.items { mine.takeMember(self.object(with: member.objectID), into: index) }
       if toMany.orderChanged, let members = toMany.members {
-        if own.members == nil { _ = mine.toMany(index) }
-        own.reorder(members.items.map { self.object(with: $0.objectID) })
+        mine.reorderMembers(members.items.map { self.object(with: $0.objectID) }, of: index)
       }
       noteUpdate(mine)
     }

@@ -6,14 +6,17 @@ extension NSManagedObjectContext {
     guard object.reference === reference, !object.isInserted, !object.isDeleted else { return }
     event.updated.remove(object)
     needsCacheCheck = true
+    let observed = object.willChangeAllObserved()
     if flag && object.hasChanges {
       reread(object)
+      object.awake(.refresh)
     } else {
       updated.remove(object)
       object.turnIntoFault()
     }
     event.refreshed.insert(object)
     scheduleEndOfEvent()
+    observed?.finish()
   }
 
   /// Puts the object's changes on top of what the store has now.
@@ -44,12 +47,17 @@ extension NSManagedObjectContext {
     var all: [NSManagedObject] = []
     registry.forEach { all.append($0) }
     for object in all {
+      let observed = object.willChangeAllObserved()
       if object.hasChanges {
-        if object.isUpdated { reread(object) }
+        if object.isUpdated {
+          reread(object)
+          object.awake(.refresh)
+        }
       } else {
         object.turnIntoFault()
       }
       event.refreshed.insert(object)
+      observed?.finish()
     }
     scheduleEndOfEvent()
   }
@@ -80,6 +88,8 @@ extension NSManagedObjectContext {
   }
 
   private func forgetChanges() {
+    undoTracking?.manager.removeAllActions(withTarget: self)
+    manualChanges.removeAll()
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()
@@ -88,7 +98,7 @@ extension NSManagedObjectContext {
     assignedStores.removeAll()
   }
 
-  /// Takes back all changes since the last fetch or save of each object.
+  /// Takes back all changes since the last fetch or save of each object; they cannot be undone or redone any more.
   public final func rollback() {
     checkQueue()
     let newObjects = inserted.items + unpropagated.filter { !deleted.contains($0) }
@@ -100,12 +110,15 @@ extension NSManagedObjectContext {
       event.deleted.insert(object)
     }
     for object in changed {
+      let observed = object.willChangeAllObserved()
       object.state.subtract([.updated, .deleted, .isNoted, .ownsSnapshot])
       if let committed = object.committed { object.snapshot = committed }
       object.committed = nil
       object.toManys = []
       event.refreshed.insert(object)
+      observed?.finish()
     }
+    for object in changed { object.awake(.rollback) }
     processPendingChanges()
   }
 }

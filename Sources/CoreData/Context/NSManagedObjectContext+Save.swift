@@ -7,6 +7,8 @@ extension NSManagedObjectContext {
   public final func save() throws {
     checkQueue()
     guard hasChanges else { return }
+    undoTracking?.isSaving = true
+    defer { undoTracking?.isSaving = false }
     processPendingChanges()
     NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
     try callWillSave()

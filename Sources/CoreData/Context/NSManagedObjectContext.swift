@@ -45,6 +45,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Seconds for which rows in the coordinator's cache are good; negative for no limit. Default: -1.
   open var stalenessInterval: TimeInterval = -1
 
+  /// What notes changes so that they can be undone; nil, and nothing is noted, by default.
+  ///
+  /// Changes are registered at the end of each event, and each event is a group of its own unless one opened a group oneself.
+  open var undoManager: UndoManager? {
+    get { undoTracking?.manager }
+    set { setUndoManager(newValue) }
+  }
+
   // MARK: State, on the context's queue
 
   final var coordinator: NSPersistentStoreCoordinator?
@@ -64,6 +72,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var updated = MemberList()
   final var deleted = MemberList()
   final var event = ContextEvent()
+  /// The event that observers are being told of.
+  final var postedEvent: ContextEvent?
+  /// Changes between `willChangeValue` and `didChangeValue`.
+  final var manualChanges: [ManualChange] = []
+  final var undoTracking: UndoTracking?
   /// Deleted objects whose delete rules have yet to be applied.
   final var unpropagated: [NSManagedObject] = []
   /// New objects that were deleted: forgotten once observers have heard of it.
@@ -179,9 +192,25 @@ struct ContextEvent {
   var updated = MemberList()
   var deleted = MemberList()
   var refreshed = MemberList()
+  /// Objects whose deletion was taken back: they are in their store all the time.
+  var revived = MemberList()
   var invalidatedAll: [NSManagedObject] = []
+  /// The values that objects began the event with, where these are not the last saved ones.
+  var starts: [ObjectIdentifier: Snapshot] = [:]
+  /// What to-many relationships began the event with, where that is not what was last saved; known once the event is over.
+  var toManyStarts: [ObjectIdentifier: ToMany.EventStart] = [:]
 
   var isEmpty: Bool {
     inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidatedAll.isEmpty
+      && revived.isEmpty
+  }
+
+  func has(_ object: NSManagedObject) -> Bool {
+    updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
+  }
+
+  /// The values that a changed object began the event with; nil where they did not change.
+  func start(of object: NSManagedObject) -> Snapshot? {
+    starts[ObjectIdentifier(object)] ?? (inserted.contains(object) ? object.layout.defaults : object.committed)
   }
 }

@@ -53,7 +53,10 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
       let object = conflict.sourceObject
       guard let context = object.reference?.context, object.hasChanges else { continue }
       if let stored = try conflict.stored ?? context.rowNow(of: object) {
+        let observed = object.willChangeAllObserved()
         context.rebase(object, on: stored, mergeType)
+        object.awake(.mergePolicy)
+        observed?.finish()
         continue
       }
       switch mergeType {

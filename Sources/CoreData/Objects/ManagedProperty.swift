@@ -52,8 +52,10 @@ extension NSManagedObject {
   private func write<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     let slot = property.slot(in: layout)
     assert(layout.slots[slot].kind == kind, "\(layout.name).\(property.name) is not of the type \(T.self).")
+    let observed = willChangeObserved(property.name)
     willEdit()
     if let value { T.assign(accessSlots() + slot, value) } else { snapshot.unsafelyUnwrapped.setNil(slot) }
+    observed?.finish()
   }
 
   public final subscript(property: ManagedProperty<Int64>) -> Int64 {

@@ -2,10 +2,13 @@
 final class MutableRelationshipSet: NSMutableSet {
   private let owner: NSManagedObject
   private let index: Int
+  /// Changes stay at this end, untold: the primitive value.
+  private let isPrimitive: Bool
 
-  init(owner: NSManagedObject, index: Int) {
+  init(owner: NSManagedObject, index: Int, isPrimitive: Bool = false) {
     self.owner = owner
     self.index = index
+    self.isPrimitive = isPrimitive
     super.init(capacity: 0)
   }
 
@@ -33,14 +36,16 @@ final class MutableRelationshipSet: NSMutableSet {
 
   override func add(_ object: Any) {
     guard let object = object as? NSManagedObject else { return }
-    owner.addMember(object, to: index)
+    if isPrimitive { owner.toMany(index).insert(object) } else { owner.addMember(object, to: index) }
   }
 
   override func remove(_ object: Any) {
     guard let object = object as? NSManagedObject else { return }
-    owner.removeMember(object, of: index)
+    if isPrimitive { owner.toMany(index).remove(object) } else { owner.removeMember(object, of: index) }
   }
 
-  override func removeAllObjects() { owner.setMembers([], of: index) }
+  override func removeAllObjects() {
+    if isPrimitive { for member in members { remove(member) } } else { owner.setMembers([], of: index) }
+  }
   override var allObjects: [Any] { members }
 }

@@ -39,6 +39,15 @@ extension NSManagedObject {
     state.subtract([.isQuiet, .ownsSnapshot])
   }
 
+  /// Tells the object that its values were replaced. Like `awakeFromFetch()`, it may change them unseen.
+  final func awake(_ event: NSSnapshotEventType) {
+    let ownedSnapshot = state.contains(.ownsSnapshot)
+    state.insert(.isQuiet)
+    awakeFromSnapshotEvents(event)
+    state.remove(.isQuiet)
+    if !ownedSnapshot { state.remove(.ownsSnapshot) }
+  }
+
   private final func fill() {
     if state.contains(.gone) {
       snapshot = Snapshot.make(layout)
@@ -93,6 +102,21 @@ extension NSManagedObject {
       snapshot = current.copy()
       state.insert(.ownsSnapshot)
     }
+  }
+
+  /// Takes over the value of a slot that is no relationship.
+  final func set(slot: Int, from other: Snapshot) {
+    let observed = willChangeObserved(layout.slots[slot].name)
+    willEdit()
+    snapshot.unsafelyUnwrapped.assign(slot: slot, from: other)
+    observed?.finish()
+  }
+
+  /// Reads the values and the members of all relationships.
+  final func loadAll() {
+    _ = access()
+    guard !state.contains(.gone) else { return }
+    for index in layout.toManys.indices { _ = toMany(index) }
   }
 
   /// Makes the snapshot this object's own without telling anybody; a later change of the object takes this one along.

@@ -16,10 +16,15 @@ extension NSManagedObject {
   final func setRelated(_ object: NSManagedObject?, slot: Int) {
     let relationship = layout.slots[slot].relationship!
     checkSameContext(object, relationship)
+    let observed = willChangeObserved(relationship.name)
     willEdit()
     let old = related(slot)
-    if old === object { return }
+    if old === object {
+      observed?.finish()
+      return
+    }
     writeRelated(object, slot: slot)
+    observed?.finish()
     guard let inverse = relationship.inverseRelationship else { return }
     old?.removeInverse(inverse, self)
     object?.addInverse(inverse, self)
@@ -39,32 +44,31 @@ extension NSManagedObject {
   }
 
   /// Takes `partner` out of this object's end of a relationship.
-  private final func removeInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
+  final func removeInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
     switch layout.places[inverse.name] {
     case .slot(let slot):
       guard related(slot) === partner else { return }
+      let observed = willChangeObserved(inverse.name)
       willEdit()
       snapshot.unsafelyUnwrapped.setNil(slot)
-    case .toMany(let index):
-      let toMany = unloadedToMany(index)
-      guard toMany.remove(partner) else { return }
-      noteRelationshipChange()
+      observed?.finish()
+    case .toMany(let index): dropMember(partner, of: index)
     default: return
     }
   }
 
   /// Puts `partner` into this object's end of a relationship, and whoever stood there out.
-  private final func addInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
+  final func addInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
     switch layout.places[inverse.name] {
     case .slot(let slot):
       let old = related(slot)
       if old === partner { return }
+      let observed = willChangeObserved(inverse.name)
       willEdit()
       writeRelated(partner, slot: slot)
+      observed?.finish()
       if let back = inverse.inverseRelationship { old?.removeInverse(back, self) }
-    case .toMany(let index):
-      guard unloadedToMany(index).insert(partner) else { return }
-      noteRelationshipChange()
+    case .toMany(let index): takeMember(partner, into: index)
     default: return
     }
   }
@@ -75,7 +79,7 @@ extension NSManagedObject {
   }
 
   /// Marks the object as updated without reading its row.
-  private final func noteRelationshipChange() {
+  final func noteRelationshipChange() {
     if state.contains(.unborn) { _ = access() }
     if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
   }
@@ -111,27 +115,75 @@ extension NSManagedObject {
     let wanted = MemberList(objects, keepsOrder: relationship.isOrdered)
     for object in wanted.items { checkSameContext(object, relationship) }
     _ = access()
+    let observed = willChangeObserved(relationship.name)
     noteRelationshipChange()
-    for old in toMany.members!.items where !wanted.contains(old) { removeMember(old, of: index) }
-    for new in wanted.items { addMember(new, to: index) }
-    if relationship.isOrdered, toMany.members!.items != wanted.items { toMany.reorder(wanted.items) }
+    for old in toMany.members!.items where !wanted.contains(old) { removeMember(old, of: index, isObserved: false) }
+    for new in wanted.items { addMember(new, to: index, isObserved: false) }
+    if relationship.isOrdered, toMany.members!.items != wanted.items {
+      willChangeMembers(toMany)
+      toMany.reorder(wanted.items)
+    }
+    observed?.finish()
   }
 
-  final func addMember(_ object: NSManagedObject, to index: Int) {
-    let toMany = unloadedToMany(index)
-    checkSameContext(object, toMany.relationship)
-    guard toMany.insert(object) else { return }
+  /// Puts the members of an ordered relationship, which stay the same ones, into another order.
+  final func reorderMembers(_ objects: [NSManagedObject], of index: Int) {
+    let toMany = toMany(index)
+    let observed = willChangeObserved(toMany.relationship.name)
+    willChangeMembers(toMany)
+    toMany.reorder(objects)
     noteRelationshipChange()
-    guard let inverse = toMany.relationship.inverseRelationship else { return }
+    observed?.finish()
+  }
+
+  final func addMember(_ object: NSManagedObject, to index: Int, isObserved: Bool = true) {
+    let relationship = layout.toManys[index]
+    checkSameContext(object, relationship)
+    guard takeMember(object, into: index, isObserved: isObserved) else { return }
+    toManys[index]?.isChangedHere = true
     // One-to-many: the member leaves its old owner, which its own end takes care of.
-    object.addInverse(inverse, self)
+    if let inverse = relationship.inverseRelationship { object.addInverse(inverse, self) }
   }
 
-  final func removeMember(_ object: NSManagedObject, of index: Int) {
+  final func removeMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) {
+    guard dropMember(object, of: index, isObserved: isObserved) else { return }
+    toManys[index]?.isChangedHere = true
+    if let inverse = layout.toManys[index].inverseRelationship { object.removeInverse(inverse, self) }
+  }
+
+  /// Puts an object into this end of a to-many alone; false if it is known to be there.
+  @discardableResult
+  final func takeMember(_ object: NSManagedObject, into index: Int, isObserved: Bool = true) -> Bool {
     let toMany = unloadedToMany(index)
-    guard toMany.remove(object) else { return }
+    willChangeMembers(toMany)
+    let observed = isObserved ? willChangeObserved(inserting: object, into: toMany) : nil
+    guard toMany.insert(object) else { return false }
     noteRelationshipChange()
-    if let inverse = toMany.relationship.inverseRelationship { object.removeInverse(inverse, self) }
+    observed?.finish()
+    return true
+  }
+
+  /// Takes an object out of this end of a to-many alone; false if it is known not to be there.
+  @discardableResult
+  final func dropMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) -> Bool {
+    let toMany = unloadedToMany(index)
+    willChangeMembers(toMany)
+    let observed = isObserved ? willChangeObserved(removing: object, from: toMany) : nil
+    guard toMany.remove(object) else { return false }
+    noteRelationshipChange()
+    observed?.finish()
+    return true
+  }
+
+  /// Comes before each change of members: keeps what undo and `changedValuesForCurrentEvent()` will ask for.
+  final func willChangeMembers(_ toMany: ToMany) {
+    guard !state.contains(.isQuiet) else { return }
+    let isUndoable = reference?.context?.undoTracking != nil
+    if isUndoable && toMany.relationship.isOrdered, let index = layout.toManyIndex(toMany.relationship.name) {
+      // What comes last here may have been anywhere before.
+      _ = self.toMany(index)
+    }
+    toMany.willChange(keepsStart: isUndoable)
   }
 
   private final func checkSameContext(_ object: NSManagedObject?, _ relationship: NSRelationshipDescription) {
@@ -158,38 +210,7 @@ extension NSManagedObject {
         + "stores: \(objectID) and \(object.objectID).")
   }
 
-  // MARK: By name, for generated accessors and for callers
-
-  /// A live view of a to-many: changing it changes the relationship.
-  public final func mutableSetValue(forKey key: String) -> NSMutableSet {
-    guard let index = layout.toManyIndex(key) else {
-      fatalError("\(layout.name).\(key) is no to-many relationship.")
-    }
-    return MutableRelationshipSet(owner: self, index: index)
-  }
-
-  /// The IDs at the other end, without making objects of them where they are known.
-  public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
-    switch layout.places[key] {
-    case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
-    case .toMany(let index): return toMany(index).members?.items.map(\.objectID) ?? []
-    default: fatalError("\(layout.name).\(key) is no relationship.")
-    }
-  }
-
-  /// Whether reading the relationship would have to ask the store. Fires nothing.
-  public final func hasFault(forRelationshipNamed key: String) -> Bool {
-    checkQueue()
-    switch layout.places[key] {
-    case .slot(let slot):
-      guard let snapshot else { return true }
-      guard let related = snapshot.related(slot) else { return false }
-      return reference?.context?.registered(related, from: self, slot: slot)?.isFault ?? true
-    case .toMany(let index):
-      return toManys.isEmpty || toManys[index]?.members == nil
-    default: return false
-    }
-  }
+  // MARK: Fetched properties
 
   private final func fetchedValueRequest(_ property: NSFetchedPropertyDescription) -> NSFetchRequest<NSManagedObject>? {
     guard let template = property.fetchRequest else { return nil }

@@ -84,7 +84,7 @@ extension NSManagedObject {
     setMembers(members, of: index)
   }
 
-  private func toManyIndex(_ key: String) -> Int {
+  func toManyIndex(_ key: String) -> Int {
     guard let index = layout.toManyIndex(key) else {
       fatalError("\(layout.name).\(key) is no to-many relationship.")
     }

@@ -1,4 +1,4 @@
-/// Values by name: key-value coding, and what changed.
+/// Values by name: key-value coding.
 extension NSManagedObject {
   /// The property's value: numbers as NSNumber, to-many relationships as NSSet or NSOrderedSet, nil for nil.
   ///
@@ -23,8 +23,10 @@ extension NSManagedObject {
     case .slot(let slot) where layout.slots[slot].kind == .toOne:
       setRelated(managedObject(value, for: key), slot: slot)
     case .slot(let slot):
+      let observed = willChangeObserved(key)
       willEdit()
       snapshot.unsafelyUnwrapped.set(value, slot: slot, of: entity)
+      observed?.finish()
     case .toMany(let index):
       setMembers(managedObjects(value, for: key), of: index)
     case .fetched:
@@ -50,7 +52,8 @@ extension NSManagedObject {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
 
-  /// The value without firing anything or notifying anybody; nil in a fault.
+  /// The value without firing the object or notifying anybody; nil in a fault. A to-many relationship comes as a mutable set, changes
+  /// of which are as silent as `setPrimitiveValue(_:forKey:)`.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let place = layout.places[key] else { unknownKey(key) }
     checkQueue()
@@ -58,7 +61,11 @@ extension NSManagedObject {
     case .slot(let slot):
       guard let snapshot else { return nil }
       return layout.slots[slot].kind == .toOne ? related(slot) : snapshot.value(slot)
-    case .toMany(let index): return toMany(index).asCollection
+    case .toMany(let index):
+      // One's own accessors change it in place.
+      return layout.toManys[index].isOrdered
+        ? MutableRelationshipList.view(of: self, index, isPrimitive: true)
+        : MutableRelationshipSet(owner: self, index: index, isPrimitive: true)
     case .fetched: return nil
     }
   }
@@ -82,64 +89,6 @@ extension NSManagedObject {
     }
   }
 
-  public final func willChangeValue(forKey key: String) { willEdit() }
-  public final func didChangeValue(forKey key: String) {}
-
-  // MARK: Changes
-
-  /// The new values of properties that were set since the last fetch or save; nil as NSNull. Fires nothing.
-  public final func changedValues() -> [String: Any] {
-    checkQueue()
-    var changes: [String: Any] = [:]
-    guard let snapshot, !state.contains(.unborn), hasChanges else { return changes }
-    for (index, slot) in layout.slots.enumerated() {
-      if let committed {
-        if committed.isEqual(snapshot, slot: index) { continue }
-      } else if !isInserted || layout.defaults.isEqual(snapshot, slot: index) {
-        continue
-      }
-      changes[slot.name] = (slot.kind == .toOne ? related(index) : snapshot.value(index)) ?? NSNull()
-    }
-    for case let toMany? in toManys where toMany.hasChanges {
-      changes[toMany.relationship.name] = value(forKey: toMany.relationship.name)
-    }
-    return changes
-  }
-
-  /// The last fetched or saved values of the persistent properties named, or of all; nil as NSNull.
-  public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
-    var values: [String: Any] = [:]
-    _ = access()
-    for (name, place) in layout.places where keys?.contains(name) ?? true {
-      switch place {
-      case .slot(let slot) where !layout.slots[slot].isTransient:
-        guard !isInserted, let stored = committed ?? snapshot else { continue }
-        let value: Any? =
-          layout.slots[slot].kind == .toOne
-          ? stored.related(slot).flatMap { reference?.context?.object(for: $0, from: self, slot: slot) }
-          : stored.value(slot)
-        values[name] = value ?? NSNull()
-      case .toMany(let index) where !isInserted && keys != nil:
-        values[name] = NSSet(array: toMany(index).committedMembers ?? [])
-      default: continue
-      }
-    }
-    return values
-  }
-
-  /// Whether a save would write anything: a property set to an equal value does not count.
-  public final var hasPersistentChangedValues: Bool {
-    checkQueue()
-    guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
-    if isInserted || isDeleted { return true }
-    return hasChangedSlots(snapshot) || toManys.contains { $0?.hasChanges ?? false }
-  }
-
-  final func hasChangedSlots(_ snapshot: Snapshot) -> Bool {
-    guard let committed else { return false }
-    return layout.slots.indices.contains { !layout.slots[$0].isTransient && !committed.isEqual(snapshot, slot: $0) }
-  }
-
   // MARK: Keys that the model does not have
 
   private func unmodelledValue(_ key: String) -> Any? {
@@ -157,7 +106,7 @@ extension NSManagedObject {
     }
   }
 
-  private func unknownKey(_ key: String) -> Never {
+  func unknownKey(_ key: String) -> Never {
     fatalError(
       "The entity \(layout.name) is not key value coding-compliant for the key \"\(key)\"; it has "
         + layout.places.keys.sorted().joined(separator: ", ") + ".")
@@ -172,7 +121,7 @@ extension NSManagedObject {
     return object
   }
 
-  private func managedObjects(_ value: Any?, for key: String) -> [NSManagedObject] {
+  func managedObjects(_ value: Any?, for key: String) -> [NSManagedObject] {
     switch value {
     case nil, is NSNull: return []
     case let set as NSSet: return set.allObjects.compactMap { $0 as? NSManagedObject }

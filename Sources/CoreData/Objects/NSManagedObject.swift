@@ -47,6 +47,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     static let unborn = State(rawValue: 1 << 8)
     /// The current event has noted a change of this object.
     static let isNoted = State(rawValue: 1 << 9)
+    /// Somebody may observe a property of this object.
+    static let isObserved = State(rawValue: 1 << 10)
   }
 
   /// Makes an object of an entity and puts it into a context, as a new object with the model's default values; without a
@@ -113,6 +115,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Whether the object's values have yet to be asked for.
   public final var isFault: Bool { state.contains(.fault) && !state.contains(.unborn) }
 
+  /// 0 for an object with values, and something else for a fault.
+  public final var faultingState: Int { isFault ? 1 : 0 }
+
   /// Inserted, changed or deleted since the last save.
   public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
@@ -130,6 +135,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     NSFetchRequest<any NSFetchRequestResult>(entityName: entity().name ?? "")
   }
 
+  /// Whether a change of a property that the model does not have leaves the object unchanged: always true, since such properties
+  /// are no concern of the context here.
+  open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
+
   // MARK: For subclasses
 
   /// Called once, when the object is made in a context, after the default values are set. Call super.
@@ -137,6 +146,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Called each time the object's values come from the store. Changes made here are not recorded. Call super.
   open func awakeFromFetch() {}
+
+  /// Called after the object's values were replaced by something other than a fetch. Changes made here are not recorded. Call
+  /// super.
+  open func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {}
 
   /// Called before the object is saved or its deletion is; changes made here are saved too.
   open func willSave() {}
@@ -178,6 +191,22 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     return "<\(type(of: self)): \(layout.name) \(objectID)\(isFault ? ", fault" : "")\(isInserted ? ", inserted" : "")"
       + "\(isUpdated ? ", updated" : "")\(isDeleted ? ", deleted" : "")>"
   }
+}
+
+/// Why an object's values were replaced. Raw values are Apple's.
+public struct NSSnapshotEventType: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+
+  /// The object's insertion was undone: it is in its context no more.
+  public static let undoInsertion = NSSnapshotEventType(rawValue: 1 << 1)
+  /// The object's deletion was undone, or its insertion redone.
+  public static let undoDeletion = NSSnapshotEventType(rawValue: 1 << 2)
+  public static let undoUpdate = NSSnapshotEventType(rawValue: 1 << 3)
+  public static let rollback = NSSnapshotEventType(rawValue: 1 << 4)
+  /// Its row was read anew, by a refresh or a merge, while it had changes.
+  public static let refresh = NSSnapshotEventType(rawValue: 1 << 5)
+  public static let mergePolicy = NSSnapshotEventType(rawValue: 1 << 6)
 }
 
 /// Managed objects stay on their context's queue: hand over `objectID`.

@@ -10,11 +10,42 @@ final class ToMany {
   private(set) var removed = MemberList()
   /// The order differs from what is in the store, or is not known to be the same.
   var orderChanged = false
+  /// Members were added or removed at this end, not just by their other end.
+  var isChangedHere = false
   private var collection: NSObject?
+  /// A mutable view that somebody holds, which has to be told of each change.
+  weak var liveView: MutableRelationshipList?
+
+  /// What it was when the current event began, where that is not what was last saved.
+  private(set) var eventStart: EventStart?
+  private var hadChangesAtEventStart = false
+
+  /// The relationship at the beginning of an event.
+  final class EventStart {
+    let members: [NSManagedObject]?
+    fileprivate let added: MemberList
+    fileprivate let removed: MemberList
+
+    fileprivate init(_ toMany: ToMany) {
+      members = toMany.members?.items
+      added = toMany.added
+      removed = toMany.removed
+    }
+  }
 
   init(_ relationship: NSRelationshipDescription) { self.relationship = relationship }
 
   var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || orderChanged }
+
+  /// Whether the members are known, or were asked for by changing them: their other ends' changes alone do not read them.
+  var isShownAsChanged: Bool { hasChanges && (members != nil || isChangedHere) }
+
+  /// Whether the object is a member; nil where only the store knows.
+  func knows(_ object: NSManagedObject) -> Bool? {
+    if let members { return members.contains(object) }
+    if added.contains(object) { return true }
+    return removed.contains(object) ? false : nil
+  }
 
   /// Adds a member; false if it is known to be one already.
   @discardableResult
@@ -26,6 +57,7 @@ final class ToMany {
     if !removed.remove(object) || members == nil { added.insert(object) }
     if relationship.isOrdered { orderChanged = true }
     collection = nil
+    liveView?.follow(insertionOf: object)
     return true
   }
 
@@ -37,6 +69,7 @@ final class ToMany {
     members?.remove(object)
     if !added.remove(object) || members == nil { removed.insert(object) }
     collection = nil
+    liveView?.follow(removalOf: object)
     return true
   }
 
@@ -45,6 +78,7 @@ final class ToMany {
     members?.replaceAll(objects)
     orderChanged = true
     collection = nil
+    liveView?.follow(objects)
   }
 
   /// Takes the members that the store has, and puts the noted changes on top.
@@ -60,6 +94,7 @@ final class ToMany {
     for object in removed.items where !known.contains(object) { removed.remove(object) }
     members = list
     collection = nil
+    liveView?.follow(list.items)
   }
 
   /// Forgets the members, so that the next access reads them anew and puts the noted changes on top. An order that was
@@ -100,6 +135,16 @@ final class ToMany {
     added.removeAll()
     removed.removeAll()
     orderChanged = false
+    isChangedHere = false
+    eventStart = nil
+    hadChangesAtEventStart = false
+  }
+
+  /// Makes the members ones that no store has: what they are in a row that is written anew.
+  func markUnsaved() {
+    added = MemberList(members?.items ?? added.items, keepsOrder: false)
+    removed.removeAll()
+    orderChanged = relationship.isOrdered
   }
 
   /// The members as an NSSet, or an NSOrderedSet where the relationship is ordered.
@@ -109,5 +154,36 @@ final class ToMany {
     let made: NSObject = relationship.isOrdered ? NSOrderedSet(array: items) : NSSet(array: items)
     collection = made
     return made
+  }
+
+  // MARK: Since the event began
+
+  /// Comes before each change. Costs nothing while what was last saved tells what there was before the event, unless the caller
+  /// wants more: the order, which the lists of changes do not know.
+  @inline(__always)
+  func willChange(keepsStart: Bool) {
+    if eventStart == nil && (hadChangesAtEventStart || keepsStart) { eventStart = EventStart(self) }
+  }
+
+  /// Begins another event; returns what the last one began with, as far as that is kept.
+  func endEvent() -> EventStart? {
+    defer {
+      eventStart = nil
+      hadChangesAtEventStart = hasChanges
+    }
+    return eventStart
+  }
+
+  /// Which members came and which went since the beginning of the event.
+  func changes(since start: EventStart?) -> (came: [NSManagedObject], went: [NSManagedObject]) {
+    guard let start else { return (added.items, removed.items) }
+    // What left one of the lists without entering the other was undone, or found to be so in the store already.
+    let came =
+      added.items.filter { !start.added.contains($0) }
+      + start.removed.items.filter { !removed.contains($0) && !added.contains($0) && (members?.contains($0) ?? true) }
+    let went =
+      removed.items.filter { !start.removed.contains($0) }
+      + start.added.items.filter { !added.contains($0) && !removed.contains($0) && !(members?.contains($0) ?? false) }
+    return (came, went)
   }
 }

@@ -3,6 +3,7 @@ import CoreData
 /// A book that notes which of its callbacks ran, and can be told to do something in them.
 final class RecordingBook: NSManagedObject {
   var calls: [String] = []
+  var snapshotEvents: [NSSnapshotEventType] = []
   var onWillSave: ((RecordingBook) -> Void)?
   var onPrepareForDeletion: ((RecordingBook) -> Void)?
   var onValidate: ((RecordingBook) throws -> Void)?
@@ -17,6 +18,11 @@ final class RecordingBook: NSManagedObject {
     super.awakeFromFetch()
     calls.append("awakeFromFetch")
     setValue("set when fetched", forKey: "note")
+  }
+
+  override func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {
+    super.awakeFromSnapshotEvents(flags)
+    snapshotEvents.append(flags)
   }
 
   override func willSave() {

@@ -1,0 +1,147 @@
+/// What ties a context to its undo manager. Used on the context's queue.
+final class UndoTracking {
+  let manager: UndoManager
+  private weak var context: NSManagedObjectContext?
+  private var checkpoint: (any NSObjectProtocol)?
+  /// Changes are being taken back or made again.
+  var isApplying = false
+  /// All events of one save are one group.
+  var isSaving = false {
+    didSet { if !isSaving { manager.endEvent() } }
+  }
+
+  /// `@unchecked Sendable`: the manager posts where it is used, which is on the context's queue.
+  private struct Reference: @unchecked Sendable { weak var context: NSManagedObjectContext? }
+
+  init(_ manager: UndoManager, of context: NSManagedObjectContext) {
+    self.manager = manager
+    self.context = context
+    let reference = Reference(context: context)
+    // What has changed belongs to the group that is about to be closed, or before the one about to be opened.
+    checkpoint = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: manager, queue: nil)
+    {
+      _ in reference.context?.processPendingChanges()
+    }
+  }
+
+  deinit { if let checkpoint { NotificationCenter.default.removeObserver(checkpoint) } }
+
+  /// Registers an event's changes, as one step and, where nobody opened a group, as a group.
+  func register(_ event: ContextEvent) {
+    guard manager.isUndoRegistrationEnabled, let context else { return }
+    let step = UndoStep(event, in: context)
+    guard !step.isEmpty else { return }
+    manager.registerUndo(withTarget: context) { $0.apply(step) }
+    if !isSaving { manager.endEvent() }
+  }
+}
+
+extension NSManagedObjectContext {
+  /// Takes back what the last group of changes did, saved or not.
+  public final func undo() {
+    checkQueue()
+    processPendingChanges()
+    undoManager?.undo()
+  }
+
+  /// Makes the changes again that were undone last.
+  public final func redo() {
+    checkQueue()
+    processPendingChanges()
+    undoManager?.redo()
+  }
+
+  final func setUndoManager(_ manager: UndoManager?) {
+    guard manager !== undoTracking?.manager else { return }
+    // Earlier changes are the earlier manager's, or nobody's.
+    if !event.isEmpty { processPendingChanges() }
+    undoTracking?.manager.removeAllActions(withTarget: self)
+    undoTracking = manager.map { UndoTracking($0, of: self) }
+  }
+
+  /// Goes back to what an event began with. What that changes is registered in turn.
+  final func apply(_ step: UndoStep) {
+    guard let undoTracking else { return }
+    undoTracking.isApplying = true
+    // What others refer to must be there first, and must be free of references before it goes.
+    for object in step.deleted { revive(object) }
+    for change in step.values where isUsable(change.object) { apply(change) }
+    for change in step.members where isUsable(change.object) { apply(change) }
+    for object in step.inserted where isUsable(object) {
+      object.loadAll()
+      markDeleted(object)
+    }
+    processPendingChanges()
+    undoTracking.isApplying = false
+    for change in step.values { settleAfterUndo(change.object) }
+    for change in step.members { settleAfterUndo(change.object) }
+    wake(step)
+  }
+
+  private func isUsable(_ object: NSManagedObject) -> Bool {
+    object.reference === reference && object.state.isDisjoint(with: [.gone, .deleted])
+  }
+
+  private func apply(_ change: UndoStep.Values) {
+    let object = change.object
+    for slot in change.slots { object.set(slot: slot, from: change.before) }
+    for (slot, other) in change.related { object.setRelated(other.flatMap { isUsable($0) ? $0 : nil }, slot: slot) }
+  }
+
+  private func apply(_ change: UndoStep.Members) {
+    let object = change.object
+    for member in change.came { object.removeMember(member, of: change.index) }
+    for member in change.went where isUsable(member) { object.addMember(member, to: change.index) }
+    guard let order = change.order, let now = object.toMany(change.index).members else { return }
+    let members = order.filter { now.contains($0) }
+    if members.count == now.count && members != now.items { object.reorderMembers(members, of: change.index) }
+  }
+
+  /// Brings a deleted object back: as what it was, or as a new one with the same identity where its deletion was saved.
+  final func revive(_ object: NSManagedObject) {
+    if deleted.remove(object) {
+      object.state.remove(.deleted)
+      unpropagated.removeAll { $0 === object }
+      if !event.deleted.remove(object) { event.revived.insert(object) }
+      if object.committed != nil || object.toManys.contains(where: { $0?.hasChanges ?? false }) { noteUpdate(object) }
+      return
+    }
+    guard object.reference == nil || object.reference === reference, !object.hasChanges, let snapshot = object.snapshot
+    else { return }
+    object.snapshot = snapshot.copy()
+    object.committed = nil
+    object.state.subtract([.fault, .gone])
+    object.state.insert([.inserted, .isNoted, .ownsSnapshot])
+    object.reference = reference
+    for case let toMany? in object.toManys { toMany.markUnsaved() }
+    let id = object.objectID
+    registry.set(object, id.key, id.home.table)
+    inserted.insert(object)
+    event.inserted.insert(object)
+    scheduleEndOfEvent()
+  }
+
+  /// An object that is again what the store has is not worth saving.
+  private func settleAfterUndo(_ object: NSManagedObject) {
+    guard object.isUpdated, isUsable(object), !object.toManys.contains(where: { $0?.hasChanges ?? false }) else {
+      return
+    }
+    if let snapshot = object.snapshot, let committed = object.committed {
+      guard object.layout.slots.indices.allSatisfy({ committed.isEqual(snapshot, slot: $0) }) else { return }
+      object.snapshot = committed
+      object.committed = nil
+      object.state.remove(.ownsSnapshot)
+    }
+    updated.remove(object)
+    object.state.remove(.updated)
+  }
+
+  private func wake(_ step: UndoStep) {
+    for object in step.inserted { object.awake(.undoInsertion) }
+    for object in step.deleted { object.awake(.undoDeletion) }
+    let deleted = MemberList(step.deleted, keepsOrder: false)
+    for change in step.values where isUsable(change.object) && !deleted.contains(change.object) {
+      change.object.awake(.undoUpdate)
+    }
+  }
+}

@@ -1,0 +1,173 @@
+/// An ordered to-many relationship as a mutable ordered set: reads and writes go to the owner.
+///
+/// Foundation's class lets only some of its methods be overridden; the others read its own storage. That is kept equal to the
+/// relationship, which tells its view of each change.
+final class MutableRelationshipList: NSMutableOrderedSet {
+  private let owner: NSManagedObject
+  private let index: Int
+  private let isPrimitive: Bool
+  /// The relationship that the storage is equal to; another one when the owner was a fault meanwhile.
+  private weak var followed: ToMany?
+  /// The storage is being brought up to date: what changes it goes past the owner.
+  private var isFollowing = false
+
+  static func view(of owner: NSManagedObject, _ index: Int, isPrimitive: Bool) -> MutableRelationshipList {
+    if !isPrimitive, let known = owner.toMany(index).liveView { return known }
+    return MutableRelationshipList(owner: owner, index: index, isPrimitive: isPrimitive)
+  }
+
+  private init(owner: NSManagedObject, index: Int, isPrimitive: Bool) {
+    self.owner = owner
+    self.index = index
+    self.isPrimitive = isPrimitive
+    super.init(capacity: 0)
+    _ = toMany
+  }
+
+  @available(*, unavailable)
+  required convenience init(arrayLiteral elements: Any...) {
+    fatalError("A relationship's list comes from mutableOrderedSetValue(forKey:).")
+  }
+
+  @available(*, unavailable)
+  required convenience init?(coder aDecoder: NSCoder) {
+    fatalError("A relationship's list comes from mutableOrderedSetValue(forKey:).")
+  }
+
+  // MARK: Following the owner
+
+  private var toMany: ToMany {
+    let toMany = owner.toMany(index)
+    if followed !== toMany {
+      followed = toMany
+      if !isPrimitive { toMany.liveView = self }
+      follow(toMany.members?.items ?? [])
+    }
+    return toMany
+  }
+
+  private var members: [NSManagedObject] {
+    let members = toMany.members?.items ?? []
+    if isPrimitive { follow(members) }
+    return members
+  }
+
+  private func following(_ body: () -> Void) {
+    isFollowing = true
+    body()
+    isFollowing = false
+  }
+
+  func follow(insertionOf object: NSManagedObject) { following { super.add(object) } }
+  func follow(removalOf object: NSManagedObject) { following { super.remove(object) } }
+
+  func follow(_ objects: [NSManagedObject]) {
+    following {
+      super.removeAllObjects()
+      super.addObjects(from: objects)
+    }
+  }
+
+  // MARK: Reading
+
+  override var count: Int { isFollowing ? super.count : members.count }
+  override func object(at idx: Int) -> Any { isFollowing ? super.object(at: idx) : members[idx] }
+
+  override func index(of object: Any) -> Int {
+    if isFollowing { return super.index(of: object) }
+    return members.firstIndex { $0 === object as AnyObject } ?? NSNotFound
+  }
+
+  override func contains(_ object: Any) -> Bool {
+    if isFollowing { return super.contains(object) }
+    guard let object = object as? NSManagedObject else { return false }
+    return toMany.members?.contains(object) == true
+  }
+
+  // MARK: Writing
+
+  /// Makes the members exactly these.
+  private func set(_ objects: [NSManagedObject]) {
+    if isPrimitive {
+      owner.setPrimitiveValue(NSOrderedSet(array: objects), forKey: toMany.relationship.name)
+    } else {
+      owner.setMembers(objects, of: index)
+    }
+  }
+
+  private func managedObject(_ object: Any) -> NSManagedObject {
+    guard let object = object as? NSManagedObject else {
+      fatalError("\(toMany.relationship.name) holds managed objects, and was given a \(type(of: object)).")
+    }
+    return object
+  }
+
+  override func add(_ object: Any) { insert(object, at: members.count) }
+
+  override func insert(_ object: Any, at idx: Int) {
+    let object = managedObject(object)
+    guard !contains(object) else { return }
+    if isPrimitive || idx < members.count {
+      var changed = members
+      changed.insert(object, at: idx)
+      set(changed)
+    } else {
+      owner.addMember(object, to: index)
+    }
+  }
+
+  override func removeObject(at idx: Int) { remove(members[idx]) }
+
+  override func remove(_ val: Any) {
+    guard let object = val as? NSManagedObject, contains(object) else { return }
+    if isPrimitive { set(members.filter { $0 !== object }) } else { owner.removeMember(object, of: index) }
+  }
+
+  override func replaceObject(at idx: Int, with obj: Any) {
+    let object = managedObject(obj)
+    var changed = members
+    guard changed[idx] !== object else { return }
+    changed[idx] = object
+    set(changed)
+  }
+
+  override func removeAllObjects() { set([]) }
+
+  override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) {
+    var changed = members
+    changed.swapAt(idx1, idx2)
+    reorder(changed)
+  }
+
+  override func moveObjects(at indexes: IndexSet, to idx: Int) {
+    var changed = members
+    let moved = indexes.map { changed[$0] }
+    for index in indexes.reversed() { changed.remove(at: index) }
+    changed.insert(contentsOf: moved, at: idx)
+    reorder(changed)
+  }
+
+  private func reorder(_ objects: [NSManagedObject]) {
+    if isPrimitive { set(objects) } else { owner.reorderMembers(objects, of: index) }
+  }
+
+  override func add(_ objects: UnsafePointer<AnyObject>?, count: Int) {
+    for object in UnsafeBufferPointer(start: objects, count: count) { add(object) }
+  }
+
+  override func addObjects(from array: [Any]) { for object in array { add(object) } }
+
+  override func intersect(_ other: NSOrderedSet) { set(members.filter { other.contains($0) }) }
+
+  override func sortRange(
+    _ range: NSRange, options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult
+  ) {
+    guard let range = Range(range) else { return }
+    var changed = members
+    let part = NSArray(array: Array(changed[range])).sortedArray(options: opts, usingComparator: cmptr)
+    changed.replaceSubrange(range, with: part.compactMap { $0 as? NSManagedObject })
+    reorder(changed)
+  }
+
+  override func sort(using sortDescriptors: [NSSortDescriptor]) { reorder(members.sorted(by: sortDescriptors)) }
+}

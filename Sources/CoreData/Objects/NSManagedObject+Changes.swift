@@ -1,0 +1,92 @@
+/// What changed: since the last save, and in the current event.
+extension NSManagedObject {
+  /// The new values of properties that were set since the last fetch or save; nil as NSNull.
+  ///
+  /// Fires nothing: a to-many relationship that only changed because its members' other ends did is left out until it is read.
+  public final func changedValues() -> [String: Any] {
+    checkQueue()
+    var changes: [String: Any] = [:]
+    guard hasChanges, !state.contains(.unborn) else { return changes }
+    if let snapshot { addChangedSlots(of: snapshot, to: &changes) }
+    for case let toMany? in toManys where toMany.isShownAsChanged {
+      changes[toMany.relationship.name] = value(forKey: toMany.relationship.name)
+    }
+    return changes
+  }
+
+  private func addChangedSlots(of snapshot: Snapshot, to changes: inout [String: Any]) {
+    for (index, slot) in layout.slots.enumerated() {
+      if let committed {
+        if committed.isEqual(snapshot, slot: index) { continue }
+      } else if !isInserted || layout.defaults.isEqual(snapshot, slot: index) {
+        continue
+      }
+      changes[slot.name] = (slot.kind == .toOne ? related(index) : snapshot.value(index)) ?? NSNull()
+    }
+  }
+
+  /// The last fetched or saved values of the persistent properties named, or of all; nil as NSNull.
+  public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
+    var values: [String: Any] = [:]
+    _ = access()
+    for (name, place) in layout.places where keys?.contains(name) ?? true {
+      switch place {
+      case .slot(let slot) where !layout.slots[slot].isTransient:
+        guard !isInserted, let stored = committed ?? snapshot else { continue }
+        let value: Any? =
+          layout.slots[slot].kind == .toOne
+          ? stored.related(slot).flatMap { reference?.context?.object(for: $0, from: self, slot: slot) }
+          : stored.value(slot)
+        values[name] = value ?? NSNull()
+      case .toMany(let index) where !isInserted && keys != nil:
+        values[name] = NSSet(array: toMany(index).committedMembers ?? [])
+      default: continue
+      }
+    }
+    return values
+  }
+
+  /// Whether a save would write anything: a property set to an equal value does not count.
+  public final var hasPersistentChangedValues: Bool {
+    checkQueue()
+    guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
+    if isInserted || isDeleted { return true }
+    return hasChangedSlots(snapshot) || toManys.contains { $0?.hasChanges ?? false }
+  }
+
+  final func hasChangedSlots(_ snapshot: Snapshot) -> Bool {
+    guard let committed else { return false }
+    return layout.slots.indices.contains { !layout.slots[$0].isTransient && !committed.isEqual(snapshot, slot: $0) }
+  }
+
+  // MARK: In the current event
+
+  /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted; nil as NSNull.
+  ///
+  /// While that notification is being posted, those of the event that it tells about. Fires nothing.
+  public final func changedValuesForCurrentEvent() -> [String: Any] {
+    checkQueue()
+    var changes: [String: Any] = [:]
+    guard let context = reference?.context, let event = context.currentEvent(of: self) else { return changes }
+    if let snapshot, let start = event.start(of: self) {
+      for (index, slot) in layout.slots.enumerated() where !start.isEqual(snapshot, slot: index) {
+        let value: Any? =
+          slot.kind == .toOne
+          ? start.related(index).flatMap { context.object(for: $0, from: self, slot: index) } : start.value(index)
+        changes[slot.name] = value ?? NSNull()
+      }
+    }
+    for case let toMany? in toManys where toMany.members != nil {
+      let start = toMany.eventStart ?? event.toManyStarts[ObjectIdentifier(toMany)]
+      let (came, went) = toMany.changes(since: start)
+      let isReordered =
+        toMany.relationship.isOrdered && start?.members != nil && start?.members != toMany.members?.items
+      if came.isEmpty && went.isEmpty && !isReordered { continue }
+      let absent = MemberList(came, keepsOrder: false)
+      let members = start?.members ?? (toMany.members?.items ?? []).filter { !absent.contains($0) } + went
+      changes[toMany.relationship.name] =
+        toMany.relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+    }
+    return changes
+  }
+}

@@ -1,0 +1,108 @@
+/// For accessors that one writes oneself, around primitive values: `willChangeValue`, `setPrimitiveValue`, `didChangeValue`.
+extension NSManagedObject {
+  /// Comes before a change of a primitive value: marks the object as updated and tells observers.
+  public final func willChangeValue(forKey key: String) {
+    var change = ManualChange(object: self, key: key, observed: willChangeObserved(key))
+    switch layout.places[key] {
+    case .slot(let slot):
+      willEdit()
+      if layout.slots[slot].kind == .toOne {
+        change.isOfRelationship = true
+        change.before = related(slot).map { [$0] } ?? []
+      }
+    case .toMany(let index):
+      change.isOfRelationship = true
+      change.before = membersBeforeChange(of: index)
+    case .fetched, nil: break
+    }
+    remember(change)
+  }
+
+  /// Comes after a change of a primitive value: sets the other end of a relationship and tells observers.
+  public final func didChangeValue(forKey key: String) {
+    guard let change = takeManualChange(of: key) else { return }
+    if change.isOfRelationship { setInverses(after: change) }
+    change.observed?.finish()
+  }
+
+  /// As `willChangeValue(forKey:)`, where it is known which members of a to-many relationship come or go.
+  public final func willChangeValue(
+    forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
+  ) {
+    guard case .toMany(let index) = layout.places[key] else { return willChangeValue(forKey: key) }
+    let members = objects.compactMap { $0.base as? NSManagedObject }
+    let kind: NSKeyValueChange? =
+      switch mutationKind {
+      case .union: .insertion
+      case .minus: .removal
+      case .intersect, .set: nil
+      }
+    var observed: ObservedChange?
+    if state.contains(.isObserved) {
+      let isOrdered = layout.toManys[index].isOrdered
+      observed = ObservedChange(
+        of: self, key: key, members: kind.map { ObservedMembers(kind: $0, objects: members, isOrdered: isOrdered) })
+    }
+    var change = ManualChange(object: self, key: key, observed: observed)
+    change.isOfRelationship = true
+    change.before = membersBeforeChange(of: index)
+    remember(change)
+  }
+
+  /// As `didChangeValue(forKey:)`, after the change that was announced in the same words.
+  public final func didChangeValue(
+    forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
+  ) {
+    didChangeValue(forKey: key)
+  }
+
+  private func membersBeforeChange(of index: Int) -> [NSManagedObject] {
+    let toMany = toMany(index)
+    _ = access()
+    willChangeMembers(toMany)
+    noteRelationshipChange()
+    return toMany.members?.items ?? []
+  }
+
+  /// What nobody will ask for is not kept: an attribute without observers needs nothing afterwards.
+  private func remember(_ change: ManualChange) {
+    guard change.isOfRelationship || change.observed != nil else { return }
+    reference?.context?.manualChanges.append(change)
+  }
+
+  private func takeManualChange(of key: String) -> ManualChange? {
+    guard let context = reference?.context,
+      let index = context.manualChanges.lastIndex(where: { $0.object === self && $0.key == key })
+    else { return nil }
+    return context.manualChanges.remove(at: index)
+  }
+
+  private func setInverses(after change: ManualChange) {
+    let relationship: NSRelationshipDescription
+    let now: [NSManagedObject]
+    switch layout.places[change.key] {
+    case .slot(let slot):
+      relationship = layout.slots[slot].relationship!
+      now = related(slot).map { [$0] } ?? []
+    case .toMany(let index):
+      relationship = layout.toManys[index]
+      now = toMany(index).members?.items ?? []
+    case .fetched, nil: return
+    }
+    guard let inverse = relationship.inverseRelationship else { return }
+    let before = MemberList(change.before, keepsOrder: false)
+    let after = MemberList(now, keepsOrder: false)
+    for object in change.before where !after.contains(object) { object.removeInverse(inverse, self) }
+    for object in now where !before.contains(object) { object.addInverse(inverse, self) }
+  }
+}
+
+/// A change between `willChangeValue` and `didChangeValue`.
+struct ManualChange {
+  let object: NSManagedObject
+  let key: String
+  let observed: ObservedChange?
+  var isOfRelationship = false
+  /// The related objects before.
+  var before: [NSManagedObject] = []
+}

@@ -1,0 +1,37 @@
+/// Relationships by name: for generated accessors and for callers.
+extension NSManagedObject {
+  /// A live view of a to-many: changing it changes the relationship.
+  public final func mutableSetValue(forKey key: String) -> NSMutableSet {
+    MutableRelationshipSet(owner: self, index: toManyIndex(key))
+  }
+
+  /// A live view of an ordered to-many: changing it changes the relationship.
+  public final func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
+    let index = toManyIndex(key)
+    require(layout.toManys[index].isOrdered, "\(layout.name).\(key) is not ordered: use mutableSetValue(forKey:).")
+    return MutableRelationshipList.view(of: self, index, isPrimitive: false)
+  }
+
+  /// The IDs at the other end, without making objects of them where they are known.
+  public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
+    switch layout.places[key] {
+    case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
+    case .toMany(let index): return toMany(index).members?.items.map(\.objectID) ?? []
+    default: fatalError("\(layout.name).\(key) is no relationship.")
+    }
+  }
+
+  /// Whether reading the relationship would have to ask the store. Fires nothing.
+  public final func hasFault(forRelationshipNamed key: String) -> Bool {
+    checkQueue()
+    switch layout.places[key] {
+    case .slot(let slot):
+      guard let snapshot else { return true }
+      guard let related = snapshot.related(slot) else { return false }
+      return reference?.context?.registered(related, from: self, slot: slot)?.isFault ?? true
+    case .toMany(let index):
+      return toManys.isEmpty || toManys[index]?.members == nil
+    default: return false
+    }
+  }
+}

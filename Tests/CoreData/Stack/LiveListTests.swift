@@ -1,0 +1,94 @@
+import CoreData
+import Testing
+
+/// `mutableOrderedSetValue(forKey:)`: a view that changes the relationship and follows it.
+@Suite struct LiveListTests {
+  private func withTags(_ body: (TemporaryStore, NSManagedObject, [NSManagedObject]) throws -> Void) throws {
+    let store = try TemporaryStore()
+    try store.read { context in
+      let owner = context.make("Tag", ["label": "owner"])
+      let tags = ["a", "b", "c", "d"].map { context.make("Tag", ["label": $0]) }
+      owner.setValue(NSOrderedSet(array: Array(tags[...2])), forKey: "ordered")
+      try context.save()
+      try body(store, owner, tags)
+    }
+  }
+
+  private func labels(_ list: NSOrderedSet) -> String {
+    list.map { ($0 as? NSManagedObject)?.text("label") ?? "?" }.joined()
+  }
+
+  @Test func everyChangeOfTheListIsAChangeOfTheRelationship() throws {
+    try withTags { store, owner, tags in
+      let list = owner.mutableOrderedSetValue(forKey: "ordered")
+      #expect(labels(list) == "abc" && list.count == 3 && !owner.hasChanges)
+      list.add(tags[3])
+      #expect(owner.hasChanges && tags[3].members("orderedBy") == [owner])
+      list.add(tags[3])
+      #expect(labels(list) == "abcd")
+      list.remove(tags[0])
+      list.insert(tags[0], at: 1)
+      #expect(labels(list) == "bacd")
+      list.exchangeObject(at: 0, withObjectAt: 3)
+      #expect(labels(list) == "dacb")
+      list.moveObjects(at: [0, 1], to: 2)
+      #expect(labels(list) == "cbda")
+      list.removeObject(at: 0)
+      #expect(tags[2].members("orderedBy").isEmpty)
+      list.replaceObject(at: 0, with: tags[2])
+      #expect(labels(list) == "cda" && tags[1].members("orderedBy").isEmpty)
+      list.sort(using: [NSSortDescriptor(key: "label", ascending: true)])
+      #expect(labels(list) == "acd")
+      list.sort { left, right in
+        let texts = [left, right].map { ($0 as? NSManagedObject)?.text("label") ?? "" }
+        return texts[1].compare(texts[0])
+      }
+      #expect(labels(list) == "dca")
+      #expect(labels(try #require(owner.value(forKey: "ordered") as? NSOrderedSet)) == "dca")
+      try owner.managedObjectContext?.save()
+      try store.read { fresh in
+        let read = fresh.object(with: owner.objectID).value(forKey: "ordered") as? NSOrderedSet
+        try #expect(labels(#require(read)) == "dca")
+      }
+    }
+  }
+
+  @Test func setOperationsWork() throws {
+    try withTags { _, owner, tags in
+      let list = owner.mutableOrderedSetValue(forKey: "ordered")
+      list.union(NSOrderedSet(array: [tags[3], tags[0]]))
+      #expect(labels(list) == "abcd")
+      list.minus(NSOrderedSet(array: [tags[1]]))
+      #expect(labels(list) == "acd")
+      list.intersect(NSOrderedSet(array: [tags[3], tags[2]]))
+      #expect(labels(list) == "cd" && list.index(of: tags[3]) == 1 && list.contains(tags[2]) && !list.contains(tags[0]))
+      list.addObjects(from: [tags[1], tags[0]])
+      #expect(labels(list) == "cdba" && list.lastObject as? NSManagedObject == tags[0])
+      list.removeAllObjects()
+      #expect(list.count == 0 && labels(list) == "" && tags.allSatisfy { $0.members("orderedBy").isEmpty })
+    }
+  }
+
+  @Test func theListFollowsTheRelationship() throws {
+    try withTags { _, owner, tags in
+      let list = owner.mutableOrderedSetValue(forKey: "ordered")
+      tags[3].addObject(owner, toRelationship: "orderedBy")
+      #expect(labels(list) == "abcd" && list.lastObject as? NSManagedObject == tags[3])
+      tags[1].setValue(NSSet(), forKey: "orderedBy")
+      #expect(labels(list) == "acd")
+      owner.setValue(NSOrderedSet(array: [tags[2], tags[0]]), forKey: "ordered")
+      #expect(labels(list) == "ca")
+      #expect(owner.mutableOrderedSetValue(forKey: "ordered") === list)
+      owner.managedObjectContext?.refresh(owner, mergeChanges: false)
+      #expect(list.count == 3 && labels(list) == "abc")
+    }
+  }
+
+  @Test func anUnorderedRelationshipHasNoList() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      try store.read { context in _ = context.make("Book").mutableOrderedSetValue(forKey: "tags") }
+    }
+    expectSentence(result, "Book.tags is not ordered")
+  }
+}
