@@ -120,6 +120,7 @@ final class ToMany {
     if let list = members.flatMap(replaced) {
       members = list
       collection = nil
+      liveView?.follow(list.items)
     }
     if let list = replaced(added) { added = list }
     if let list = replaced(removed) { removed = list }
