@@ -123,9 +123,10 @@ extension NSManagedObjectContext {
 
   /// An object that is again what the store has is not worth saving.
   private func settleAfterUndo(_ object: NSManagedObject) {
-    guard object.isUpdated, isUsable(object), !object.toManys.contains(where: { $0?.hasChanges ?? false }) else {
-      return
-    }
+    guard object.isUpdated, isUsable(object) else { return }
+    // What came and went again is known to be no change only where the members are known.
+    for index in object.toManys.indices where object.toManys[index]?.hasChanges == true { _ = object.toMany(index) }
+    guard !object.toManys.contains(where: { $0?.hasChanges ?? false }) else { return }
     if let snapshot = object.snapshot, let committed = object.committed {
       guard object.layout.slots.indices.allSatisfy({ committed.isEqual(snapshot, slot: $0) }) else { return }
       object.snapshot = committed
