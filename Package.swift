@@ -24,9 +24,10 @@ let package = Package(
       name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["ModelCompiler"],
       path: "Sources/ModelCompilerPlugin"),
     .target(name: "WorkerProtocol", dependencies: ["CSystem"], path: "Protocol", exclude: ["PROTOCOL.md", "Vectors"]),
+    .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .target(name: "Jobs", dependencies: ["CoreData"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
-    .target(name: "WorkerPool", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
+    .target(name: "WorkerPool", dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"]),
     .executableTarget(
@@ -34,7 +35,8 @@ let package = Package(
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
     .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
-    .executableTarget(name: "worker-index", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Index"),
+    .executableTarget(
+      name: "worker-index", dependencies: ["CoreData", "Documents", "WorkerKit"], path: "Workers/Index"),
     .executableTarget(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),

@@ -1,10 +1,7 @@
 import CoreData
+import Documents
 
 /// Writes what is in a text file into the entities Document, Term and Occurrence of the store's model.
-///
-///     Document  path, name, lines, words, size, modifiedAt, indexedAt; occurrences
-///     Term      text
-///     Occurrence  count, firstLine; document, term
 struct DocumentIndex {
   let context: NSManagedObjectContext
 
@@ -16,66 +13,73 @@ struct DocumentIndex {
   /// - Parameter document: the object to fill; nil finds it by its path or inserts it.
   /// - Returns: the document.
   @discardableResult
-  func index(path: String, document: NSManagedObject? = nil) throws -> NSManagedObject {
+  func index(path: String, document: Document? = nil) throws -> Document {
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
     let modified = attributes[.modificationDate] as? Date
     let size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
-    let document = try document ?? find("Document", "path", [path])[path] ?? insert("Document", "path", path)
-    if document.value(forKey: "indexedAt") != nil, document.value(forKey: "modifiedAt") as? Date == modified,
-      (document.value(forKey: "size") as? NSNumber)?.int64Value == size
-    {
-      return document
-    }
+    let document = try document ?? self.document(path)
+    if document.indexedAt != nil, document.modifiedAt == modified, document.size == size { return document }
     let file = try TextFile(path: path)
     for occurrence in try occurrences(of: document) { context.delete(occurrence) }
     try insertOccurrences(file, document)
-    document.setValue(URL(fileURLWithPath: path).lastPathComponent, forKey: "name")
-    document.setValue(NSNumber(value: file.lines), forKey: "lines")
-    document.setValue(NSNumber(value: file.wordCount), forKey: "words")
-    document.setValue(NSNumber(value: size), forKey: "size")
-    document.setValue(modified, forKey: "modifiedAt")
-    document.setValue(Date(), forKey: "indexedAt")
+    document.name = URL(fileURLWithPath: path).lastPathComponent
+    document.lines = Int64(file.lines)
+    document.words = Int64(file.wordCount)
+    document.size = size
+    document.modifiedAt = modified
+    document.indexedAt = Date()
     return document
   }
 
-  private func occurrences(of document: NSManagedObject) throws -> [NSManagedObject] {
+  /// The document of a path, a new one if there is none.
+  private func document(_ path: String) throws -> Document {
+    let request = Document.fetchRequest()
+    request.predicate = NSPredicate(format: "path == %@", path)
+    if let known = try context.fetch(request).first { return known }
+    let document = Document(context: context)
+    document.path = path
+    return document
+  }
+
+  private func occurrences(of document: Document) throws -> [Occurrence] {
     guard !document.objectID.isTemporaryID else { return [] }
-    let request = NSFetchRequest<NSManagedObject>(entityName: "Occurrence")
+    let request = Occurrence.fetchRequest()
     request.predicate = NSPredicate(format: "document == %@", document)
     return try context.fetch(request)
   }
 
-  private func insertOccurrences(_ file: TextFile, _ document: NSManagedObject) throws {
+  private func insertOccurrences(_ file: TextFile, _ document: Document) throws {
     let words = file.words.keys.sorted()
-    var terms: [String: NSManagedObject] = [:]
+    var terms: [String: Term] = [:]
     for start in stride(from: 0, to: words.count, by: Self.wordsPerFetch) {
       let part = Array(words[start..<min(start + Self.wordsPerFetch, words.count)])
-      terms.merge(try find("Term", "text", part)) { first, _ in first }
+      terms.merge(try self.terms(part)) { first, _ in first }
     }
     for word in words {
       guard let found = file.words[word] else { continue }
-      let occurrence = NSEntityDescription.insertNewObject(forEntityName: "Occurrence", into: context)
-      occurrence.setValue(NSNumber(value: found.count), forKey: "count")
-      occurrence.setValue(NSNumber(value: found.firstLine), forKey: "firstLine")
-      occurrence.setValue(document, forKey: "document")
-      occurrence.setValue(terms[word] ?? insert("Term", "text", word), forKey: "term")
+      let occurrence = Occurrence(context: context)
+      occurrence.count = Int64(found.count)
+      occurrence.firstLine = Int64(found.firstLine)
+      occurrence.document = document
+      occurrence.term = terms[word] ?? term(word)
     }
   }
 
-  private func find(_ entity: String, _ attribute: String, _ values: [String]) throws -> [String: NSManagedObject] {
-    let request = NSFetchRequest<NSManagedObject>(entityName: entity)
-    request.predicate = NSPredicate(format: "%K IN %@", attribute, values)
+  /// The terms that are there already, by their text.
+  private func terms(_ words: [String]) throws -> [String: Term] {
+    let request = Term.fetchRequest()
+    request.predicate = NSPredicate(format: "text IN %@", words)
     request.returnsObjectsAsFaults = false
-    var found: [String: NSManagedObject] = [:]
-    for object in try context.fetch(request) {
-      if let value = object.value(forKey: attribute) as? String { found[value] = object }
+    var found: [String: Term] = [:]
+    for term in try context.fetch(request) {
+      if let text = term.text { found[text] = term }
     }
     return found
   }
 
-  private func insert(_ entity: String, _ attribute: String, _ value: String) -> NSManagedObject {
-    let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
-    object.setValue(value, forKey: attribute)
-    return object
+  private func term(_ word: String) -> Term {
+    let term = Term(context: context)
+    term.text = word
+    return term
   }
 }

@@ -1,3 +1,4 @@
+import Documents
 import WorkerKit
 
 /// Indexes text files: how many lines and words a document has, and which words stand in it how often.
@@ -18,8 +19,8 @@ import WorkerKit
     do {
       if let file { try index.index(path: file) }
       let documents = try job.objects()
-      for (number, document) in documents.enumerated() {
-        guard let path = document.value(forKey: "path") as? String else { continue }
+      for (number, object) in documents.enumerated() {
+        guard let document = object as? Document, let path = document.path else { continue }
         try index.index(path: path, document: document)
         job.report(done: Int64(number + 1), of: Int64(documents.count))
         try job.checkStop()
@@ -29,11 +30,17 @@ import WorkerKit
     }
   }
 
-  /// The store's model must have the entities that this worker writes.
+  /// The store's model must have the entities that this worker writes, and leave their classes to it.
   private func check(_ context: NSManagedObjectContext) throws {
     let entities = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName ?? [:]
-    for name in ["Document", "Term", "Occurrence"] where entities[name] == nil {
-      throw PermanentFailure("the model has no entity \(name), which this worker writes")
+    for (name, classNames) in DocumentsModel.classNames {
+      guard let entity = entities[name] else {
+        throw PermanentFailure("the model has no entity \(name), which this worker writes")
+      }
+      let className = entity.managedObjectClassName ?? ""
+      guard classNames.contains(className) else {
+        throw PermanentFailure("the entity \(name) has the class \(className); this worker needs its own, \(name)")
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 import CoreData
+import Documents
 import Jobs
 
 /// The main job in one go: a temporary store, a pool of two workers, an index job for each text file of a folder, a worker
@@ -58,6 +59,7 @@ public struct Demo {
 /// Why the demo cannot go on.
 public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   case noFiles(String)
+  case noModel
   case poolDidNotStart(log: String)
   case poolEnded(log: String)
   case jobsFailed(Int)
@@ -66,6 +68,7 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .noFiles(let folder): "there are no text files in \(folder)"
+    case .noModel: "the demo's model, Documents.momd, is not beside this program: run it where it was built"
     case .poolDidNotStart(let log): "the pool did not start; it said:\n\(log)"
     case .poolEnded(let log): "the pool has ended; it said:\n\(log)"
     case .jobsFailed(let count): "\(count) jobs are dead"
@@ -87,7 +90,10 @@ struct DemoPlace {
       .appendingPathComponent("workerpool-demo-\(UUID().uuidString.prefix(8).lowercased())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.path
-    model = try DocumentsModel.write(into: directory)
+    guard let source = DocumentsModel.url else { throw DemoError.noModel }
+    let copy = directory.appendingPathComponent(source.lastPathComponent)
+    try FileManager.default.copyItem(at: source, to: copy)
+    model = copy.path
   }
 
   func remove() { try? FileManager.default.removeItem(atPath: path) }

@@ -1,4 +1,5 @@
 import CoreData
+import Documents
 
 /// What the index holds, read through Core Data by this process while the pool is still up.
 struct DemoReport {
@@ -49,19 +50,18 @@ struct DemoReport {
   }
 
   private func documents(_ context: NSManagedObjectContext) throws -> Documents {
-    let request = NSFetchRequest<NSManagedObject>(entityName: "Document")
+    let request = Document.fetchRequest()
     request.sortDescriptors = [
-      NSSortDescriptor(key: "words", ascending: false), NSSortDescriptor(key: "path", ascending: true),
+      NSSortDescriptor(keyPath: \Document.words, ascending: false),
+      NSSortDescriptor(keyPath: \Document.path, ascending: true),
     ]
     var documents = Documents()
-    for object in try context.fetch(request) {
-      let lines = (object.value(forKey: "lines") as? NSNumber)?.intValue ?? 0
-      let words = (object.value(forKey: "words") as? NSNumber)?.intValue ?? 0
+    for document in try context.fetch(request) {
       documents.count += 1
-      documents.lines += lines
-      documents.words += words
+      documents.lines += Int(document.lines)
+      documents.words += Int(document.words)
       if documents.longest.count < 5 {
-        documents.longest.append((object.value(forKey: "name") as? String ?? "", lines, words))
+        documents.longest.append((document.name ?? "", Int(document.lines), Int(document.words)))
       }
     }
     return documents
@@ -76,20 +76,20 @@ struct DemoReport {
     ) throws -> [(String, (times: Int, documents: Int))] {
       let best = counts.sorted { $0.value.times > $1.value.times }.prefix(number)
       return try best.map { objectID, count in
-        (try context.existingObject(with: objectID).value(forKey: "text") as? String ?? "", count)
+        ((try context.existingObject(with: objectID) as? Term)?.text ?? "", count)
       }
     }
   }
 
   private func words(_ context: NSManagedObjectContext) throws -> Words {
-    let request = NSFetchRequest<NSManagedObject>(entityName: "Occurrence")
+    let request = Occurrence.fetchRequest()
     request.fetchBatchSize = 1000
     request.returnsObjectsAsFaults = false
     var words = Words()
-    for object in try context.fetch(request) {
-      guard let term = object.value(forKey: "term") as? NSManagedObject else { continue }
+    for occurrence in try context.fetch(request) {
+      guard let term = occurrence.term else { continue }
       words.occurrences += 1
-      words.counts[term.objectID, default: (0, 0)].times += (object.value(forKey: "count") as? NSNumber)?.intValue ?? 0
+      words.counts[term.objectID, default: (0, 0)].times += Int(occurrence.count)
       words.counts[term.objectID, default: (0, 0)].documents += 1
     }
     return words

@@ -4,7 +4,7 @@ import Foundation
 public struct PoolConfiguration: Sendable {
   /// Path of the app's SQLite file; created when there is none.
   public var store: String
-  /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`.
+  /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`, or compiled, `.momd`.
   public var model: String
   /// Path of the queue directory; created when there is none.
   public var queue: String
