@@ -50,11 +50,28 @@ extension NSManagedObjectContext {
       let objects = try objects(
         settings, entity, affectedStores,
         includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
-      if settings.fetchBatchSize > 0 { FetchBatch.assign(to: objects, size: settings.fetchBatchSize) }
-      try prefetch(settings.prefetchedKeyPaths ?? [], for: objects)
-      if !settings.returnsObjectsAsFaults { for object in objects { _ = object.access() } }
+      try prepare(objects, settings)
       return .objects(objects)
     }
+  }
+
+  /// Reads, or gets ready to read, what the request wants of its results.
+  private func prepare(_ objects: [NSManagedObject], _ settings: FetchSettings) throws {
+    if settings.fetchBatchSize > 0 { FetchBatch.assign(to: objects, size: settings.fetchBatchSize) }
+    try prefetch(settings.prefetchedKeyPaths ?? [], for: objects)
+    if !settings.returnsObjectsAsFaults { for object in objects { _ = object.access() } }
+  }
+
+  /// What an asynchronous fetch has read, as a fetch would give it now.
+  final func settle(_ read: [NSManagedObject], _ settings: FetchSettings, isWhole: Bool) throws -> [NSManagedObject] {
+    var objects = read
+    if settings.includesPendingChanges && hasChanges {
+      objects = correct(objects, settings, try entity(of: settings))
+    }
+    if isWhole { objects = Array(objects.dropFirst(settings.fetchOffset)) }
+    if settings.fetchLimit > 0 { objects = Array(objects.prefix(settings.fetchLimit)) }
+    if settings.resultType == .managedObjectResultType { try prepare(objects, settings) }
+    return objects
   }
 
   // MARK: Objects
@@ -163,7 +180,8 @@ extension NSManagedObjectContext {
   private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) -> SQLiteStore.Fetch {
     SQLiteStore.Fetch(
       entityName: entity.name ?? "", includesSubentities: settings.includesSubentities, predicate: settings.predicate,
-      sortDescriptors: settings.sortDescriptors ?? [], limit: settings.fetchLimit, offset: settings.fetchOffset)
+      sortDescriptors: settings.sortDescriptors ?? [], limit: settings.fetchLimit, offset: settings.fetchOffset,
+      control: fetchControl)
   }
 
   /// Loads what key paths of relationships lead to, before it is asked for one by one.

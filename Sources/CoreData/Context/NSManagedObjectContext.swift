@@ -88,6 +88,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
   final var assignedStores: [ObjectIdentifier: NSPersistentStore] = [:]
   final var mergeObserver: (any NSObjectProtocol)?
+  /// What stops and counts the fetches of a context that reads for an asynchronous one.
+  final var fetchControl: FetchControl?
   /// The fetched results controllers that follow this context.
   final var trackers: [WeakResults] = []
 

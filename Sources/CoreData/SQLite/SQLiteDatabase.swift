@@ -60,12 +60,12 @@ final class SQLiteDatabase: @unchecked Sendable {
   // MARK: Reading
 
   /// Runs the body with a reader of its own; waits when all readers are busy.
-  /// In memory there is no other connection than the writer.
-  func read<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
-    if configuration.isInMemory { return try withWriter(body) }
+  /// In memory there is no other connection than the writer. A cancelled `control` ends the body's statements.
+  func read<T>(_ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    if configuration.isInMemory { return try withWriter { try $0.listening(to: control, body) } }
     let reader = try takeReader()
     defer { giveBack(reader) }
-    return try body(reader)
+    return try reader.listening(to: control, body)
   }
 
   private func takeReader() throws -> SQLiteConnection {

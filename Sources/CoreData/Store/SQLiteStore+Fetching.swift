@@ -10,6 +10,8 @@ extension SQLiteStore {
     var offset = 0
     /// Whether the rows' values are wanted, or their keys alone.
     var includesValues = true
+    /// Stops and counts an asynchronous fetch.
+    var control: FetchControl?
   }
 
   /// Gives the body each row, on the caller's thread, as it is read. Without values the snapshot is nil.
@@ -20,11 +22,12 @@ extension SQLiteStore {
     let epoch = rowCache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
-      try database.read { connection in
+      try database.read(fetch.control) { connection in
         let statement = try connection.statement(sql)
         statement.bind(bindings)
         defer { statement.reset() }
         while try statement.step() {
+          fetch.control?.countRow()
           guard let decoder = plan.decoder(statement) else { continue }
           let key = statement.integer(0)
           guard fetch.includesValues else {
