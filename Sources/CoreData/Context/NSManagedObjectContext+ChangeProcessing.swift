@@ -22,6 +22,7 @@ extension NSManagedObjectContext {
 
   final func postObjectsDidChange() {
     var event = self.event
+    event.isOver = true
     self.event = ContextEvent()
     for object in event.revived.items { event.inserted.insert(object) }
     var info: [AnyHashable: Any] = [:]

@@ -73,4 +73,31 @@ extension NSManagedObjectContext {
     }
     return try store.row(object.objectID)
   }
+
+  // MARK: Objects that are only checked
+
+  /// Lets the next save be a conflict if the object's row has changed by then, though the object itself has not.
+  public final func detectConflicts(for object: NSManagedObject) {
+    checkQueue()
+    guard object.reference === reference, !object.objectID.isTemporaryID else { return }
+    _ = object.access()
+    if !conflictChecks.contains(where: { $0 === object }) { conflictChecks.append(object) }
+  }
+
+  final func addConflictChecks(to operations: [SaveOperation]) {
+    for object in conflictChecks where !object.hasChanges && object.reference === reference {
+      operations.first { $0.store === object.objectID.persistentStore }?.checked.append(object)
+    }
+  }
+
+  /// A policy that does not throw has seen the conflict: there are no changes to merge, just values to take over.
+  final func acceptConflictChecks(_ conflicts: [Any]) {
+    guard !conflictChecks.isEmpty else { return }
+    for case let conflict as NSMergeConflict in conflicts {
+      let object = conflict.sourceObject
+      guard !object.hasChanges, let index = conflictChecks.firstIndex(where: { $0 === object }) else { continue }
+      conflictChecks.remove(at: index)
+      if object.reference === reference { refresh(object, mergeChanges: true) }
+    }
+  }
 }

@@ -90,7 +90,8 @@ extension NSManagedObjectContext {
     ) { [weak self] notification in
       guard let self, let saved = notification.object as? NSManagedObjectContext, saved !== self else { return }
       if let parent = self.parentContext {
-        guard saved === parent else { return }
+        // Its own saves, and those of other children into it.
+        guard saved === parent || saved.parentContext === parent else { return }
       } else {
         guard saved.parentContext == nil, saved.coordinator != nil, saved.coordinator === self.coordinator else {
           return

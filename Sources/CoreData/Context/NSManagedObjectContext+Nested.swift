@@ -3,15 +3,6 @@ extension NSManagedObjectContext {
   // MARK: Reading through the parent
 
   /// The values of an object as the level above has them; nil where it has no such object.
-  final func storedSnapshot(_ id: NSManagedObjectID) -> Snapshot? {
-    do {
-      return try storedRow(id)
-    } catch {
-      // Reading a property cannot throw, and must not answer wrongly either.
-      fatalError("The values of \(id) could not be read: \(error)")
-    }
-  }
-
   final func storedRow(_ id: NSManagedObjectID) throws -> Snapshot? {
     if let parentContext {
       return try parentContext.performAndWait { try parentContext.sharedSnapshot(id) }
@@ -22,7 +13,7 @@ extension NSManagedObjectContext {
       // A main-queue context is used outside of blocks too, where no turn begins that would ask for a check.
       needsCacheCheck = PerformScope.current == nil
     }
-    if stalenessInterval != 0, let cached = store.rowCache.find(id.key, id.home.table) { return cached }
+    if let cached = store.rowCache.find(id, maximumAge: stalenessInterval) { return cached }
     return try store.row(id)
   }
 
@@ -55,7 +46,8 @@ extension NSManagedObjectContext {
       }
       return members
     } catch {
-      fatalError("The members of \(object.objectID).\(relationship.name) could not be read: \(error)")
+      handleInaccessible(object, relationship, error)
+      return []
     }
   }
 

@@ -90,6 +90,8 @@ extension NSManagedObjectContext {
   private func forgetChanges() {
     undoTracking?.manager.removeAllActions(withTarget: self)
     manualChanges.removeAll()
+    unreadError = nil
+    conflictChecks.removeAll()
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()

@@ -7,6 +7,7 @@ extension NSManagedObjectContext {
   public final func save() throws {
     checkQueue()
     guard hasChanges else { return }
+    if let unreadError { throw unreadError }
     undoTracking?.isSaving = true
     defer { undoTracking?.isSaving = false }
     processPendingChanges()
@@ -70,6 +71,7 @@ extension NSManagedObjectContext {
       do {
         let operations = try coordinator.saveOperations(for: current, assignedStores: assignedStores)
         for operation in operations { operation.permanentIDs = permanentIDs }
+        addConflictChecks(to: operations)
         try coordinator.commit(operations)
         adoptPermanentIDs(of: operations)
         return current
@@ -91,6 +93,7 @@ extension NSManagedObjectContext {
   private func resolve(_ conflicts: [Any], _ attempts: Int, _ error: () -> NSError) throws {
     guard attempts < 100, !conflicts.isEmpty, let policy = mergePolicy as? NSMergePolicy else { throw error() }
     try policy.resolve(mergeConflicts: conflicts)
+    acceptConflictChecks(conflicts)
     propagateDeletes()
   }
 
@@ -110,6 +113,7 @@ extension NSManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     assignedStores.removeAll()
+    conflictChecks.removeAll()
     for object in changes.inserted { object.didSave() }
     for object in changes.updated { object.didSave() }
     for object in changes.deleted { object.didSave() }

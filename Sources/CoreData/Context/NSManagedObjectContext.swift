@@ -33,8 +33,25 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// How conflicts with what others saved are resolved. Default: `NSErrorMergePolicy`.
   open var mergePolicy: Any = NSMergePolicy.error
 
-  /// Whether an object whose row is missing becomes a deleted one with nil values. Default: true.
+  /// Whether an object whose row is missing becomes a deleted one with nil values; if not, reading it ends the process. Default: true.
   open var shouldDeleteInaccessibleFaults = true
+
+  /// Decides what becomes of a fault that cannot be filled: true for values of nil, false to end the process with a sentence, since
+  /// reading a property cannot throw.
+  ///
+  /// The default is `shouldDeleteInaccessibleFaults` where the row is missing, and false where the file cannot be read:
+  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program go on: the object
+  /// reads as nil, is not deleted, and the context throws the error at its next save, as long as it is not rolled back or reset.
+  /// - Parameter property: the relationship that was read; nil where it was the object itself.
+  open func shouldHandleInaccessibleFault(
+    _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+  ) -> Bool {
+    inaccessibleFaultError == nil && shouldDeleteInaccessibleFaults
+  }
+
+  /// Why the fault could not be filled that `shouldHandleInaccessibleFault` is asked about; nil where its row is missing, and outside.
+  /// Not in Apple's API.
+  public final internal(set) var inaccessibleFaultError: (any Error)?
 
   /// Whether deletes spread to related objects at the end of the event, or only with the save. Default: true.
   open var propagatesDeletesAtEndOfEvent = true
@@ -42,7 +59,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether clean objects that nobody holds stay registered. Default: false.
   open var retainsRegisteredObjects = false
 
-  /// Seconds for which rows in the coordinator's cache are good; negative for no limit. Default: -1.
+  /// Seconds for which rows in the coordinator's cache are good; negative for no limit, 0 for not at all. Default: -1.
+  ///
+  /// Ages are kept from the first use of a positive value on; a row of unknown age is read anew.
   open var stalenessInterval: TimeInterval = -1
 
   /// What notes changes so that they can be undone; nil, and nothing is noted, by default.
@@ -77,6 +96,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Changes between `willChangeValue` and `didChangeValue`.
   final var manualChanges: [ManualChange] = []
   final var undoTracking: UndoTracking?
+  /// What an object that reads as nil could not be read for: saving what follows from that would be wrong.
+  final var unreadError: (any Error)?
+  /// Objects whose rows must not have changed at the next save, though they themselves have not.
+  final var conflictChecks: [NSManagedObject] = []
+  final lazy var legacyLock = NSRecursiveLock()
   /// Deleted objects whose delete rules have yet to be applied.
   final var unpropagated: [NSManagedObject] = []
   /// New objects that were deleted: forgotten once observers have heard of it.
@@ -102,6 +126,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     super.init()
     reference.context = self
   }
+
+  /// A context that is confined to the thread that makes it.
+  @available(*, deprecated, message: "Use init(concurrencyType:).")
+  public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 
   public convenience init(_ concurrencyType: ConcurrencyType) {
     self.init(concurrencyType: concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
@@ -199,6 +227,8 @@ struct ContextEvent {
   var invalidatedAll: [NSManagedObject] = []
   /// The values that objects began the event with, where these are not the last saved ones.
   var starts: [ObjectIdentifier: Snapshot] = [:]
+  /// Observers are told of it, and what changes now belongs to the next.
+  var isOver = false
   /// What to-many relationships began the event with, where that is not what was last saved; known once the event is over.
   var toManyStarts: [ObjectIdentifier: ToMany.EventStart] = [:]
 

@@ -28,6 +28,8 @@ final class EntityLayout: @unchecked Sendable {
   /// What validation has to look at: mandatory or with predicates.
   let validatedSlots: [Int]
   let validatedToManys: [Int]
+  /// The class looks at values itself.
+  let classValidatesValues: Bool
   /// The home of objects that are not saved yet.
   private(set) var temporaryHome: EntityHome!
   /// Default values; copied for each insert.
@@ -90,6 +92,7 @@ final class EntityLayout: @unchecked Sendable {
         || !toManys[$0].validationPredicates.isEmpty
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
+    self.classValidatesValues = OverriddenMethods.validatesValues(objectClass)
     self.temporaryHome = EntityHome(layout: self, family: nil, number: 0, table: EntityHome.temporaryTable)
     self.defaults = Snapshot.make(self)
     for (index, slot) in slots.enumerated() {

@@ -77,8 +77,8 @@ extension NSManagedObject {
       }
     }
     for case let toMany? in toManys where toMany.members != nil {
-      let start = toMany.eventStart ?? event.toManyStarts[ObjectIdentifier(toMany)]
-      let (came, went) = toMany.changes(since: start)
+      let start = event.isOver ? event.toManyStarts[ObjectIdentifier(toMany)] : toMany.eventStart
+      let (came, went) = event.isOver ? toMany.changes(since: start) : toMany.changesInEvent
       let isReordered =
         toMany.relationship.isOrdered && start?.members != nil && start?.members != toMany.members?.items
       if came.isEmpty && went.isEmpty && !isReordered { continue }

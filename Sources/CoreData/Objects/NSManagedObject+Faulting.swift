@@ -59,16 +59,11 @@ extension NSManagedObject {
     }
     batch?.fill(in: context)
     if snapshot != nil { return }
-    if let found = context.storedSnapshot(objectID) {
-      snapshot = found
-      return
-    }
-    // The row is missing: read as nil from now on, and delete, as Apple's default says.
-    snapshot = Snapshot.make(layout)
-    state.insert(.gone)
-    if context.shouldDeleteInaccessibleFaults {
-      state.remove(.fault)
-      context.deleteInaccessible(self)
+    do {
+      snapshot = try context.storedRow(objectID)
+      if snapshot == nil { context.fillInaccessible(self, nil) }
+    } catch {
+      context.fillInaccessible(self, error)
     }
   }
 

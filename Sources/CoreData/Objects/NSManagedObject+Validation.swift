@@ -3,22 +3,39 @@ extension NSManagedObject {
   final func validateProperties() throws {
     var errors: [any Error] = []
     let values = access()
-    for slot in layout.validatedSlots {
-      let description = layout.slots[slot]
-      // Plain objects have no validation of their own, so a value that only has to be there is not looked at.
-      if description.property.validationPredicates.isEmpty, !values.isNil(slot),
-        layout.objectClass == NSManagedObject.self
-      {
-        continue
+    if layout.classValidatesValues {
+      validateByClass(values, &errors)
+    } else {
+      for slot in layout.validatedSlots {
+        let description = layout.slots[slot]
+        // A value that only has to be there is not looked at.
+        if description.property.validationPredicates.isEmpty && !values.isNil(slot) { continue }
+        let value = description.kind == .toOne ? related(slot) : values.value(slot)
+        do { try validateAgainstModel(value, key: description.name) } catch { errors.append(error) }
       }
-      let value = description.kind == .toOne ? related(slot) : values.value(slot)
-      var checked: Any? = value
-      do { try validateValue(&checked, forKey: description.name) } catch { errors.append(error) }
     }
     for index in layout.validatedToManys {
       do { try validateCount(index) } catch { errors.append(error) }
     }
     if let error = CoreDataErrors.combined(errors) { throw error }
+  }
+
+  /// Asks the class about each property that may have become invalid: all of a new object's, and those of a changed one that changed
+  /// or that the model has rules for.
+  private func validateByClass(_ values: Snapshot, _ errors: inout [any Error]) {
+    func validate(_ value: Any?, _ key: String) {
+      var checked = value
+      do { try validateValue(&checked, forKey: key) } catch { errors.append(error) }
+    }
+    for (slot, description) in layout.slots.enumerated() {
+      let isChanged = isInserted || committed.map { !$0.isEqual(values, slot: slot) } ?? false
+      guard isChanged || description.needsValidation else { continue }
+      validate(description.kind == .toOne ? related(slot) : values.value(slot), description.name)
+    }
+    for (index, relationship) in layout.toManys.enumerated() {
+      guard isInserted || toManys.indices.contains(index) && toManys[index]?.hasChanges == true else { continue }
+      validate(toMany(index).asCollection, relationship.name)
+    }
   }
 
   /// One property's value against its description: presence, then its predicates.

@@ -166,16 +166,21 @@ final class ToMany {
     if eventStart == nil && (hadChangesAtEventStart || keepsStart) { eventStart = EventStart(self) }
   }
 
-  /// Begins another event; returns what the last one began with, as far as that is kept.
+  /// Begins another event; returns what the last one began with, unless that was what was last saved.
   func endEvent() -> EventStart? {
     defer {
       eventStart = nil
       hadChangesAtEventStart = hasChanges
     }
-    return eventStart
+    return eventStart ?? (hadChangesAtEventStart ? EventStart(self) : nil)
   }
 
-  /// Which members came and which went since the beginning of the event.
+  /// Which members came and which went in the current event.
+  var changesInEvent: (came: [NSManagedObject], went: [NSManagedObject]) {
+    eventStart == nil && hadChangesAtEventStart ? ([], []) : changes(since: eventStart)
+  }
+
+  /// Which members came and which went since the beginning of an event; nil for one that began with what was last saved.
   func changes(since start: EventStart?) -> (came: [NSManagedObject], went: [NSManagedObject]) {
     guard let start else { return (added.items, removed.items) }
     // What left one of the lists without entering the other was undone, or found to be so in the store already.

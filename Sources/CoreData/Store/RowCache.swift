@@ -11,19 +11,38 @@ final class RowCache: @unchecked Sendable {
     /// Changes whenever a row may have changed: what was read before may not be put in after.
     var epoch = 0
     var foreignVersion: Int64?
+    /// When the rows were put in, since somebody first asked.
+    var youngAges: [Row: TimeInterval]?
+    var oldAges: [Row: TimeInterval] = [:]
 
     /// The younger generation becomes the older one, which is dropped.
     mutating func rotate() {
       swap(&young, &old)
       young.removeAll()
+      guard let ages = youngAges else { return }
+      oldAges = ages
+      youngAges = [:]
     }
+  }
+
+  private struct Row: Hashable {
+    let key: Int64
+    let table: Int32
   }
 
   private var state = State()
   private let lock = NSLock()
   private let generationSize: Int
 
-  init(generationSize: Int = 65_536) { self.generationSize = generationSize }
+  private let now: @Sendable () -> TimeInterval
+
+  /// - Parameter now: seconds from any beginning, which never go back.
+  init(generationSize: Int = 65_536, now: @escaping @Sendable () -> TimeInterval = RowCache.uptime) {
+    self.generationSize = generationSize
+    self.now = now
+  }
+
+  static func uptime() -> TimeInterval { ProcessInfo.processInfo.systemUptime }
 
   var epoch: Int { lock.withLock { state.epoch } }
 
@@ -31,8 +50,25 @@ final class RowCache: @unchecked Sendable {
     lock.withLock {
       if let found = state.young.find(key, table) { return found }
       guard let found = state.old.find(key, table) else { return nil }
+      let age = state.youngAges == nil ? nil : state.oldAges[Row(key: key, table: table)]
       insert(found, key, table)
+      if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = age }
       return found
+    }
+  }
+
+  /// The row, if it was put in at most so many seconds ago; negative for whenever.
+  func find(_ id: NSManagedObjectID, maximumAge: TimeInterval) -> Snapshot? {
+    if maximumAge < 0 { return find(id.key, id.home.table) }
+    let row = Row(key: id.key, table: id.home.table)
+    return lock.withLock {
+      // Of what came before nobody knows the age.
+      guard maximumAge > 0, let ages = state.youngAges else {
+        if maximumAge > 0 { state.youngAges = [:] }
+        return nil
+      }
+      guard let time = ages[row] ?? state.oldAges[row], now() - time <= maximumAge else { return nil }
+      return state.young.find(row.key, row.table) ?? state.old.find(row.key, row.table)
     }
   }
 
@@ -81,6 +117,8 @@ final class RowCache: @unchecked Sendable {
   private func clear() {
     state.young.removeAll()
     state.old.removeAll()
+    if state.youngAges != nil { state.youngAges = [:] }
+    state.oldAges = [:]
     state.epoch += 1
   }
 
@@ -89,5 +127,6 @@ final class RowCache: @unchecked Sendable {
       state.rotate()
     }
     state.young.set(snapshot, key, table)
+    if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = now() }
   }
 }

@@ -6,6 +6,8 @@ final class SaveOperation {
   var inserted: [NSManagedObject] = []
   var updated: [NSManagedObject] = []
   var deleted: [NSManagedObject] = []
+  /// Objects without changes whose rows must be as they were read.
+  var checked: [NSManagedObject] = []
 
   /// Permanent IDs by the key of the temporary ones.
   private(set) var assigned: [Int64: NSManagedObjectID] = [:]
@@ -33,6 +35,7 @@ final class SaveOperation {
     defer { lastStatement = nil }
     try assignKeys(connection)
     let history = try startHistory(connection)
+    for object in checked { try check(object, connection) }
     for object in deleted { try delete(object, connection) }
     // An update may free the unique value that a new object takes.
     for object in updated { versions.append(try update(object, connection)) }
@@ -132,6 +135,12 @@ final class SaveOperation {
     statement.bind(base.version, at: index + 1)
     if try run(statement, for: object), connection.changes == 0 { conflicts.append(conflict(object, connection)) }
     return version
+  }
+
+  private func check(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {
+    let writer = store.writer(object.objectID.home.number)
+    let version = try connection.integer(writer.versionSQL, [.integer(object.objectID.key)])
+    if version != object.snapshot?.version { conflicts.append(conflict(object, connection)) }
   }
 
   private func delete(_ object: NSManagedObject, _ connection: SQLiteConnection) throws {

@@ -55,7 +55,7 @@ struct UndoStep {
     }
     for (index, toMany) in object.toManys.enumerated() {
       guard let toMany else { continue }
-      let (came, went) = toMany.changes(since: toMany.eventStart)
+      let (came, went) = toMany.changesInEvent
       let order = toMany.relationship.isOrdered ? toMany.eventStart?.members : nil
       if came.isEmpty && went.isEmpty && (order == nil || order == toMany.members?.items) { continue }
       members.append(Members(object: object, index: index, came: came, went: went, order: order))

@@ -1,0 +1,37 @@
+/// Faults that cannot be filled: reading a property cannot throw.
+extension NSManagedObjectContext {
+  /// Gives an object whose row could not be had values of nil, or ends the process.
+  final func fillInaccessible(_ object: NSManagedObject, _ error: (any Error)?) {
+    let id = object.objectID
+    guard isHandled(object, error, triggeredBy: nil) else {
+      fatalError("Core Data could not fulfill a fault for \(id): \(error.map { "\($0)" } ?? "it has no row.")")
+    }
+    object.snapshot = Snapshot.make(object.layout)
+    object.state.remove(.fault)
+    // A row that may be there must be neither deleted nor overwritten with what was not read.
+    guard error == nil else { return }
+    object.state.insert(.gone)
+    deleteInaccessible(object)
+  }
+
+  /// Whether a relationship that could not be read counts as empty; else the process ends.
+  final func handleInaccessible(
+    _ object: NSManagedObject, _ relationship: NSRelationshipDescription, _ error: any Error
+  ) {
+    guard isHandled(object, error, triggeredBy: relationship) else {
+      fatalError("Core Data could not read \(relationship.name) of \(object.objectID): \(error)")
+    }
+  }
+
+  private func isHandled(
+    _ object: NSManagedObject, _ error: (any Error)?, triggeredBy property: NSPropertyDescription?
+  ) -> Bool {
+    inaccessibleFaultError = error
+    defer { inaccessibleFaultError = nil }
+    guard shouldHandleInaccessibleFault(object, for: object.objectID, triggeredByProperty: property) else {
+      return false
+    }
+    if let error { unreadError = unreadError ?? error }
+    return true
+  }
+}

@@ -1,0 +1,156 @@
+import CoreData
+import Testing
+
+/// Members of contexts and objects that have no better place.
+@Suite struct ContextMembersTests {
+  @Test func detectConflictsMakesAnotherContextsSaveAConflictOfAnUnchangedObject() throws {
+    let store = try TemporaryStore()
+    let ids = try store.save { context in ["a", "b"].map { context.make("Tag", ["label": $0]) } }.map(\.objectID)
+    for policy in [NSMergePolicy.error, .mergeByPropertyObjectTrump] {
+      try store.read { context in
+        context.mergePolicy = policy
+        let tags = try ids.map { try context.existingObject(with: $0) }
+        context.detectConflicts(for: tags[0])
+        try store.save { $0.object(with: ids[0]).setValue("theirs \(policy.mergeType.rawValue)", forKey: "label") }
+        tags[1].setValue("mine \(policy.mergeType.rawValue)", forKey: "label")
+        if policy === NSMergePolicy.error {
+          #expect {
+            try context.save()
+          } throws: { error in
+            let conflicts = (error as NSError).userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
+            return (error as NSError).code == 133020 && conflicts?.map(\.sourceObject) == [tags[0]]
+          }
+          #expect(context.updatedObjects == [tags[1]])
+        } else {
+          try context.save()
+          #expect(tags[0].text("label") == "theirs 2")
+        }
+      }
+    }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK") == [["theirs 2"], ["mine 2"]])
+    // Asked for once, it holds for one save.
+    try store.read { context in
+      let tags = try ids.map { try context.existingObject(with: $0) }
+      context.detectConflicts(for: tags[0])
+      tags[1].setValue("first", forKey: "label")
+      try context.save()
+      try store.save { $0.object(with: ids[0]).setValue("again", forKey: "label") }
+      tags[1].setValue("second", forKey: "label")
+      try context.save()
+    }
+  }
+
+  @Test func notificationKeysAreTheOldOnes() {
+    #expect(NSManagedObjectContext.NotificationKey.insertedObjects.rawValue == NSInsertedObjectsKey)
+    #expect(NSManagedObjectContext.NotificationKey.invalidatedAllObjects.rawValue == NSInvalidatedAllObjectsKey)
+    #expect(NSManagedObjectContext.didSaveObjectsNotification == .NSManagedObjectContextDidSave)
+  }
+
+  @Test func severalValuesAreReadAndSetAtOnce() throws {
+    try TemporaryStore().read { context in
+      let book = context.make("Book", ["author": context.make("Author")])
+      book.setValuesForKeys(["title": "One", "pages": 3, "price": NSNull()])
+      let values = book.dictionaryWithValues(forKeys: ["title", "pages", "price"])
+      #expect(values["title"] as? String == "One" && values["pages"] as? Int == 3 && values["price"] is NSNull)
+      book.setValue("Ada", forKeyPath: "author.name")
+      #expect(book.value(forKeyPath: "author.name") as? String == "Ada")
+      try #expect(book.objectIDs(forRelationshipNamed: "author") == [#require(book.object("author")).objectID])
+    }
+  }
+
+  @Test func faultingStateTellsAFault() throws {
+    let store = try TemporaryStore()
+    let id = try store.save { $0.make("Tag", ["label": "a"]) }.objectID
+    store.readPlainly { context in
+      let tag = context.object(with: id)
+      #expect(tag.faultingState != 0)
+      _ = tag.text("label")
+      #expect(tag.faultingState == 0)
+    }
+    #expect(NSManagedObject.contextShouldIgnoreUnmodeledPropertyChanges)
+  }
+
+  @Test func aChangeInsideAMutableValueIsNotSeen() throws {
+    let store = try TemporaryStore()
+    let id = try store.save { $0.make("Book", ["title": "One", "extra": NSMutableArray(array: ["a"])]) }.objectID
+    try store.read { context in
+      let book = context.make("Book", ["title": "Two", "extra": NSMutableArray(array: ["a"])])
+      try context.save()
+      (book.value(forKey: "extra") as? NSMutableArray)?.add("b")
+      #expect(!book.hasChanges && !context.hasChanges)
+      try #expect(context.existingObject(with: id).changedValues().isEmpty)
+    }
+  }
+
+  @Test func aSiblingsSaveIntoTheSameParentIsFollowed() async throws {
+    let store = try TemporaryStore()
+    let id = try store.save { $0.make("Tag", ["label": "old"]) }.objectID
+    let parent = store.context()
+    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    let sibling = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    for context in [child, sibling] { context.parent = parent }
+    await child.perform {
+      child.automaticallyMergesChangesFromParent = true
+      child.retainsRegisteredObjects = true
+      #expect(child.object(with: id).text("label") == "old")
+    }
+    try await sibling.perform {
+      sibling.object(with: id).setValue("sibling's", forKey: "label")
+      sibling.make("Tag", ["label": "new"])
+      try sibling.save()
+    }
+    // The merge was put on the queue by the save, so this block comes after it.
+    try await child.perform {
+      #expect(child.object(with: id).text("label") == "sibling's")
+      #expect(child.registeredObjects.count == 2 && !child.hasChanges)
+      try #expect(child.all("Tag").count == 2)
+    }
+  }
+
+  @Test func inAChainOfContextsANewObjectAwakesOnce() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    let parent = store.context()
+    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    child.parent = parent
+    try child.performAndWait {
+      let book = try #require(child.make("Book", ["title": "One"]) as? RecordingBook)
+      try child.save()
+      #expect(book.calls.filter { $0 == "awakeFromInsert" }.count == 1)
+    }
+    try parent.performAndWait {
+      let book = try #require(parent.insertedObjects.first as? RecordingBook)
+      #expect(!book.calls.contains("awakeFromInsert"))
+    }
+  }
+
+  @Test func didSaveRunsBeforeTheNotificationAndWithPermanentIDs() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    try store.read { context in
+      let book = try #require(context.make("Book", ["title": "One"]) as? RecordingBook)
+      let seen = Seen(book)
+      let token = NotificationCenter.default.addObserver(
+        forName: .NSManagedObjectContextDidSave, object: context, queue: nil
+      ) { _ in seen.look() }
+      defer { NotificationCenter.default.removeObserver(token) }
+      try context.save()
+      #expect(seen.calls == ["awakeFromInsert", "willSave", "validateForInsert", "didSave", "permanent"])
+    }
+  }
+
+  /// `@unchecked Sendable`: everything happens on the thread of one test.
+  private final class Seen: @unchecked Sendable {
+    private let book: RecordingBook
+    private(set) var calls: [String] = []
+
+    init(_ book: RecordingBook) { self.book = book }
+
+    func look() { calls = book.calls + [book.objectID.isTemporaryID ? "temporary" : "permanent"] }
+  }
+}
+
+extension TemporaryStore {
+  fileprivate func readPlainly(_ body: (NSManagedObjectContext) -> Void) {
+    let context = context()
+    context.performAndWait { body(context) }
+  }
+}
