@@ -7,6 +7,7 @@ enum StoreBenchmarks {
   static var measures: [Measure] {
     [
       Measure(name: "insert") { try [insert($0)] },
+      Measure(name: "batch-insert") { try [batchInsert($0)] },
       Measure(name: "fetch-all") { try fetchAll($0) },
       Measure(name: "fetch-predicate") { try [fetchPredicate($0)] },
       Measure(name: "lookup") { try lookup($0) },
@@ -55,6 +56,28 @@ enum StoreBenchmarks {
           }
           try context.save()
         }
+      }
+    } plain: {
+      let stack = try Stack()
+      let sqlite = PlainSQLite(stack.path)
+      return seconds { insertPlain(sqlite, values) }
+    }
+  }
+
+  /// From dictionaries that are there already, as a JSON parser leaves them.
+  private static func batchInsert(_ options: Options) throws -> Row {
+    let values = (0..<options.rows).map(PersonValues.init)
+    let dictionaries = values.map { value -> [String: Any] in
+      [
+        "name": value.name, "age": value.age, "score": value.score,
+        "joined": Date(timeIntervalSinceReferenceDate: value.joined), "email": value.email,
+      ]
+    }
+    return try compare("batch insert request", options) {
+      let stack = try Stack()
+      let context = stack.context()
+      return try context.performAndWait {
+        try seconds { _ = try context.execute(NSBatchInsertRequest(entityName: "Person", objects: dictionaries)) }
       }
     } plain: {
       let stack = try Stack()

@@ -52,7 +52,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     completionHandler block: @escaping @Sendable (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
     for description in persistentStoreDescriptions {
-      if let folder = description.url?.deletingLastPathComponent(), description.url?.path != "/dev/null" {
+      if let url = description.url, !SharedMemoryDatabases.isInMemory(url) {
+        let folder = url.deletingLastPathComponent()
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       }
       persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: block)

@@ -8,7 +8,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   open private(set) var options: [String: NSObject] = [:]
   /// Default: false.
   open var shouldAddStoreAsynchronously = false
-  /// Default: true. Stores of another model version are not migrated yet: opening one fails with 134100.
+  /// Whether a store of another model version is migrated when it is opened; otherwise opening it fails with 134100. Default: true.
   open var shouldMigrateStoreAutomatically = true
   /// Default: true.
   open var shouldInferMappingModelAutomatically = true
@@ -22,6 +22,15 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   public init(url: URL) {
     self.url = url
     super.init()
+  }
+
+  /// The options with those that the properties stand for.
+  var allOptions: [String: NSObject] {
+    let migration: [String: NSObject] = [
+      NSMigratePersistentStoresAutomaticallyOption: NSNumber(value: shouldMigrateStoreAutomatically),
+      NSInferMappingModelAutomaticallyOption: NSNumber(value: shouldInferMappingModelAutomatically),
+    ]
+    return options.merging(migration) { own, _ in own }
   }
 
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }

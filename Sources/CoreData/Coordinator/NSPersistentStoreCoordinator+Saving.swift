@@ -93,7 +93,10 @@ extension NSPersistentStoreCoordinator {
     try locking(groups[...]) {
       try write(groups[...])
       // The caches take rows over in the order of the commits: nobody else may write before they have these.
-      for operation in operations { operation.finish() }
+      for operation in operations {
+        operation.finish()
+        operation.store.metadataWasSaved()
+      }
     }
   }
 
@@ -109,7 +112,10 @@ extension NSPersistentStoreCoordinator {
     let database = group[0].store.database
     try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
       try database.write { connection in
-        for operation in group { try operation.write(connection) }
+        for operation in group {
+          try operation.write(connection)
+          try operation.store.writeMetadata(connection)
+        }
         try write(groups.dropFirst())
       }
     }

@@ -6,7 +6,7 @@
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   public let managedObjectModel: NSManagedObjectModel
   open var name: String?
-  private let lock = NSRecursiveLock()
+  final let lock = NSRecursiveLock()
   private var stores: [NSPersistentStore] = []
   /// Stores that were removed: objects and IDs may still refer to their entities.
   private var removedStores: [NSPersistentStore] = []
@@ -20,10 +20,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     model.freeze()
     LoadedModels.add(model)
     NSPersistentHistoryToken.register()
+    queue.setSpecific(key: Self.queueKey, value: ObjectIdentifier(self))
   }
 
   deinit {
-    for database in databases.values { database.close() }
+    for case let store as SQLiteStore in stores { store.stopPostingRemoteChanges() }
+    for database in databases.values { database.giveUp() }
   }
 
   // MARK: Stores
@@ -38,47 +40,70 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Opens a store, or makes a new one where there is no file.
   ///
-  /// Throws 134000 for an unknown type, 134080 where the file cannot be opened, 134100 where it was made with another model.
+  /// Throws 134000 for an unknown type, 134080 where the file cannot be opened, 134100 where it was made with another model and
+  /// the options do not ask for a migration, or what that throws.
   @discardableResult
   open func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
-    guard storeType == NSSQLiteStoreType || storeType == NSInMemoryStoreType else {
-      throw CoreDataErrors.error(
-        .persistentStoreInvalidType,
-        "There is no store type \(storeType) here; use \(NSSQLiteStoreType) or \(NSInMemoryStoreType).")
-    }
-    let entities: [NSEntityDescription]
-    if let configuration {
-      guard let named = managedObjectModel.entities(forConfigurationName: configuration) else {
-        throw CoreDataErrors.error(.persistentStoreOpen, "The model has no configuration named \"\(configuration)\".")
-      }
-      entities = named
-    } else {
-      entities = managedObjectModel.entities
-    }
-    return try lock.withLock {
-      let isInMemory = storeType == NSInMemoryStoreType || storeURL?.path == "/dev/null"
+    try Self.checkType(storeType)
+    // A wrong name makes no file.
+    _ = try entities(configuration)
+    let isInMemory = storeType == NSInMemoryStoreType || storeURL.map(SharedMemoryDatabases.isInMemory) ?? false
+    let store = try lock.withLock {
       if let storeURL, !isInMemory {
-        let prefix = options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
+        let prefix = StoreMetadata.prefix(options)
         let isOpen = stores.contains {
           $0.url?.standardizedFileURL == storeURL.standardizedFileURL && ($0 as? SQLiteStore)?.schema.prefix == prefix
         }
         if isOpen { throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(storeURL.path) is open already.") }
       }
-      let store = try CoreDataErrors.translating("Opening \(storeURL?.path ?? "a store in memory")") {
-        let database = try database(for: storeURL, isInMemory: isInMemory, options)
-        let opened = try SQLiteStore.open(
-          database, model: managedObjectModel, entities: entities, options: options, type: storeType)
-        return SQLiteStore(
-          opened, entities: entities, coordinator: self, configurationName: configuration, url: storeURL,
-          options: options,
-          type: storeType)
+      return try CoreDataErrors.translating("Opening \(storeURL?.path ?? "a store in memory")") {
+        let (database, key) = try database(for: storeURL, isInMemory: isInMemory, options)
+        return try add(
+          database, key: key, type: storeType, configuration: configuration, at: storeURL, options: options)
       }
-      stores.append(store)
-      return store
     }
+    NotificationCenter.default.post(
+      name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
+      userInfo: [NSAddedPersistentStoresKey: [store]])
+    return store
+  }
+
+  /// Opens a store in a database that becomes one of this coordinator's if it succeeds.
+  final func add(
+    _ database: SQLiteDatabase, key: String, type: String, configuration: String?, at url: URL?,
+    options: [AnyHashable: Any]?
+  ) throws -> SQLiteStore {
+    try lock.withLock {
+      do {
+        let entities = try entities(configuration)
+        let opened = try SQLiteStore.open(
+          database, model: managedObjectModel, entities: entities, options: options, type: type)
+        let store = SQLiteStore(
+          opened, entities: entities, coordinator: self, configurationName: configuration, url: url, options: options,
+          type: type)
+        try store.startPostingRemoteChanges()
+        databases[key] = database
+        stores.append(store)
+        store.didAdd(to: self)
+        return store
+      } catch {
+        if databases[key] == nil { database.giveUp() }
+        throw error
+      }
+    }
+  }
+
+  private func entities(_ configuration: String?) throws -> [NSEntityDescription] {
+    guard let configuration, configuration != NSPersistentStore.defaultConfigurationName else {
+      return managedObjectModel.entities
+    }
+    guard let named = managedObjectModel.entities(forConfigurationName: configuration) else {
+      throw CoreDataErrors.error(.persistentStoreOpen, "The model has no configuration named \"\(configuration)\".")
+    }
+    return named
   }
 
   /// Opens a store, in the spelling of newer code.
@@ -100,7 +125,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       do {
         try self.addPersistentStore(
           ofType: storeDescription.type, configurationName: storeDescription.configuration, at: storeDescription.url,
-          options: storeDescription.options)
+          options: storeDescription.allOptions)
         block(storeDescription, nil)
       } catch {
         block(storeDescription, error)
@@ -111,10 +136,16 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Closes a store. Its objects cannot be read or saved any more.
   open func remove(_ store: NSPersistentStore) throws {
-    try lock.withLock {
-      guard let index = stores.firstIndex(where: { $0 === store }) else {
-        throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
-      }
+    guard persistentStores.contains(where: { $0 === store }) else {
+      throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
+    }
+    let info = [NSRemovedPersistentStoresKey: [store]]
+    let center = NotificationCenter.default
+    center.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: self, userInfo: info)
+    store.willRemove(from: self)
+    (store as? SQLiteStore)?.stopPostingRemoteChanges()
+    lock.withLock {
+      guard let index = stores.firstIndex(where: { $0 === store }) else { return }
       stores.remove(at: index)
       removedStores.append(store)
       store.persistentStoreCoordinator = nil
@@ -122,68 +153,26 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       guard let database = (store as? SQLiteStore)?.database else { return }
       if !stores.contains(where: { ($0 as? SQLiteStore)?.database === database }) {
         databases = databases.filter { $0.value !== database }
-        database.close()
+        database.giveUp()
       }
     }
+    center.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: info)
   }
 
-  /// The database of the file: stores on one file share it, and so one transaction.
-  private func database(for url: URL?, isInMemory: Bool, _ options: [AnyHashable: Any]?) throws -> SQLiteDatabase {
+  /// The database of the file, and what it is known by here: stores on one file share it, and so one transaction.
+  private func database(
+    for url: URL?, isInMemory: Bool, _ options: [AnyHashable: Any]?
+  ) throws -> (SQLiteDatabase, String) {
     let path = url?.standardizedFileURL.path ?? ""
-    let key = isInMemory ? "memory \(UUID().uuidString)" : path
-    if let known = databases[key] { return known }
-    let database = try SQLiteDatabase(
-      SQLiteDatabase.Configuration(path: path, isInMemory: isInMemory, options: options))
-    databases[key] = database
-    return database
-  }
-
-  // MARK: Metadata
-
-  open func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
-
-  /// Adds to what the store says of itself; written at once.
-  open func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
-    guard let store = store as? SQLiteStore else { return }
-    lock.withLock {
-      var merged = metadata ?? [:]
-      // What the store itself depends on stays as it is.
-      for (key, value) in store.metadata
-      where key.hasPrefix("NSStore") || key.hasPrefix("NSPersistence") || key.hasPrefix("_NS") {
-        merged[key] = value
-      }
-      store.metadata = merged
-      _ = try? store.database.write { try SQLiteStore.writeMetadata(merged, prefix: store.schema.prefix, $0) }
+    let name = isInMemory ? url.flatMap(SharedMemoryDatabases.name) : nil
+    let key = isInMemory ? "memory \(name ?? UUID().uuidString)" : path
+    if let known = databases[key] { return (known, key) }
+    func make() throws -> SQLiteDatabase {
+      var configuration = SQLiteDatabase.Configuration(path: path, isInMemory: isInMemory, options: options)
+      configuration.sharedName = name
+      return try SQLiteDatabase(configuration)
     }
-  }
-
-  /// What a store's file says of itself; needs no model.
-  open class func metadataForPersistentStore(
-    ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
-  ) throws -> [String: Any] {
-    try CoreDataErrors.translating("Reading the metadata of \(url.path)") {
-      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
-      return try SQLiteStore.readMetadata(options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z", connection).1
-    }
-  }
-
-  open class func metadataForPersistentStore(
-    type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
-  ) throws -> [String: Any] {
-    try metadataForPersistentStore(ofType: type.rawValue, at: url, options: options)
-  }
-
-  /// Removes a store's files, the write-ahead log among them.
-  open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
-    for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: url.path + suffix) {
-      try FileManager.default.removeItem(atPath: url.path + suffix)
-    }
-  }
-
-  open func destroyPersistentStore(
-    at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
-  ) throws {
-    try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
+    return (try name.map { try SharedMemoryDatabases.database(named: $0, make) } ?? make(), key)
   }
 
   // MARK: IDs
@@ -206,7 +195,40 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   open func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
 
-  open func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try queue.sync(execute: block) }
+  /// Runs the block on the coordinator's queue and waits for it; inline where the caller is on the queue already.
+  open func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+    if DispatchQueue.getSpecific(key: Self.queueKey) == ObjectIdentifier(self) { return try block() }
+    return try queue.sync(execute: block)
+  }
+
+  /// Runs the block on the coordinator's queue and returns what it returns.
+  public final func perform<T: Sendable, Failure: Error>(
+    _ block: @escaping @Sendable () throws(Failure) -> T
+  ) async throws(Failure) -> T {
+    let result: Result<T, Failure> = await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: Result(catching: block)) }
+    }
+    return try result.get()
+  }
+
+  /// Tells a coordinator's queue from others'.
+  private static let queueKey = DispatchSpecificKey<ObjectIdentifier>()
+
+  // MARK: Kinds of stores
+
+  /// The kinds of stores that can be opened, with their classes.
+  public class var registeredStoreTypes: [String: NSPersistentStore.Type] {
+    [NSSQLiteStoreType: SQLiteStore.self, NSInMemoryStoreType: SQLiteStore.self]
+  }
+
+  /// Stores of one's own classes are not supported: adding one of this type throws 134000.
+  public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {}
+
+  /// Migrations are never put off, so there is nothing to be done.
+  public final func finishDeferredLightweightMigration() throws {}
+
+  /// Migrations are never put off, so there is nothing to be done.
+  public final func finishDeferredLightweightMigrationTask() throws {}
 }
 
 extension SQLiteDatabase.Configuration {
@@ -215,7 +237,7 @@ extension SQLiteDatabase.Configuration {
     self.init(path: path)
     self.isInMemory = isInMemory
     isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
-    if let timeout = options?[NSPersistentStoreTimeoutOption] as? NSNumber { busyTimeout = timeout.doubleValue }
+    busyTimeout = Self.busyTimeout(options)
     if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
       maximumReaders = max(1, readers.intValue)
     }
@@ -225,6 +247,11 @@ extension SQLiteDatabase.Configuration {
     for (key, value) in options?[NSSQLitePragmasOption] as? [String: Any] ?? [:] { pragmas[key] = "\(value)" }
     connectionPragmas = pragmas.sorted { $0.key < $1.key }.filter { $0.key.isPragmaWord && $0.value.isPragmaWord }
       .map { "PRAGMA \($0.key) = \($0.value)" }
+  }
+
+  /// Seconds to wait for another's lock.
+  static func busyTimeout(_ options: [AnyHashable: Any]?) -> TimeInterval {
+    (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 30
   }
 }
 

@@ -14,10 +14,12 @@ enum LoadedModels {
     }
   }
 
+  /// The newest last.
+  static var all: [NSManagedObjectModel] { references.withLock { $0.compactMap(\.model) } }
+
   /// The only entity whose objects are of this class, or, where models share it, the one of the newest model.
   static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-    let models = references.withLock { $0.compactMap(\.model) }
-    for model in models.reversed() {
+    for model in all.reversed() {
       if let entity = model.entity(for: type) { return entity }
     }
     return nil

@@ -11,6 +11,8 @@ final class SQLiteDatabase: @unchecked Sendable {
     var path: String
     /// A database of this process's memory: `path` is not used, and the writer reads too.
     var isInMemory = false
+    /// The name of a database in memory that several coordinators have in common.
+    var sharedName: String?
     var isReadOnly = false
     /// Seconds.
     var busyTimeout: TimeInterval = 30
@@ -29,6 +31,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   private let condition = NSCondition()
   private var idleReaders: [SQLiteConnection] = []
   private var readerCount = 0
+  /// Who is told of commits to a database in memory, which no other process can make. Used under `writeLock`.
+  private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
+  private var commitCount: Int64 = 0
 
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
@@ -52,9 +57,27 @@ final class SQLiteDatabase: @unchecked Sendable {
   func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     try withWriter { connection in
       if connection.isInTransaction { return try body(connection) }
-      guard let writeTurn else { return try connection.immediateTransaction { try body(connection) } }
+      guard let writeTurn else {
+        let result = try connection.immediateTransaction { try body(connection) }
+        if configuration.isInMemory { noteCommit(connection) }
+        return result
+      }
       return try writeTurn.take { try connection.immediateTransaction { try body(connection) } }
     }
+  }
+
+  private func noteCommit(_ connection: SQLiteConnection) {
+    commitCount += 1
+    for observer in commitObservers.values { observer(connection) }
+  }
+
+  /// Has the body called after each commit to a database in memory, on the thread that commits.
+  func observeCommits(_ observer: AnyObject, _ body: @escaping @Sendable (SQLiteConnection) -> Void) {
+    withWriter { _ in commitObservers[ObjectIdentifier(observer)] = body }
+  }
+
+  func stopObservingCommits(_ observer: AnyObject) {
+    withWriter { _ in commitObservers[ObjectIdentifier(observer)] = nil }
   }
 
   // MARK: Reading
@@ -101,7 +124,14 @@ final class SQLiteDatabase: @unchecked Sendable {
   ///
   /// Asked on the writer, whose own commits do not count (https://www.sqlite.org/pragma.html#pragma_data_version).
   func foreignVersion() -> Int64 {
-    withWriter { (try? $0.integer("PRAGMA data_version")) ?? 0 }
+    // Of those who share a database in memory, none knows its own commits from the others'.
+    if configuration.sharedName != nil { return withWriter { _ in commitCount } }
+    return withWriter { (try? $0.integer("PRAGMA data_version")) ?? 0 }
+  }
+
+  /// Ends a coordinator's use: a shared database closes with the last.
+  func giveUp() {
+    if let name = configuration.sharedName { SharedMemoryDatabases.giveUp(self, named: name) } else { close() }
   }
 
   func close() {

@@ -30,11 +30,30 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     coordinator: NSPersistentStoreCoordinator?, configurationName: String?, url: URL?, options: [AnyHashable: Any]?
   ) {
     persistentStoreCoordinator = coordinator
-    self.configurationName = configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME"
+    self.configurationName = configurationName ?? Self.defaultConfigurationName
     self.url = url
     self.options = options
     isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
     super.init()
+  }
+
+  /// What the configuration of a store is called that was opened without one.
+  static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
+
+  /// Called when a coordinator has added the store.
+  open func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
+
+  /// Called before a coordinator removes the store.
+  open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
+
+  /// What a SQLite store's file says of itself.
+  open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
+    try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+  }
+
+  /// Replaces what a SQLite store's file says of itself, apart from what the store itself needs.
+  open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
+    try NSPersistentStoreCoordinator.setMetadata(metadata, ofType: NSSQLiteStoreType, at: url)
   }
 
   /// The entities of this store, by number.
@@ -54,6 +73,10 @@ public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
+/// An NSNumber: whether to gather statistics for SQLite's choice of indexes when the store is opened (`ANALYZE`).
+public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
+/// An NSNumber: whether to rebuild the file without gaps when the store is opened (`VACUUM`).
+public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
 
 /// Whether the store keeps a history of its transactions: an NSNumber. A file that has a history goes on with it without the

@@ -20,7 +20,7 @@ extension SQLiteStore {
     let readOnly = database.configuration.isReadOnly
     let exists = try database.withWriter { try hasStore(prefix, $0) }
     if !exists && !readOnly {
-      try prepareFile(database)
+      try prepareFile(database, options)
       try database.write { connection in
         // Another process may have been quicker.
         if try !hasStore(prefix, connection) { try create(prefix, entities, model, type, connection) }
@@ -30,6 +30,8 @@ extension SQLiteStore {
       // Older files, and some that were migrated or exported, have a rollback journal, with which readers block writers.
       _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
     }
+    try migrateIfWanted(database, prefix: prefix, entities: entities, model: model, options: options)
+    if !readOnly { try tidy(database, options) }
     return try database.withWriter { connection in
       let (identifier, metadata) = try readMetadata(prefix, connection)
       try checkVersion(metadata, entities, options, database.configuration.path)
@@ -37,6 +39,14 @@ extension SQLiteStore {
       let history = try StoreHistory.open(schema, options: options, database)
       return OpenedFile(
         database: database, schema: schema, identifier: identifier, metadata: metadata, history: history)
+    }
+  }
+
+  /// Source: https://www.sqlite.org/lang_analyze.html, https://www.sqlite.org/lang_vacuum.html
+  private static func tidy(_ database: SQLiteDatabase, _ options: [AnyHashable: Any]?) throws {
+    for (option, statement) in [(NSSQLiteAnalyzeOption, "ANALYZE"), (NSSQLiteManualVacuumOption, "VACUUM")]
+    where (options?[option] as? NSNumber)?.boolValue ?? false {
+      try database.withWriter { try $0.execute(statement) }
     }
   }
 
@@ -50,12 +60,12 @@ extension SQLiteStore {
   }
 
   /// Settings that only take hold while the file is empty, and the journal mode.
-  private static func prepareFile(_ database: SQLiteDatabase) throws {
+  private static func prepareFile(_ database: SQLiteDatabase, _ options: [AnyHashable: Any]?) throws {
     try database.withWriter { connection in
       guard try connection.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
       try connection.execute("PRAGMA page_size = 4096")
       try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-      _ = try connection.rows("PRAGMA journal_mode = WAL")
+      if !pragmas(options).contains("journal_mode") { _ = try connection.rows("PRAGMA journal_mode = WAL") }
     }
   }
 

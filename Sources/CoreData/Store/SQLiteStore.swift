@@ -14,9 +14,18 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
   /// By entity number: the SELECT of one row by its key.
   let rowSQL: [String?]
   private let storeType: String
+  /// The watch for commits by others, where they are to be posted. Set while the store is opened and when it is removed.
+  var commits: CommitWatcher.Registration?
+  private let metadataLock = NSLock()
+  /// Under `metadataLock`: what was set and is not in the file yet.
+  private var unsavedMetadata: [String: Any]?
 
   override var type: String { storeType }
   override var family: EntityFamily { storeFamily }
+
+  override var metadata: [String: Any]! {
+    didSet { metadataLock.withLock { unsavedMetadata = metadata } }
+  }
 
   /// Puts together an opened store: see `SQLiteStore.open`.
   init(
@@ -55,6 +64,7 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     super.init(coordinator: coordinator, configurationName: configurationName, url: url, options: options)
     identifier = opened.identifier
     metadata = opened.metadata
+    unsavedMetadata = nil
     reference.store = self
     // What is read from now on is compared with this state of the file.
     validateRowCache()
@@ -79,6 +89,14 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     }
     return writer
   }
+
+  /// Writes what was set of the metadata, in a save's transaction; `forget` says that this was committed.
+  func writeMetadata(_ connection: SQLiteConnection) throws {
+    guard let unsaved = metadataLock.withLock({ unsavedMetadata }) else { return }
+    try SQLiteStore.writeMetadata(unsaved, prefix: schema.prefix, connection)
+  }
+
+  func metadataWasSaved() { metadataLock.withLock { unsavedMetadata = nil } }
 
   /// Forgets cached rows if another process or coordinator has written since the last call.
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }

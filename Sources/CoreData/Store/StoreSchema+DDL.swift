@@ -26,7 +26,7 @@ extension StoreSchema {
       }
   }
 
-  private var entityTableStatements: [String] {
+  var entityTableStatements: [String] {
     tables.flatMap { table in
       let columns = table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ", ")
       let family = Set(entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
@@ -37,7 +37,7 @@ extension StoreSchema {
 
   // MARK: Indexes
 
-  private var indexStatements: [String] {
+  var indexStatements: [String] {
     tables.flatMap { table in
       let family = entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? []
       let mappings = family.compactMap { entitiesByNumber[$0] }

@@ -112,6 +112,7 @@ import Testing
     metadata["app"] = "mine"
     metadata[NSStoreModelVersionHashesKey] = nil
     store.coordinator.setMetadata(metadata, for: opened)
+    try store.save { $0.make("Tag") }
     let read = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: store.url)
     #expect(read["app"] as? String == "mine" && read[NSStoreModelVersionHashesKey] != nil)
   }

@@ -26,10 +26,10 @@ final class TemporaryStore: Sendable {
   }
 
   /// A second coordinator on the same file, as another process has it.
-  func otherCoordinator() throws -> NSPersistentStoreCoordinator {
+  func otherCoordinator(_ options: [AnyHashable: Any]? = nil) throws -> NSPersistentStoreCoordinator {
     let copy = model.copy() as! NSManagedObjectModel
     let other = NSPersistentStoreCoordinator(managedObjectModel: copy)
-    try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+    try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
     return other
   }
 }

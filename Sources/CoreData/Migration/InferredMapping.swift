@@ -1,0 +1,121 @@
+/// Which entity and property of a new model were which of an old one: what lightweight migration goes by.
+///
+/// By `renamingIdentifier`, then by name. A property may have moved along its hierarchy.
+///
+/// Source: https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically
+struct InferredMapping {
+  /// An entity of the new model.
+  struct Entity {
+    let destination: NSEntityDescription
+    /// nil for one that is new.
+    let source: NSEntityDescription?
+    /// What each property of the new entity, inherited ones included, was in the old one.
+    var attributes: [String: NSAttributeDescription] = [:]
+    var relationships: [String: NSRelationshipDescription] = [:]
+  }
+
+  let entities: [Entity]
+  /// By the name of the new entity.
+  let byDestination: [String: Entity]
+  /// The new entity's name by the old one's.
+  let renamed: [String: String]
+
+  /// - Throws: 134190 where no mapping can be inferred.
+  init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
+    let pairs = Self.match(destinations, sources, { ($0.name ?? "", $0.renamingIdentifier) })
+    let renamed = Dictionary(
+      zip(destinations, pairs).compactMap { destination, source in
+        source.map { ($0.name ?? "", destination.name ?? "") }
+      },
+      uniquingKeysWith: { first, _ in first })
+    entities = try zip(destinations, pairs).map { destination, source in
+      var entity = Entity(destination: destination, source: source)
+      if let source { try Self.matchProperties(of: &entity, source, renamed) }
+      try Self.checkNewAttributes(of: entity)
+      return entity
+    }
+    self.renamed = renamed
+    byDestination = Dictionary(uniqueKeysWithValues: entities.map { ($0.destination.name ?? "", $0) })
+  }
+
+  /// What each new thing was: the old one of its renaming identifier, or else of its name, each old one once.
+  private static func match<Thing: AnyObject>(
+    _ new: [Thing], _ old: [Thing], _ names: (Thing) -> (name: String, identifier: String?)
+  ) -> [Thing?] {
+    var taken: Set<ObjectIdentifier> = []
+    var found: [Thing?] = Array(repeating: nil, count: new.count)
+    func take(_ index: Int, where isWanted: (String, String?) -> Bool) {
+      guard found[index] == nil,
+        let thing = old.first(where: {
+          let (name, identifier) = names($0)
+          return !taken.contains(ObjectIdentifier($0)) && isWanted(name, identifier)
+        })
+      else { return }
+      taken.insert(ObjectIdentifier(thing))
+      found[index] = thing
+    }
+    for (index, thing) in new.enumerated() {
+      guard let identifier = names(thing).identifier else { continue }
+      take(index) { $1 == identifier }
+      take(index) { name, _ in name == identifier }
+    }
+    for (index, thing) in new.enumerated() {
+      let name = names(thing).name
+      take(index) { old, _ in old == name }
+    }
+    return found
+  }
+
+  private static func matchProperties(
+    of entity: inout Entity, _ source: NSEntityDescription, _ renamed: [String: String]
+  ) throws {
+    let new = entity.destination.properties.filter { !$0.isTransient }
+    let old = source.properties.filter { !$0.isTransient }
+    for (property, was) in zip(new, match(new, old, { ($0.name, $0.renamingIdentifier) })) {
+      let name = "\(entity.destination.name ?? "").\(property.name)"
+      switch (property, was) {
+      case (let new as NSAttributeDescription, let old as NSAttributeDescription):
+        guard new.attributeType == old.attributeType else { throw failure("\(name) has another type than before") }
+        entity.attributes[new.name] = old
+      case (let new as NSRelationshipDescription, let old as NSRelationshipDescription):
+        try check(new, old, name, renamed)
+        entity.relationships[new.name] = old
+      case (is NSFetchedPropertyDescription, _), (_, is NSFetchedPropertyDescription), (_, nil): break
+      default: throw failure("\(name) is a relationship now and was an attribute, or the other way round")
+      }
+    }
+  }
+
+  private static func check(
+    _ new: NSRelationshipDescription, _ old: NSRelationshipDescription, _ name: String, _ renamed: [String: String]
+  ) throws {
+    if old.isToMany && !new.isToMany { throw failure("\(name) was to many and is to one now") }
+    guard let was = old.destinationEntity, let now = new.destinationEntity else { return }
+    // The destination may have moved up the hierarchy, and what is below comes along.
+    let isKept = sequence(first: was, next: \.superentity).contains { renamed[$0.name ?? ""] == now.name }
+    let isWidened = now.isKindOfMapped(was, renamed)
+    guard isKept || isWidened else { throw failure("\(name) leads to another entity than before") }
+  }
+
+  private static func checkNewAttributes(of entity: Entity) throws {
+    for attribute in entity.destination.attributesByName.values where !attribute.isOptional && !attribute.isTransient {
+      let was = entity.attributes[attribute.name]
+      guard attribute.defaultValue == nil, was?.isOptional ?? true, entity.source != nil else { continue }
+      if attribute is NSDerivedAttributeDescription { continue }
+      throw failure(
+        "\(entity.destination.name ?? "").\(attribute.name) must have a value now, and has no default for objects that have none"
+      )
+    }
+  }
+
+  static func failure(_ what: String) -> NSError {
+    CoreDataErrors.error(.inferredMappingModel, "No mapping can be inferred: \(what).")
+  }
+}
+
+extension NSEntityDescription {
+  /// Whether this new entity stands above what an old one has become.
+  fileprivate func isKindOfMapped(_ old: NSEntityDescription, _ renamed: [String: String]) -> Bool {
+    subentities.contains { $0.name == renamed[old.name ?? ""] || $0.isKindOfMapped(old, renamed) }
+  }
+}

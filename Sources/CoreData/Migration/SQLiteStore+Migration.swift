@@ -1,0 +1,42 @@
+extension SQLiteStore {
+  /// Migrates the store if it was made with another model and the options ask for it; otherwise does nothing.
+  ///
+  /// Throws 134130 where the old model is not known, 134140 where a mapping model would be needed, 134190 where no mapping can be
+  /// inferred, 134111 where a new constraint does not hold, 134110 for whatever else.
+  static func migrateIfWanted(
+    _ database: SQLiteDatabase, prefix: String, entities: [NSEntityDescription], model: NSManagedObjectModel,
+    options: [AnyHashable: Any]?
+  ) throws {
+    func isSet(_ option: String) -> Bool { (options?[option] as? NSNumber)?.boolValue ?? false }
+    guard isSet(NSMigratePersistentStoresAutomaticallyOption), !isSet(NSIgnorePersistentStoreVersioningOption),
+      !database.configuration.isReadOnly
+    else { return }
+    let path = database.configuration.path
+    func isCurrent(_ metadata: [String: Any]) -> Bool {
+      guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return true }
+      return NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty
+    }
+    if isCurrent(try database.withWriter { try readMetadata(prefix, $0).1 }) { return }
+    guard isSet(NSInferMappingModelAutomaticallyOption) else {
+      throw CoreDataErrors.error(
+        .migrationMissingMappingModel,
+        "\(path) has to be migrated: mapping models are not supported, and \(NSInferMappingModelAutomaticallyOption) is not set."
+      )
+    }
+    do {
+      try database.write { connection in
+        // Another process may have been quicker.
+        var metadata = try readMetadata(prefix, connection).1
+        if isCurrent(metadata) { return }
+        let sources = try SourceModels.model(for: metadata, path: path)
+        try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run()
+        StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
+        try writeMetadata(metadata, prefix: prefix, connection)
+      }
+    } catch let error as SQLiteError where error.primaryCode != 5 && error.primaryCode != 6 {
+      throw CoreDataErrors.error(
+        .migration, "\(path) could not be migrated: \(error.message).",
+        [NSUnderlyingErrorKey: NSError(domain: NSSQLiteErrorDomain, code: Int(error.code))])
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// Finds the model that a store was made with: among the models of this process, and among the versions of those in its bundles.
+enum SourceModels {
+  /// - Throws: 134130 where there is none.
+  static func model(for metadata: [String: Any], path: String) throws -> [NSEntityDescription] {
+    let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data] ?? [:]
+    for model in LoadedModels.all {
+      if let found = entities(of: model, hashes) { return found }
+    }
+    for model in modelsInBundles() {
+      if let found = entities(of: model, hashes) { return found }
+    }
+    throw CoreDataErrors.error(
+      .migrationMissingSourceModel,
+      "\(path) has to be migrated, and the model that it was made with is neither in a bundle of this program nor in use.",
+      ["metadata": metadata])
+  }
+
+  /// The entities that are in the store: a configuration's, perhaps.
+  private static func entities(of model: NSManagedObjectModel, _ hashes: [String: Data]) -> [NSEntityDescription]? {
+    let entities = model.entities.filter { hashes[$0.name ?? ""] != nil }
+    return NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty ? entities : nil
+  }
+
+  private static func modelsInBundles() -> [NSManagedObjectModel] {
+    ([Bundle.main] + Bundle.allBundles).flatMap { bundle in
+      ["momd", "xcdatamodeld", "mom", "xcdatamodel"].flatMap { type in
+        (bundle.urls(forResourcesWithExtension: type, subdirectory: nil) ?? []).flatMap { url in
+          (try? NSManagedObjectModel.versions(at: url as URL)).map { Array($0.values) } ?? []
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,264 @@
+/// Lightweight migration: gives a store's file the schema of a new model, in place and in the transaction of the caller.
+///
+/// The tables are made anew and filled from the old ones, whose rows keep their keys; so objects keep their IDs, but for the names
+/// of renamed entities. Nobody sees anything in between, and what is interrupted has not happened.
+struct StoreMigration {
+  let mapping: InferredMapping
+  let old: StoreSchema
+  let new: StoreSchema
+  let connection: SQLiteConnection
+
+  init(
+    from sources: [NSEntityDescription], to destinations: [NSEntityDescription], prefix: String,
+    _ connection: SQLiteConnection
+  ) throws {
+    mapping = try InferredMapping(from: sources, to: destinations)
+    old = try StoreSchema(entities: sources, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
+    new = try StoreSchema(entities: destinations, prefix: prefix)
+    self.connection = connection
+  }
+
+  func run() throws {
+    try checkHierarchies()
+    let lastKeys = try self.lastKeys()
+    try setAside()
+    for statement in new.entityTableStatements { try connection.execute(statement) }
+    for entity in new.entities { try copyRows(of: entity) }
+    try copyRelationships()
+    for table in oldTables { try connection.execute("DROP TABLE \(aside(table))") }
+    try makeIndexes()
+    try number(lastKeys)
+    try renumberHistory()
+  }
+
+  // MARK: Entities
+
+  private func source(of entity: EntityMapping) -> EntityMapping? {
+    mapping.byDestination[entity.name]?.source.flatMap { old.entitiesByName[$0.name ?? ""] }
+  }
+
+  /// The rows of a table come from one old table: keys of several could be the same.
+  private func checkHierarchies() throws {
+    for table in new.tables {
+      let family = new.entities.filter { $0.rootNumber == table.rootNumber }
+      let roots = Set(family.compactMap { source(of: $0)?.rootNumber })
+      if roots.count > 1 {
+        let names = family.map(\.name).joined(separator: ", ")
+        throw InferredMapping.failure("\(names) are of one hierarchy now and were of several")
+      }
+    }
+  }
+
+  /// The last key given in each old table, by the root entity's number.
+  private func lastKeys() throws -> [Int: Int64] {
+    var keys: [Int: Int64] = [:]
+    for table in old.tables {
+      let counted =
+        try connection.integer(
+          "SELECT Z_MAX FROM \(old.primaryKeyTable) WHERE Z_ENT = \(table.rootNumber)") ?? 0
+      keys[table.rootNumber] = max(counted, try connection.integer("SELECT max(Z_PK) FROM \(table.name)") ?? 0)
+    }
+    return keys
+  }
+
+  // MARK: Tables
+
+  private var oldTables: [String] { old.tables.map(\.name) + old.joinTables.map(\.name) }
+
+  private func aside(_ table: String) -> String { "cd_old_\(table)" }
+
+  private func setAside() throws {
+    for table in oldTables {
+      let rows = try connection.rows(
+        "SELECT type, name FROM sqlite_master WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql NOT NULL",
+        [.text(table)])
+      for row in rows {
+        if case .text(let type) = row[0], case .text(let name) = row[1] {
+          try connection.execute("DROP \(type) \"\(name)\"")
+        }
+      }
+    }
+    // Only now does no trigger name a table that is not there under its name any more.
+    for table in oldTables { try connection.execute("ALTER TABLE \(table) RENAME TO \(aside(table))") }
+  }
+
+  private func makeIndexes() throws {
+    do {
+      for statement in new.indexStatements { try connection.execute(statement) }
+    } catch let error as SQLiteError where error.primaryCode == 19 {
+      throw CoreDataErrors.error(
+        .migrationConstraintViolation, "The new model's uniqueness constraints do not hold: \(error.message).")
+    }
+    for statement in new.derivedAttributeStatements { try connection.execute(statement) }
+  }
+
+  private func number(_ lastKeys: [Int: Int64]) throws {
+    let table = new.primaryKeyTable
+    try connection.execute("DELETE FROM \(table) WHERE Z_ENT < \(HistoryTables.Number.change)")
+    for entity in new.entities {
+      let family = new.entities.filter { $0.rootNumber == entity.number }
+      let last = family.lazy.compactMap { source(of: $0) }.first.flatMap { lastKeys[$0.rootNumber] } ?? 0
+      try connection.execute(
+        "INSERT INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)",
+        [
+          .integer(Int64(entity.number)), .text(entity.name), .integer(Int64(entity.superNumber)),
+          .integer(entity.number == entity.rootNumber ? last : 0),
+        ])
+    }
+  }
+
+  /// History goes on with the new numbers. Which properties old updates changed is not known any more.
+  private func renumberHistory() throws {
+    guard let tables = try HistoryTables(prefix: new.prefix, connection) else { return }
+    try connection.execute(
+      "UPDATE \(tables.changes) SET ZENTITY = \(newNumber("ZENTITY")), ZCOLUMNS = NULL; "
+        + "DELETE FROM \(tables.changes) WHERE ZENTITY IS NULL")
+  }
+
+  /// The new number of the entity whose old number an expression gives; NULL for an entity that is gone.
+  private func newNumber(_ expression: String) -> String {
+    let cases = new.entities.compactMap { entity in
+      source(of: entity).map { "WHEN \($0.number) THEN \(entity.number)" }
+    }
+    return cases.isEmpty ? "NULL" : "CASE \(expression) \(cases.joined(separator: " ")) END"
+  }
+
+  // MARK: Rows
+
+  private func copyRows(of entity: EntityMapping) throws {
+    guard let source = source(of: entity), let inferred = mapping.byDestination[entity.name] else { return }
+    var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
+    var values: [SQL] = ["Z_PK", "\(raw: String(entity.number))", "Z_OPT"]
+    for attribute in entity.attributes.values {
+      let value = try value(of: attribute, entity, inferred, source)
+      columns.append(attribute.column)
+      values.append(value)
+    }
+    for toOne in entity.toOnes.values {
+      guard let was = inferred.relationships[toOne.name].flatMap({ source.toOnes[$0.name] }) else { continue }
+      // A row that is gone with its entity is led to no more.
+      // Without a number of its own the relationship's destination is meant, as in a fetch.
+      let destination = String(old.entitiesByName[was.destinationEntityName]?.number ?? 0)
+      let number = newNumber(was.entityColumn.map { "coalesce(nullif(\($0), 0), \(destination))" } ?? destination)
+      columns.append(toOne.column)
+      values.append("CASE WHEN \(raw: number) IS NULL THEN NULL ELSE \(raw: was.column) END")
+      if let column = toOne.entityColumn {
+        columns.append(column)
+        values.append("CASE WHEN \(raw: was.column) IS NULL THEN NULL ELSE \(raw: number) END")
+      }
+      if let column = toOne.orderColumn, let before = was.orderColumn {
+        columns.append(column)
+        values.append("\(raw: before)")
+      }
+    }
+    let list = values.joined(", ")
+    try connection.execute(
+      """
+      INSERT INTO \(entity.table) (\(columns.joined(separator: ", "))) \
+      SELECT \(list.text) FROM \(aside(source.table)) WHERE Z_ENT = \(source.number)
+      """, list.values)
+  }
+
+  /// An attribute's value in the old row, or its default where there was none and has to be one, or where the attribute is new.
+  private func value(
+    of attribute: AttributeColumn, _ entity: EntityMapping, _ inferred: InferredMapping.Entity, _ source: EntityMapping
+  ) throws -> SQL {
+    guard let description = entity.entity.attributesByName[attribute.name] else { return "NULL" }
+    let defaultValue = try defaultValue(of: description, entity)
+    guard let was = inferred.attributes[attribute.name], let column = source.attributes[was.name]?.column else {
+      return "\(bind: defaultValue)"
+    }
+    var value: SQL = "\(raw: column)"
+    // With external storage a first byte says where the value is.
+    if description.allowsExternalBinaryDataStorage && !was.allowsExternalBinaryDataStorage {
+      value = "CASE WHEN \(raw: column) IS NULL THEN NULL ELSE CAST(x'01' || \(raw: column) AS BLOB) END"
+    } else if was.allowsExternalBinaryDataStorage && !description.allowsExternalBinaryDataStorage {
+      value = "CASE WHEN substr(\(raw: column), 1, 1) = x'01' THEN substr(\(raw: column), 2) ELSE \(raw: column) END"
+    }
+    return description.isOptional ? value : "coalesce(\(value), \(bind: defaultValue))"
+  }
+
+  private func defaultValue(of attribute: NSAttributeDescription, _ entity: EntityMapping) throws -> SQLiteValue {
+    let layout = entity.entity.layout
+    let writer = RowWriter(entity, layout: layout)
+    guard attribute.defaultValue != nil, let slot = layout.slot(attribute.name),
+      let step = writer.steps.first(where: { $0.slot == slot })
+    else { return .null }
+    // SQLite says what it would store.
+    let statement = try connection.statement("SELECT ?1")
+    defer { statement.reset() }
+    _ = writer.bind(step, of: layout.defaults, to: statement, at: 1) { $0 }
+    return try statement.step() ? statement.value(0) : .null
+  }
+
+  // MARK: To-many relationships
+
+  private func copyRelationships() throws {
+    var done: Set<String> = []
+    for entity in new.entities {
+      for relationship in entity.entity.relationshipsByName.values.sorted(by: { $0.name < $1.name }) {
+        switch entity.toManys[relationship.name] {
+        case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
+          guard let (source, was) = oldRelationship(relationship, entity),
+            done.insert("\(table) \(ownerColumn)").inserted
+          else { continue }
+          try copyMembers(
+            was, of: source, to: table, owner: ownerColumn, member: destinationColumn, order: orderColumn)
+        case .foreignKey(_, let table, let inverse):
+          guard let order = inverse.orderColumn, done.insert("\(table) \(order)").inserted else { continue }
+          try orderMembers(table, inverse.column, order)
+        case nil: continue
+        }
+      }
+    }
+  }
+
+  private func oldRelationship(
+    _ relationship: NSRelationshipDescription, _ entity: EntityMapping
+  ) -> (EntityMapping, NSRelationshipDescription)? {
+    guard let source = source(of: entity),
+      let was = mapping.byDestination[entity.name]?.relationships[relationship.name]
+    else { return nil }
+    return (source, was)
+  }
+
+  /// Fills a join table from wherever the relationship was kept. Both ends of one relationship come here, and fill it once.
+  private func copyMembers(
+    _ was: NSRelationshipDescription, of source: EntityMapping, to table: String, owner: String, member: String,
+    order: String?
+  ) throws {
+    let pairs: String
+    switch source.toManys[was.name] {
+    case .join(_, let old, let oldOwner, let oldMember, let oldOrder):
+      pairs = "SELECT \(oldOwner) AS o, \(oldMember) AS m, \(oldOrder ?? "NULL") AS p FROM \(aside(old))"
+    case .foreignKey(_, let old, let inverse):
+      pairs =
+        "SELECT \(inverse.column) AS o, Z_PK AS m, \(inverse.orderColumn ?? "NULL") AS p FROM \(aside(old)) "
+        + "WHERE \(inverse.column) NOT NULL"
+    case nil:
+      guard let column = source.toOnes[was.name]?.column else { return }
+      pairs = "SELECT Z_PK AS o, \(column) AS m, NULL AS p FROM \(aside(source.table)) WHERE \(column) NOT NULL"
+    }
+    guard let order else {
+      try connection.execute("INSERT OR IGNORE INTO \(table) (\(owner), \(member)) SELECT o, m FROM (\(pairs))")
+      return
+    }
+    // 2048 for the first and 1024 more for each, as new positions are given.
+    let positions = "coalesce(p, 1024 + 1024 * row_number() OVER (PARTITION BY o ORDER BY m))"
+    try connection.execute(
+      """
+      INSERT INTO \(table) (\(owner), \(member), \(order)) SELECT o, m, \(positions) FROM (\(pairs)) WHERE true \
+      ON CONFLICT (\(owner), \(member)) DO UPDATE SET \(order) = excluded.\(order)
+      """)
+  }
+
+  /// Gives members of an ordered relationship that have no position yet one by their keys.
+  private func orderMembers(_ table: String, _ key: String, _ order: String) throws {
+    try connection.execute(
+      """
+      UPDATE \(table) SET \(order) = n.p FROM \
+      (SELECT Z_PK AS k, 1024 + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY Z_PK) AS p FROM \(table)) AS n \
+      WHERE n.k = Z_PK AND \(key) NOT NULL AND \(order) IS NULL
+      """)
+  }
+}

@@ -1,0 +1,190 @@
+internal import CSystem
+
+/// Tells who asks when anybody, in this process or another, has committed to a database file.
+///
+/// One thread for all files of the process. It sleeps until the kernel tells of a write beside one of them, and then asks SQLite
+/// whether it was a commit:
+///
+///     writer                                     | watcher
+///     -------------------------------------------+--------------------------------------------------
+///     takes the write lock                       |
+///     appends to the write-ahead log             | wakes; the file's version is still the old one
+///     makes the commit visible in shared memory, | cannot take the write lock
+///     of which the kernel tells nobody           |
+///     releases the write lock                    | takes it, releases it: the version is the new one
+///
+/// A write that is seen to be over with the lock free is therefore never missed; while somebody has it, the watcher tries
+/// again every few milliseconds, and only then. Commits in quick succession may be told of once.
+///
+/// `@unchecked Sendable`: everything is used under `lock`, but for the descriptors, which do not change.
+final class CommitWatcher: @unchecked Sendable {
+  static let shared = CommitWatcher()
+
+  /// A file that is watched for as long as this lives.
+  final class Registration: Sendable {
+    fileprivate let path: String
+    fileprivate let body: @Sendable (SQLiteConnection) -> Void
+
+    fileprivate init(_ path: String, _ body: @escaping @Sendable (SQLiteConnection) -> Void) {
+      self.path = path
+      self.body = body
+    }
+
+    /// Ends the watch. When this returns the body is not running and is not called any more.
+    func cancel() { CommitWatcher.shared.remove(self) }
+  }
+
+  private struct File {
+    var connection: SQLiteConnection
+    var version: Int64
+    var inode: UInt64
+    /// Something was written that may not be visible yet.
+    var isPending = false
+    var registrations: [Registration]
+
+    init(_ path: String, _ registrations: [Registration] = []) throws {
+      inode = CommitWatcher.inode(path) ?? 0
+      // It waits for nobody: the thread has other files to look at.
+      connection = try SQLiteConnection(path: path, access: .readWrite, busyTimeout: 0)
+      version = try connection.integer("PRAGMA data_version") ?? 0
+      self.registrations = registrations
+    }
+  }
+
+  private let lock = NSLock()
+  private var files: [String: File] = [:]
+  private var events: DirectoryEvents?
+  /// Wakes the thread when there is something for it to look at which no event told of.
+  private let wakeUp = csystem_eventfd()
+  /// For tests: told when a file could not be looked at because somebody is writing.
+  private var whenBusy: (@Sendable (String) -> Void)?
+
+  /// Milliseconds between looks at a file that somebody is writing to.
+  private static let pause: Int32 = 5
+
+  // MARK: Watching
+
+  /// - Parameters:
+  ///   - path: of a database file that exists.
+  ///   - body: called on the watcher's thread with a connection for a short read; it must not wait for anything.
+  func watch(_ path: String, _ body: @escaping @Sendable (SQLiteConnection) -> Void) throws -> Registration {
+    let path = Self.resolved(path)
+    let registration = Registration(path, body)
+    try lock.withLock {
+      if files[path] == nil {
+        let events = try self.events ?? start()
+        try events.watch(Self.directory(path))
+        files[path] = try File(path)
+      }
+      files[path]?.registrations.append(registration)
+    }
+    return registration
+  }
+
+  private func remove(_ registration: Registration) {
+    lock.withLock {
+      let path = registration.path
+      files[path]?.registrations.removeAll { $0 === registration }
+      guard let file = files[path], file.registrations.isEmpty else { return }
+      file.connection.close()
+      files[path] = nil
+      events?.unwatch(Self.directory(path))
+    }
+  }
+
+  func setWhenBusy(_ body: (@Sendable (String) -> Void)?) { lock.withLock { whenBusy = body } }
+
+  /// SQLite keeps the log beside the file that a symbolic link leads to.
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private static func directory(_ path: String) -> String {
+    let parent = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
+    return parent.isEmpty ? "/" : String(parent)
+  }
+
+  // MARK: The thread
+
+  private func start() throws -> DirectoryEvents {
+    let events = try DirectoryEvents()
+    self.events = events
+    let descriptor = events.descriptor
+    let thread = Thread { [self] in run(descriptor) }
+    thread.name = "CoreData commits"
+    thread.start()
+    return events
+  }
+
+  private func run(_ descriptor: Int32) -> Never {
+    var isPending = false
+    while true {
+      // While a writer is at work its further writes are no news.
+      var polled = [
+        pollfd(fd: isPending ? -1 : descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0),
+      ]
+      _ = poll(&polled, 2, isPending ? Self.pause : -1)
+      isPending = lock.withLock { look() }
+    }
+  }
+
+  /// Looks at the files that were written; returns whether one of them has to be looked at again.
+  private func look() -> Bool {
+    let written = events?.collect()
+    for path in files.keys {
+      let isWritten = written.map { $0.contains(path) || $0.contains("\(path)-wal") || $0.contains("\(path)-journal") }
+      if isWritten ?? true { files[path]?.isPending = true }
+      guard files[path]?.isPending == true else { continue }
+      replaceIfMoved(path)
+      report(path)
+      guard waitForWriter(path) else {
+        whenBusy?(path)
+        continue
+      }
+      files[path]?.isPending = false
+      report(path)
+    }
+    return files.values.contains { $0.isPending }
+  }
+
+  /// Tells of a commit if the file has another version than at the last look.
+  private func report(_ path: String) {
+    guard let file = files[path], let version = try? file.connection.integer("PRAGMA data_version"),
+      version != file.version
+    else { return }
+    files[path]?.version = version
+    for registration in file.registrations { registration.body(file.connection) }
+  }
+
+  /// Whether nobody is between writing and making visible what was written.
+  private func waitForWriter(_ path: String) -> Bool {
+    guard let connection = files[path]?.connection else { return true }
+    do {
+      try connection.execute("BEGIN IMMEDIATE")
+      try connection.execute("COMMIT")
+      return true
+    } catch let error as SQLiteError {
+      if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+      // SQLITE_BUSY. What else can happen, such as a file that is gone, is not better a little later.
+      return error.primaryCode != 5
+    } catch { return true }
+  }
+
+  /// A file that was put in this one's place has connections and versions of its own.
+  private func replaceIfMoved(_ path: String) {
+    guard let file = files[path], let inode = Self.inode(path), inode != file.inode,
+      let replacement = try? File(path, file.registrations)
+    else { return }
+    file.connection.close()
+    files[path] = replacement
+    for registration in file.registrations { registration.body(replacement.connection) }
+  }
+
+  fileprivate static func inode(_ path: String) -> UInt64? {
+    var status = stat()
+    return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+}

@@ -1,0 +1,67 @@
+internal import CSystem
+
+/// Tells which files in some directories were written, made or replaced (inotify(7)).
+///
+/// Directories and not files are watched, since SQLite deletes and makes anew what lies beside a database. Not `Sendable`: used under
+/// the lock of its owner; only `descriptor` may be waited for elsewhere.
+final class DirectoryEvents {
+  let descriptor: Int32
+  /// The paths of the directories, by the kernel's numbers for them, and how often each was asked for.
+  private var directories: [Int32: (path: String, count: Int)] = [:]
+  private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+
+  init() throws {
+    descriptor = csystem_inotify()
+    guard descriptor >= 0 else { throw Self.error("no inotify descriptor") }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func error(_ what: String) -> NSError {
+    CoreDataErrors.error(
+      .persistentStoreOpen,
+      "Changes by other processes cannot be observed: \(what): \(String(cString: strerror(errno))). "
+        + "See fs.inotify.max_user_watches and max_user_instances in inotify(7).")
+  }
+
+  func watch(_ directory: String) throws {
+    let mask = UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_ONLYDIR)
+    let number = inotify_add_watch(descriptor, directory, mask)
+    guard number >= 0 else { throw Self.error("watching \(directory)") }
+    directories[number, default: (directory, 0)].count += 1
+  }
+
+  func unwatch(_ directory: String) {
+    guard let number = directories.first(where: { $0.value.path == directory })?.key else { return }
+    directories[number]?.count -= 1
+    guard directories[number]?.count == 0 else { return }
+    directories[number] = nil
+    inotify_rm_watch(descriptor, number)
+  }
+
+  /// Reads all events that wait: the paths of the files; nil where events were lost.
+  func collect() -> Set<String>? {
+    var paths: Set<String>? = []
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      guard count > 0 else {
+        if count < 0, errno == EINTR { continue }
+        return paths
+      }
+      buffer.withUnsafeBytes { bytes in
+        var offset = 0
+        let headerSize = MemoryLayout<inotify_event>.size
+        while offset + headerSize <= count {
+          let event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+          if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
+            paths = nil
+          } else if event.len > 0, let directory = directories[event.wd]?.path {
+            let name = bytes[(offset + headerSize)..<(offset + headerSize + Int(event.len))].prefix { $0 != 0 }
+            paths?.insert("\(directory)/\(String(decoding: name, as: UTF8.self))")
+          }
+          offset += headerSize + Int(event.len)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,319 @@
+import Testing
+
+@testable import CoreData
+
+/// Stores of one model, opened with another.
+@Suite struct LightweightMigrationTests {
+  private typealias Make = LibraryModel
+
+  /// A store with what the body saves in it, and its model, which has to be in use when the store is migrated.
+  private func store(
+    _ model: NSManagedObjectModel, options: [AnyHashable: Any]? = nil,
+    _ body: (NSManagedObjectContext) throws -> Void
+  ) throws -> TemporaryStore {
+    let store = try TemporaryStore(model, options: options)
+    try store.save(body)
+    return store
+  }
+
+  private static func options(migrate: Bool = true, infer: Bool = true) -> [AnyHashable: Any] {
+    [NSMigratePersistentStoresAutomaticallyOption: migrate, NSInferMappingModelAutomaticallyOption: infer]
+  }
+
+  private func migrate(
+    _ store: TemporaryStore, to model: NSManagedObjectModel, options: [AnyHashable: Any] = Self.options()
+  ) throws -> NSManagedObjectContext {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: options)
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
+  private func library(options: [AnyHashable: Any]? = nil) throws -> TemporaryStore {
+    try store(LibraryModel.make(), options: options) { context in
+      let author = context.make("Author", ["name": "Ada"])
+      let tags = ["x", "y"].map { context.make("Tag", ["label": $0]) }
+      context.make("Book", ["title": "One", "pages": 10, "author": author, "tags": Set(tags)])
+      context.make("Comic", ["title": "Two", "artist": "B", "author": author])
+      tags[0].setValue(NSOrderedSet(array: [tags[1], tags[0]]), forKey: "ordered")
+      context.make("Passport", ["number": "7", "holder": author])
+    }
+  }
+
+  // MARK: What can be inferred
+
+  @Test func attributesAreAddedRemovedAndRenamedAndTheRestStays() throws {
+    let store = try library()
+    let uuid = store.coordinator.persistentStores[0].identifier
+    let id = try store.read { try $0.all("Book", where: "title == 'One'")[0].objectID.uriString }
+    let model = LibraryModel.make()
+    let book = try #require(model.entitiesByName["Book"])
+    book.properties.removeAll { $0.name == "rating" }
+    book.properties += [
+      Make.attribute("edition", .integer16AttributeType, optional: false, default: 3),
+      Make.attribute("subtitle", .stringAttributeType),
+    ]
+    let title = try #require(book.propertiesByName["title"])
+    title.name = "heading"
+    title.renamingIdentifier = "title"
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let books = try context.all("Book", sort: "heading")
+      #expect(books.map { $0.text("heading") } == ["One", "Two"])
+      #expect(books.map { $0.value(forKey: "edition") as? Int } == [3, 3])
+      #expect(books[0].text("subtitle") == nil && books[0].value(forKey: "pages") as? Int == 10)
+      #expect(books[1].entity.name == "Comic" && books[1].text("artist") == "B")
+      #expect(books[0].object("author")?.text("name") == "Ada")
+      #expect(books[0].objectID.uriString == id)
+      let tags = try context.all("Tag", sort: "label")
+      #expect(books[0].members("tags") == Set(tags))
+      #expect((tags[0].value(forKey: "ordered") as? NSOrderedSet)?.array as? [NSManagedObject] == [tags[1], tags[0]])
+      try #expect(context.all("Passport")[0].object("holder")?.text("name") == "Ada")
+      // And it goes on.
+      context.make("Book", ["heading": "Three", "author": books[0].object("author") as Any])
+      try context.save()
+      try #expect(context.all("Book", where: "author.name == 'Ada'").count == 3)
+    }
+    let opened = try #require(context.persistentStoreCoordinator?.persistentStores[0])
+    #expect(opened.identifier == uuid)
+    #expect(model.isConfiguration(withName: nil, compatibleWithStoreMetadata: opened.metadata))
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name LIKE 'cd_old%'") == [["0"]])
+    try #expect(store.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+
+  @Test func entitiesAreAddedRemovedAndRenamed() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    model.entities.removeAll { $0.name == "Passport" }
+    let author = try #require(model.entitiesByName["Author"])
+    author.properties.removeAll { $0.name == "passport" }
+    author.name = "Writer"
+    author.renamingIdentifier = "Author"
+    // Comes first by name, so that all numbers change.
+    model.entities += [Make.entity("Aardvark", [Make.attribute("name", .stringAttributeType)])]
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      try #expect(context.all("Writer").map { $0.text("name") } == ["Ada"])
+      try #expect(context.all("Book", where: "author.name == 'Ada'").count == 2)
+      try #expect(context.all("Comic").count == 1)
+      try #expect(context.all("Aardvark").isEmpty)
+      try #expect(context.all("Tag", where: "ANY books.title == 'One'").count == 2)
+      context.make("Aardvark", ["name": "a"])
+      try context.save()
+    }
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name = 'ZPASSPORT'") == [["0"]])
+  }
+
+  @Test func anOptionalAttributeBecomesMandatoryWithItsDefaultAndBack() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    let rating = try #require(model.entitiesByName["Book"]?.attributesByName["rating"])
+    rating.isOptional = false
+    rating.defaultValue = 1.5
+    model.entitiesByName["Author"]?.attributesByName["name"]?.isOptional = true
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      try #expect(context.all("Book").allSatisfy { $0.value(forKey: "rating") as? Double == 1.5 })
+      context.make("Author")
+      try context.save()
+    }
+  }
+
+  @Test func aToOneBecomesToMany() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    // A book has many authors now, and an author's books stay many: a join table.
+    let relationship = try #require(model.entitiesByName["Book"]?.relationshipsByName["author"])
+    relationship.name = "authors"
+    relationship.renamingIdentifier = "author"
+    relationship.maxCount = 0
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let author = try context.all("Author")[0]
+      try #expect(context.all("Book").allSatisfy { $0.members("authors") == [author] })
+      #expect(author.members("books").count == 2)
+    }
+  }
+
+  @Test func anUnorderedRelationshipBecomesOrderedAndBack() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.relationshipsByName["books"]?.isOrdered = true
+    model.entitiesByName["Book"]?.relationshipsByName["tags"]?.isOrdered = true
+    model.entitiesByName["Tag"]?.relationshipsByName["ordered"]?.isOrdered = false
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let author = try context.all("Author")[0]
+      #expect((author.value(forKey: "books") as? NSOrderedSet)?.count == 2)
+      let book = try context.all("Book", where: "title == 'One'")[0]
+      #expect((book.value(forKey: "tags") as? NSOrderedSet)?.count == 2)
+      try #expect(context.all("Tag", where: "label == 'x'")[0].members("ordered").count == 2)
+    }
+    try #expect(store.sql("SELECT Z_FOK_AUTHOR FROM ZBOOK ORDER BY 1") == [["2048"], ["3072"]])
+  }
+
+  @Test func aParentIsPutAboveAndPropertiesMoveUpAndDown() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    let (book, comic) = (try #require(model.entitiesByName["Book"]), try #require(model.entitiesByName["Comic"]))
+    let work = Make.entity("Work", [])
+    let title = try #require(book.propertiesByName["title"])
+    book.properties.removeAll { $0.name == "title" || $0.name == "weight" }
+    work.properties = [title]
+    comic.properties += [Make.attribute("weight", .floatAttributeType)]
+    work.subentities = [book]
+    work.isAbstract = true
+    model.entities += [work]
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      try #expect(context.all("Work", sort: "title").map { $0.text("title") } == ["One", "Two"])
+      try #expect(context.all("Comic").map { $0.text("title") } == ["Two"])
+      try #expect(context.all("Book", where: "author.name == 'Ada'").count == 2)
+      context.make("Book", ["title": "Three"])
+      try context.save()
+    }
+    try #expect(store.sql("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Work'") == [["3"]])
+  }
+
+  @Test func aConstraintIsAddedWhereItHolds() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    let context = try migrate(store, to: model)
+    context.performAndWait {
+      context.make("Tag", ["label": "x"])
+      expectError(133021) { try context.save() }
+    }
+  }
+
+  @Test func historyGoesOnWithTheNewEntities() throws {
+    let store = try library(options: [NSPersistentHistoryTrackingKey: true])
+    let model = LibraryModel.make()
+    model.entities += [Make.entity("Aardvark", [Make.attribute("name", .stringAttributeType)])]
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+      request.resultType = .objectIDs
+      let ids = (try context.execute(request) as? NSPersistentHistoryResult)?.result as? [NSManagedObjectID]
+      let names = Set((ids ?? []).compactMap { $0.entity.name })
+      #expect(names == ["Author", "Book", "Comic", "Passport", "Tag"])
+      for id in ids ?? [] { _ = try context.existingObject(with: id) }
+    }
+  }
+
+  // MARK: The decision
+
+  @Test func theSameModelIsOpenedAsItIs() throws {
+    let store = try library()
+    let before = try store.sql("SELECT sql FROM sqlite_master ORDER BY name")
+    _ = try migrate(store, to: LibraryModel.make())
+    try #expect(store.sql("SELECT sql FROM sqlite_master ORDER BY name") == before)
+  }
+
+  @Test func withoutTheOptionsAnotherModelIsRefused() throws {
+    let store = try library()
+    func other() -> NSManagedObjectModel {
+      let model = LibraryModel.make()
+      model.entitiesByName["Tag"]?.properties += [Make.attribute("color", .stringAttributeType)]
+      return model
+    }
+    expectError(134100) { try migrate(store, to: other(), options: Self.options(migrate: false)) }
+    expectError(134140) { try migrate(store, to: other(), options: Self.options(infer: false)) }
+    try #expect(store.sql("SELECT count(*) FROM pragma_table_info('ZTAG') WHERE name = 'ZCOLOR'") == [["0"]])
+  }
+
+  @Test func aDescriptionMigratesUnlessItSaysOtherwise() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.properties += [Make.attribute("color", .stringAttributeType)]
+    let container = NSPersistentContainer(name: "L", managedObjectModel: model)
+    let description = NSPersistentStoreDescription(url: store.url)
+    description.shouldMigrateStoreAutomatically = false
+    container.persistentStoreDescriptions = [description]
+    let codes = Codes()
+    container.loadPersistentStores { codes.add(($1 as NSError?)?.code) }
+    description.shouldMigrateStoreAutomatically = true
+    container.loadPersistentStores { codes.add(($1 as NSError?)?.code) }
+    #expect(codes.all == [134100, nil])
+  }
+
+  @Test func anOldModelThatNobodyHasIsAnError() throws {
+    let url: URL
+    let folder: URL
+    do {
+      // A model that no other test uses, and that goes with the store's coordinator.
+      let model = NSManagedObjectModel()
+      model.entities = [Make.entity("OnlyHere", [Make.attribute("name", .stringAttributeType)])]
+      let store = try TemporaryStore(model)
+      folder = FileManager.default.temporaryDirectory.appendingPathComponent("coredata-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      url = folder.appendingPathComponent("store.sqlite")
+      try store.coordinator.replacePersistentStore(at: url, withPersistentStoreFrom: store.url, type: .sqlite)
+    }
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    expectError(134130) {
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: Self.options())
+    }
+  }
+
+  // MARK: What cannot be inferred leaves the store as it was
+
+  @Test func changesThatCannotBeInferredAreErrorsAndChangeNothing() throws {
+    let store = try library()
+    let before = try store.sql("SELECT sql FROM sqlite_master ORDER BY name")
+    let changes: [(NSManagedObjectModel) -> Void] = [
+      { $0.entitiesByName["Book"]?.attributesByName["pages"]?.attributeType = .stringAttributeType },
+      { $0.entitiesByName["Book"]?.attributesByName["rating"]?.isOptional = false },
+      { model in
+        model.entitiesByName["Tag"]?.properties += [Make.attribute("color", .stringAttributeType, optional: false)]
+      },
+      { $0.entitiesByName["Author"]?.relationshipsByName["books"]?.maxCount = 1 },
+      { $0.entitiesByName["Tag"]?.subentities = [$0.entitiesByName["Passport"]!] },
+    ]
+    for change in changes {
+      let model = LibraryModel.make()
+      change(model)
+      expectError(134190) { try migrate(store, to: model) }
+    }
+    try #expect(store.sql("SELECT sql FROM sqlite_master ORDER BY name") == before)
+  }
+
+  @Test func aConstraintThatDoesNotHoldIsAnErrorAndChangesNothing() throws {
+    let store = try library()
+    try store.save { $0.make("Tag", ["label": "x"]) }
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    expectError(134111) { try migrate(store, to: model) }
+    try store.read { try #expect($0.all("Tag").count == 3) }
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name LIKE 'cd_old%'") == [["0"]])
+  }
+
+  @Test func aProcessThatIsKilledInTheMiddleLeavesTheOldStore() async throws {
+    let store = try library()
+    let before = try store.sql("SELECT sql FROM sqlite_master ORDER BY name")
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = store.url.path as String] in
+      let model = LibraryModel.make()
+      let new = LibraryModel.make()
+      new.entitiesByName["Tag"]?.properties += [LibraryModel.attribute("color", .stringAttributeType)]
+      let database = try SQLiteDatabase(SQLiteDatabase.Configuration(path: path))
+      try database.write { connection in
+        try StoreMigration(from: model.entities, to: new.entities, prefix: "Z", connection).run()
+        kill(getpid(), SIGKILL)
+      }
+    }
+    try #expect(store.sql("SELECT sql FROM sqlite_master ORDER BY name") == before)
+    try store.read { try #expect($0.all("Book").count == 2) }
+    try #expect(store.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+}
+
+/// The codes of errors that a handler was given.
+private final class Codes: @unchecked Sendable {
+  // `@unchecked Sendable`: added to and read on the one thread of a test.
+  private(set) var all: [Int?] = []
+  func add(_ code: Int?) { all.append(code) }
+}

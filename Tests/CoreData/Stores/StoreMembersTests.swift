@@ -1,0 +1,240 @@
+import Testing
+
+@testable import CoreData
+
+@Suite struct StoreMembersTests {
+  private func add(
+    _ url: URL, _ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil,
+    type: String = NSSQLiteStoreType
+  ) throws -> NSPersistentStoreCoordinator {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: options)
+    return coordinator
+  }
+
+  private func context(_ coordinator: NSPersistentStoreCoordinator) -> NSManagedObjectContext {
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
+  private func labels(_ coordinator: NSPersistentStoreCoordinator) throws -> [String] {
+    let context = context(coordinator)
+    return try context.performAndWait { try context.all("Tag", sort: "label").compactMap { $0.text("label") } }
+  }
+
+  private func save(_ label: String, _ coordinator: NSPersistentStoreCoordinator) throws {
+    let context = context(coordinator)
+    try context.performAndWait {
+      context.make("Tag", ["label": label])
+      try context.save()
+    }
+  }
+
+  // MARK: Metadata
+
+  @Test func metadataIsWrittenWithTheNextSaveAndReservedKeysAreKept() throws {
+    let store = try TemporaryStore()
+    let opened = store.coordinator.persistentStores[0]
+    store.coordinator.setMetadata(["app": "mine", NSStoreTypeKey: "Other"], for: opened)
+    #expect(store.coordinator.metadata(for: opened)["app"] as? String == "mine")
+    func stored() throws -> [String: Any] {
+      try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: store.url)
+    }
+    try #expect(stored()["app"] == nil)
+    try save("a", store.coordinator)
+    try #expect(stored()["app"] as? String == "mine")
+    try #expect(stored()[NSStoreTypeKey] as? String == NSSQLiteStoreType)
+    try #expect((stored()[NSStoreModelVersionHashesKey] as? [String: Data])?.count == 5)
+  }
+
+  @Test func metadataIsWrittenToAFileWithoutAModelInBothSpellings() throws {
+    let store = try TemporaryStore()
+    let uuid = store.coordinator.persistentStores[0].identifier
+    try NSPersistentStoreCoordinator.setMetadata(["a": 1], ofType: NSSQLiteStoreType, at: store.url)
+    try NSPersistentStoreCoordinator.setMetadata(["b": 2], type: .sqlite, at: store.url)
+    let read = try NSPersistentStore.metadataForPersistentStore(with: store.url)
+    #expect(read["a"] == nil && read["b"] as? Int == 2 && read[NSStoreUUIDKey] as? String == uuid)
+    try #expect(labels(add(store.url)) == [])
+  }
+
+  // MARK: Kinds of stores
+
+  @Test func otherStoreTypesAreRefusedClearly() throws {
+    let store = try TemporaryStore()
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    for type in [NSXMLStoreType, NSBinaryStoreType, "Mine"] {
+      expectError(134000) {
+        try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: store.url)
+      }
+      expectError(134000) {
+        try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: store.url)
+      }
+      #expect(NSPersistentStoreCoordinator.registeredStoreTypes[type] == nil)
+    }
+    #expect(Set(NSPersistentStoreCoordinator.registeredStoreTypes.keys) == [NSSQLiteStoreType, NSInMemoryStoreType])
+  }
+
+  @Test func devNullIsOnesOwnAndWithANameSharedWhileItIsOpen() throws {
+    let own = try add(URL(fileURLWithPath: "/dev/null"))
+    try save("own", own)
+    try #expect(labels(add(URL(fileURLWithPath: "/dev/null"))) == [])
+
+    let url = URL(fileURLWithPath: "/dev/null/\(UUID().uuidString)")
+    let model = LibraryModel.make()
+    var first: NSPersistentStoreCoordinator? = try add(url, model)
+    let second = try add(url, model)
+    try save("a", try #require(first))
+    try #expect(labels(second) == ["a"])
+    try save("b", second)
+    try #expect(labels(try #require(first)) == ["a", "b"])
+    first = nil
+    try #expect(labels(second) == ["a", "b"])
+    try second.remove(second.persistentStores[0])
+    try #expect(labels(add(url)) == [])
+  }
+
+  @Test func analyzeAndVacuumRunWhenTheStoreIsOpened() throws {
+    let store = try TemporaryStore()
+    for label in ["a", "b"] { try save(label, store.coordinator) }
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'") == [["0"]])
+    _ = try add(store.url, options: [NSSQLiteAnalyzeOption: true, NSSQLiteManualVacuumOption: true])
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'") == [["1"]])
+  }
+
+  @Test func aWrongConfigurationMakesNoFile() throws {
+    let store = try TemporaryStore()
+    let url = store.folder.appendingPathComponent("none.sqlite")
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    expectError(134080) {
+      try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "None", at: url)
+    }
+    #expect(!FileManager.default.fileExists(atPath: url.path))
+  }
+
+  @Test func theCoordinatorsQueueIsReentrantAndGivesResults() async throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let inline = await coordinator.perform { coordinator.performAndWait { coordinator.performAndWait { 7 } } }
+    #expect(inline == 7)
+    await #expect(throws: CancellationError.self) {
+      try await coordinator.perform { () throws -> Int in throw CancellationError() }
+    }
+  }
+
+  // MARK: Notifications
+
+  @Test func addingAndRemovingAStoreIsPosted() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let log = StoreNotificationLog(coordinator)
+    let store = try coordinator.addPersistentStore(
+      ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    try coordinator.remove(store)
+    #expect(log.posted == ["did added", "will removed", "did removed"])
+    expectError(134070) { try coordinator.remove(store) }
+  }
+
+  // MARK: Files
+
+  @Test func aDestroyedStoreIsEmptyForEverybodyAndCanBeMadeAnew() throws {
+    let store = try TemporaryStore()
+    try save("a", store.coordinator)
+    let uuid = store.coordinator.persistentStores[0].identifier
+    let other = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    try other.destroyPersistentStore(at: store.url, ofType: NSSQLiteStoreType)
+    // Others have the file open still: what they find is empty, not old.
+    let reader = context(store.coordinator)
+    reader.performAndWait { expectError(134180) { try reader.all("Tag") } }
+    try store.coordinator.remove(store.coordinator.persistentStores[0])
+    try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url)
+    try #expect(labels(other) == [])
+    #expect(other.persistentStores[0].identifier != uuid)
+    // Nothing there, nothing to do.
+    try other.destroyPersistentStore(at: store.folder.appendingPathComponent("none"), type: .sqlite)
+  }
+
+  @Test func destroyingWaitsForTheLockOfAWriter() throws {
+    let store = try TemporaryStore()
+    let writer = try SQLiteConnection(path: store.url.path, access: .readWrite)
+    try writer.execute("BEGIN IMMEDIATE")
+    expectError(134090) {
+      try store.coordinator.destroyPersistentStore(
+        at: store.url, ofType: NSSQLiteStoreType, options: [NSPersistentStoreTimeoutOption: 0.05])
+    }
+    try writer.execute("ROLLBACK")
+    try #expect(store.sql("SELECT count(*) FROM ZTAG") == [["0"]])
+  }
+
+  @Test func aReplacedStoreHasTheOthersContentForThoseWhoHaveItOpen() throws {
+    let (source, target) = (try TemporaryStore(), try TemporaryStore())
+    try save("new", source.coordinator)
+    try save("old", target.coordinator)
+    try target.coordinator.replacePersistentStore(
+      at: target.url, withPersistentStoreFrom: source.url, ofType: NSSQLiteStoreType)
+    try #expect(labels(target.coordinator) == ["new"])
+    let fresh = target.folder.appendingPathComponent("fresh.sqlite")
+    try target.coordinator.replacePersistentStore(at: fresh, withPersistentStoreFrom: source.url, type: .sqlite)
+    try #expect(labels(add(fresh)) == ["new"])
+    expectError(134080) {
+      try target.coordinator.replacePersistentStore(
+        at: target.url, withPersistentStoreFrom: target.folder.appendingPathComponent("none"), type: .sqlite)
+    }
+    try #expect(labels(target.coordinator) == ["new"])
+  }
+
+  @Test func aMigratedStoreHasAnotherUUIDAndTellsTheNewIDs() throws {
+    let store = try TemporaryStore(options: [NSPersistentHistoryTrackingKey: true])
+    let coordinator = store.coordinator
+    try save("a", coordinator)
+    let old = coordinator.persistentStores[0]
+    let reader = context(coordinator)
+    let before = try reader.performAndWait { try reader.all("Tag")[0].objectID }
+    let log = StoreNotificationLog(coordinator)
+    let url = store.folder.appendingPathComponent("moved.sqlite")
+    let new = try coordinator.migratePersistentStore(old, to: url, type: .sqlite)
+    #expect(coordinator.persistentStores == [new] && new.url == url && new.identifier != old.identifier)
+    try #expect(labels(coordinator) == ["a"])
+    let changed = try #require(log.changed)
+    #expect(changed.count == 4 && changed[0] as AnyObject === old && changed[1] as AnyObject === new)
+    let after = try #require(changed[3] as? NSManagedObjectID)
+    #expect(changed[2] as? NSManagedObjectID == before)
+    #expect(after.persistentStore === new && after.key == before.key && after != before)
+    // The file it came from is as it was.
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["a"]])
+    try save("b", coordinator)
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["a"]])
+    // Into memory and out of it.
+    let memory = try coordinator.migratePersistentStore(
+      new, to: URL(fileURLWithPath: "/dev/null"), withType: NSInMemoryStoreType)
+    try save("c", coordinator)
+    try coordinator.migratePersistentStore(
+      memory, to: store.folder.appendingPathComponent("back.sqlite"), withType: NSSQLiteStoreType)
+    try #expect(labels(coordinator) == ["a", "b", "c"])
+    try #expect(labels(add(url)) == ["a", "b"])
+    #expect(coordinator.setURL(url, for: coordinator.persistentStores[0]) == false)
+  }
+}
+
+/// What a coordinator posts about its stores.
+private final class StoreNotificationLog: @unchecked Sendable {
+  // `@unchecked Sendable`: posted and read on the one thread of a test.
+  private(set) var posted: [String] = []
+  private(set) var changed: [Any]?
+  private var tokens: [any NSObjectProtocol] = []
+
+  init(_ coordinator: NSPersistentStoreCoordinator) {
+    let names: [(Notification.Name, String)] = [
+      (.NSPersistentStoreCoordinatorStoresDidChange, "did"), (.NSPersistentStoreCoordinatorWillRemoveStore, "will"),
+    ]
+    for (name, word) in names {
+      tokens.append(
+        NotificationCenter.default.addObserver(forName: name, object: coordinator, queue: nil) { [weak self] in
+          let info = $0.userInfo ?? [:]
+          for (key, what) in [(NSAddedPersistentStoresKey, "added"), (NSRemovedPersistentStoresKey, "removed")]
+          where info[key] != nil { self?.posted.append("\(word) \(what)") }
+          if let list = info[NSUUIDChangedPersistentStoresKey] as? [Any] { self?.changed = list }
+        })
+    }
+  }
+
+  deinit { for token in tokens { NotificationCenter.default.removeObserver(token) } }
+}
