@@ -6,7 +6,8 @@ import Testing
     let overview = try workerpool("--help")
     #expect(overview.code == 0)
     let commands = [
-      "run", "submit", "status", "jobs", "workers", "fetch", "retry", "cancel", "pause", "resume", "scale", "stop",
+      "run", "submit", "status", "jobs", "workers", "fetch", "retry", "cancel", "pause", "resume", "scale", "reload",
+      "stop", "systemd-unit",
       "demo",
     ]
     for command in commands {

@@ -3,8 +3,11 @@ import Jobs
 
 /// The status of a pool as the command line shows it.
 public enum StatusText {
-  /// Moves a terminal's cursor home and clears what is below (ECMA-48: CUP, ED).
-  public static let clearScreen = "\u{1B}[H\u{1B}[J"
+  /// What makes a terminal show these lines in the place of those before, without flicker: the cursor goes home, each line clears its
+  /// rest, and what is below is cleared (ECMA-48: CUP, EL, ED).
+  public static func redrawn(_ lines: [String]) -> String {
+    "\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
+  }
 
   /// The status as JSON on one line.
   public static func json(_ value: some Encodable) -> String {
@@ -21,12 +24,63 @@ public enum StatusText {
     lines.append(
       "so far    \(counters.done) done, \(counters.failed) failed, \(counters.crashed) crashed, "
         + "\(counters.timedOut) timed out; \(status.restarts) workers replaced")
-    if let bytes = status.walBytes { lines.append("WAL       \(size(bytes))") }
-    for plugin in status.plugins {
-      guard let failure = plugin.failure else { continue }
-      lines.append("plugin    \(plugin.name) is not in use: \(TerminalText.escaped(failure))")
+    let rates = status.rates.map { "\(decimal($0.done))" }.joined(separator: ", ")
+    if !rates.isEmpty { lines.append("per s     \(rates) done in the last 1, 5 and 15 minutes" + failureRates(status)) }
+    if let waiting = status.waitingTime, let running = status.runTime {
+      lines.append("waiting   \(spread(waiting))")
+      lines.append("running   \(spread(running))")
     }
-    return lines + [""] + workers(status)
+    if let bytes = status.walBytes { lines.append("WAL       \(size(bytes))") }
+    lines += [""] + workers(status)
+    if status.backlog?.isEmpty == false { lines += [""] + backlog(status) }
+    let advice = StatusAdvice.lines(status)
+    if !advice.isEmpty { lines += ["", "what to do"] + advice.map { "  \(TerminalText.escaped($0))" } }
+    let problems = status.problems.suffix(5)
+    if !problems.isEmpty {
+      lines += ["", "what went wrong last"] + problems.map { "  \($0.time)  \(TerminalText.escaped($0.text))" }
+    }
+    return lines
+  }
+
+  private static func failureRates(_ status: PoolStatus) -> String {
+    guard status.rates.contains(where: { $0.failed > 0 }) else { return "" }
+    return "; " + status.rates.map { decimal($0.failed) }.joined(separator: ", ") + " failed"
+  }
+
+  private static func spread(_ spread: PoolStatus.Spread) -> String {
+    let values = [spread.median, spread.p90, spread.p99, spread.longest].map(shortTime)
+    return "half of the last jobs within \(values[0]), 90 % \(values[1]), 99 % \(values[2]), all \(values[3])"
+  }
+
+  /// The unfinished jobs, a row for each queue and kind.
+  private static func backlog(_ status: PoolStatus) -> [String] {
+    let states = JobState.allCases.filter(\.isUnfinished).map(\.name)
+    var table = TextTable(["queue", "kind"] + states, rightAligned: Set(2..<(2 + states.count)))
+    let groups = Dictionary(grouping: status.backlog ?? []) { [$0.queue, $0.kind] }
+    for (key, entries) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      let counts = states.map { state in
+        String(entries.filter { $0.state == state }.reduce(0) { $0 + $1.count })
+      }
+      table.add(key + counts)
+    }
+    return table.lines
+  }
+
+  /// A time of a job: `0.4 ms`, `12 ms`, `3.5 s`, `4 min 2 s`.
+  static func shortTime(_ seconds: Double) -> String {
+    switch seconds {
+    case ..<0.01: "\(decimal(seconds * 1000)) ms"
+    case ..<1: "\(Int(seconds * 1000)) ms"
+    case ..<60: "\(decimal(seconds)) s"
+    default: duration(seconds)
+    }
+  }
+
+  /// One decimal place, none above 100.
+  static func decimal(_ value: Double) -> String {
+    if value >= 100 { return String(Int(value.rounded())) }
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
   }
 
   private static func pauses(_ status: PoolStatus) -> String {
@@ -48,12 +102,14 @@ public enum StatusText {
   /// The worker processes as a table for people.
   public static func workers(_ status: PoolStatus) -> [String] {
     var table = TextTable(
-      ["worker", "pid", "plugin", "phase", "age", "holds", "progress", "runs"], rightAligned: [1, 4, 5])
+      ["worker", "pid", "plugin", "phase", "age", "memory", "CPU s", "done", "holds", "for", "progress", "runs"],
+      rightAligned: [1, 4, 5, 6, 7, 8, 9])
     for worker in status.workers {
       let running = worker.running.compactMap { $0.split(separator: "/").last.map(String.init) }.joined(separator: " ")
       table.add([
         String(worker.id), String(worker.pid), worker.plugin, worker.phase, duration(worker.age),
-        String(worker.holding), progress(worker), running,
+        worker.memory.map(size) ?? "", worker.processorTime.map(decimal) ?? "", String(worker.jobsDone),
+        String(worker.holding), worker.busy.map(shortTime) ?? "", progress(worker), running,
       ])
     }
     return table.isEmpty ? ["no workers"] : table.lines
@@ -75,7 +131,7 @@ public enum StatusText {
     }
   }
 
-  private static func size(_ bytes: Int) -> String {
+  static func size(_ bytes: Int) -> String {
     bytes < 1 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
   }
 }

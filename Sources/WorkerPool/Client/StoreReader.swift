@@ -65,6 +65,18 @@ public final class StoreReader {
     "x-coredata://\(coordinator.persistentStores.first?.identifier ?? "")/\(Job.entityName)/p\(key)"
   }
 
+  /// Calls `body` with the job of that URI, on its queue. False when there is none.
+  public func job(_ uri: String, body: (Job) throws -> Void) throws -> Bool {
+    guard let id = URL(string: uri).flatMap(coordinator.managedObjectID(forURIRepresentation:)) else { return false }
+    return try context.performAndWait {
+      let request = Job.fetchRequest()
+      request.predicate = NSPredicate(format: "self == %@", id)
+      guard let job = try context.fetch(request).first else { return false }
+      try body(job)
+      return true
+    }
+  }
+
   /// Calls `body` with each job that fits, newest first.
   ///
   /// - Parameters:

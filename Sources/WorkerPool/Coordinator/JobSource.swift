@@ -19,6 +19,8 @@ protocol JobSource: AnyObject, Sendable {
   /// Takes job files that were announced, or with `nil` all that wait.
   func takeFiles(_ names: [String]?)
   func checkpoint()
+  /// Works out what the store tells those who look, with the times of these ended jobs; calls back on any thread.
+  func look(at ended: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
   /// Finishes what is under way; `finished` is the last event.
   func finish()
 }
@@ -42,6 +44,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case took(jobs: Int, ready: [WindowJob], postponed: Int, messages: [LogRecord])
   case replied(ticket: Int, count: Int, error: String?)
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
+  /// The answer to `look`.
+  case looked(ticket: Int, StoreOverview)
   /// Something else went wrong, which a person should know.
   case trouble(String)
   case finished

@@ -14,6 +14,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   /// Counting a long backlog takes its time, which must not keep jobs waiting.
   private let countingContext: NSManagedObjectContext
   private let intake: Intake
+  let layout: QueueLayout
   /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
   private let checkpointQueue = DispatchQueue(label: "checkpoint")
   private let checkpointer: WALCheckpointer
@@ -25,6 +26,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   init(store: JobStore, layout: QueueLayout, writeTurn: String) throws {
     self.store = store
+    self.layout = layout
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     intake = try Intake(layout: layout, store: store)

@@ -25,6 +25,11 @@ final class WorkerServer {
     init(_ connection: Connection) { self.connection = connection }
   }
 
+  /// Connections that have not said hello; when there are more, the oldest is closed.
+  static let strangers = 64
+  /// A worker that does not read gets no more `SAVED` lines while so many bytes wait for it.
+  static let savedBacklog = 1 << 20
+
   private let loop: EventLoop
   private let log: Log
   private let listener: Int32
@@ -32,6 +37,8 @@ final class WorkerServer {
   private var peers: [Int32: Peer] = [:]
   private var peersByID: [WorkerID: Peer] = [:]
   private var unflushed: Set<Int32> = []
+  /// Connections without a hello, the oldest first.
+  private var waiting: [Int32] = []
   weak var delegate: WorkerServerDelegate?
 
   /// Listens at `path`.
@@ -52,6 +59,7 @@ final class WorkerServer {
   /// Sends a message with the next `flush`. A worker that is gone gets nothing.
   func send(_ message: CoordinatorMessage, to id: WorkerID) {
     guard let peer = peersByID[id] else { return }
+    if case .saved = message, peer.connection.unsentBytes > Self.savedBacklog { return }
     send(message, to: peer)
   }
 
@@ -88,6 +96,8 @@ final class WorkerServer {
       while let descriptor = try UnixSocket.accept(on: listener) {
         let peer = Peer(try Connection(descriptor: descriptor))
         peers[descriptor] = peer
+        waiting.append(descriptor)
+        if waiting.count > Self.strangers, let oldest = peers[waiting[0]] { forget(oldest) }
         loop.watch(descriptor, for: .readable) { [weak self, weak peer] in
           guard let self, let peer else { return }
           ready(peer)
@@ -151,6 +161,7 @@ final class WorkerServer {
     switch delegate.admit(version: version, token: token, kinds: kinds, peer: credentials) {
     case .success(let id):
       peer.id = id
+      waiting.removeAll { $0 == peer.connection.descriptor }
       peersByID[id] = peer
       delegate.received(.hello(version: version, token: token, kinds: kinds), from: id)
     case .failure(let refusal):
@@ -193,7 +204,7 @@ final class WorkerServer {
   private func forget(_ peer: Peer) {
     let descriptor = peer.connection.descriptor
     guard peers.removeValue(forKey: descriptor) != nil else { return }
-    if let id = peer.id { peersByID[id] = nil }
+    if let id = peer.id { peersByID[id] = nil } else { waiting.removeAll { $0 == descriptor } }
     loop.unwatch(descriptor)
     peer.connection.close()
   }

@@ -31,6 +31,8 @@ public struct PoolConfiguration: Sendable {
   public var heartbeat = 15.0
   /// Seconds that a worker may go on with its job after the pool's death. Default 300.
   public var orphanDeadline = 300.0
+  /// A file that is kept up to date with metrics in the text format of Prometheus; default none.
+  public var metricsFile: String?
   /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`.
   public var stopsWithParent = false
   /// Where the pool says what it does. Default: standard error.

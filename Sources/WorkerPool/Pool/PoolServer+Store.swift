@@ -45,10 +45,8 @@ extension PoolServer {
       lookForDueJobs()
       tickets.removeValue(forKey: ticket)?.0.reply(StatusReply(ok: error == nil, error: error, count: count))
     case .counted(let ticket, let jobs, let walBytes):
-      guard let (client, status) = tickets.removeValue(forKey: ticket), var status else { return }
-      status.jobs = jobs
-      status.walBytes = walBytes
-      client.reply(StatusReply(status: status))
+      counted(ticket, jobs, walBytes)
+    case .looked(let ticket, let overview): looked(ticket, overview)
     case .trouble(let text): log(.trouble, text)
     case .finished: loop.stop()
     }
@@ -64,6 +62,8 @@ extension PoolServer {
     lookForDueJobs()
     watchQueueDirectory()
     scheduleCheckpoint()
+    keepMetricsFile()
+    serviceManager?.ready(loop: loop)
     log(
       .poolStarted, "running on \(configuration.queue), \(configuration.workers) workers", .pid(getpid()),
       .path(configuration.queue))

@@ -69,8 +69,13 @@ extension PoolServer: WorkerServerDelegate {
     case .progress(let job, let done, let total):
       progress[job] = (done, total)
       scheduleCheckpoint()
-    case .done(let jobs): ended(jobs, message, id)
-    case .failed(let job): ended([job], message, id)
+    case .done(let jobs):
+      history.note(done: jobs, now: coordinator.now)
+      ended(jobs, message, id)
+    case .failed(let job):
+      history.noteFailure(now: coordinator.now)
+      log(.jobFailed, "\(job) failed; `workerpool jobs show` with it says why", .jobs([job.description]))
+      ended([job], message, id)
     case .returned(let jobs):
       for job in jobs { progress[job] = nil }
       coordinator.workerSaid(message, id)

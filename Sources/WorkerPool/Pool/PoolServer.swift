@@ -15,6 +15,12 @@ final class PoolServer {
   var statusServer: StatusServer?
   var coordinator = Coordinator()
   let startedAt = Clock.now
+  let problems = RecentProblems()
+  var history = PoolHistory(now: Clock.now)
+  /// Looks at the whole pool that wait for the store.
+  var looks: [Int: (status: PoolStatus, completion: (PoolStatus) -> Void)] = [:]
+  var metricsTimer: TimerQueue.Token?
+  var serviceManager: ServiceManager?
 
   let mailbox: Mailbox<JobSourceEvent>
   private let signals: SignalSource?
@@ -49,12 +55,17 @@ final class PoolServer {
     self.configuration = configuration
     self.source = source
     self.signals = signals
-    log = configuration.log
+    log = .records { [problems, log = configuration.log] record in
+      problems.note(record)
+      log(record)
+    }
     loop = try EventLoop()
     mailbox = try Mailbox()
     let runtime = RuntimeDirectory(queue: configuration.queue)
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
     workerServer = try WorkerServer(path: runtime.workerSocket, loop: loop, log: log, recorder: recorder)
+    let service = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
+    serviceManager = service
     supervisor = Supervisor(
       loop: loop, log: log,
       configuration: .init(
@@ -110,7 +121,9 @@ final class PoolServer {
     case .send(let message, let id): workerServer.send(message, to: id)
     case .fetchReady(let kind, let limit, let withoutQueues):
       source.fetchReady(kind: kind, limit: limit, withoutQueues: withoutQueues)
-    case .settle(let jobs, let settlement): source.settle(jobs, settlement)
+    case .settle(let jobs, let settlement):
+      tell(jobs, settlement)
+      source.settle(jobs, settlement)
     case .cancelStored(let job): source.cancel([job], ticket: nil)
     case .lookForDueJobs: lookForDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)
@@ -182,6 +195,7 @@ final class PoolServer {
   func stop(deadline: Double) {
     if !isStopping {
       isStopping = true
+      serviceManager?.stopping()
       loop.timers.cancel(rescanTimer)
       if let watch = directoryWatch { loop.unwatch(watch.descriptor) }
       directoryWatch = nil

@@ -91,6 +91,9 @@ final class IncomingDirectory: Sendable {
       return .unreadable(FileError(path: path(name), action: "be examined", errno: errno))
     }
     guard status.st_mode & S_IFMT == S_IFREG else { return .bad("is not a regular file") }
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      return .bad("belongs to user \(status.st_uid); a job file must belong to the pool's user or to root")
+    }
     guard status.st_size <= JobFile.maximumSize else {
       return .bad("is larger than \(JobFile.maximumSize) bytes")
     }

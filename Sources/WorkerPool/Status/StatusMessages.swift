@@ -1,3 +1,5 @@
+import Jobs
+
 /// A request to a running pool: one JSON object on one line of its status socket.
 public struct StatusRequest: Codable, Equatable, Sendable {
   /// What is asked for.
@@ -98,6 +100,18 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     /// How far the job in hand has come, if it says so.
     public var progressDone: Int?
     public var progressTotal: Int?
+    /// Seconds for which the job in hand has been running.
+    public var busy: Double?
+    /// Jobs that it has finished.
+    public var jobsDone: Int
+    /// Resident memory in bytes, and processor time in seconds.
+    public var memory: Int?
+    public var processorTime: Double?
+    /// It is to be replaced when its successor is up.
+    public var isRetiring: Bool
+    public var path: String
+    /// The last lines of its standard error.
+    public var lastLines: [String]
   }
 
   /// A plugin that is there, or was found unusable.
@@ -118,6 +132,29 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var returned = 0
     public var crashed = 0
     public var timedOut = 0
+  }
+
+  /// Jobs per second that ended in the last minutes.
+  public struct Rate: Codable, Equatable, Sendable {
+    public var minutes: Int
+    public var done: Double
+    public var failed: Double
+  }
+
+  /// Percentiles of a time in seconds, over the jobs that ended last.
+  public struct Spread: Codable, Equatable, Sendable {
+    public var median: Double
+    public var p90: Double
+    public var p99: Double
+    public var longest: Double
+  }
+
+  /// Something that went wrong, as the log told it.
+  public struct Problem: Codable, Equatable, Sendable {
+    /// In UTC, RFC 3339.
+    public var time: String
+    public var event: String
+    public var text: String
   }
 
   public var pid: Int32
@@ -144,4 +181,14 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var jobs: [String: Int]?
   /// Size of the store's write-ahead log in bytes.
   public var walBytes: Int?
+  public var rates: [Rate]
+  /// From when a job could have begun to when it did, and from there to its end.
+  public var waitingTime: Spread?
+  public var runTime: Spread?
+  /// Unfinished jobs by state, kind and queue.
+  public var backlog: [JobBacklog]?
+  /// What went wrong last, the latest at the end.
+  public var problems: [Problem]
+  /// Files in `rejected/`.
+  public var rejectedFiles: Int?
 }

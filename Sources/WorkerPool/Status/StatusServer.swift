@@ -27,10 +27,17 @@ final class StatusServer {
   /// An observer that does not read loses what comes while so many bytes wait for it.
   static let observerBacklog = 1 << 20
 
+  /// Askers at a time; when there are more, the oldest is closed.
+  static let clientLimit = 128
+  /// An asker that sends requests and does not read the replies is closed when so many bytes wait for it.
+  static let replyBacklog = 16 << 20
+
   private let loop: EventLoop
   private let listener: Int32
   private let handler: (StatusRequest, Client) -> Void
   private var clients: [Int32: Client] = [:]
+  /// Descriptors of the clients, the oldest first.
+  private var order: [Int32] = []
   private let encoder = JSONEncoder()
 
   /// Listens at `path` and hands requests to `handler`, which replies exactly once to each.
@@ -93,6 +100,8 @@ final class StatusServer {
     else { return }
     let client = Client(connection, self)
     clients[descriptor] = client
+    order.append(descriptor)
+    if order.count > Self.clientLimit, let oldest = clients[order[0]] { forget(oldest) }
     loop.watch(descriptor, for: .readable) { [weak self, weak client] in
       guard let self, let client else { return }
       read(client)
@@ -112,10 +121,9 @@ final class StatusServer {
 
   private func handle(_ line: String, _ client: Client) {
     do {
-      handler(try JSONDecoder().decode(StatusRequest.self, from: Data(line.utf8)), client)
+      handler(try StatusRequest.parse(line), client)
     } catch {
-      let commands = StatusRequest.Command.allCases.map(\.rawValue).joined(separator: ", ")
-      client.reply(StatusReply(ok: false, error: "not a request; the commands are \(commands)"))
+      client.reply(StatusReply(ok: false, error: error.reason))
     }
   }
 
@@ -125,11 +133,13 @@ final class StatusServer {
       bytes.append(contentsOf: data)
       bytes.append(0x0A)
     }
+    if client.connection.unsentBytes > Self.replyBacklog { forget(client) }
   }
 
   private func forget(_ client: Client) {
     let descriptor = client.connection.descriptor
     guard clients.removeValue(forKey: descriptor) != nil else { return }
+    order.removeAll { $0 == descriptor }
     client.connection.flush()
     loop.unwatch(descriptor)
     client.connection.close()

@@ -1,5 +1,5 @@
 /// Every command, in the order of the help.
 let allCommands: [CommandDescription] = [
   runCommand, submitCommand, statusCommand, jobsCommand, workersCommand, fetchCommand, retryCommand, cancelCommand,
-  pauseCommand, resumeCommand, scaleCommand, stopCommand, demoCommand,
+  pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, systemdUnitCommand, demoCommand,
 ]

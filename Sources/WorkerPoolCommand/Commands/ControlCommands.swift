@@ -32,6 +32,15 @@ let scaleCommand = CommandDescription(
   operands: [Operand(name: "N", help: "worker processes in all, or PLUGIN=N for one plugin")],
   options: [CommonOptions.queue], run: scale)
 
+let reloadCommand = CommandDescription(
+  name: "reload", summary: "Look for plugins again, and replace the worker processes one by one",
+  options: [CommonOptions.queue],
+  run: { arguments in
+    _ = try send(StatusRequest(.reload), to: try arguments.pool())
+    Output.line("the plugins are looked for again")
+    return .success
+  })
+
 let stopCommand = CommandDescription(
   name: "stop", summary: "Let the pool finish what runs, then stop it",
   discussion: "Jobs that have not begun stay in the store. Returns when the pool is gone.",
@@ -45,19 +54,32 @@ let stopCommand = CommandDescription(
 
 private func change(_ arguments: ParsedArguments, _ command: StatusRequest.Command, done: String) throws -> ExitCode {
   let pool = try arguments.pool()
-  let jobs = try arguments.operands.map { try uri($0, arguments) }
+  let jobs = try arguments.operands.map { try arguments.jobURI($0) }
   let reply = try send(StatusRequest(command, jobs: jobs), to: pool)
   let count = reply.count ?? jobs.count
   Output.line("\(count) of \(jobs.count) \(jobs.count == 1 ? "job" : "jobs") \(done)")
   return count == jobs.count ? .success : .failure
 }
 
-private func uri(_ word: String, _ arguments: ParsedArguments) throws -> String {
-  if JobFile.isObjectURI(word) { return word }
-  guard let key = Int64(word.hasPrefix("p") ? String(word.dropFirst()) : word), key > 0 else {
-    throw UsageError("\"\(word)\" is no job; a job is named as in `workerpool jobs`: p17")
+extension ParsedArguments {
+  /// The URI of the job that a word names.
+  func jobURI(_ word: String) throws -> String {
+    if JobFile.isObjectURI(word) { return word }
+    guard let key = Int64(word.hasPrefix("p") ? String(word.dropFirst()) : word), key > 0 else {
+      throw UsageError("\"\(word)\" is no job; a job is named as in `workerpool jobs`: p17")
+    }
+    return try StoreReader(poolStore: try storePath()).jobURI(key: key)
   }
-  return try StoreReader(poolStore: try arguments.storePath()).jobURI(key: key)
+
+  /// What `show` is to tell about, or nil without it.
+  func shown(_ what: String) throws(UsageError) -> String? {
+    guard let first = operands.first else { return nil }
+    guard first == "show" else {
+      throw UsageError("workerpool does not know what to do with \"\(first)\"; it can show one")
+    }
+    guard operands.count > 1 else { throw UsageError("show needs \(what)") }
+    return operands[1]
+  }
 }
 
 private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Command) throws -> ExitCode {

@@ -3,7 +3,11 @@ import WorkerPool
 
 let jobsCommand = CommandDescription(
   name: "jobs", summary: "List jobs, newest first",
-  operands: [],
+  discussion: "`workerpool jobs show JOB` tells a job's whole story.",
+  operands: [
+    Operand(name: "show", help: "tell the story of one job", isOptional: true),
+    Operand(name: "JOB", help: "a job as the list shows it: p17, or its whole URI", isOptional: true),
+  ],
   options: [
     CommandOption(
       name: "state", value: "STATE", help: "only jobs that are \(JobState.allCases.map(\.name).joined(separator: ", "))"
@@ -18,7 +22,20 @@ let jobsCommand = CommandDescription(
 @Sendable private func listJobs(_ arguments: ParsedArguments) throws -> ExitCode {
   let state = try arguments.word("state", among: JobState.allCases.map(\.name)).flatMap(JobState.init(name:))
   let limit = try arguments.int("limit", in: 0...Int.max) ?? 50
+  let wanted = try arguments.shown("a job: p17")
   let reader = try StoreReader(poolStore: try arguments.storePath())
+  if let wanted {
+    let status = try? arguments.pool().request(StatusRequest(.status)).status
+    let isFound = try reader.job(try arguments.jobURI(wanted)) { job in
+      if arguments.has("json") {
+        Output.line(JobText.json(job).text)
+      } else {
+        JobStory.lines(job, status: status).forEach(Output.line)
+      }
+    }
+    if !isFound { Output.error("workerpool jobs: there is no job \(wanted)\n") }
+    return isFound ? .success : .failure
+  }
   if arguments.has("json") {
     try reader.jobs(state: state, kind: arguments.string("kind"), limit: limit) { job in
       Output.line(JobText.json(job).text)

@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import WorkerPool
 
@@ -49,13 +50,46 @@ let runCommand = CommandDescription(
       help: "how long a worker may go on with its job when the pool has died", defaultText: "300"),
     CommandOption(
       name: "log-format", value: "FORMAT", help: "text, or json for one JSON object on each line", defaultText: "text"),
+    CommandOption(
+      name: "metrics-file", value: "FILE",
+      help: "keep metrics in this file, for the textfile collector of Prometheus' node exporter"),
     CommandOption(name: "with-parent", help: "stop, as for SIGTERM, when the process that started this one ends"),
     CommandOption(
       name: "record", value: "FILE", help: "append all that is said between the pool and its workers to a file"),
   ],
   run: run)
 
+let systemdUnitCommand = CommandDescription(
+  name: "systemd-unit", summary: "Print a unit file that runs a pool under systemd",
+  discussion: """
+    Takes the options of `workerpool run`; paths in it become absolute.
+
+      workerpool systemd-unit --store app.sqlite --model App.xcdatamodeld --queue queue/ > workerpool.service
+    """,
+  options: runCommand.options,
+  run: { arguments in
+    let configuration = try configuration(arguments)
+    let paths = ["store", "model", "queue", "plugins", "record", "metrics-file"]
+    var words: [String] = []
+    for option in runCommand.options where arguments.has(option.name) || option.name == "queue" {
+      let values = option.name == "queue" ? [arguments.queue] : arguments.strings(option.name)
+      if option.value == nil { words.append("--\(option.name)") }
+      for value in values {
+        let isPath = paths.contains(option.name)
+        words += ["--\(option.name)", isPath ? URL(fileURLWithPath: value).standardizedFileURL.path : value]
+      }
+    }
+    Output.text(
+      SystemdUnit.text(
+        executable: PoolConfiguration.executablePath, arguments: words, stopDeadline: configuration.stopDeadline))
+    return .success
+  })
+
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
+  ExitCode(rawValue: try Pool.run(try configuration(arguments))) ?? .failure
+}
+
+private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {
   var workers = 2
   var fixed: [String: Int] = [:]
   for value in arguments.strings("workers") {
@@ -76,7 +110,8 @@ let runCommand = CommandDescription(
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }
   configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
-  return ExitCode(rawValue: try Pool.run(configuration)) ?? .failure
+  configuration.metricsFile = arguments.string("metrics-file")
+  return configuration
 }
 
 private func limits(_ arguments: ParsedArguments) throws(UsageError) -> WorkerLimits {

@@ -6,6 +6,7 @@ let statusCommand = CommandDescription(
   name: "status", summary: "Show how the pool is doing",
   options: [
     CommonOptions.queue, CommonOptions.json,
+    CommandOption(name: "prometheus", help: "print metrics in the text format of Prometheus"),
     CommandOption(name: "watch", help: "go on showing it until the pool stops"),
     CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two looks", defaultText: "1"),
   ],
@@ -13,12 +14,21 @@ let statusCommand = CommandDescription(
 
 let workersCommand = CommandDescription(
   name: "workers", summary: "List the worker processes and what they do",
+  discussion: "`workerpool workers show PID` tells all that is known of one.",
+  operands: [
+    Operand(name: "show", help: "tell all about one worker", isOptional: true),
+    Operand(name: "PID", help: "its process ID, or its number", isOptional: true),
+  ],
   options: [CommonOptions.queue, CommonOptions.json],
   run: workers)
 
 @Sendable private func status(_ arguments: ParsedArguments) throws -> ExitCode {
   let pool = try arguments.pool()
   let asJSON = arguments.has("json")
+  if arguments.has("prometheus") {
+    Output.text(PrometheusText.text(try currentStatus(pool)))
+    return .success
+  }
   guard arguments.has("watch") else {
     show(try currentStatus(pool), asJSON: asJSON)
     return .success
@@ -27,8 +37,11 @@ let workersCommand = CommandDescription(
   while true {
     do {
       let status = try currentStatus(pool)
-      if Output.isTerminal, !asJSON { Output.text(StatusText.clearScreen) }
-      show(status, asJSON: asJSON)
+      if Output.isTerminal, !asJSON {
+        Output.text(StatusText.redrawn(StatusText.lines(status)))
+      } else {
+        show(status, asJSON: asJSON)
+      }
     } catch StatusClient.Failure.noReply {
       return .success
     }
@@ -37,7 +50,20 @@ let workersCommand = CommandDescription(
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
+  let wanted = try arguments.shown("a worker: its process ID")
   let status = try currentStatus(try arguments.pool())
+  if let wanted {
+    guard let worker = status.workers.first(where: { String($0.pid) == wanted || String($0.id) == wanted }) else {
+      Output.error("workerpool workers: there is no worker \(wanted); `workerpool workers` lists them\n")
+      return .failure
+    }
+    if arguments.has("json") {
+      Output.line(StatusText.json(worker))
+    } else {
+      WorkerStory.lines(worker).forEach(Output.line)
+    }
+    return .success
+  }
   if arguments.has("json") {
     for worker in status.workers { Output.line(StatusText.json(worker)) }
   } else {

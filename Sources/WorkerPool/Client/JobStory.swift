@@ -1,0 +1,77 @@
+import CoreData
+import Jobs
+
+/// All that is known of one job, for people.
+public enum JobStory {
+  /// The lines of the story. Called on the queue of the job's context.
+  ///
+  /// - Parameter status: of the pool that runs on the store, if one does.
+  public static func lines(_ job: Job, status: PoolStatus?) -> [String] {
+    let uri = job.objectID.uriRepresentation().absoluteString
+    let worker = status?.workers.first { $0.running.contains(uri) }
+    var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
+    lines.append("state      " + state(job, worker))
+    lines.append("attempts   \(job.attempt) ended, \(job.crashes) crashes")
+    if job.progressTotal > 0 { lines.append("progress   \(job.progressDone) of \(job.progressTotal)") }
+    if let checkpoint = job.checkpoint { lines.append("checkpoint \(checkpoint.count) bytes") }
+    if let timeout = job.timeout { lines.append("timeout    \(timeout) s for each attempt") }
+    if let key = job.uniqueKey { lines.append("unique     \(key)") }
+    if let parameters = job.parametersText { lines.append("parameters \(parameters)") }
+    lines += list("objects", job.objectURIs) + list("results", job.resultURIs)
+    return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next(job, worker, status)])
+      .map(TerminalText.escaped)
+  }
+
+  private static func state(_ job: Job, _ worker: PoolStatus.Worker?) -> String {
+    guard let worker else { return job.state.name }
+    let busy = worker.busy.map { " for \(StatusText.duration($0))" } ?? ""
+    return "running\(busy) in worker \(worker.id), process \(worker.pid)"
+  }
+
+  private static func list(_ name: String, _ uris: [String]) -> [String] {
+    guard !uris.isEmpty else { return [] }
+    let shown = 10
+    let more = uris.count > shown ? ["           and \(uris.count - shown) more"] : []
+    let padded = name.padding(toLength: 10, withPad: " ", startingAt: 0)
+    return uris.prefix(shown).enumerated().map { ($0 == 0 ? padded : "          ") + " " + $1 } + more
+  }
+
+  private static func history(_ job: Job) -> [String] {
+    var events: [(date: Date, text: String)] = [(job.createdAt, "came into the store")]
+    for failure in job.failures {
+      var text = "attempt \(failure.attempt): \(failure.type): \(failure.message)"
+      if failure.pid > 0 { text += " (process \(failure.pid) on \(failure.host))" }
+      events.append((failure.date, text))
+      events += failure.standardError.map { (failure.date, "  | \($0)") }
+    }
+    if let date = job.startedAt { events.append((date, "the attempt that ended last had begun")) }
+    if let date = job.finishedAt { events.append((date, job.state.name)) }
+    let order = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
+    return order.map { "  \(second($0.element.date))  \($0.element.text)" }
+  }
+
+  private static func next(_ job: Job, _ worker: PoolStatus.Worker?, _ status: PoolStatus?) -> String {
+    let name = job.objectID.key.map { "p\($0)" } ?? ""
+    switch job.state {
+    case .succeeded: return "nothing; its effects are in the store"
+    case .dead: return "nothing by itself; to run it again: workerpool retry \(name)"
+    case .cancelled: return "nothing; to run it all the same: workerpool retry \(name)"
+    case .scheduled, .retryable:
+      return "it runs after \(job.runAt.map(second) ?? "some time"); now: workerpool retry \(name)"
+    case .available:
+      if worker != nil { return "its worker finishes it; to stop it: workerpool cancel \(name)" }
+      guard let status else { return "it waits, and no pool is running that could run it" }
+      if status.isPaused || status.pausedQueues.contains(job.queue) || status.pausedKinds.contains(job.kind) {
+        return "it waits, because it is paused: workerpool resume"
+      }
+      guard status.plugins.contains(where: { $0.failure == nil && $0.kinds.contains(job.kind) }) else {
+        return "it waits, because no plugin runs the kind \(job.kind)"
+      }
+      return "it runs when a worker is free"
+    }
+  }
+
+  private static func second(_ date: Date) -> String {
+    Timestamp.text(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down)))
+  }
+}

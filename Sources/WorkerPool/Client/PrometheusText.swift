@@ -1,0 +1,105 @@
+import Foundation
+import Jobs
+
+/// A status in the text format of Prometheus.
+///
+/// Source: https://prometheus.io/docs/instrumenting/exposition_formats/, "Text-based format".
+public enum PrometheusText {
+  /// The metrics, each with its help and type.
+  public static func text(_ status: PoolStatus) -> String {
+    var text = Text()
+    text.add("up", "gauge", "1 while the pool runs.", [([:], status.phase == "running" ? 1 : 0)])
+    text.add("uptime_seconds", "gauge", "Seconds since the pool was started.", [([:], status.age)])
+    text.add(
+      "jobs", "gauge", "Jobs in the store by state.",
+      (status.jobs ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })
+    text.add(
+      "backlog", "gauge", "Unfinished jobs by state, kind and queue.",
+      (status.backlog ?? []).map { (["state": $0.state, "kind": $0.kind, "queue": $0.queue], Double($0.count)) })
+    let counters = status.counters
+    text.add(
+      "jobs_total", "counter", "Jobs since the start of the pool by what came of them.",
+      [
+        (["outcome": "done"], Double(counters.done)), (["outcome": "failed"], Double(counters.failed)),
+        (["outcome": "crashed"], Double(counters.crashed)), (["outcome": "timed_out"], Double(counters.timedOut)),
+        (["outcome": "returned"], Double(counters.returned)),
+      ])
+    text.add(
+      "job_waiting_seconds", "gauge", "How long the jobs that ended last had waited.", spread(status.waitingTime))
+    text.add("job_run_seconds", "gauge", "How long the jobs that ended last ran.", spread(status.runTime))
+    text.add("workers_wanted", "gauge", "Worker processes that there should be.", [([:], Double(status.workerCount))])
+    text.add(
+      "worker_restarts_total", "counter", "Worker processes that died and were replaced.",
+      [([:], Double(status.restarts))])
+    func eachWorker(_ value: (PoolStatus.Worker) -> Double?) -> [([String: String], Double)] {
+      status.workers.compactMap { worker in
+        value(worker).map { (["plugin": worker.plugin, "pid": String(worker.pid)], $0) }
+      }
+    }
+    text.add("worker_busy", "gauge", "1 while the worker runs a job.", eachWorker { $0.running.isEmpty ? 0 : 1 })
+    text.add(
+      "worker_resident_memory_bytes", "gauge", "Resident memory of the worker.",
+      eachWorker { $0.memory.map(Double.init) })
+    text.add("worker_cpu_seconds_total", "counter", "Processor time of the worker.", eachWorker { $0.processorTime })
+    text.add(
+      "plugin_failed", "gauge", "1 for a plugin that cannot be used.",
+      status.plugins.map { (["plugin": $0.name], $0.failure == nil ? 0 : 1) })
+    text.add("paused", "gauge", "1 while the whole pool is paused.", [([:], status.isPaused ? 1 : 0)])
+    if let bytes = status.walBytes {
+      text.add("wal_bytes", "gauge", "Size of the write-ahead log.", [([:], Double(bytes))])
+    }
+    if let files = status.rejectedFiles {
+      text.add("rejected_files", "gauge", "Bad files in the queue directory.", [([:], Double(files))])
+    }
+    return text.lines
+  }
+
+  /// Writes the metrics to a file in one step: whoever reads it never sees half of them.
+  static func write(_ status: PoolStatus, to path: String) throws {
+    let temporary = path + ".\(status.pid).tmp"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw FileError(path: temporary, action: "be created", errno: errno) }
+    do {
+      defer { close(descriptor) }
+      try text(status).utf8.writeAll(to: descriptor, path: temporary)
+      guard rename(temporary, path) == 0 else { throw FileError(path: path, action: "be put in place", errno: errno) }
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+  }
+
+  private static func spread(_ spread: PoolStatus.Spread?) -> [([String: String], Double)] {
+    guard let spread else { return [] }
+    return [
+      (["quantile": "0.5"], spread.median), (["quantile": "0.9"], spread.p90), (["quantile": "0.99"], spread.p99),
+      (["quantile": "1"], spread.longest),
+    ]
+  }
+
+  private struct Text {
+    var lines = ""
+
+    mutating func add(_ name: String, _ type: String, _ help: String, _ samples: [([String: String], Double)]) {
+      guard !samples.isEmpty else { return }
+      lines += "# HELP workerpool_\(name) \(help)\n# TYPE workerpool_\(name) \(type)\n"
+      for (labels, value) in samples {
+        let text = labels.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(Self.escaped($0.value))\"" }
+        let number = Int(exactly: value).map(String.init) ?? String(value)
+        lines += "workerpool_\(name)\(text.isEmpty ? "" : "{\(text.joined(separator: ","))}") \(number)\n"
+      }
+    }
+
+    /// Backslash, quotation mark and newline are escaped in a label's value.
+    private static func escaped(_ text: String) -> String {
+      text.reduce(into: "") { result, character in
+        switch character {
+        case "\\": result += "\\\\"
+        case "\"": result += "\\\""
+        case "\n": result += "\\n"
+        default: result.append(character)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// What is stuck or failing in a pool, each with what to do about it.
+public enum StatusAdvice {
+  /// A log that has grown so far is not being brought into the store, in bytes.
+  static let longLog = 64 << 20
+  /// A job that has been running for so long without saying how far it is may hang, in seconds.
+  static let longJob = 600.0
+
+  /// One sentence for each thing; empty when all is well.
+  public static func lines(_ status: PoolStatus) -> [String] {
+    plugins(status) + pauses(status) + jobs(status) + workers(status) + store(status)
+  }
+
+  private static func plugins(_ status: PoolStatus) -> [String] {
+    status.plugins.compactMap { plugin in
+      plugin.failure.map {
+        "plugin \(plugin.name) is not in use: \($0). When that is mended: workerpool reload"
+      }
+    }
+  }
+
+  private static func pauses(_ status: PoolStatus) -> [String] {
+    if status.isPaused { return ["the whole pool is paused; to go on: workerpool resume"] }
+    return status.pausedQueues.map { "queue \($0) is paused; to go on: workerpool resume \($0)" }
+      + status.pausedKinds.map { "kind \($0) is paused; to go on: workerpool resume --kind \($0)" }
+  }
+
+  private static func jobs(_ status: PoolStatus) -> [String] {
+    var lines: [String] = []
+    let known = Set(status.plugins.filter { $0.failure == nil }.flatMap(\.kinds))
+    let unknown = Dictionary(grouping: (status.backlog ?? []).filter { !known.contains($0.kind) }, by: \.kind)
+    for (kind, entries) in unknown.sorted(by: { $0.key < $1.key }) {
+      let count = entries.reduce(0) { $0 + $1.count }
+      lines.append(
+        "\(count) jobs of kind \(kind) wait, and no plugin runs that kind: put its worker-NAME where the pool looks "
+          + "(--plugins), then workerpool reload; or cancel them")
+    }
+    if let dead = status.jobs?["dead"], dead > 0 {
+      lines.append("\(dead) jobs are dead; why: workerpool jobs --state dead; to run one again: workerpool retry JOB")
+    }
+    if let files = status.rejectedFiles, files > 0 {
+      lines.append("\(files) bad files lie in rejected/, each with a .error file that says why")
+    }
+    return lines
+  }
+
+  private static func workers(_ status: PoolStatus) -> [String] {
+    status.workers.compactMap { worker in
+      guard let busy = worker.busy, busy > longJob, worker.progressTotal == nil, let job = worker.running.first else {
+        return nil
+      }
+      let name = job.split(separator: "/").last.map(String.init) ?? job
+      return "worker \(worker.id) has been on \(name) for \(StatusText.duration(busy)) and does not say how far it is: "
+        + "workerpool workers show \(worker.pid); to end it: workerpool cancel \(name)"
+    }
+  }
+
+  private static func store(_ status: PoolStatus) -> [String] {
+    guard let bytes = status.walBytes, bytes > longLog else { return [] }
+    return ["the write-ahead log has \(bytes >> 20) MiB: a long read in some process may keep it from being copied"]
+  }
+}

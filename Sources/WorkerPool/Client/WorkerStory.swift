@@ -1,0 +1,25 @@
+/// All that is known of one worker process, for people.
+public enum WorkerStory {
+  public static func lines(_ worker: PoolStatus.Worker) -> [String] {
+    var lines = ["worker \(worker.id), process \(worker.pid)", "plugin     \(worker.plugin), \(worker.path)"]
+    lines.append(
+      "phase      \(worker.phase) for \(StatusText.duration(worker.age))"
+        + (worker.isRetiring ? ", to be replaced" : ""))
+    lines.append("jobs       \(worker.jobsDone) done, holds \(worker.holding) of \(worker.credit)")
+    for job in worker.running { lines.append("runs       \(job)") }
+    if let busy = worker.busy { lines.append("busy       \(StatusText.duration(busy))") }
+    if let done = worker.progressDone, let total = worker.progressTotal {
+      lines.append("progress   \(done) of \(total)")
+    }
+    if let memory = worker.memory { lines.append("memory     \(StatusText.size(memory))") }
+    if let seconds = worker.processorTime { lines.append("processor  \(StatusText.decimal(seconds)) s") }
+    if !worker.lastLines.isEmpty {
+      lines += ["", "last lines of its standard error"] + worker.lastLines.map { "  | \($0)" }
+    }
+    let name = worker.running.first?.split(separator: "/").last.map(String.init)
+    lines += ["", "what can be done"]
+    if let name { lines.append("  workerpool jobs show \(name) tells of its job, workerpool cancel \(name) ends it") }
+    lines.append("  kill -QUIT \(worker.pid) makes it print its stacks into the pool's log")
+    return lines.map(TerminalText.escaped)
+  }
+}

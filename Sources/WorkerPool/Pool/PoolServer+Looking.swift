@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import Jobs
+import WorkerProtocol
+
+/// A look at the whole pool: what is known here at once, then what the store says.
+extension PoolServer {
+  /// Collects a status and hands it over on the loop.
+  func look(completion: @escaping (PoolStatus) -> Void) {
+    lastTicket += 1
+    looks[lastTicket] = (status(), completion)
+    source.count(ticket: lastTicket)
+  }
+
+  func counted(_ ticket: Int, _ jobs: [String: Int]?, _ walBytes: Int?) {
+    guard looks[ticket] != nil else { return }
+    looks[ticket]?.status.jobs = jobs
+    looks[ticket]?.status.walBytes = walBytes
+    source.look(at: history.lastEnded) { [mailbox] in mailbox.post(.looked(ticket: ticket, $0)) }
+  }
+
+  func looked(_ ticket: Int, _ overview: StoreOverview) {
+    guard let look = looks.removeValue(forKey: ticket) else { return }
+    var status = look.status
+    status.backlog = overview.backlog
+    status.waitingTime = PoolStatus.Spread(overview.times.waiting)
+    status.runTime = PoolStatus.Spread(overview.times.running)
+    status.rejectedFiles = overview.rejectedFiles
+    look.completion(status)
+  }
+
+  private func status() -> PoolStatus {
+    let workers = supervisor.workers.values.sorted { $0.id.number < $1.id.number }.map(status)
+    let names = Set(supervisor.plugins.map(\.name)).union(supervisor.failures.keys).sorted()
+    let plugins = names.map { name in
+      let plugin = supervisor.plugins.first { $0.name == name }
+      return PoolStatus.Plugin(
+        name: name, version: plugin?.description.version, kinds: plugin?.description.kinds.map(\.kind) ?? [],
+        workers: workers.count { $0.plugin == name }, failure: supervisor.failures[name].map { "\($0)" })
+    }
+    let counters = coordinator.counters
+    return PoolStatus(
+      pid: getpid(), store: URL(fileURLWithPath: configuration.store).path,
+      model: URL(fileURLWithPath: configuration.model).path, phase: isStopping ? "stopping" : "running",
+      age: Clock.now - startedAt,
+      isPaused: coordinator.isPaused, pausedQueues: coordinator.pausedQueues.sorted(),
+      pausedKinds: coordinator.pausedKinds.sorted(), workerCount: supervisor.configuration.workers, workers: workers,
+      plugins: plugins, waiting: coordinator.waitingByKind,
+      counters: .init(
+        handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
+        crashed: counters.crashed, timedOut: counters.timedOut),
+      restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
+  }
+
+  private func status(_ worker: WorkerProcess) -> PoolStatus.Worker {
+    let known = coordinator.workers[worker.id]
+    let progress = known?.begun.first.flatMap { self.progress[$0] }
+    let begunAt = known?.begun.compactMap { coordinator.held[$0]?.begunAt }.min()
+    return PoolStatus.Worker(
+      id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.phase.rawValue,
+      age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
+      running: known?.begun.map(\.description).sorted() ?? [], progressDone: progress?.done,
+      progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
+      memory: ProcessUsage.residentBytes(of: worker.pid),
+      processorTime: ProcessUsage.processorSeconds(of: worker.pid), isRetiring: worker.isRetiring,
+      path: worker.plugin.path, lastLines: worker.lastLines)
+  }
+
+  // MARK: What is told without being asked
+
+  /// Puts a worker's death into the log as what it means for its jobs.
+  func tell(_ jobs: [ObjectURI], _ settlement: Settlement) {
+    let uris = jobs.map(\.description)
+    let names = uris.joined(separator: " ")
+    switch settlement {
+    case .crashed(let obituary):
+      log(.jobCrashed, "\(names) crashed: process \(obituary.pid) \(obituary.reason)", .pid(obituary.pid), .jobs(uris))
+    case .timedOut(let obituary, let seconds):
+      log(.jobTimedOut, "\(names) took longer than \(seconds) seconds", .pid(obituary.pid), .jobs(uris))
+    }
+  }
+
+  /// Seconds between two writings of the metrics file.
+  static let metricsInterval = 15.0
+
+  /// Keeps the file of the node exporter's textfile collector up to date, if there is to be one.
+  func keepMetricsFile() {
+    guard let path = configuration.metricsFile, !isStopping else { return }
+    look { [weak self] status in
+      guard let self else { return }
+      do {
+        try PrometheusText.write(status, to: path)
+      } catch {
+        log(.trouble, "the metrics file cannot be written: \(error)", .path(path))
+      }
+      metricsTimer = loop.timers.after(Self.metricsInterval) { [weak self] in self?.keepMetricsFile() }
+    }
+  }
+}

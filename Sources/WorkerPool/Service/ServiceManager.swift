@@ -1,0 +1,68 @@
+import CSystem
+import Glibc
+
+/// Tells systemd, or another service manager, how the pool is doing: ready, alive, stopping.
+///
+/// Source: sd_notify(3), sd_watchdog_enabled(3): lines of assignments in datagrams to the socket that `NOTIFY_SOCKET` names.
+final class ServiceManager {
+  private let socket: Int32
+  /// Seconds between two signs of life: half of what the manager waits for.
+  private let interval: Double?
+
+  /// `nil` when no service manager waits for news.
+  init?(_ environment: [String: String], pid: Int32 = getpid()) {
+    guard let path = environment["NOTIFY_SOCKET"], let socket = Self.connect(to: path) else { return nil }
+    self.socket = socket
+    let isForUs = environment["WATCHDOG_PID"].map { $0 == String(pid) } ?? true
+    let microseconds = environment["WATCHDOG_USEC"].flatMap(Double.init)
+    interval = isForUs ? microseconds.flatMap { $0 > 0 ? $0 / 2e6 : nil } : nil
+  }
+
+  deinit { close(socket) }
+
+  /// The pool takes jobs. From now on the loop gives signs of life, if they are wanted.
+  func ready(loop: EventLoop) {
+    send("READY=1")
+    giveSignOfLife(loop)
+  }
+
+  /// The pool lets its workers finish.
+  func stopping() { send("STOPPING=1") }
+
+  private func giveSignOfLife(_ loop: EventLoop) {
+    guard let interval else { return }
+    send("WATCHDOG=1")
+    loop.timers.after(interval) { [weak self, weak loop] in
+      if let loop { self?.giveSignOfLife(loop) }
+    }
+  }
+
+  /// A service manager that does not listen is no reason to stop.
+  private func send(_ text: String) {
+    var text = text
+    text.withUTF8 { _ = Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+  }
+
+  /// A path, or with `@` a name in the abstract namespace.
+  private static func connect(to path: String) -> Int32? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var name = Array(path.utf8)
+    guard name.count > 1, name.count < MemoryLayout.size(ofValue: address.sun_path), "/@".utf8.contains(name[0]) else {
+      return nil
+    }
+    if name[0] == UInt8(ascii: "@") { name[0] = 0 }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { return nil }
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(socket, $0, length) }
+    }
+    guard connected == 0 else {
+      close(socket)
+      return nil
+    }
+    return socket
+  }
+}

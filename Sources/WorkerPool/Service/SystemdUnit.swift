@@ -1,0 +1,53 @@
+import Foundation
+
+/// A unit file that runs a pool under systemd.
+public enum SystemdUnit {
+  /// The text of the unit, for a pool with these arguments of `workerpool run`.
+  public static func text(executable: String, arguments: [String], stopDeadline: Double) -> String {
+    // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what happened.
+    let stopTime = Int(stopDeadline) + 30
+    let command = ([executable, "run"] + arguments).map(quoted).joined(separator: " ")
+    return """
+      # Put this into /etc/systemd/system/workerpool.service, set User=, then: systemctl enable --now workerpool
+      [Unit]
+      Description=workerpool: worker processes on a Core Data store
+      StartLimitIntervalSec=60
+      StartLimitBurst=5
+
+      [Service]
+      Type=notify
+      NotifyAccess=main
+      ExecStart=\(command)
+      ExecReload=/bin/kill -HUP $MAINPID
+      WatchdogSec=30
+      Restart=on-failure
+      # Wrong arguments, and plugins none of which can be started, do not get better by starting again.
+      RestartPreventExitStatus=2 4
+      # The pool ends its workers itself; after a crash they finish their job, and the next pool knows them.
+      KillMode=mixed
+      TimeoutStopSec=\(stopTime)
+      NoNewPrivileges=yes
+      PrivateTmp=yes
+      ProtectSystem=full
+      UMask=0077
+      #User=workerpool
+
+      [Install]
+      WantedBy=multi-user.target
+
+      """
+  }
+
+  /// A word of a command line; systemd's own specifiers and variables are kept from being read as such.
+  private static func quoted(_ word: String) -> String {
+    let escaped = word.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+      .replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
+    let isPlain = word.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x2F, 0x5F, 0x3D: true
+      default: false
+      }
+    }
+    return isPlain ? word : "\"\(escaped)\""
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import Jobs
+import Testing
+
+@testable import WorkerPool
+
+/// What an operator sees of a pool.
+@Suite(.serialized) struct SeeingTests {
+  @Test(.timeLimit(.minutes(5)))
+  func oneCommandTellsTheStoryOfAJobAndOfAWorker() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    let metrics = items.place.path("metrics.prom")
+    try items.submit("misbehave", "--set", "how=abort")
+    let pool = try items.start(options: ["--metrics-file", metrics])
+    try pool.waitForJobs(1)
+    try items.submit("nobody-runs-this")
+    try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
+    let worker = try stop.waitForArrival()
+    try pool.wait { !($0.backlog ?? []).isEmpty && $0.jobs?["available"] == 2 }
+
+    let first = try pool.command("jobs", "show", "p1").output
+    #expect(first.contains("state      succeeded"))
+    #expect(first.contains("crash: was killed by signal 6") && first.contains("1 crashes"))
+    let running = try pool.command("jobs", "show", "p3").output
+    #expect(running.contains("running for") && running.contains("process \(worker.pid)"), "\(running)")
+    #expect(running.contains("workerpool cancel p3"))
+    #expect(try pool.command("jobs", "show", "p2").output.contains("no plugin runs the kind nobody-runs-this"))
+    #expect(try pool.command("jobs", "show", "p99").code == 1)
+
+    let process = try pool.command("workers", "show", "\(worker.pid)").output
+    #expect(process.contains("runs       x-coredata://") && process.contains("memory     "), "\(process)")
+    #expect(try pool.command("workers", "show", "1234567").code == 1)
+
+    let status = try pool.command("status").output
+    for part in [
+      "done in the last 1, 5 and 15 minutes", "half of the last jobs within", "what to do", "no plugin runs that kind",
+      "what went wrong last", "x-coredata://", "queue    kind",
+    ] {
+      #expect(status.contains(part), "\(part) is not in\n\(status)")
+    }
+    let text = try pool.command("status", "--prometheus").output
+    #expect(text.contains("workerpool_jobs{state=\"succeeded\"} 1\n"))
+    #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("workerpool_up 1\n"))
+
+    // Its stacks, for a person who asks: they come through the pool's log into the worker's last lines.
+    kill(worker.pid, SIGQUIT)
+    try pool.wait {
+      $0.workers.contains { $0.lastLines.contains { $0.hasPrefix("thread ") || $0.contains("worker-test(") } }
+    }
+
+    stop.release()
+    try pool.waitForJobs(2)
+    #expect(try pool.command("cancel", "p2").code == 0)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func theLogIsJSONWithOneEventForEachChange() throws {
+    let items = try ItemPool()
+    try items.submit("misbehave", "--set", "how=abort")
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    process.arguments = [
+      "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins,
+      "--log-format", "json", "--workers", "1",
+    ]
+    process.standardError = pipe
+    try process.run()
+    try pipe.fileHandleForWriting.close()
+    let lines = LineReader(pipe.fileHandleForReading)
+    var events: [String] = []
+    while let line = lines.next() {
+      let record = try JSONParser.parse(line)
+      let event = try #require(record["event"]?.stringValue.flatMap(LogEvent.init(rawValue:)))
+      #expect(record["level"]?.stringValue == event.level.rawValue)
+      #expect(record["time"]?.stringValue.flatMap(Timestamp.date) != nil)
+      #expect(record["message"]?.stringValue?.isEmpty == false)
+      events.append(event.rawValue)
+      if event == .workerUp, events.contains("worker.died") { process.terminate() }
+    }
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    let order = [
+      "pool.started", "plugin.found", "worker.started", "worker.up", "worker.died", "job.crashed", "worker.started",
+      "worker.up", "pool.stopping", "worker.draining", "worker.ended", "pool.stopped",
+    ]
+    var rest = events[...]
+    for event in order {
+      let found = rest.firstIndex(of: event)
+      #expect(found != nil, "\(event) is missing in \(events)")
+      rest = rest[((found ?? rest.startIndex) + 1)...]
+    }
+  }
+
+  @Test func everyEventIsInTheTable() throws {
+    let readme = try String(
+      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../README.md"),
+      encoding: .utf8)
+    for event in LogEvent.allCases { #expect(readme.contains("`\(event.rawValue)`"), "\(event.rawValue)") }
+  }
+}
+
+/// What a service manager sees of a pool.
+@Suite(.serialized) struct ServiceManagerTests {
+  @Test(.timeLimit(.minutes(5)))
+  func theServiceManagerIsToldOfTheStartOfLifeAndOfTheEnd() throws {
+    let items = try ItemPool()
+    let path = items.place.path("notify")
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0)
+    func next() throws -> String {
+      var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      try #require(poll(&ready, 1, 60_000) == 1, "the pool says nothing")
+      var buffer = [UInt8](repeating: 0, count: 256)
+      let count = recv(socket, &buffer, buffer.count, 0)
+      return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    }
+    let pool = try items.start(environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"])
+    #expect(try next() == "READY=1")
+    for _ in 1...3 { #expect(try next() == "WATCHDOG=1") }
+    pool.signal(SIGTERM)
+    var last = try next()
+    while last == "WATCHDOG=1" { last = try next() }
+    #expect(last == "STOPPING=1")
+    #expect(pool.waitForExit() == 0)
+  }
+
+  @Test func theUnitFileRunsThisPool() throws {
+    let place = try TestPlace()
+    let finished = try run(
+      Built.path("workerpool"),
+      [
+        "systemd-unit", "--store", "a b.sqlite", "--model", "/m/100%.xcdatamodeld", "--workers", "3", "--deadline",
+        "60",
+      ],
+      in: place.url.path)
+    #expect(finished.code == 0)
+    let start = try #require(finished.lines.first { $0.hasPrefix("ExecStart=") })
+    #expect(
+      start.contains("\(Built.path("workerpool")) run --workers 3 --store \"\(place.path("a b.sqlite"))\""), "\(start)")
+    #expect(start.contains("\"/m/100%%.xcdatamodeld\"") && start.contains("--queue \(place.path("queue"))"), "\(start)")
+    #expect(finished.output.contains("Type=notify\n") && finished.output.contains("TimeoutStopSec=90\n"))
+    #expect(try workerpool("systemd-unit").code == 2)
+  }
+}

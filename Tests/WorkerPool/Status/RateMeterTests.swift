@@ -1,0 +1,71 @@
+import Testing
+
+@testable import WorkerPool
+
+@Suite struct RateMeterTests {
+  @Test func ratesAreThoseOfTheLastMinutes() {
+    var meter = RateMeter(now: 1000)
+    // Ten in each second of twenty minutes, then none for two.
+    for second in 0..<1200 { meter.add(10, now: 1000 + Double(second)) }
+    #expect(abs(meter.perSecond(minutes: 1, now: 2200) - 10) < 0.5)
+    #expect(abs(meter.perSecond(minutes: 15, now: 2200) - 10) < 0.5)
+    #expect(meter.perSecond(minutes: 1, now: 2320) == 0)
+    #expect(abs(meter.perSecond(minutes: 5, now: 2320) - 6) < 0.5)
+    #expect(meter.perSecond(minutes: 15, now: 1e9) == 0)
+  }
+
+  @Test func aYoungPoolCountsFromItsStart() {
+    var meter = RateMeter(now: 50)
+    meter.add(30, now: 53)
+    #expect(meter.perSecond(minutes: 15, now: 60) == 3)
+  }
+}
+
+@Suite struct StatusAdviceTests {
+  private let status = PoolStatus(
+    pid: 1, store: "s", model: "m", phase: "running", age: 100, isPaused: false, pausedQueues: ["slow"],
+    pausedKinds: [],
+    workerCount: 1,
+    workers: [
+      PoolStatus.Worker(
+        id: 3, plugin: "a", pid: 77, phase: "up", age: 9000, credit: 1, holding: 1,
+        running: ["x-coredata://A/PoolJob/p17"],
+        busy: 7200, jobsDone: 4, memory: 1 << 20, processorTime: 1.5, isRetiring: false, path: "/worker-a",
+        lastLines: [])
+    ],
+    plugins: [PoolStatus.Plugin(name: "b", kinds: ["b"], workers: 0, failure: "it exited\u{1B}[2J")], waiting: [:],
+    counters: .init(), restarts: 0, jobs: ["dead": 2], walBytes: 100 << 20,
+    rates: [.init(minutes: 1, done: 1.25, failed: 0)], waitingTime: .init([0.001]), runTime: .init([1, 2, 3]),
+    backlog: [.init(state: "available", kind: "b", queue: "q\"1\"", count: 5)], problems: [], rejectedFiles: 1)
+
+  @Test func whateverIsStuckIsNamedWithWhatToDo() {
+    let text = StatusAdvice.lines(status).joined(separator: "\n")
+    for part in [
+      "plugin b is not in use: it exited", "workerpool reload",
+      "queue slow is paused; to go on: workerpool resume slow",
+      "5 jobs of kind b wait, and no plugin runs that kind", "2 jobs are dead", "workerpool retry JOB",
+      "1 bad files lie in rejected/", "worker 3 has been on p17 for 2 h 0 min", "workerpool workers show 77",
+      "workerpool cancel p17", "the write-ahead log has 100 MiB",
+    ] {
+      #expect(text.contains(part), "\(part) is not in\n\(text)")
+    }
+  }
+
+  @Test func nothingFromOutsideReachesTheTerminalAsItIs() {
+    let text = StatusText.lines(status).joined(separator: "\n")
+    #expect(text.contains(#"it exited\u{1b}[2J"#))
+    #expect(!text.contains("\u{1B}"))
+  }
+
+  @Test func metricsAreInPrometheusFormat() throws {
+    let text = PrometheusText.text(status)
+    #expect(text.contains("# TYPE workerpool_jobs gauge\nworkerpool_jobs{state=\"dead\"} 2\n"))
+    #expect(text.contains(#"workerpool_backlog{kind="b",queue="q\"1\"",state="available"} 5"#))
+    #expect(text.contains(#"workerpool_job_run_seconds{quantile="0.5"} 2"#))
+    #expect(text.contains(#"workerpool_worker_resident_memory_bytes{pid="77",plugin="a"} 1048576"#))
+    let sample = try Regex(#"workerpool_[a-z_]+(\{[a-z]+="([^"\\\n]|\\.)*"(,[a-z]+="([^"\\\n]|\\.)*")*\})? [0-9.e+-]+"#)
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      #expect(line.wholeMatch(of: sample) != nil, "\(line)")
+    }
+  }
+}
