@@ -41,7 +41,7 @@ func workerpool(_ arguments: String..., in directory: String? = nil) throws -> F
 
 /// What the `sqlite3` shell answers to a query, without Core Data between.
 func sqlite(_ store: String, _ query: String) throws -> String {
-  let finished = try run("/usr/bin/env", ["sqlite3", store, query])
+  let finished = try run("/usr/bin/env", ["sqlite3", "-cmd", ".timeout 60000", store, query])
   try #require(finished.code == 0, "\(finished.errors)")
   return finished.output.trimmingCharacters(in: .newlines)
 }

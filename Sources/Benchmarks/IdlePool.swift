@@ -1,0 +1,89 @@
+import CoreData
+import Foundation
+import Jobs
+import WorkerPool
+
+/// What a pool costs that has nothing to do: a minute of `workerpool run` with four workers, in processes of their own.
+enum IdlePool {
+  static var measures: [Measure] { [Measure(name: "idle", run: run)] }
+  private static let minute = 60.0
+
+  private static func run(_ options: Options) throws -> [Row] {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("idle-\(UUID().uuidString)")
+    let model = directory.appendingPathComponent("Empty.xcdatamodel")
+    for folder in [model.path, directory.path + "/plugins"] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let text = #"<model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Thing"/></model>"#
+    try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
+    try FileManager.default.createSymbolicLink(
+      atPath: directory.path + "/plugins/worker-bench", withDestinationPath: PoolConfiguration.executablePath)
+    let pool = Process()
+    pool.executableURL = URL(fileURLWithPath: PoolConfiguration.executableDirectory + "/workerpool")
+    pool.arguments = [
+      "run", "--workers", "4", "--store", directory.path + "/app.sqlite", "--model", model.path, "--queue",
+      directory.path + "/queue", "--plugins", directory.path + "/plugins",
+    ]
+    pool.standardError = FileHandle.nullDevice
+    try pool.run()
+    defer {
+      pool.terminate()
+      pool.waitUntilExit()
+    }
+    let workers = try pids(directory.path + "/queue")
+    // What the start has left to do is done by then.
+    Thread.sleep(forTimeInterval: 3)
+    let all = [pool.processIdentifier] + workers
+    let before = all.map(Usage.init)
+    Thread.sleep(forTimeInterval: minute)
+    let after = all.map(Usage.init)
+    let processor = zip(after, before).reduce(0) { $0 + $1.0.processorSeconds - $1.1.processorSeconds }
+    let wakeUps = zip(after, before).map { $0.wakeUps - $1.wakeUps }
+    let memory = after.map(\.proportionalKiB)
+    func row(_ name: String, _ value: String) -> Row { Row(name: name, ours: value, plain: "", ratio: "") }
+    return [
+      row("idle for a minute, 4 workers: processor time", Row.milliseconds(processor)),
+      row("  wake-ups of the supervisor", "\(wakeUps[0])"),
+      row("  wake-ups of the four workers", "\(wakeUps.dropFirst().reduce(0, +))"),
+      row("  memory of the supervisor (PSS)", "\(memory[0] >> 10) MiB"),
+      row("  memory of a worker (PSS)", "\(memory.dropFirst().reduce(0, +) / 4 >> 10) MiB"),
+    ]
+  }
+
+  /// The processes of the four workers, once all are up.
+  private static func pids(_ queue: String) throws -> [Int32] {
+    while true {
+      if let status = try? StatusClient(queue: queue).request(StatusRequest(.status)).status {
+        let up = status.workers.filter { $0.phase == "up" }
+        if up.count == 4 { return up.map(\.pid) }
+      }
+      usleep(10_000)
+    }
+  }
+
+  /// What the kernel counts of a process. Source: proc(5).
+  private struct Usage {
+    var processorSeconds = 0.0
+    /// Switches to one of its threads: each is a wake-up, but for those by force.
+    var wakeUps = 0
+    var proportionalKiB = 0
+
+    init(_ pid: Int32) {
+      let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+      for thread in threads {
+        wakeUps += Self.number("voluntary_ctxt_switches:", in: "/proc/\(pid)/task/\(thread)/status")
+        // Nanoseconds on a processor.
+        let times = (try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/schedstat", encoding: .utf8)) ?? ""
+        processorSeconds += (times.split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e9
+      }
+      proportionalKiB = Self.number("Pss:", in: "/proc/\(pid)/smaps_rollup")
+    }
+
+    private static func number(_ name: String, in path: String) -> Int {
+      let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+      let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+      return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+    }
+  }
+}
