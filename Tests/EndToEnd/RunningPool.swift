@@ -114,12 +114,6 @@ final class RunningPool {
     log.waitForEnd()
   }
 
-  /// Process IDs of the supervisor's children.
-  func workers() throws -> [Int32] {
-    let path = "/proc/\(pid)/task/\(pid)/children"
-    return (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ").compactMap { Int32($0) } ?? []
-  }
-
   /// Processes that were started for this pool, by their environment.
   func leftovers() throws -> [Int32] {
     let mark = Data("WORKERPOOL_SOCKET=\(queue)/".utf8)

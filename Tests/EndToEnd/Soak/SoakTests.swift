@@ -83,7 +83,7 @@ private final class Soak {
       result.supervisorKills += 1
       result.kills += 1
       pool = try items.start(workers: 4)
-    } else if let victim = try pool.workers().randomElement() {
+    } else if let victim = try pool.leftovers().randomElement() {
       if kill(victim, SIGKILL) == 0 { result.kills += 1 }
     }
   }
