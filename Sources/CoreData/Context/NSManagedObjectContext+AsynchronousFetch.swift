@@ -9,7 +9,7 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
         .persistentStoreOperation, "An asynchronous fetch needs a context with a queue, \(context.label) has none.")
     }
     let result = NSAsynchronousFetchResult(self, context)
-    let fetch = AsynchronousFetch(fetchRequest.settings, affectedStores, in: context, result.control)
+    let fetch = try AsynchronousFetch(fetchRequest.settings, affectedStores, in: context, result.control)
     let running = Running(request: self, result: result, fetch: fetch)
     let progress = Carried(value: result.progress)
     result.control.report = { [control = result.control] in
@@ -72,7 +72,7 @@ private final class AsynchronousFetch {
   init(
     _ settings: FetchSettings, _ affectedStores: [NSPersistentStore]?, in context: NSManagedObjectContext,
     _ control: FetchControl
-  ) {
+  ) throws {
     self.context = context
     self.settings = settings
     self.affectedStores = affectedStores
@@ -84,6 +84,9 @@ private final class AsynchronousFetch {
     } else {
       reader.coordinator = context.coordinator
     }
+    // A context that is to be pinned by its first read is pinned now, on its own queue.
+    _ = try context.readGeneration()
+    reader.generationToken = context.generationToken
     reader.fetchControl = control
     epochs = AsynchronousFetch.epochs(context)
   }

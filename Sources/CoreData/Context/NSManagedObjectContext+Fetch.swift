@@ -22,9 +22,9 @@ extension NSManagedObjectContext {
     let settings = request.settings
     let entity = try entity(of: settings)
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
-      return try stores(holding: entity, request.affectedStores).reduce(0) {
-        $0 + (try $1.count(storeFetch(settings, entity)))
-      }
+      let fetch = try storeFetch(settings, entity)
+      let stores = try stores(holding: entity, request.affectedStores)
+      if stores.count == 1 && stores[0].type != NSInMemoryStoreType { return try stores[0].count(fetch) }
     }
     var ids = settings
     ids.resultType = .managedObjectIDResultType
@@ -37,6 +37,7 @@ extension NSManagedObjectContext {
     checkQueue()
     if !temporaryKeys.isEmpty { adoptPermanentIDs() }
     let entity = try entity(of: settings)
+    try settings.check()
     switch settings.resultType {
     case .dictionaryResultType:
       return .others(try dictionaries(settings, entity, affectedStores))
@@ -97,7 +98,7 @@ extension NSManagedObjectContext {
       }
       found = ids.map { object(with: $0) }
     } else {
-      found = try storedObjects(storeFetch(whole, entity), stores(holding: entity, affectedStores), includesValues)
+      found = try storedObjects(try storeFetch(whole, entity), stores(holding: entity, affectedStores), includesValues)
     }
     if settings.includesPendingChanges { found = correct(found, settings, entity) }
     let window = found.dropFirst(settings.fetchOffset)
@@ -115,6 +116,10 @@ extension NSManagedObjectContext {
     sweepThreshold = Int.max
     defer { sweepThreshold = max(4096, registry.count * 2) }
     for store in stores {
+      if store.type == NSInMemoryStoreType, try !store.canRun(fetch) {
+        objects += try filteredInMemory(fetch, store)
+        continue
+      }
       // A fetch gives each row once, so in an empty context all objects are new.
       let isFirst = registry.count == 0
       try store.fetch(fetch) { home, key, snapshot in
@@ -128,6 +133,16 @@ extension NSManagedObjectContext {
     }
     if stores.count > 1, !fetch.sortDescriptors.isEmpty { objects = objects.sorted(by: fetch.sortDescriptors) }
     return objects
+  }
+
+  /// What SQL cannot say (blocks, transient properties) is asked of each object, where the rows are in memory anyway.
+  private func filteredInMemory(_ fetch: SQLiteStore.Fetch, _ store: SQLiteStore) throws -> [NSManagedObject] {
+    var all = fetch
+    (all.predicate, all.sortDescriptors, all.limit, all.offset) = (nil, [], 0, 0)
+    let objects = try storedObjects(all, [store], true)
+    let found = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)
+    let window = found.dropFirst(fetch.offset)
+    return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
   }
 
   /// Takes out what does not match any more, puts in what matches now, and sorts anew where that changed anything.
@@ -177,55 +192,12 @@ extension NSManagedObjectContext {
     return (affected ?? coordinator.persistentStores).compactMap { $0 as? SQLiteStore }.filter { $0.holds(entity) }
   }
 
-  private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) -> SQLiteStore.Fetch {
-    SQLiteStore.Fetch(
+  private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> SQLiteStore.Fetch {
+    let generation = try readGeneration()
+    return SQLiteStore.Fetch(
       entityName: entity.name ?? "", includesSubentities: settings.includesSubentities, predicate: settings.predicate,
       sortDescriptors: settings.sortDescriptors ?? [], limit: settings.fetchLimit, offset: settings.fetchOffset,
-      control: fetchControl)
-  }
-
-  /// Loads what key paths of relationships lead to, before it is asked for one by one.
-  private func prefetch(_ keyPaths: [String], for objects: [NSManagedObject]) throws {
-    for keyPath in keyPaths {
-      var current = objects
-      for key in keyPath.split(separator: ".").map(String.init) {
-        try fillRelated(key, of: current)
-        current = current.flatMap { object -> [NSManagedObject] in
-          switch object.layout.places[key] {
-          case .slot(let slot) where object.layout.slots[slot].kind == .toOne: object.related(slot).map { [$0] } ?? []
-          case .toMany(let index): object.toMany(index).members?.items ?? []
-          default: []
-          }
-        }
-      }
-    }
-  }
-
-  /// Fills the to-one destinations that are still faults, many rows to a query.
-  private func fillRelated(_ key: String, of objects: [NSManagedObject]) throws {
-    guard parentContext == nil else { return }
-    let faults = objects.compactMap { object -> NSManagedObject? in
-      guard case .slot(let slot) = object.layout.places[key], object.layout.slots[slot].kind == .toOne else {
-        return nil
-      }
-      return object.related(slot)
-    }.filter { $0.isFault && $0.snapshot == nil }
-    try fill(faults)
-  }
-
-  /// Reads the rows of faults, several hundred to a query.
-  final func fill(_ faults: [NSManagedObject]) throws {
-    // A child's values are its parent's, which may differ from the rows.
-    guard parentContext == nil else { return }
-    var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
-    for fault in faults where !fault.objectID.isTemporaryID && fault.isFault && fault.snapshot == nil {
-      groups[ObjectIdentifier(fault.objectID.home), default: []].append(fault)
-    }
-    for group in groups.values {
-      guard let store = group[0].objectID.persistentStore as? SQLiteStore else { continue }
-      let byKey = Dictionary(group.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
-      try store.rows(Array(byKey.keys), of: group[0].objectID.home) { key, snapshot in byKey[key]?.supply(snapshot) }
-    }
+      generation: generation, control: fetchControl)
   }
 }
 

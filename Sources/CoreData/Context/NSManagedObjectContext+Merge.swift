@@ -26,6 +26,7 @@ extension NSManagedObjectContext {
 
   fileprivate final func merge(_ saved: SavedIDs) {
     needsCacheCheck = true
+    advanceGeneration()
     // Rows that another process wrote are not what the cache has, whether or not the file says so yet.
     for id in saved.updated + saved.deleted {
       (id.persistentStore as? SQLiteStore)?.rowCache.forget(id, unless: saved.isLocal)

@@ -13,8 +13,11 @@ extension NSManagedObjectContext {
       // A main-queue context is used outside of blocks too, where no turn begins that would ask for a check.
       needsCacheCheck = PerformScope.current == nil
     }
-    if let cached = store.rowCache.find(id, maximumAge: stalenessInterval) { return cached }
-    return try store.row(id)
+    let generation = try readGeneration()
+    // What is pinned does not grow old.
+    let age = generation == nil ? stalenessInterval : -1
+    if let cached = store.cache(generation).find(id, maximumAge: age) { return cached }
+    return try store.row(id, in: generation)
   }
 
   /// This context's present values of an object, for a child; the object is not changed in place any more while shared.
@@ -39,7 +42,7 @@ extension NSManagedObjectContext {
     guard let store = object.objectID.persistentStore as? SQLiteStore else { return [] }
     do {
       var members: [NSManagedObject] = []
-      try store.members(of: object.objectID, relationship) { home, key, snapshot in
+      try store.members(of: object.objectID, relationship, in: readGeneration()) { home, key, snapshot in
         let member = reusable(key, home.table) ?? register(home, key, snapshot: nil)
         member.supply(snapshot)
         members.append(member)

@@ -76,6 +76,7 @@ extension NSManagedObjectContext {
     }
     registry.removeAll()
     forgetChanges()
+    advanceGeneration()
     event = ContextEvent()
     sweepThreshold = 4096
     needsCacheCheck = true

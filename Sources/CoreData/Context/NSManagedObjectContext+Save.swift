@@ -100,6 +100,7 @@ extension NSManagedObjectContext {
   // MARK: Afterwards
 
   private func finish(_ changes: SavedChanges) {
+    advanceGeneration()
     for object in changes.inserted { object.state.subtract([.inserted, .isNoted]) }
     for object in changes.updated { object.state.subtract([.updated, .isNoted]) }
     for object in changes.deleted {

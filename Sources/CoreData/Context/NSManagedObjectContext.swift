@@ -111,6 +111,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var isEndOfEventScheduled = false
   final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
   final var assignedStores: [ObjectIdentifier: NSPersistentStore] = [:]
+  /// What reads see: `queryGenerationToken` of a context without parent.
+  final var generationToken: NSQueryGenerationToken?
   final var mergeObserver: (any NSObjectProtocol)?
   /// What stops and counts the fetches of a context that reads for an asynchronous one.
   final var fetchControl: FetchControl?

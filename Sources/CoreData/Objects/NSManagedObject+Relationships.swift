@@ -214,9 +214,9 @@ extension NSManagedObject {
 
   private final func fetchedValueRequest(_ property: NSFetchedPropertyDescription) -> NSFetchRequest<NSManagedObject>? {
     guard let template = property.fetchRequest else { return nil }
-    let request = NSFetchRequest<NSManagedObject>(entityName: template.entityName ?? template.entity?.name ?? "")
-    request.sortDescriptors = template.sortDescriptors
-    request.fetchLimit = template.fetchLimit
+    let request = NSFetchRequest<NSManagedObject>()
+    request.settings = template.settings
+    request.affectedStores = template.affectedStores
     request.predicate = template.predicate?.withSubstitutionVariables([
       "FETCH_SOURCE": self, "FETCHED_PROPERTY": property,
     ])
@@ -228,6 +228,11 @@ extension NSManagedObject {
     guard let context = reference?.context, let request = fetchedValueRequest(property) else {
       return [NSManagedObject]()
     }
-    return (try? context.fetch(request)) ?? []
+    do {
+      return try context.fetch(request) as [NSManagedObject]
+    } catch {
+      // Reading a property cannot throw, and must not answer wrongly either.
+      fatalError("The fetched property \(layout.name).\(property.name) could not be fetched: \(error)")
+    }
   }
 }

@@ -19,6 +19,7 @@ open class NSExpression: NSObject, NSCopying {
     case anyKey = 15
     case block = 19
     case conditional = 20
+    case fetchRequest = 50
   }
 
   /// The body of a block expression: evaluated object, values of the arguments, context.

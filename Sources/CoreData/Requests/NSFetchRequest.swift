@@ -89,7 +89,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.prefetchedKeyPaths = newValue }
   }
 
-  /// Columns of a dictionary result: names or property descriptions; nil for all attributes.
+  /// Columns of a dictionary result: names or property descriptions; nil for all attributes. Managed objects are read with all
+  /// their values, whatever stands here.
   open var propertiesToFetch: [Any]? {
     get { settings.propertiesToFetch }
     set { settings.propertiesToFetch = newValue }
@@ -155,4 +156,26 @@ struct FetchSettings {
   var propertiesToGroupBy: [Any]?
   var havingPredicate: NSPredicate?
   var shouldRefreshRefetchedObjects = false
+
+  /// Throws for settings that contradict each other.
+  func check() throws {
+    let isGrouped = !(propertiesToGroupBy ?? []).isEmpty
+    if isGrouped && resultType != .dictionaryResultType {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "The fetch of \(entityName ?? "") groups its results, which only dictionaries can be.")
+    }
+    if havingPredicate != nil && !isGrouped {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "The fetch of \(entityName ?? "") has a havingPredicate and no propertiesToGroupBy that it could be about.")
+    }
+  }
 }
+
+/// A fetch request whatever its result type.
+protocol AnyFetchRequest: NSPersistentStoreRequest {
+  var settings: FetchSettings { get }
+}
+
+extension NSFetchRequest: AnyFetchRequest {}

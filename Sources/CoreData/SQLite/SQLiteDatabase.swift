@@ -101,18 +101,23 @@ final class SQLiteDatabase: @unchecked Sendable {
     readerCount += 1
     condition.unlock()
     do {
-      // Read-write, since a reader may have to create or recover the WAL's index; query_only keeps it from writing.
-      let reader = try SQLiteConnection(
-        path: configuration.path, access: configuration.isReadOnly ? .readOnly : .readWrite,
-        busyTimeout: configuration.busyTimeout)
-      for pragma in configuration.connectionPragmas { try reader.execute(pragma) }
-      try reader.execute("PRAGMA query_only = 1")
-      return reader
+      return try makeReader()
     } catch {
       condition.withLock { readerCount -= 1 }
       condition.signal()
       throw error
     }
+  }
+
+  /// A new connection for reading, which is not one of the pool's.
+  func makeReader() throws -> SQLiteConnection {
+    // Read-write, since a reader may have to create or recover the WAL's index; query_only keeps it from writing.
+    let reader = try SQLiteConnection(
+      path: configuration.path, access: configuration.isReadOnly ? .readOnly : .readWrite,
+      busyTimeout: configuration.busyTimeout)
+    for pragma in configuration.connectionPragmas { try reader.execute(pragma) }
+    try reader.execute("PRAGMA query_only = 1")
+    return reader
   }
 
   private func giveBack(_ reader: SQLiteConnection) {

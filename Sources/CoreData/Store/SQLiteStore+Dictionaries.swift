@@ -8,7 +8,7 @@ extension SQLiteStore {
       return (try select(list, fetch, settings, generator), columns)
     }
     return try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
-      try database.read(fetch.control) { connection in
+      try read(fetch.generation, fetch.control) { connection in
         let statement = try connection.statement(sql)
         statement.bind(generator.bindings)
         defer { statement.reset() }

@@ -10,6 +10,8 @@ extension SQLiteStore {
     var offset = 0
     /// Whether the rows' values are wanted, or their keys alone.
     var includesValues = true
+    /// What state of the file to read; nil for the newest.
+    var generation: QueryGeneration?
     /// Stops and counts an asynchronous fetch.
     var control: FetchControl?
   }
@@ -19,10 +21,11 @@ extension SQLiteStore {
     let plan = plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
     let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_OPT, t0.Z_ENT"
     let (sql, bindings) = try select(columns, fetch, isOrdered: true)
-    let epoch = rowCache.epoch
+    let cache = cache(fetch.generation)
+    let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
-      try database.read(fetch.control) { connection in
+      try read(fetch.generation, fetch.control) { connection in
         let statement = try connection.statement(sql)
         statement.bind(bindings)
         defer { statement.reset() }
@@ -41,7 +44,19 @@ extension SQLiteStore {
         }
       }
     }
-    rowCache.add(rows, since: epoch)
+    cache.add(rows, since: epoch)
+  }
+
+  /// Whether the fetch's predicate and order can be put into SQL.
+  func canRun(_ fetch: Fetch) throws -> Bool {
+    do {
+      let generator = generator(for: fetch.entityName)
+      if let predicate = fetch.predicate { _ = try generator.whereClause(predicate) }
+      _ = try generator.orderClause(fetch.sortDescriptors)
+      return true
+    } catch is SQLGenerationError {
+      return false
+    }
   }
 
   /// How many rows a fetch would give.
@@ -49,7 +64,7 @@ extension SQLiteStore {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
     let (sql, bindings) = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
     return try CoreDataErrors.translating("Counting \(fetch.entityName)") {
-      try database.read { connection in
+      try read(fetch.generation) { connection in
         Int(try connection.integer(isWindowed ? "SELECT count(*) FROM (\(sql))" : sql, bindings) ?? 0)
       }
     }

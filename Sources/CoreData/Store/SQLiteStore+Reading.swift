@@ -1,12 +1,13 @@
 /// Rows by key, and the members of to-many relationships. Everything else is a fetch.
 extension SQLiteStore {
-  /// The row of an ID, read from the file; nil where there is none.
-  func row(_ id: NSManagedObjectID) throws -> Snapshot? {
-    let epoch = rowCache.epoch
+  /// The row of an ID, read from the file, as it is now or was in the generation; nil where there is none.
+  func row(_ id: NSManagedObjectID, in generation: QueryGeneration? = nil) throws -> Snapshot? {
+    let cache = cache(generation)
+    let epoch = cache.epoch
     let snapshot = try CoreDataErrors.translating("Reading \(id.uriString)") {
-      try database.read { try row(id, $0) }
+      try read(generation) { try row(id, $0) }
     }
-    if let snapshot { rowCache.add([(id.key, id.home.table, snapshot)], since: epoch) }
+    if let snapshot { cache.add([(id.key, id.home.table, snapshot)], since: epoch) }
     return snapshot
   }
 
@@ -23,7 +24,7 @@ extension SQLiteStore {
 
   /// Gives the body each member of a to-many, in order where it has one.
   func members(
-    of id: NSManagedObjectID, _ relationship: NSRelationshipDescription,
+    of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (EntityHome, Int64, Snapshot) -> Void
   ) throws {
     guard let place = mapping(id.home.layout.name).toManys[relationship.name] else { return }
@@ -42,10 +43,11 @@ extension SQLiteStore {
     }
     let plan = plan(destination, includesSubentities: true)
     let sql = "SELECT \(plan.columnList(alias: "t")) \(from)"
-    let epoch = rowCache.epoch
+    let cache = cache(generation)
+    let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     try CoreDataErrors.translating("Reading the members of \(id.uriString)") {
-      try database.read { connection in
+      try read(generation) { connection in
         let statement = try connection.statement(sql)
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
@@ -57,15 +59,58 @@ extension SQLiteStore {
         }
       }
     }
-    rowCache.add(rows, since: epoch)
+    cache.add(rows, since: epoch)
+  }
+
+  /// Gives the body each member of the to-manys of several objects of one entity, with its owner's key; the members of an owner
+  /// in order where they have one.
+  func members(
+    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?,
+    _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
+  ) throws {
+    guard let place = mapping(home.layout.name).toManys[relationship.name] else { return }
+    let (destination, from, owner, order) =
+      switch place {
+      case .foreignKey(let name, let table, let inverse):
+        (name, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
+      case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
+        (
+          name, "\(table) j JOIN \(mapping(name).table) t ON t.Z_PK = j.\(destinationColumn)", "j.\(ownerColumn)",
+          orderColumn.map { "j.\($0)" }
+        )
+      }
+    let plan = plan(destination, includesSubentities: true)
+    try CoreDataErrors.translating("Reading \(home.layout.name).\(relationship.name) of several objects") {
+      try read(generation) { connection in
+        for start in stride(from: 0, to: keys.count, by: 256) {
+          let chunk = keys[start..<Swift.min(start + 256, keys.count)]
+          let places = Array(repeating: "?", count: chunk.count).joined(separator: ",")
+          let statement = try connection.statement(
+            """
+            SELECT \(plan.columnList(alias: "t")), \(owner) FROM \(from) WHERE \(owner) IN (\(places)) \
+            ORDER BY \(([owner] + (order.map { [$0] } ?? [])).joined(separator: ", "))
+            """)
+          statement.bind(chunk.map { .integer($0) })
+          defer { statement.reset() }
+          let ownerColumn = statement.columnCount - 1
+          while try statement.step() {
+            guard let decoder = plan.decoder(statement) else { continue }
+            body(statement.integer(ownerColumn), decoder.home, statement.integer(0), decoder.decode(statement))
+          }
+        }
+      }
+    }
   }
 
   /// Gives the body the rows of the keys that are there, a few hundred to a query, in no order.
-  func rows(_ keys: [Int64], of home: EntityHome, _ body: (Int64, Snapshot) -> Void) throws {
+  func rows(
+    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+  ) throws {
     let plan = plan(home.layout.name, includesSubentities: false)
     let table = mapping(home.layout.name).table
     try CoreDataErrors.translating("Reading rows of \(home.layout.name)") {
-      try database.read { connection in
+      try read(generation) { connection in
         for start in stride(from: 0, to: keys.count, by: 256) {
           let chunk = keys[start..<Swift.min(start + 256, keys.count)]
           let places = Array(repeating: "?", count: chunk.count).joined(separator: ",")

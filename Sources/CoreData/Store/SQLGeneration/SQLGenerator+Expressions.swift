@@ -25,6 +25,8 @@ extension SQLGenerator {
     case .conditional(let predicate, let chosen, let otherwise):
       return try conditional(predicate, chosen, otherwise, expression, environment)
     case .assignment(_, let value): return try operand(value, environment)
+    case .block where expression is NSFetchRequestExpression:
+      return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
     case .set, .block, .anyKey: throw SQLGenerationError.unsupportedExpression(expression.printed)
     }
   }
@@ -75,8 +77,9 @@ extension SQLGenerator {
   ) throws -> SQLOperand {
     let first = try operand(chosen, environment)
     let second = try operand(otherwise, environment)
-    guard let type = type(of: first) ?? type(of: second), let a = scalar(first, type), let b = scalar(second, type)
-    else {
+    // Two nils are nil of any type.
+    let type = type(of: first) ?? type(of: second) ?? .number
+    guard let a = scalar(first, type), let b = scalar(second, type) else {
       throw SQLGenerationError.unsupportedExpression(expression.printed)
     }
     let test = try condition(predicate, environment.negated)

@@ -1,0 +1,75 @@
+/// Reading ahead: what a fetch is told to load along, and the rows of many faults at once.
+extension NSManagedObjectContext {
+  /// Loads what key paths of relationships lead to, before it is asked for one by one.
+  final func prefetch(_ keyPaths: [String], for objects: [NSManagedObject]) throws {
+    for keyPath in keyPaths {
+      var current = objects
+      for key in keyPath.split(separator: ".").map(String.init) {
+        try fillRelated(key, of: current)
+        try loadMembers(key, of: current)
+        current = current.flatMap { object -> [NSManagedObject] in
+          switch object.layout.places[key] {
+          case .slot(let slot) where object.layout.slots[slot].kind == .toOne: object.related(slot).map { [$0] } ?? []
+          case .toMany(let index): object.toMany(index).members?.items ?? []
+          default: []
+          }
+        }
+      }
+    }
+  }
+
+  /// Fills the to-one destinations that are still faults, many rows to a query.
+  private func fillRelated(_ key: String, of objects: [NSManagedObject]) throws {
+    guard parentContext == nil else { return }
+    let faults = objects.compactMap { object -> NSManagedObject? in
+      guard case .slot(let slot) = object.layout.places[key], object.layout.slots[slot].kind == .toOne else {
+        return nil
+      }
+      return object.related(slot)
+    }.filter { $0.isFault && $0.snapshot == nil }
+    try fill(faults)
+  }
+
+  /// Loads the to-many relationship of those that do not know their members, many owners to a query.
+  private func loadMembers(_ key: String, of objects: [NSManagedObject]) throws {
+    guard parentContext == nil else { return }
+    var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
+    for object in objects where !object.objectID.isTemporaryID && !object.state.contains(.gone) {
+      guard case .toMany(let index) = object.layout.places[key], object.unloadedToMany(index).members == nil else {
+        continue
+      }
+      groups[ObjectIdentifier(object.home), default: []].append(object)
+    }
+    for owners in groups.values {
+      let home = owners[0].home
+      guard let store = owners[0].objectID.persistentStore as? SQLiteStore, let index = home.layout.toManyIndex(key)
+      else { continue }
+      let byKey = Dictionary(owners.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+      var members: [Int64: [NSManagedObject]] = [:]
+      try store.members(ofEach: Array(byKey.keys), home, home.layout.toManys[index], in: readGeneration()) {
+        owner, home, key, snapshot in
+        let member = reusable(key, home.table) ?? register(home, key, snapshot: nil)
+        member.supply(snapshot)
+        members[owner, default: []].append(member)
+      }
+      for (key, owner) in byKey { owner.unloadedToMany(index).load(members[key] ?? []) }
+    }
+  }
+
+  /// Reads the rows of faults, several hundred to a query.
+  final func fill(_ faults: [NSManagedObject]) throws {
+    // A child's values are its parent's, which may differ from the rows.
+    guard parentContext == nil else { return }
+    var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
+    for fault in faults where !fault.objectID.isTemporaryID && fault.isFault && fault.snapshot == nil {
+      groups[ObjectIdentifier(fault.objectID.home), default: []].append(fault)
+    }
+    for group in groups.values {
+      guard let store = group[0].objectID.persistentStore as? SQLiteStore else { continue }
+      let byKey = Dictionary(group.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
+      try store.rows(Array(byKey.keys), of: group[0].objectID.home, in: readGeneration()) { key, snapshot in
+        byKey[key]?.supply(snapshot)
+      }
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import CoreData
+import Testing
+
+/// What a pinned context sees. `other` is another coordinator on the file, as another process has it.
+@Suite struct QueryGenerationTests {
+  private func library() throws -> TemporaryStore {
+    let store = try TemporaryStore()
+    try store.save { context in
+      let author = context.make("Author", ["name": "Ada"])
+      for number in 1...3 { context.make("Book", ["title": "b\(number)", "pages": number, "author": author]) }
+    }
+    return store
+  }
+
+  /// Another context, of the same or of another coordinator, changes b1, deletes b2 and adds b4.
+  private func interfere(_ store: TemporaryStore, _ coordinator: NSPersistentStoreCoordinator? = nil) throws {
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator ?? store.coordinator
+    try context.performAndWait {
+      let books = try context.all("Book", sort: "pages")
+      books[0].setValue("changed", forKey: "title")
+      context.delete(books[1])
+      context.make("Book", ["title": "b4", "pages": 4, "author": try #require(context.all("Author").first)])
+      try context.save()
+    }
+  }
+
+  private func titles(_ context: NSManagedObjectContext) throws -> [String?] {
+    try context.all("Book", sort: "pages").map { $0.text("title") }
+  }
+
+  @Test(arguments: [false, true])
+  func aPinnedContextSeesAFixedState(inAnotherCoordinator: Bool) throws {
+    let store = try library()
+    let other = inAnotherCoordinator ? try store.otherCoordinator() : nil
+    let context = store.context()
+    try context.performAndWait {
+      // context                  | another
+      // -------------------------+------------------------
+      // pins, fetches            |
+      //                          | changes, deletes, adds
+      // fetches, counts, faults  |
+      try context.setQueryGenerationFrom(.current)
+      #expect(context.queryGenerationToken == .current)
+      try #expect(context.all("Author").count == 1)
+      let pinned = try #require(context.queryGenerationToken)
+      #expect(pinned != .current)
+      try interfere(store, other)
+      try #expect(titles(context) == ["b1", "b2", "b3"])
+      try #expect(context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Book")) == 3)
+      // Faults, to-many relationships, dictionaries and single objects, too.
+      let author = try context.all("Author")[0]
+      #expect(Set(author.members("books").map { $0.text("title") }) == ["b1", "b2", "b3"])
+      let rows = NSFetchRequest<NSDictionary>(entityName: "Book")
+      rows.resultType = .dictionaryResultType
+      try #expect(context.fetch(rows).count == 3)
+      context.refreshAllObjects()
+      #expect(author.members("books").count == 3)
+      let gone = try #require(try context.all("Book", where: "title == 'b2'").first).objectID
+      try #expect(context.existingObject(with: gone).text("title") == "b2")
+      // Another context, not pinned, sees the newest, and the pinned one's rows do not reach it.
+      try store.read { unpinned in
+        if inAnotherCoordinator { unpinned.reset() }
+        try #expect(titles(unpinned) == ["changed", "b3", "b4"])
+        #expect(throws: (any Error).self) { try unpinned.existingObject(with: gone) }
+      }
+      // Without a pin it is read as it is.
+      try context.setQueryGenerationFrom(nil)
+      #expect(context.queryGenerationToken == nil)
+      context.refreshAllObjects()
+      try #expect(titles(context) == ["changed", "b3", "b4"])
+    }
+  }
+
+  @Test func aPinBeginsWithTheFirstRead() throws {
+    let store = try library()
+    try store.read { context in
+      try context.setQueryGenerationFrom(.current)
+      try interfere(store)
+      try #expect(titles(context) == ["changed", "b3", "b4"])
+    }
+  }
+
+  @Test func savingMergingAndResettingAdvanceThePin() throws {
+    let store = try library()
+    try store.read { context in
+      try context.setQueryGenerationFrom(.current)
+      try #expect(titles(context).count == 3)
+      try interfere(store)
+      context.make("Tag", ["label": "t"])
+      try context.save()
+      #expect(context.queryGenerationToken == .current)
+      context.refreshAllObjects()
+      try #expect(titles(context) == ["changed", "b3", "b4"])
+      // Pinned again, there.
+      try store.save { $0.make("Book", ["title": "b5", "pages": 5]) }
+      try #expect(titles(context) == ["changed", "b3", "b4"])
+      context.reset()
+      try #expect(titles(context) == ["changed", "b3", "b4", "b5"])
+      let id = try store.save { $0.make("Book", ["title": "b6", "pages": 6]) }.objectID
+      try #expect(titles(context).count == 4)
+      NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSInsertedObjectIDsKey: [id]], into: [context])
+      try #expect(titles(context).count == 5)
+    }
+  }
+
+  @Test func contextsMayShareAGeneration() throws {
+    let store = try library()
+    let first = store.context()
+    let second = store.context()
+    let token = try first.performAndWait { () throws -> NSQueryGenerationToken? in
+      try first.setQueryGenerationFrom(.current)
+      _ = try titles(first)
+      return first.queryGenerationToken
+    }
+    try interfere(store)
+    try second.performAndWait {
+      try second.setQueryGenerationFrom(token?.copy() as? NSQueryGenerationToken)
+      try #expect(titles(second) == ["b1", "b2", "b3"])
+    }
+    // It lasts as long as somebody has its token.
+    try first.performAndWait { try first.setQueryGenerationFrom(nil) }
+    try second.performAndWait { try #expect(titles(second) == ["b1", "b2", "b3"]) }
+  }
+
+  @Test func savingOverWhatAnotherChangedSinceThePinIsAConflict() throws {
+    let store = try library()
+    try store.read { context in
+      try context.setQueryGenerationFrom(.current)
+      let book = try context.all("Book", where: "title == 'b1'")[0]
+      try interfere(store)
+      book.setValue("mine", forKey: "title")
+      #expect { try context.save() } throws: { ($0 as NSError).code == 133020 }
+      #expect(book.text("title") == "mine")
+      context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+      try context.save()
+    }
+    try #expect(store.sql("SELECT ZTITLE FROM ZBOOK WHERE ZPAGES = 1") == [["mine"]])
+  }
+
+  @Test func aChildReadsWhatItsParentReadsAndCannotBePinned() throws {
+    let store = try library()
+    let parent = store.context()
+    let child = NSManagedObjectContext(.privateQueue)
+    child.parent = parent
+    try parent.performAndWait {
+      try parent.setQueryGenerationFrom(.current)
+      _ = try titles(parent)
+    }
+    try interfere(store)
+    try child.performAndWait {
+      #expect(throws: (any Error).self) { try child.setQueryGenerationFrom(.current) }
+      #expect(child.queryGenerationToken != nil && child.queryGenerationToken != .current)
+      try #expect(titles(child) == ["b1", "b2", "b3"])
+    }
+  }
+
+  @Test func anAsynchronousFetchReadsWhatItsContextReads() async throws {
+    let store = try library()
+    let context = store.context()
+    try context.performAndWait {
+      try context.setQueryGenerationFrom(.current)
+      _ = try titles(context)
+    }
+    try interfere(store)
+    let found: [String] = await withCheckedContinuation { continuation in
+      context.perform {
+        let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+        request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true)]
+        let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) { result in
+          continuation.resume(returning: (result.finalResult ?? []).compactMap { $0.text("title") })
+        }
+        #expect(throws: Never.self) { _ = try context.execute(asynchronous) }
+      }
+    }
+    #expect(found == ["b1", "b2", "b3"])
+  }
+
+  @Test func aTokenIsOfItsCoordinatorAndOnlyCurrentIsArchived() throws {
+    let store = try library()
+    let other = NSManagedObjectContext(.privateQueue)
+    other.persistentStoreCoordinator = try store.otherCoordinator()
+    let token = try store.read { context -> NSQueryGenerationToken? in
+      try context.setQueryGenerationFrom(.current)
+      _ = try titles(context)
+      return context.queryGenerationToken
+    }
+    let pinned = try #require(token)
+    other.performAndWait {
+      _ = #expect(throws: (any Error).self) { try other.setQueryGenerationFrom(pinned) }
+    }
+    func copied(_ token: NSQueryGenerationToken) throws -> NSQueryGenerationToken? {
+      let data = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+      return try? NSKeyedUnarchiver.unarchivedObject(ofClass: NSQueryGenerationToken.self, from: data)
+    }
+    try #expect(copied(.current) == .current)
+    try #expect(copied(pinned) == nil)
+  }
+
+  @Test func storesInMemoryAreNotPinned() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      try context.setQueryGenerationFrom(.current)
+      try #expect(titles(context).isEmpty)
+      let other = NSManagedObjectContext(.privateQueue)
+      other.persistentStoreCoordinator = coordinator
+      try other.performAndWait {
+        other.make("Book", ["title": "b"])
+        try other.save()
+      }
+      try #expect(titles(context) == ["b"])
+    }
+  }
+
+  /// What a pin costs: the log cannot begin anew while somebody reads it, and is as short as before when nobody does.
+  @Test func aPinStopsNoWriterAndTheLogIsEndedAfterIt() throws {
+    let store = try library()
+    let checkpointer = try WALCheckpointer(url: store.url)
+    let context = store.context()
+    try context.performAndWait {
+      try context.setQueryGenerationFrom(.current)
+      try #expect(titles(context).count == 3)
+      for round in 0..<5 {
+        try store.save { context in for number in 0..<50 { context.make("Tag", ["label": "\(round) \(number)"]) } }
+      }
+      try #expect(checkpointer.checkpoint() > 0)
+      try #expect(context.all("Tag").isEmpty)
+      try context.setQueryGenerationFrom(nil)
+      try #expect(context.all("Tag").count == 250)
+    }
+    try #expect(checkpointer.checkpoint() == 0)
+  }
+}
