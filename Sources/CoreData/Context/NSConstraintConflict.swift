@@ -32,6 +32,12 @@ open class NSConstraintConflict: NSObject {
     constraintValues = example.map { $0.access().values(of: $0, constraint) } ?? [:]
   }
 
+  /// A conflict about nothing.
+  public override convenience init() {
+    self.init(
+      constraint: [], databaseObject: nil, databaseSnapshot: nil, conflictingObjects: [], conflictingSnapshots: [])
+  }
+
   /// - Parameter stored: the row of `databaseObject`.
   convenience init(
     constraint: [String], databaseObject: NSManagedObject?, stored: Snapshot?, conflictingObjects: [NSManagedObject]

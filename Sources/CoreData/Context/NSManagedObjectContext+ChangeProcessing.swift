@@ -98,6 +98,8 @@ public let NSInvalidatedAllObjectsKey = "invalidatedAll"
 public let NSInsertedObjectIDsKey = "inserted_objectIDs"
 public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
+public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
+public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
 
 extension Notification.Name {
   /// At the end of each event that changed objects: sets of objects under `NSInsertedObjectsKey` and its like.
@@ -110,6 +112,10 @@ extension Notification.Name {
   /// After a save, on the context's queue: sets of object IDs.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(
     "_NSManagedObjectContextDidSaveObjectIDsNotification")
+  /// After a save made elsewhere was merged, and `NSManagedObjectContextObjectsDidChange` told what that changed here: sets of the
+  /// IDs that the save was about, be their objects in this context or not.
+  public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
+    "_NSManagedObjectContextDidMergeChangesObjectIDsNotification")
 }
 
 extension NSManagedObjectContext {
@@ -117,6 +123,8 @@ extension NSManagedObjectContext {
   public static let didSaveObjectsNotification = Notification.Name.NSManagedObjectContextDidSave
   public static let didChangeObjectsNotification = Notification.Name.NSManagedObjectContextObjectsDidChange
   public static let didSaveObjectIDsNotification = Notification.Name.NSManagedObjectContextDidSaveObjectIDs
+  public static let didMergeChangesObjectIDsNotification =
+    Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
 
   /// The keys of the notifications' user info.
   public enum NotificationKey: String, Sendable {
@@ -129,5 +137,7 @@ extension NSManagedObjectContext {
     case insertedObjectIDs = "inserted_objectIDs"
     case updatedObjectIDs = "updated_objectIDs"
     case deletedObjectIDs = "deleted_objectIDs"
+    case refreshedObjectIDs = "refreshed_objectIDs"
+    case invalidatedObjectIDs = "invalidated_objectIDs"
   }
 }

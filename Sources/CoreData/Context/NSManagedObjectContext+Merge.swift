@@ -41,6 +41,18 @@ extension NSManagedObjectContext {
     processPendingChanges()
     // What observers still hold can be read as far as it was, and belongs to no context any more.
     for object in deletions { object.reference = nil }
+    postDidMerge(saved)
+  }
+
+  private func postDidMerge(_ saved: SavedIDs) {
+    var info: [AnyHashable: Any] = [:]
+    for (key, ids) in [
+      (NSInsertedObjectIDsKey, saved.inserted), (NSUpdatedObjectIDsKey, saved.updated),
+      (NSDeletedObjectIDsKey, saved.deleted),
+    ] where !ids.isEmpty { info[key] = Set(ids) }
+    guard !info.isEmpty else { return }
+    NotificationCenter.default.post(
+      name: .NSManagedObjectContextDidMergeChangesObjectIDs, object: self, userInfo: info)
   }
 
   private func mergeInsertion(of id: NSManagedObjectID) {

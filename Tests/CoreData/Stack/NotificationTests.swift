@@ -74,6 +74,54 @@ import Testing
     }
   }
 
+  @Test func aMergePostsWhatItChangedAndThenWhatWasMerged() throws {
+    let store = try TemporaryStore()
+    let ids = try store.save { context in ["gone", "known", "unknown"].map { context.make("Book", ["title": $0]) } }
+      .map(\.objectID)
+    let context = store.context()
+    let other = store.context()
+    try context.performAndWait {
+      let known = try context.existingObject(with: ids[1])
+      let gone = try context.existingObject(with: ids[0])
+      let log = NotificationLog(context)
+      nonisolated(unsafe) var notification = Notification(name: saved)
+      let token = NotificationCenter.default.addObserver(forName: saved, object: other, queue: nil) {
+        notification = $0
+      }
+      defer { NotificationCenter.default.removeObserver(token) }
+      let new = try other.performAndWait { () throws -> NSManagedObjectID in
+        other.delete(other.object(with: ids[0]))
+        for id in ids[1...] { other.object(with: id).setValue("changed", forKey: "title") }
+        let new = other.make("Book", ["title": "new"])
+        try other.save()
+        return new.objectID
+      }
+      context.mergeChanges(fromContextDidSave: notification)
+      let merged = NSManagedObjectContext.didMergeChangesObjectIDsNotification
+      #expect(log.names == [changed, merged])
+      #expect(log.objects(changed, NSRefreshedObjectsKey) == [known])
+      #expect(log.objects(changed, NSDeletedObjectsKey) == [gone])
+      #expect(log.objects(changed, NSInsertedObjectsKey).map(\.objectID) == [new])
+      #expect(log.last(merged)?[NSInsertedObjectIDsKey] as? Set<NSManagedObjectID> == [new])
+      #expect(log.last(merged)?[NSUpdatedObjectIDsKey] as? Set<NSManagedObjectID> == [ids[1], ids[2]])
+      #expect(log.last(merged)?[NSDeletedObjectIDsKey] as? Set<NSManagedObjectID> == [ids[0]])
+    }
+  }
+
+  /// Changes of what is not here: nothing to show, but the merge is told.
+  @Test func aMergeOfWhatTheContextDoesNotHaveChangesNothing() throws {
+    let store = try TemporaryStore()
+    let id = try store.save { $0.make("Book", ["title": "One"]) }.objectID
+    try store.read { context in
+      let log = NotificationLog(context)
+      NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSUpdatedObjectIDsKey: [id]], into: [context])
+      #expect(log.names == [NSManagedObjectContext.didMergeChangesObjectIDsNotification])
+      log.clear()
+      NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [:], into: [context])
+      #expect(log.names.isEmpty)
+    }
+  }
+
   @Test func aSaveWithoutChangesTouchesNoFile() throws {
     let store = try TemporaryStore()
     try store.save { $0.make("Book", ["title": "One"]) }

@@ -134,7 +134,7 @@ final class NotificationLog {
     let box = Box(log: self)
     for name: Notification.Name in [
       .NSManagedObjectContextObjectsDidChange, .NSManagedObjectContextWillSave, .NSManagedObjectContextDidSave,
-      .NSManagedObjectContextDidSaveObjectIDs,
+      .NSManagedObjectContextDidSaveObjectIDs, .NSManagedObjectContextDidMergeChangesObjectIDs,
     ] {
       tokens.append(
         NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) { notification in
