@@ -46,7 +46,7 @@ import CoreData
 }
 
 /// Notes what a controller tells.
-final class ChangeLog: NSFetchedResultsControllerDelegate {
+final class ChangeLog: NSObject, NSFetchedResultsControllerDelegate {
   var lines: [String] = []
 
   func controller(

@@ -23,6 +23,8 @@ func conflicts(_ place: Place) async throws {
     let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
     await first.perform {
       first.mergePolicy = policy
+      // A context lets go of clean objects that nobody holds, and reads them anew.
+      first.retainsRegisteredObjects = true
       _ = (first.object(with: id) as? Person)?.name
     }
     try await second.perform {
@@ -46,7 +48,10 @@ func conflicts(_ place: Place) async throws {
 
   // The default is an error that says which objects: decide, and save again.
   let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
-  await first.perform { _ = (first.object(with: id) as? Person)?.name }
+  await first.perform {
+    first.retainsRegisteredObjects = true
+    _ = (first.object(with: id) as? Person)?.name
+  }
   try await second.perform {
     (second.object(with: id) as? Person)?.age = 40
     try second.save()

@@ -21,6 +21,7 @@ import CoreData
     Example(11, "Finding wrong-queue access", debugging),
     Example(13, "A fetch that takes long", longFetch),
     Example(14, "Object IDs as text", objectIDsAsText),
+    Example(15, "Fetched results", fetchedResults),
     Example(16, "Conflicts", conflicts),
   ]
 

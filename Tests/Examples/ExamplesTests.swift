@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// Each example of the guide runs in a process of its own and ends with an error where something is not as its page says.
+@Suite struct ExamplesTests {
+  @Test(arguments: Guide.pages.filter(\.hasExample).map(\.number))
+  func anExampleShowsWhatItsPagePromises(_ number: Int) throws {
+    let ended = try run([String(number)])
+    #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    #expect(ended.output.hasPrefix("\(number). "))
+  }
+
+  @Test func readingOnAWrongQueueEndsTheProgramWithASentence() throws {
+    let ended = try run(["11", "-wrong-queue", "-com.apple.CoreData.ConcurrencyDebug", "1"])
+    #expect(ended.code != 0)
+    #expect(ended.errors.contains("belongs to the private queue of the context \"import\""), "\(ended.errors)")
+  }
+
+  @Test func statementsArePrintedOnRequest() throws {
+    let ended = try run(["11", "-com.apple.CoreData.SQLDebug", "1"])
+    #expect(ended.code == 0)
+    #expect(ended.errors.contains("CoreData: sql: INSERT INTO ZPERSON"), "\(ended.errors)")
+  }
+
+  @Test(arguments: Guide.pages)
+  func theCodeOnAPageIsThatOfItsExample(_ page: GuidePage) throws {
+    let source = try page.source().split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    for block in page.code {
+      let lines = block.map { $0.trimmingCharacters(in: .whitespaces) }
+      let isThere = source.indices.contains { start in
+        source.count - start >= lines.count && Array(source[start..<start + lines.count]) == lines
+      }
+      #expect(isThere, "\(page.name): \(block.joined(separator: "\n"))")
+    }
+    #expect(!page.code.isEmpty)
+  }
+
+  @Test func theGuideHasAPageForEachPattern() {
+    #expect(Guide.pages.map(\.number) == Array(1...16))
+  }
+
+  /// Runs the examples' program to its end.
+  private func run(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-run-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = try ["output", "errors"].map { name in
+      let file = folder.appendingPathComponent(name)
+      try Data().write(to: file)
+      return (file, try FileHandle(forWritingTo: file))
+    }
+    let process = Process()
+    process.executableURL = try #require(Bundle.main.executableURL).deletingLastPathComponent()
+      .appendingPathComponent("Examples")
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+    (process.standardOutput, process.standardError) = (files[0].1, files[1].1)
+    try process.run()
+    process.waitUntilExit()
+    let texts = try files.map { String(decoding: try Data(contentsOf: $0.0), as: UTF8.self) }
+    return (process.terminationStatus, texts[0], texts[1])
+  }
+}

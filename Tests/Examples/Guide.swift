@@ -1,0 +1,58 @@
+import Foundation
+
+/// The pages on concurrency in the documentation of `CoreData`.
+enum Guide {
+  static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  static let pages: [GuidePage] = {
+    let folder = package.appendingPathComponent("Sources/CoreData/CoreData.docc/Concurrency")
+    let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+    return files.compactMap(GuidePage.init).sorted { $0.number < $1.number }
+  }()
+}
+
+/// A page `NN-Name.md`, and the code that it shows.
+struct GuidePage: Sendable, CustomTestStringConvertible {
+  let name: String
+  let number: Int
+  /// The blocks of Swift on the page, as lines.
+  let code: [[String]]
+
+  init?(_ file: URL) {
+    name = file.deletingPathExtension().lastPathComponent
+    guard file.pathExtension == "md", let number = Int(name.prefix(2)),
+      let text = try? String(contentsOf: file, encoding: .utf8)
+    else { return nil }
+    self.number = number
+    var blocks: [[String]] = []
+    var block: [String]?
+    for line in text.split(separator: "\n").map(String.init) {
+      if line.hasPrefix("```") {
+        if let block { blocks.append(block) }
+        block = line == "```swift" ? [] : nil
+      } else {
+        block?.append(line)
+      }
+    }
+    code = blocks
+  }
+
+  var testDescription: String { name }
+
+  /// What the compiler refuses cannot be run: that page shows the snippets of its tests.
+  var hasExample: Bool { number != 12 }
+
+  /// The text of the file that the page's code is from.
+  func source() throws -> String {
+    let examples = Guide.package.appendingPathComponent("Sources/Examples")
+    guard hasExample else {
+      let tests = Guide.package.appendingPathComponent("Tests/CoreData/Concurrency/CompilerRefusalTests.swift")
+      return try String(contentsOf: tests, encoding: .utf8)
+    }
+    let files = try FileManager.default.contentsOfDirectory(at: examples, includingPropertiesForKeys: nil)
+    let prefix = name.prefix(3)
+    return try files.filter { $0.lastPathComponent.hasPrefix(prefix) }
+      .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
+  }
+}
