@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The pages on concurrency in the documentation of `CoreData`.
 enum Guide {

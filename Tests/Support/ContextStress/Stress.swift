@@ -1,0 +1,181 @@
+import CoreData
+import Synchronization
+
+/// The stacks, the parties that work on them, and the account that is settled at the end.
+final class Stress: Sendable {
+  private let folder: URL
+  private let parties: [Party]
+  private let coordinators: [NSPersistentStoreCoordinator]
+  private let ledger = Ledger()
+
+  init(seed: UInt64) throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("stress-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    guard let url = Bundle.module.url(forResource: "Stress", withExtension: "momd"),
+      let model = NSManagedObjectModel(contentsOf: url)
+    else { throw Wrong("no model") }
+    let file = folder.appendingPathComponent("stress.sqlite")
+    coordinators = try (1...2).map { _ in
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
+      return coordinator
+    }
+    parties = Party.all(on: coordinators, ledger: ledger, seed: seed)
+    try fill()
+  }
+
+  func removeFiles() { try? FileManager.default.removeItem(at: folder) }
+
+  private func fill() throws {
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinators[0]
+    try context.performAndWait {
+      for number in 1...8 { Shelf(context: context).name = "Shelf \(number)" }
+      for _ in 1...Party.population { _ = Item(context: context) }
+      try context.save()
+    }
+    ledger.add(\.inserted, Party.population)
+  }
+
+  func run(seconds: Double) throws {
+    let start = ContinuousClock.now
+    let (end, warm) = (start + .seconds(seconds), start + .seconds(seconds / 5))
+    let stopped = DispatchGroup()
+    for party in parties {
+      stopped.enter()
+      Thread.detachNewThread {
+        party.work(until: end)
+        stopped.leave()
+      }
+    }
+    var atWarm: Int?
+    var seen = ledger.value.steps
+    var lastMove = ContinuousClock.now
+    while stopped.wait(timeout: .now() + 0.5) == .timedOut {
+      let now = ContinuousClock.now
+      if atWarm == nil && now > warm { atWarm = Memory.resident }
+      let steps = ledger.value.steps
+      if steps != seen { (seen, lastMove) = (steps, now) }
+      if now - lastMove > .seconds(60) { throw Wrong("nothing has moved for a minute: a deadlock") }
+    }
+    let memory = Memory.resident
+    try settle()
+    print("memory: \(atWarm ?? memory) MB after a fifth of the time, \(memory) MB at the end")
+    // The caches may still fill; what grows with the number of steps would be far more.
+    if let atWarm, memory > atWarm + max(40, atWarm / 3) { throw Wrong("memory grew from \(atWarm) to \(memory) MB") }
+  }
+
+  /// Compares what the parties know they did with what the file says, and what each context shows with what the file says.
+  private func settle() throws {
+    for party in parties { party.waitForMerges() }
+    let file = try contents()
+    let account = ledger.value
+    print(
+      "\(account.steps) steps, \(account.saves) saves, \(account.conflicts) conflicts; \(account.inserted) inserted, "
+        + "\(account.deleted) deleted, \(account.hits) hits; \(file.count) items")
+    if let trouble = account.trouble { throw Wrong(trouble) }
+    guard file.count == account.inserted - account.deleted else {
+      throw Wrong("\(file.count) items, but \(account.inserted) were inserted and \(account.deleted) deleted")
+    }
+    let hits = file.values.reduce(0) { $0 + $1.hits }
+    guard hits == account.hits - account.deletedHits else {
+      throw Wrong("\(hits) hits in the file, but \(account.hits) were saved, \(account.deletedHits) of them since deleted")
+    }
+    for party in parties { try party.compare(with: file) }
+    try checkIntegrity()
+    print("every context agrees with the file")
+  }
+
+  /// The items as a new coordinator reads them.
+  private func contents() throws -> [URL: ItemState] {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: coordinators[0].managedObjectModel)
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("stress.sqlite"), options: nil)
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    return try context.performAndWait {
+      let items = try context.fetch(Item.fetchRequest())
+      for shelf in try context.fetch(Shelf.fetchRequest()) {
+        let members = shelf.items as? Set<Item> ?? []
+        guard members == Set(items.filter { $0.shelf == shelf }) else { throw Wrong("a shelf's items are not those on it") }
+      }
+      return Dictionary(uniqueKeysWithValues: items.map { ($0.objectID.uriRepresentation(), ItemState($0)) })
+    }
+  }
+
+  private func checkIntegrity() throws {
+    let store = NSPersistentStoreDescription(url: folder.appendingPathComponent("stress.sqlite"))
+    guard let path = store.url?.path else { return }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["sqlite3", path, "PRAGMA integrity_check"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let answer = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard answer == "ok\n" else { throw Wrong("integrity_check: \(answer)") }
+  }
+}
+
+/// An item's values.
+struct ItemState: Equatable {
+  let hits: Int64
+  let note: String?
+  let shelf: URL?
+
+  init(_ item: Item) {
+    hits = item.hits
+    note = item.note
+    shelf = item.shelf?.objectID.uriRepresentation()
+  }
+}
+
+/// What was saved, counted by those who saved it.
+final class Ledger: Sendable {
+  struct Account {
+    var steps = 0
+    var saves = 0
+    var conflicts = 0
+    var inserted = 0
+    var deleted = 0
+    var hits: Int64 = 0
+    var deletedHits: Int64 = 0
+    var trouble: String?
+  }
+
+  private let account = Mutex(Account())
+
+  var value: Account { account.withLock { $0 } }
+
+  func add(_ key: WritableKeyPath<Account, Int> & Sendable, _ count: Int) { account.withLock { $0[keyPath: key] += count } }
+
+  func enter(_ step: Step) {
+    account.withLock {
+      $0.saves += 1
+      $0.inserted += step.inserted
+      $0.deleted += step.deleted
+      $0.hits += step.hits
+      $0.deletedHits += step.deletedHits
+    }
+  }
+
+  func fail(_ sentence: String) { account.withLock { $0.trouble = $0.trouble ?? sentence } }
+}
+
+/// What one save of a party will have done.
+struct Step {
+  var inserted = 0
+  var deleted = 0
+  var hits: Int64 = 0
+  var deletedHits: Int64 = 0
+}
+
+enum Memory {
+  /// The process's resident set in MB.
+  static var resident: Int {
+    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * 4096 / 1_048_576
+  }
+}
