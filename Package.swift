@@ -31,8 +31,7 @@ let package = Package(
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
     .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"]),
     .executableTarget(
-      name: "Examples", dependencies: ["CoreData"], exclude: ["10-AsynchronousFetch.swift"],
-      plugins: ["ModelCompilerPlugin"]),
+      name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
     .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
     .executableTarget(
@@ -45,7 +44,10 @@ let package = Package(
       name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles"], path: "Tests/ModelCompiler"),
     .target(
       name: "FarmModel", dependencies: ["CoreData"], path: "Tests/Support/FarmModel", plugins: ["ModelCompilerPlugin"]),
-    .testTarget(name: "ExamplesTests", dependencies: ["Examples"], path: "Tests/Examples"),
+    .executableTarget(
+      name: "context-stress", dependencies: ["CoreData"], path: "Tests/Support/ContextStress",
+      plugins: ["ModelCompilerPlugin"]),
+    .testTarget(name: "ExamplesTests", dependencies: ["Examples", "context-stress"], path: "Tests/Examples"),
     .testTarget(
       name: "GeneratedClassesTests", dependencies: ["CoreData", "FarmModel"], path: "Tests/GeneratedClasses",
       plugins: ["ModelCompilerPlugin"]),

@@ -18,6 +18,7 @@ import CoreData
     Example(7, "Merging what others saved", merging),
     Example(8, "Parents and children", parentsAndChildren),
     Example(9, "Saving", saving),
+    Example(10, "Asynchronous fetches", asynchronousFetch),
     Example(11, "Finding wrong-queue access", debugging),
     Example(13, "A fetch that takes long", longFetch),
     Example(14, "Object IDs as text", objectIDsAsText),

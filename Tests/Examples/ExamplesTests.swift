@@ -5,19 +5,19 @@ import Testing
 @Suite struct ExamplesTests {
   @Test(arguments: Guide.pages.filter(\.hasExample).map(\.number))
   func anExampleShowsWhatItsPagePromises(_ number: Int) throws {
-    let ended = try run([String(number)])
+    let ended = try run("Examples", [String(number)])
     #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     #expect(ended.output.hasPrefix("\(number). "))
   }
 
   @Test func readingOnAWrongQueueEndsTheProgramWithASentence() throws {
-    let ended = try run(["11", "-wrong-queue", "-com.apple.CoreData.ConcurrencyDebug", "1"])
+    let ended = try run("Examples", ["11", "-wrong-queue", "-com.apple.CoreData.ConcurrencyDebug", "1"])
     #expect(ended.code != 0)
     #expect(ended.errors.contains("belongs to the private queue of the context \"import\""), "\(ended.errors)")
   }
 
   @Test func statementsArePrintedOnRequest() throws {
-    let ended = try run(["11", "-com.apple.CoreData.SQLDebug", "1"])
+    let ended = try run("Examples", ["11", "-com.apple.CoreData.SQLDebug", "1"])
     #expect(ended.code == 0)
     #expect(ended.errors.contains("CoreData: sql: INSERT INTO ZPERSON"), "\(ended.errors)")
   }
@@ -39,8 +39,13 @@ import Testing
     #expect(Guide.pages.map(\.number) == Array(1...16))
   }
 
-  /// Runs the examples' program to its end.
-  private func run(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
+  @Test func contextsOfAllKindsAtOnceLoseNothingAndAgreeWithTheFile() throws {
+    let ended = try run("context-stress", ["--seconds", "3"])
+    #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+  }
+
+  /// Runs a program of the package to its end.
+  private func run(_ program: String, _ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-run-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -51,7 +56,7 @@ import Testing
     }
     let process = Process()
     process.executableURL = try #require(Bundle.main.executableURL).deletingLastPathComponent()
-      .appendingPathComponent("Examples")
+      .appendingPathComponent(program)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     (process.standardOutput, process.standardError) = (files[0].1, files[1].1)

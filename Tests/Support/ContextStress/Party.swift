@@ -14,6 +14,8 @@ final class Party: @unchecked Sendable {
   private var context: NSManagedObjectContext?
   private let ledger: Ledger
   private var random: SeededGenerator
+  /// Objects that stay registered from step to step, and so grow old unless the context merges; used on the context's queue.
+  private var held: [Item] = []
   /// Whether the context is to agree with the file without being refreshed.
   private let followsAutomatically: Bool
 
@@ -32,7 +34,10 @@ final class Party: @unchecked Sendable {
   /// Every kind of context, and every merge policy, on both coordinators.
   static func all(on coordinators: [NSPersistentStoreCoordinator], ledger: Ledger, seed: UInt64) -> [Party] {
     let (first, second) = (coordinators[0], coordinators[1])
-    func root(_ type: NSManagedObjectContextConcurrencyType, _ coordinator: NSPersistentStoreCoordinator, _ policy: NSMergePolicy)
+    func root(
+      _ type: NSManagedObjectContextConcurrencyType, _ coordinator: NSPersistentStoreCoordinator,
+      _ policy: NSMergePolicy
+    )
       -> NSManagedObjectContext
     {
       let context = NSManagedObjectContext(concurrencyType: type)
@@ -40,7 +45,9 @@ final class Party: @unchecked Sendable {
       context.mergePolicy = policy
       return context
     }
-    func child(_ type: NSManagedObjectContextConcurrencyType, of parent: NSManagedObjectContext) -> NSManagedObjectContext {
+    func child(_ type: NSManagedObjectContextConcurrencyType, of parent: NSManagedObjectContext)
+      -> NSManagedObjectContext
+    {
       let context = NSManagedObjectContext(concurrencyType: type)
       context.parent = parent
       return context
@@ -49,18 +56,40 @@ final class Party: @unchecked Sendable {
     let follower = root(.privateQueueConcurrencyType, first, .error)
     follower.automaticallyMergesChangesFromParent = true
     let parent = root(.privateQueueConcurrencyType, second, .error)
+    tell(follower, of: second)
     return [
       Party("main", first, ledger, seed: seed &+ 1) { main },
       Party("follower", first, ledger, seed: seed &+ 2, follows: true) { follower },
-      Party("object-trump", first, ledger, seed: seed &+ 3) { root(.privateQueueConcurrencyType, first, .mergeByPropertyObjectTrump) },
+      Party("object-trump", first, ledger, seed: seed &+ 3) {
+        root(.privateQueueConcurrencyType, first, .mergeByPropertyObjectTrump)
+      },
       Party("confined", first, ledger, seed: seed &+ 4) { root(.confinementConcurrencyType, first, .error) },
       Party("child of main", first, ledger, seed: seed &+ 5) { child(.privateQueueConcurrencyType, of: main) },
-      Party("store-trump", second, ledger, seed: seed &+ 6) { root(.privateQueueConcurrencyType, second, .mergeByPropertyStoreTrump) },
+      Party("store-trump", second, ledger, seed: seed &+ 6) {
+        root(.privateQueueConcurrencyType, second, .mergeByPropertyStoreTrump)
+      },
       Party("child", second, ledger, seed: seed &+ 7) { child(.privateQueueConcurrencyType, of: parent) },
       Party("grandchild", second, ledger, seed: seed &+ 8) {
         child(.privateQueueConcurrencyType, of: child(.privateQueueConcurrencyType, of: parent))
       },
     ]
+  }
+
+  /// Lets a context merge the saves of another coordinator, of which URIs arrive as from another process.
+  private static func tell(_ follower: NSManagedObjectContext, of other: NSPersistentStoreCoordinator) {
+    _ = NotificationCenter.default.addObserver(
+      forName: .NSManagedObjectContextDidSaveObjectIDs, object: nil, queue: nil
+    ) { notification in
+      guard let saving = notification.object as? NSManagedObjectContext, saving.parent == nil,
+        saving.persistentStoreCoordinator === other
+      else { return }
+      var changes: [AnyHashable: Any] = [:]
+      for key in [NSInsertedObjectIDsKey, NSUpdatedObjectIDsKey, NSDeletedObjectIDsKey] {
+        let ids = notification.userInfo?[key] as? Set<NSManagedObjectID> ?? []
+        changes[key] = ids.map { $0.uriRepresentation() }
+      }
+      NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [follower])
+    }
   }
 
   // MARK: Work
@@ -76,22 +105,28 @@ final class Party: @unchecked Sendable {
     }
     if context.concurrencyType == .confinementConcurrencyType {
       // Only this thread may use it.
+      held = []
       self.context = nil
     }
   }
 
   /// Runs the body on the queues of the context and of all above it, the root's first.
   private func inChain(_ context: NSManagedObjectContext, _ body: () -> Void) {
-    let run = {
-      if context.concurrencyType == .confinementConcurrencyType { body() } else { context.performAndWait(body) }
+    if let parent = context.parent {
+      inChain(parent) { context.performAndWait(body) }
+    } else if context.concurrencyType == .confinementConcurrencyType {
+      body()
+    } else {
+      context.performAndWait(body)
     }
-    if let parent = context.parent { inChain(parent, run) } else { run() }
   }
 
   private func step(_ context: NSManagedObjectContext) {
     do {
       switch Int.random(in: 0..<100, using: &random) {
-      case 0..<3: context.reset()
+      case 0..<3:
+        held = []
+        context.reset()
       case 3..<6: context.refreshAllObjects()
       case 6..<26: try look(context)
       default: try change(context)
@@ -109,12 +144,16 @@ final class Party: @unchecked Sendable {
     request.sortDescriptors = [NSSortDescriptor(key: "hits", ascending: Bool.random(using: &random))]
     var sum: Int64 = 0
     for item in try context.fetch(request) { sum += item.hits }
+    // An item whose row another has deleted since it was found counts as deleted here.
+    for level in sequence(first: context, next: \.parent) { level.rollback() }
     if sum < 0 { throw Wrong("hits below zero") }
   }
 
   private func change(_ context: NSManagedObjectContext) throws {
     var step = Step()
     let items = try context.fetch(Item.fetchRequest())
+    // A child's old values win over its parent's: holding some there would rightly lose hits.
+    if context.parent == nil { held = Array(items.prefix(50)) }
     for _ in 0..<Int.random(in: 1...4, using: &random) {
       let item = items.randomElement(using: &random)
       switch Int.random(in: 0..<10, using: &random) {
@@ -122,8 +161,8 @@ final class Party: @unchecked Sendable {
         Item(context: context).note = name
         step.inserted += 1
       case 1 where items.count > Self.population / 2:
-        guard let item, !item.isDeleted, item.managedObjectContext != nil else { continue }
-        step.deletedHits += item.hits
+        guard let item, let hits = hits(of: item), losesNothing(context) else { continue }
+        step.deletedHits += hits
         step.deleted += 1
         context.delete(item)
       case 2...4:
@@ -131,16 +170,23 @@ final class Party: @unchecked Sendable {
         item.shelf = try context.fetch(Shelf.fetchRequest()).randomElement(using: &random)
       case 5...6: item?.note = "\(name) \(Int.random(in: 0...9, using: &random))"
       default:
-        guard let item, !item.isDeleted, countsHits(context) else { continue }
-        item.hits += 1
+        guard let item, let hits = hits(of: item), losesNothing(context) else { continue }
+        item.hits = hits + 1
         step.hits += 1
       }
     }
     try saveUp(context, step)
   }
 
-  /// A policy that lets one value win over another would rightly lose hits, or count deletions of what is gone.
-  private func countsHits(_ context: NSManagedObjectContext) -> Bool {
+  /// The item's hits; nil where it is deleted, or turns out to be when its row is read.
+  private func hits(of item: Item) -> Int64? {
+    guard !item.isDeleted else { return nil }
+    let hits = item.hits
+    return item.isDeleted ? nil : hits
+  }
+
+  /// Under the other policies one value wins over another: hits would rightly be lost.
+  private func losesNothing(_ context: NSManagedObjectContext) -> Bool {
     (context.mergePolicy as? NSMergePolicy)?.mergeType == .errorMergePolicyType
   }
 
@@ -150,7 +196,9 @@ final class Party: @unchecked Sendable {
     do {
       for level in chain where level.hasChanges { try level.save() }
       ledger.enter(step)
-    } catch let error as CocoaError where [.managedObjectMerge, .managedObjectReferentialIntegrity].contains(error.code) {
+    } catch let error as CocoaError
+      where [.managedObjectMerge, .managedObjectReferentialIntegrity].contains(error.code)
+    {
       ledger.add(\.conflicts, 1)
       for level in chain {
         level.rollback()
@@ -172,12 +220,18 @@ final class Party: @unchecked Sendable {
     guard let context else { return }
     var failure: Wrong?
     inChain(context) {
-      for level in sequence(first: context, next: \.parent) where !self.followsAutomatically { level.refreshAllObjects() }
+      for level in sequence(first: context, next: \.parent) where !self.followsAutomatically {
+        level.refreshAllObjects()
+      }
       do {
         let items = try context.fetch(Item.fetchRequest())
-        guard items.count == file.count else { throw Wrong("\(self.name) has \(items.count) items, the file \(file.count)") }
+        guard items.count == file.count else {
+          throw Wrong("\(self.name) has \(items.count) items, the file \(file.count)")
+        }
         for item in items where file[item.objectID.uriRepresentation()] != ItemState(item) {
-          throw Wrong("\(self.name) shows \(ItemState(item)), the file has \(String(describing: file[item.objectID.uriRepresentation()]))")
+          throw Wrong(
+            "\(self.name) shows \(ItemState(item)), the file has \(String(describing: file[item.objectID.uriRepresentation()]))"
+          )
         }
         guard !context.hasChanges else { throw Wrong("\(self.name) has changes left") }
       } catch {

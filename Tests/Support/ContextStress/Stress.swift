@@ -79,7 +79,8 @@ final class Stress: Sendable {
     }
     let hits = file.values.reduce(0) { $0 + $1.hits }
     guard hits == account.hits - account.deletedHits else {
-      throw Wrong("\(hits) hits in the file, but \(account.hits) were saved, \(account.deletedHits) of them since deleted")
+      throw Wrong(
+        "\(hits) hits in the file, but \(account.hits) were saved, \(account.deletedHits) of them since deleted")
     }
     for party in parties { try party.compare(with: file) }
     try checkIntegrity()
@@ -90,14 +91,17 @@ final class Stress: Sendable {
   private func contents() throws -> [URL: ItemState] {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: coordinators[0].managedObjectModel)
     try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("stress.sqlite"), options: nil)
+      ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("stress.sqlite"),
+      options: nil)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     return try context.performAndWait {
       let items = try context.fetch(Item.fetchRequest())
       for shelf in try context.fetch(Shelf.fetchRequest()) {
         let members = shelf.items as? Set<Item> ?? []
-        guard members == Set(items.filter { $0.shelf == shelf }) else { throw Wrong("a shelf's items are not those on it") }
+        guard members == Set(items.filter { $0.shelf == shelf }) else {
+          throw Wrong("a shelf's items are not those on it")
+        }
       }
       return Dictionary(uniqueKeysWithValues: items.map { ($0.objectID.uriRepresentation(), ItemState($0)) })
     }
@@ -148,7 +152,9 @@ final class Ledger: Sendable {
 
   var value: Account { account.withLock { $0 } }
 
-  func add(_ key: WritableKeyPath<Account, Int> & Sendable, _ count: Int) { account.withLock { $0[keyPath: key] += count } }
+  func add(_ key: WritableKeyPath<Account, Int> & Sendable, _ count: Int) {
+    account.withLock { $0[keyPath: key] += count }
+  }
 
   func enter(_ step: Step) {
     account.withLock {
