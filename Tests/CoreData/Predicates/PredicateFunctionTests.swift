@@ -1,0 +1,79 @@
+import Testing
+
+@testable import CoreData
+
+@Suite struct PredicateFunctionTests {
+  /// The functions of Apple's `NSExpression`, and what they give.
+  @Test(
+    "Each function has its value",
+    arguments: [
+      ("sum:({1, 2, 3.5})", 6.5), ("count:({1, nil, 3})", 3), ("min:({3, 1, 2})", 1), ("max:({3, 1, 2})", 3),
+      ("average:({1, 2, 6})", 3), ("median:({5, 1, 2})", 2), ("median:({1, 2})", 1.5), ("stddev:({1, 3})", 1),
+      ("add:to:(1, 2)", 3), ("from:subtract:(5, 2)", 3), ("multiply:by:(3, 4)", 12), ("divide:by:(7, 2.0)", 3.5),
+      ("modulus:by:(7, 4)", 3), ("sqrt:(16)", 4), ("log:(1000)", 3), ("ln:(1)", 0), ("raise:toPower:(2, 10)", 1024),
+      ("exp:(0)", 1), ("ceiling:(1.2)", 2), ("abs:(-3)", 3), ("trunc:(-1.7)", -1), ("floor:(-1.2)", -2),
+      ("bitwiseAnd:with:(6, 3)", 2), ("bitwiseOr:with:(6, 3)", 7), ("bitwiseXor:with:(6, 3)", 5),
+      ("leftshift:by:(1, 4)", 16), ("rightshift:by:(16, 2)", 4), ("onesComplement:(0)", -1), ("length:('Straße')", 6),
+      ("noindex:(5)", 5), ("castObject:toType:('42', 'NSNumber')", 42), ("negate:(4)", -4),
+    ] as [(String, Double)])
+  func numbers(format: String, expected: Double) {
+    let value = CoreData.NSExpression(format: format).expressionValue(with: nil, context: nil)
+    #expect(PredicateValue(value) == .real(expected), "\(String(describing: value))")
+  }
+
+  @Test("Texts, moments and chance")
+  func others() throws {
+    func value(_ format: String) -> Any? {
+      CoreData.NSExpression(format: format).expressionValue(with: nil, context: nil)
+    }
+    #expect(value("uppercase:('straße')") as? String == "STRASSE")
+    #expect(value("lowercase:('ÄB')") as? String == "äb")
+    #expect(value("canonical:('Éa')") as? String == "ea")
+    #expect((value("mode:({1, 2, 2, 3})") as? [Double]) == [2])
+    let now = try #require(value("now()") as? Date)
+    #expect(now <= Date() && now > Date(timeIntervalSinceNow: -60))
+    #expect((0..<1).contains(try #require(value("random()") as? Double)))
+    #expect((0..<5).contains(try #require(value("random:(5)") as? Int64)))
+    #expect(value("castObject:toType:(0, 'NSDate')") as? Date == Date(timeIntervalSinceReferenceDate: 0))
+  }
+
+  @Test("Nil and what is no number make a calculation nil", arguments: ["nil + 1", "'x' * 2", "sqrt:(nil)", "1 / 0"])
+  func noNumbers(format: String) {
+    #expect(CoreData.NSExpression(format: format).expressionValue(with: nil, context: nil) == nil)
+  }
+
+  @Test(
+    "Operators bind as they do in C: unary, **, * /, + -, shifts, &, ^, |",
+    arguments: [
+      ("2 + 3 * 4", 14), ("(2 + 3) * 4", 20), ("2 * 3 ** 2", 18), ("-2 ** 2", 4), ("10 - 4 - 3", 3), ("16 / 4 / 2", 2),
+      ("1 + 1 << 2", 8), ("7 & 1 + 1", 2), ("6 ^ 3 & 1", 7), ("1 | 6 ^ 3", 5), ("~1 & 3", 2),
+    ] as [(String, Double)])
+  func precedence(format: String, expected: Double) {
+    let value = CoreData.NSExpression(format: format).expressionValue(with: nil, context: nil)
+    #expect(PredicateValue(value) == .real(expected), "\(String(describing: value))")
+  }
+
+  @Test("NOT binds tightest, then AND, then OR")
+  func compounds() throws {
+    let row = ["a": true, "b": false]
+    #expect(NSPredicate(format: "NOT b == YES AND a == YES").evaluate(with: row))
+    #expect(NSPredicate(format: "a == YES OR a == YES AND b == YES").evaluate(with: row))
+    #expect(!NSPredicate(format: "(a == YES OR a == YES) && b == YES").evaluate(with: row))
+    #expect(NSPredicate(format: "! b = YES || b = YES").evaluate(with: row))
+  }
+
+  @Test("Predicates are equal where their trees are")
+  func equality() {
+    let pairs = [
+      ("a == 1 AND b IN {1, 2}", "(a = 1) && (b in {1, 2})"), ("NONE a.b ==[dc] 'x'", "NOT (SOME a.b ==[cd] \"x\")"),
+      ("d > CAST(5, 'NSDate')", "d > CAST(5.000000, \"NSDate\")"),
+    ]
+    for (one, other) in pairs {
+      #expect(NSPredicate(format: one) == NSPredicate(format: other), "\(one)")
+      #expect(NSPredicate(format: one).hash == NSPredicate(format: other).hash)
+    }
+    for other in ["a == 2", "a != 1", "b == 1", "a ==[c] 1", "1 == a", "a == 1.5", "ANY a == 1", "a == $x"] {
+      #expect(NSPredicate(format: "a == 1") != NSPredicate(format: other), "\(other)")
+    }
+  }
+}
