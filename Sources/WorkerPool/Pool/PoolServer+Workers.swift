@@ -2,6 +2,9 @@ import WorkerProtocol
 
 /// What the supervisor asks and tells.
 extension PoolServer: SupervisorDelegate {
+  /// Seconds that the store has for its last words when all workers are gone: a disk that hangs must not keep the pool from ending.
+  static let finishPatience = 20.0
+
   func waitingJobs() -> [String: Int] {
     let waiting = coordinator.waitingByKind
     return supervisor.plugins.reduce(into: [:]) { result, plugin in
@@ -40,6 +43,14 @@ extension PoolServer: SupervisorDelegate {
     let changes = coordinator.takeClaimChanges()
     source.write(claims: [], endedClaims: changes.removed + Array(coordinator.claimed))
     source.finish()
+    loop.timers.after(Self.finishPatience) { [weak self] in
+      guard let self else { return }
+      log(
+        .trouble,
+        "the store has not answered for \(Int(Self.finishPatience)) s; the next pool finds what is to be noted there")
+      exitCode = 1
+      loop.stop()
+    }
   }
 }
 

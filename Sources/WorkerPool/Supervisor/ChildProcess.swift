@@ -38,6 +38,7 @@ final class ChildProcess {
       // Out of descriptors: a child whose end cannot be observed must not be.
       let error = SystemCallError("pidfd_open")
       kill(-pid, SIGKILL)
+      kill(pid, SIGKILL)
       var status: Int32 = 0
       waitpid(pid, &status, 0)
       throw error

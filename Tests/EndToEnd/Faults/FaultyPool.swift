@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+/// A pool some of whose system calls fail: `workerpool run` with Tests/Support/FaultyCalls before the C library.
+final class FaultyPool {
+  /// What fails, and how.
+  struct Fault: CustomStringConvertible {
+    let call: Call
+    let isForGood: Bool
+    let error: Int32
+
+    var description: String {
+      "call \(call.number), \(call.function) \(call.file): \(String(cString: strerror(error)))\(isForGood ? " for good" : "")"
+    }
+  }
+
+  /// A call that a run without faults made.
+  struct Call {
+    let number: Int
+    let group: String
+    let function: String
+    let file: String
+
+    init?(line: Substring) {
+      let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+      guard words.count >= 4, let number = Int(words[0]) else { return nil }
+      self.number = number
+      (group, function, file) = (words[1], words[2], words[3])
+    }
+
+    /// The errors with which such a call fails.
+    var errors: [Int32] {
+      switch group {
+      case "write": [ENOSPC, EIO]
+      case "lock": [EAGAIN, EIO]
+      case "open": [EMFILE, ENOSPC]
+      case "accept": [EMFILE]
+      case "spawn": [EAGAIN, EMFILE]
+      case "send": [ENOBUFS]
+      default: [EIO, ENOSPC]
+      }
+    }
+  }
+
+  private let process = Process()
+  private let output: Int32
+  private(set) var log = ""
+  private(set) var hasEnded = false
+
+  /// The shim, built with the compiler that Swift comes with.
+  static func library(in place: TestPlace) throws -> String {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Support/FaultyCalls/FaultyCalls.c").standardizedFileURL.path
+    let library = place.path("faulty-calls.so")
+    let built = try run("/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-o", library, source])
+    try #require(built.code == 0, "\(built.errors)")
+    return library
+  }
+
+  init(_ items: ItemPool, library: String, fault: Fault?, record: String? = nil) throws {
+    var environment = ProcessInfo.processInfo.environment
+    environment["LD_PRELOAD"] = library
+    environment["FAULT_LOG"] = record
+    if let fault {
+      environment["FAULT_AT"] = String(fault.call.number)
+      environment["FAULT_MODE"] = fault.isForGood ? "ever" : "once"
+      environment["FAULT_ERRNO"] = String(fault.error)
+    }
+    let pipe = Pipe()
+    output = dup(pipe.fileHandleForReading.fileDescriptor)
+    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    process.arguments = [
+      "run", "--workers", "1", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins",
+      items.plugins, "--deadline", "1",
+    ]
+    process.environment = environment
+    process.standardInput = FileHandle.nullDevice
+    process.standardError = pipe
+    try process.run()
+    try pipe.fileHandleForWriting.close()
+  }
+
+  deinit {
+    close(output)
+    if process.isRunning { process.terminate() }
+  }
+
+  /// Follows the log until the condition holds, which is asked after each line and after each silence of a while, until the pool has
+  /// ended, or for so many silences.
+  func follow(silences: Int, until isSatisfied: (String) throws -> Bool) throws {
+    var left = silences
+    while left > 0, try !isSatisfied(log) {
+      var ready = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      guard poll(&ready, 1, 100) == 1 else {
+        left -= 1
+        continue
+      }
+      guard readSome() else { return }
+    }
+  }
+
+  /// Tells the pool to end, and waits for it; how it ended.
+  func end() -> (status: Int32, isSignal: Bool) {
+    process.terminate()
+    while readSome() {}
+    process.waitUntilExit()
+    return (process.terminationStatus, process.terminationReason == .uncaughtSignal)
+  }
+
+  private func readSome() -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    let count = read(output, &buffer, buffer.count)
+    if count > 0 { log += String(decoding: buffer.prefix(count), as: UTF8.self) } else { hasEnded = true }
+    return count > 0
+  }
+}

@@ -1,0 +1,194 @@
+// Loaded before the C library (LD_PRELOAD) this numbers the system calls of a program that can fail, and lets them fail as its
+// environment says: FAULT_AT, the number of the call; FAULT_MODE, `once` or `ever` (then all later calls of its group fail, too);
+// FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file.
+//
+// SQLite calls the C library by the same names, so its calls are among them: a pwrite that fails is its SQLITE_FULL or SQLITE_IOERR, a lock
+// that fails its SQLITE_BUSY.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static atomic_int calls;
+static int fault_at, fault_errno, is_for_good, log_descriptor = -1;
+static _Atomic(const char *) failing_group;
+static pid_t program;
+
+// The C library's own functions; other libraries call them before this one has begun.
+static ssize_t real_write(int descriptor, const void *bytes, size_t count) {
+  static ssize_t (*real)(int, const void *, size_t);
+  if (!real) real = dlsym(RTLD_NEXT, "write");
+  return real(descriptor, bytes, count);
+}
+
+static long real_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  static long (*real)(long, ...);
+  if (!real) real = dlsym(RTLD_NEXT, "syscall");
+  return real(number, a, b, c, d, e, f);
+}
+
+__attribute__((constructor)) static void begin(void) {
+  const char *text = getenv("FAULT_AT");
+  fault_at = text ? atoi(text) : 0;
+  text = getenv("FAULT_ERRNO");
+  fault_errno = text ? atoi(text) : EIO;
+  text = getenv("FAULT_MODE");
+  is_for_good = text && strcmp(text, "ever") == 0;
+  text = getenv("FAULT_LOG");
+  program = getpid();
+  int (*real_open)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
+  if (text) log_descriptor = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+// Whether this call is to fail; sets errno then.
+static int fails(const char *group, const char *function, int descriptor, const char *path) {
+  // Before the beginning, and in a child before it becomes another program, nothing is counted.
+  if (getpid() != program) return 0;
+  int number = atomic_fetch_add(&calls, 1) + 1;
+  if (log_descriptor >= 0) {
+    char link[64], target[512] = "", line[700];
+    if (!path && descriptor >= 0) {
+      snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+      ssize_t length = readlink(link, target, sizeof target - 1);
+      if (length > 0) target[length] = 0;
+      path = target;
+    }
+    const char *name = path ? strrchr(path, '/') : 0;
+    int length = snprintf(line, sizeof line, "%d %s %s %s\n", number, group, function, name ? name + 1 : path ? path : "");
+    if (length > 0) real_write(log_descriptor, line, (size_t)length);
+  }
+  const char *failing = failing_group;
+  if (number != fault_at && !(failing && strcmp(failing, group) == 0)) return 0;
+  if (is_for_good) failing_group = group;
+  errno = fault_errno;
+  return 1;
+}
+
+static int is_regular(int descriptor) {
+  struct stat status;
+  return descriptor > 2 && descriptor != log_descriptor && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+#define REAL(type, name, ...)                                      \
+  static type (*real)(__VA_ARGS__);                                \
+  if (!real) real = dlsym(RTLD_NEXT, #name)
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+  if (is_regular(descriptor) && fails("write", "write", descriptor, 0)) return -1;
+  return real_write(descriptor, bytes, count);
+}
+
+#define WRITES_AT(name, offset_type)                                                       \
+  ssize_t name(int descriptor, const void *bytes, size_t count, offset_type offset) {      \
+    REAL(ssize_t, name, int, const void *, size_t, offset_type);                           \
+    if (is_regular(descriptor) && fails("write", "pwrite", descriptor, 0)) return -1;      \
+    return real(descriptor, bytes, count, offset);                                         \
+  }
+WRITES_AT(pwrite, off_t)
+WRITES_AT(pwrite64, off64_t)
+
+#define TRUNCATES(name, offset_type)                                                       \
+  int name(int descriptor, offset_type length) {                                           \
+    REAL(int, name, int, offset_type);                                                     \
+    if (fails("write", "ftruncate", descriptor, 0)) return -1;                             \
+    return real(descriptor, length);                                                       \
+  }
+TRUNCATES(ftruncate, off_t)
+TRUNCATES(ftruncate64, off64_t)
+
+#define SYNCS(name)                                                                        \
+  int name(int descriptor) {                                                               \
+    REAL(int, name, int);                                                                  \
+    if (fails("sync", #name, descriptor, 0)) return -1;                                    \
+    return real(descriptor);                                                               \
+  }
+SYNCS(fsync)
+SYNCS(fdatasync)
+
+int rename(const char *from, const char *to) {
+  REAL(int, rename, const char *, const char *);
+  return fails("rename", "rename", -1, to) ? -1 : real(from, to);
+}
+
+int renameat(int from_directory, const char *from, int to_directory, const char *to) {
+  REAL(int, renameat, int, const char *, int, const char *);
+  return fails("rename", "renameat", -1, to) ? -1 : real(from_directory, from, to_directory, to);
+}
+
+int unlinkat(int directory, const char *path, int flags) {
+  REAL(int, unlinkat, int, const char *, int);
+  return fails("unlink", "unlinkat", -1, path) ? -1 : real(directory, path, flags);
+}
+
+ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
+  REAL(ssize_t, send, int, const void *, size_t, int);
+  return fails("send", "send", -1, 0) ? -1 : real(descriptor, bytes, count, flags);
+}
+
+#define OPENS(name)                                                                        \
+  int name(const char *path, int flags, ...) {                                             \
+    REAL(int, name, const char *, int, ...);                                               \
+    va_list arguments;                                                                     \
+    va_start(arguments, flags);                                                            \
+    int mode = va_arg(arguments, int);                                                     \
+    va_end(arguments);                                                                     \
+    if (strncmp(path, "/proc/", 6) != 0 && fails("open", "open", -1, path)) return -1;     \
+    return real(path, flags, mode);                                                        \
+  }
+OPENS(open)
+OPENS(open64)
+
+#define OPENS_AT(name)                                                                     \
+  int name(int directory, const char *path, int flags, ...) {                              \
+    REAL(int, name, int, const char *, int, ...);                                          \
+    va_list arguments;                                                                     \
+    va_start(arguments, flags);                                                            \
+    int mode = va_arg(arguments, int);                                                     \
+    va_end(arguments);                                                                     \
+    if (fails("open", "openat", -1, path)) return -1;                                      \
+    return real(directory, path, flags, mode);                                             \
+  }
+OPENS_AT(openat)
+OPENS_AT(openat64)
+
+#define LOCKS(name)                                                                        \
+  int name(int descriptor, int command, ...) {                                             \
+    REAL(int, name, int, int, ...);                                                        \
+    va_list arguments;                                                                     \
+    va_start(arguments, command);                                                          \
+    void *argument = va_arg(arguments, void *);                                            \
+    va_end(arguments);                                                                     \
+    int is_lock = command == F_SETLK || command == F_OFD_SETLKW || command == F_OFD_SETLK; \
+    if (is_lock && ((struct flock *)argument)->l_type != F_UNLCK && fails("lock", "fcntl", descriptor, 0)) return -1; \
+    return real(descriptor, command, argument);                                            \
+  }
+LOCKS(fcntl)
+LOCKS(fcntl64)
+
+// This function could not return twice into memory that both share, so the child gets a copy; the parent waits as for vfork(2).
+pid_t vfork(void) {
+  if (fails("spawn", "vfork", -1, 0)) return -1;
+  return (pid_t)real_syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+}
+
+long syscall(long number, ...) {
+  va_list arguments;
+  va_start(arguments, number);
+  long a = va_arg(arguments, long), b = va_arg(arguments, long), c = va_arg(arguments, long);
+  long d = va_arg(arguments, long), e = va_arg(arguments, long), f = va_arg(arguments, long);
+  va_end(arguments);
+  const char *name = number == SYS_accept4 ? "accept4" : number == SYS_pipe2 ? "pipe2" : number == 434 ? "pidfd_open" : 0;
+  if (name && fails(number == SYS_accept4 ? "accept" : "spawn", name, -1, 0)) return -1;
+  return real_syscall(number, a, b, c, d, e, f);
+}
