@@ -75,6 +75,8 @@ public final class Connection {
         return false
       } else if errno != EINTR {
         precondition(errno != EBADF, "a connection was used after it was closed")
+        // What cannot be sent must not be missing in silence: reading finds the end, on both sides.
+        shutdown(descriptor, Int32(SHUT_RDWR))
         break
       }
     }

@@ -188,7 +188,9 @@ final class IncomingDirectory: Sendable {
       let target = number == 0 ? name : "\(name).\(number)"
       guard try makeErrorFile(target + ".error", text: "\(name): \(reason)\n") else { continue }
       if renameat(incoming, name, rejected, target) == 0 || errno == ENOENT { return target }
-      throw FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
+      let error = FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
+      unlinkat(rejected, target + ".error", 0)
+      throw error
     }
     throw FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: EEXIST)
   }

@@ -12,12 +12,18 @@ final class PluginDiscovery {
 
   /// How long `describe` may take, in seconds.
   static let patience = 5.0
+  /// Seconds between two tries while the machine is short of something, and how many tries follow the first.
+  static let retryDelay = 0.5
+  static let retries = 10
   static let prefix = "worker-"
 
   private let loop: EventLoop
   private let environment: [String: String]
   private var result = Result()
   private var probes: [String: Probe] = [:]
+  /// Plugins that could not be asked for want of resources, and are asked again.
+  private var delayed = 0
+  private var isFinished = false
   private let completion: (Result) -> Void
 
   private struct Probe {
@@ -39,7 +45,7 @@ final class PluginDiscovery {
     self.completion = completion
     let files = Self.files(in: directories)
     for (name, path) in files { start(name, path) }
-    if probes.isEmpty { loop.timers.after(0) { [weak self] in self?.finishIfComplete() } }
+    if probes.isEmpty, delayed == 0 { loop.timers.after(0) { [weak self] in self?.finishIfComplete() } }
   }
 
   /// Paths of the plugin files by name.
@@ -59,7 +65,7 @@ final class PluginDiscovery {
     return files
   }
 
-  private func start(_ name: String, _ path: String) {
+  private func start(_ name: String, _ path: String, triesLeft: Int = retries) {
     let command = ChildProcess.Command(path: path, arguments: ["describe"], environment: environment)
     do {
       let process = try ChildProcess(
@@ -77,7 +83,19 @@ final class PluginDiscovery {
       }
       probes[name] = Probe(process: process, timer: timer)
     } catch {
+      if error.isShortage, triesLeft > 0 { return startLater(name, path, triesLeft: triesLeft - 1) }
       result.failures[name] = .notExecutable(path: path, reason: String(cString: strerror(error.number)))
+    }
+  }
+
+  /// A machine that is out of processes, memory or descriptors may have some in a moment.
+  private func startLater(_ name: String, _ path: String, triesLeft: Int) {
+    delayed += 1
+    loop.timers.after(Self.retryDelay) { [weak self] in
+      guard let self else { return }
+      delayed -= 1
+      start(name, path, triesLeft: triesLeft)
+      finishIfComplete()
     }
   }
 
@@ -117,7 +135,8 @@ final class PluginDiscovery {
   }
 
   private func finishIfComplete() {
-    guard probes.isEmpty else { return }
+    guard probes.isEmpty, delayed == 0, !isFinished else { return }
+    isFinished = true
     result.plugins.sort { $0.name < $1.name }
     completion(result)
   }

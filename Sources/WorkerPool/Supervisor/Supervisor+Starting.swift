@@ -43,7 +43,7 @@ extension Supervisor {
 
   /// A machine that is out of processes, memory or descriptors may have some later; a file that is no program will not become one.
   private func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
-    guard [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error.number) else {
+    guard error.isShortage else {
       let reason = String(cString: strerror(error.number))
       return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
     }
@@ -135,4 +135,9 @@ extension Supervisor {
       rebalance()
     }
   }
+}
+
+extension SystemCallError {
+  /// Whether the machine, or this process, has run out of something that it may have again.
+  var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number) }
 }
