@@ -231,6 +231,26 @@ struct UniqueLibrary {
     try #expect(library.books().map { $0[3] } == [Self.winning.contains(policy) ? "3" : "1"])
   }
 
+  @Test(arguments: winning + yielding)
+  func aConflictResolvedInASaveLeavesUndoUsable(_ policy: Policy) throws {
+    let library = try UniqueLibrary()
+    try library.store.save { $0.make("Book", ["title": "One", "pages": 1]) }
+    let context = library.context(policy)
+    context.undoManager = UndoManager()
+    try context.performAndWait {
+      context.make("Book", ["title": "One", "pages": 2])
+      context.make("Book", ["title": "Two", "pages": 2])
+      try context.save()
+      let two = try #require(try context.all("Book", where: "title == 'Two'").first)
+      context.processPendingChanges()
+      two.setValue(3, forKey: "pages")
+      context.undo()
+      #expect(two.value(forKey: "pages") as? Int == 2)
+      try context.save()
+    }
+    try #expect(library.books().map { $0[0] } == ["One", "Two"])
+  }
+
   // MARK: Objects of one save
 
   @Test func conflictsInsideOneSaveHaveNoDatabaseObject() throws {
