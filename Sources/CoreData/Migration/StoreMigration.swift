@@ -29,6 +29,15 @@ struct StoreMigration {
     try makeIndexes()
     try number(lastKeys)
     try renumberHistory()
+    try forgetModel()
+  }
+
+  /// What Apple's framework may have kept is the old model.
+  private func forgetModel() throws {
+    let table = new.modelCacheTable
+    if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(table)]) != nil {
+      try connection.execute("DELETE FROM \(table)")
+    }
   }
 
   // MARK: Entities
