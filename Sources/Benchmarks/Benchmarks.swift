@@ -10,7 +10,9 @@ struct Benchmarks {
     if BenchmarkWorker.isWanted { BenchmarkWorker.main() }
     try CommitLatency.fetchIfWanted()
     let options = try Options(CommandLine.arguments.dropFirst())
-    let measures = StoreBenchmarks.measures + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures
+    let measures =
+      StoreBenchmarks.measures + AccessorBenchmarks.measures + CommitLatency.measures + PoolBenchmarks.measures
+      + IdlePool.measures
     let chosen = options.names.isEmpty ? measures : measures.filter { options.names.contains($0.name) }
     guard !chosen.isEmpty else {
       FileHandle.standardError.write(

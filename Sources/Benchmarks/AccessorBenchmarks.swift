@@ -1,0 +1,84 @@
+import CoreData
+import Foundation
+
+/// Nanoseconds for one access to a property of an object whose values are there, beside a stored property of a plain object.
+enum AccessorBenchmarks {
+  static var measures: [Measure] {
+    [Measure(name: "accessors") { try rows($0) }]
+  }
+
+  /// What an object without Core Data costs.
+  private final class PlainPerson {
+    var name: String
+    var age: Int64
+
+    init(_ values: PersonValues) {
+      name = values.name
+      age = values.age
+    }
+  }
+
+  private static let objects = 1000
+  private static let passes = 1000
+
+  private static func rows(_ options: Options) throws -> [Row] {
+    let stack = try Stack.filled(objects)
+    let context = stack.context()
+    let plain = (0..<objects).map { PlainPerson(PersonValues($0)) }
+    return try context.performAndWait {
+      let people = try context.fetch(NSFetchRequest<Person>(entityName: "Person"))
+      // Each has its values, and, for the writes, a snapshot of its own.
+      for person in people { person.age += 1 }
+      func measure<Object>(_ objects: [Object], _ body: (Object) -> Int) -> Double {
+        var times: [Double] = []
+        for _ in 0..<options.rounds {
+          times.append(
+            seconds {
+              var sum = 0
+              for _ in 0..<passes { for object in objects { sum &+= body(object) } }
+              consume(sum)
+            })
+        }
+        return times.median / Double(objects.count * passes) * 1e9
+      }
+      func row(_ name: String, _ ours: Double, _ plain: Double) -> Row {
+        func nanoseconds(_ value: Double) -> String { String(format: "%.1f ns", value) }
+        return Row(
+          name: name, ours: nanoseconds(ours), plain: nanoseconds(plain), ratio: String(format: "%.1f", ours / plain))
+      }
+      let readNumber = measure(plain) { Int($0.age) }
+      let readText = measure(plain) { $0.name.utf8.count }
+      let writeNumber = measure(plain) { object in
+        object.age = 7
+        return 0
+      }
+      let writeText = measure(plain) { object in
+        object.name = "Somebody whose name is long"
+        return 0
+      }
+      return [
+        row("read Int64, generated; stored property", measure(people) { Int($0.age) }, readNumber),
+        row("read String, generated; stored property", measure(people) { $0.name.utf8.count }, readText),
+        row(
+          "write Int64, generated; stored property",
+          measure(people) { person in
+            person.age = 7
+            return 0
+          }, writeNumber),
+        row(
+          "write String, generated; stored property",
+          measure(people) { person in
+            person.name = "Somebody whose name is long"
+            return 0
+          }, writeText),
+        row(
+          "read Int64, value(forKey:); stored property",
+          measure(people) { ($0.value(forKey: "age") as? NSNumber)?.intValue ?? 0 }, readNumber),
+        row(
+          "read String, value(forKey:); stored property",
+          measure(people) { ($0.value(forKey: "name") as? String)?.utf8.count ?? 0 }, readText),
+        row("read to-one, generated; stored property", measure(people) { $0.team == nil ? 1 : 0 }, readNumber),
+      ]
+    }
+  }
+}
