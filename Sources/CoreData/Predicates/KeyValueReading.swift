@@ -86,7 +86,7 @@ enum KeyValueReading {
   }
 
   /// The value without optionals around it; `NSNull` is no value.
-  private static func unwrapped(_ value: Any) -> Any? {
+  static func unwrapped(_ value: Any) -> Any? {
     let type = type(of: value)
     if type is AnyClass { return type == NSNull.self ? nil : value }
     if type == String.self || type == Int.self || type == Double.self || type == Bool.self { return value }

@@ -1,0 +1,124 @@
+extension PredicateFormatInitializable {
+  /// A predicate that Foundation's macro made: `NSPredicate(#Predicate<Person> { $0.age > 17 && $0.name.contains("a") })`.
+  ///
+  /// Nil where the predicate has parts that no `NSPredicate` has: properties that are not modelled, regular expressions,
+  /// subscripts, type checks.
+  ///
+  /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)
+  public init?<Input: NSObject>(_ predicate: Predicate<Input>) {
+    var conversion = PredicateConversion()
+    conversion.bind(predicate.variable, to: NSExpression.expressionForEvaluatedObject())
+    guard let converted = try? conversion.predicate(predicate.expression), let result = converted as? Self else {
+      return nil
+    }
+    self = result
+  }
+}
+
+/// The way from the macro's expressions to predicates: each expression says what it is, and what it cannot be said is an error.
+struct PredicateConversion {
+  /// What an expression becomes.
+  enum Result {
+    case value(NSExpression)
+    case truth(NSPredicate)
+    case nothing
+  }
+
+  struct Unsupported: Error, CustomStringConvertible {
+    let what: String
+    var description: String { "\(what) has no counterpart in NSPredicate" }
+  }
+
+  private var variables: [PredicateExpressions.VariableID: NSExpression] = [:]
+  private var iterators = 0
+
+  mutating func bind<T>(_ variable: PredicateExpressions.Variable<T>, to expression: NSExpression) {
+    variables[variable.key] = expression
+  }
+
+  func binding<T>(_ variable: PredicateExpressions.Variable<T>) throws -> NSExpression {
+    guard let bound = variables[variable.key] else { throw Unsupported(what: "A variable of another predicate") }
+    return bound
+  }
+
+  /// Binds the variable of a closure to `$name`, and gives the name.
+  mutating func iterator<T>(_ variable: PredicateExpressions.Variable<T>) -> String {
+    iterators += 1
+    let name = "member\(iterators)"
+    bind(variable, to: NSExpression(forVariable: name))
+    return name
+  }
+
+  // MARK: Parts
+
+  mutating func convert(_ expression: any PredicateExpression) throws -> Result {
+    guard let convertible = expression as? any ConvertiblePredicateExpression else {
+      throw Unsupported(what: "\(type(of: expression))")
+    }
+    return try convertible.convert(&self)
+  }
+
+  mutating func predicate(_ expression: any PredicateExpression) throws -> NSPredicate {
+    switch try convert(expression) {
+    case .truth(let predicate): return predicate
+    case .value(let value):
+      if let constant = value.constantValue as? Bool { return TruthPredicate(value: constant) }
+      return Self.comparison(value, .equalTo, NSExpression(forConstantValue: true))
+    case .nothing: throw Unsupported(what: "A condition that is neither true nor false")
+    }
+  }
+
+  mutating func value(_ expression: any PredicateExpression) throws -> NSExpression {
+    switch try convert(expression) {
+    case .value(let value): return value
+    case .nothing: return NSExpression(forConstantValue: nil)
+    case .truth(let predicate):
+      return NSExpression(
+        forConditional: predicate, trueExpression: NSExpression(forConstantValue: true),
+        falseExpression: NSExpression(forConstantValue: false))
+    }
+  }
+
+  static func comparison(
+    _ left: NSExpression, _ type: NSComparisonPredicate.Operator, _ right: NSExpression,
+    _ options: NSComparisonPredicate.Options = []
+  ) -> NSPredicate {
+    NSComparisonPredicate(leftExpression: left, rightExpression: right, modifier: .direct, type: type, options: options)
+  }
+
+  static func compound(_ type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> NSPredicate {
+    ParsedCompoundPredicate(type: type, subpredicates: parts)
+  }
+
+  static func function(_ function: PredicateFunction, _ arguments: NSExpression...) -> Result {
+    .value(NSExpression(forFunction: function.rawValue, arguments: arguments))
+  }
+
+  /// `expression` with a key behind it.
+  static func path(_ expression: NSExpression, _ key: String) -> NSExpression {
+    switch expression.node {
+    case .evaluatedObject: NSExpression(forKeyPath: key)
+    case .keyPath(let operand, let path):
+      NSExpression(node: .keyPath(operand: operand, path: KeyPathComponents("\(path.text).\(key)")))
+    default: NSExpression(node: .keyPath(operand: expression, path: KeyPathComponents(key)))
+    }
+  }
+
+  /// How many members of a collection meet a condition, compared with none.
+  mutating func members<Element>(
+    of sequence: any PredicateExpression, _ variable: PredicateExpressions.Variable<Element>,
+    _ test: any PredicateExpression, isNegated: Bool = false
+  ) throws -> NSExpression {
+    let collection = try value(sequence)
+    let name = iterator(variable)
+    let condition = try predicate(test)
+    return NSExpression(
+      forSubquery: collection, usingIteratorVariable: name,
+      predicate: isNegated ? Self.compound(.not, [condition]) : condition)
+  }
+}
+
+/// An expression of the macro that has a counterpart.
+protocol ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result
+}

@@ -1,0 +1,135 @@
+// Variables, key paths, constants, arithmetic and optionals of Foundation's predicate macro.
+
+extension PredicateExpressions.Variable: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    .value(try conversion.binding(self))
+  }
+}
+
+extension PredicateExpressions.KeyPath: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    if let name = (keyPath as AnyKeyPath)._kvcKeyPathString {
+      return .value(PredicateConversion.path(try conversion.value(root), name))
+    }
+    let count = { (collection: NSExpression) in
+      Root.Output.self == String.self
+        ? NSExpression(forFunction: PredicateFunction.length.rawValue, arguments: [collection])
+        : PredicateConversion.path(collection, "@count")
+    }
+    switch kind {
+    case .collectionCount: return .value(count(try conversion.value(root)))
+    case .collectionIsEmpty:
+      return .truth(
+        PredicateConversion.comparison(
+          count(try conversion.value(root)), .equalTo, NSExpression(forConstantValue: 0)))
+    default: throw PredicateConversion.Unsupported(what: "The key path \(keyPath), which is no modelled property,")
+    }
+  }
+}
+
+extension PredicateExpressions.Value: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    KeyValueReading.unwrapped(value).map { .value(NSExpression(forConstantValue: $0)) } ?? .nothing
+  }
+}
+
+extension PredicateExpressions.NilLiteral: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result { .nothing }
+}
+
+// MARK: Arithmetic
+
+extension PredicateExpressions.Arithmetic: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    let (left, right) = (try conversion.value(lhs), try conversion.value(rhs))
+    switch op {
+    case .add: return PredicateConversion.function(.add, left, right)
+    case .subtract: return PredicateConversion.function(.subtract, left, right)
+    case .multiply: return PredicateConversion.function(.multiply, left, right)
+    @unknown default: throw PredicateConversion.Unsupported(what: "An arithmetic operator")
+    }
+  }
+}
+
+extension PredicateExpressions.FloatDivision: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    PredicateConversion.function(.divide, try conversion.value(lhs), try conversion.value(rhs))
+  }
+}
+
+extension PredicateExpressions.IntDivision: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    guard
+      case .value(let quotient) = PredicateConversion.function(
+        .divide, try conversion.value(lhs), try conversion.value(rhs))
+    else { throw PredicateConversion.Unsupported(what: "A division") }
+    return PredicateConversion.function(.truncate, quotient)
+  }
+}
+
+extension PredicateExpressions.IntRemainder: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    PredicateConversion.function(.modulus, try conversion.value(lhs), try conversion.value(rhs))
+  }
+}
+
+extension PredicateExpressions.UnaryMinus: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    PredicateConversion.function(.multiply, try conversion.value(wrapped), NSExpression(forConstantValue: -1))
+  }
+}
+
+// MARK: Optionals and choices
+
+extension PredicateExpressions.OptionalFlatMap: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    // A key path through nil is nil, and what is compared with nil is false: as the macro has it.
+    conversion.bind(variable, to: try conversion.value(wrapped))
+    return try conversion.convert(transform)
+  }
+}
+
+extension PredicateExpressions.ForcedUnwrap: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    try conversion.convert(inner)
+  }
+}
+
+extension PredicateExpressions.NilCoalesce: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    let left = try conversion.value(lhs)
+    let right = try conversion.value(rhs)
+    let isThere = PredicateConversion.comparison(left, .notEqualTo, NSExpression(forConstantValue: nil))
+    return .value(NSExpression(forConditional: isThere, trueExpression: left, falseExpression: right))
+  }
+}
+
+extension PredicateExpressions.Conditional: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    let condition = try conversion.predicate(test)
+    if Output.self == Bool.self {
+      let (chosen, otherwise) = (try conversion.predicate(trueBranch), try conversion.predicate(falseBranch))
+      return .truth(
+        PredicateConversion.compound(
+          .or,
+          [
+            PredicateConversion.compound(.and, [condition, chosen]),
+            PredicateConversion.compound(.and, [PredicateConversion.compound(.not, [condition]), otherwise]),
+          ]))
+    }
+    return .value(
+      NSExpression(
+        forConditional: condition, trueExpression: try conversion.value(trueBranch),
+        falseExpression: try conversion.value(falseBranch)))
+  }
+}
+
+/// Casts between managed objects change nothing of what is stored; other types have none.
+extension PredicateExpressions.ForceCast: ConvertiblePredicateExpression {
+  func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
+    guard Desired.self is NSManagedObject.Type else {
+      throw PredicateConversion.Unsupported(what: "A cast to \(Desired.self)")
+    }
+    return try conversion.convert(input)
+  }
+}
