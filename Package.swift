@@ -19,7 +19,8 @@ let package = Package(
     .target(name: "ModelFiles"),
     .target(name: "CoreData", dependencies: ["ModelFiles", "CSQLite", "CSystem"]),
     .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
-    .executableTarget(name: "ModelCompiler", dependencies: ["ClassGenerator", "ModelFiles"]),
+    .target(name: "ManagedAccessors"),
+    .executableTarget(name: "ModelCompiler", dependencies: ["ClassGenerator", "ManagedAccessors", "ModelFiles"]),
     .plugin(
       name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["ModelCompiler"],
       path: "Sources/ModelCompilerPlugin"),
@@ -29,7 +30,9 @@ let package = Package(
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .target(name: "WorkerPool", dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
-    .executableTarget(name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"]),
+    .executableTarget(
+      name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"],
+      plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
@@ -51,6 +54,11 @@ let package = Package(
     .testTarget(
       name: "GeneratedClassesTests", dependencies: ["CoreData", "FarmModel"], path: "Tests/GeneratedClasses",
       plugins: ["ModelCompilerPlugin"]),
+    .target(
+      name: "Notebook", dependencies: ["CoreData"], path: "Tests/Support/Notebook", plugins: ["ModelCompilerPlugin"]),
+    .testTarget(
+      name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook"],
+      path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),

@@ -46,6 +46,7 @@ enum AccessorBenchmarks {
         return Row(
           name: name, ours: nanoseconds(ours), plain: nanoseconds(plain), ratio: String(format: "%.1f", ours / plain))
       }
+      let declared = try DeclaredPerson.objects(objects, in: DeclaredPerson.context())
       let readNumber = measure(plain) { Int($0.age) }
       let readText = measure(plain) { $0.name.utf8.count }
       let writeNumber = measure(plain) { object in
@@ -71,6 +72,20 @@ enum AccessorBenchmarks {
             person.name = "Somebody whose name is long"
             return 0
           }, writeText),
+        row("read Int64, @NSManaged; stored property", measure(declared) { Int($0.age) }, readNumber),
+        row("read String, @NSManaged; stored property", measure(declared) { $0.name.utf8.count }, readText),
+        row(
+          "write Int64, @NSManaged; stored property",
+          measure(declared) { person in
+            person.age = 7
+            return 0
+          }, writeNumber),
+        row(
+          "write String, @NSManaged; stored property",
+          measure(declared) { person in
+            person.name = "Somebody whose name is long"
+            return 0
+          }, writeText),
         row(
           "read Int64, value(forKey:); stored property",
           measure(people) { ($0.value(forKey: "age") as? NSNumber)?.intValue ?? 0 }, readNumber),
@@ -80,5 +95,41 @@ enum AccessorBenchmarks {
         row("read to-one, generated; stored property", measure(people) { $0.team == nil ? 1 : 0 }, readNumber),
       ]
     }
+  }
+}
+
+/// A person whose properties are declared, not generated.
+final class DeclaredPerson: NSManagedObject {
+  @NSManaged var name: String
+  @NSManaged var age: Int64
+
+  /// New objects, in a context of confinement.
+  static func objects(_ count: Int, in context: NSManagedObjectContext) -> [DeclaredPerson] {
+    (0..<count).map { index in
+      let values = PersonValues(index)
+      let person = DeclaredPerson(context: context)
+      person.name = values.name
+      person.age = values.age
+      return person
+    }
+  }
+
+  static func context() throws -> NSManagedObjectContext {
+    let entity = NSEntityDescription()
+    entity.name = "DeclaredPerson"
+    entity.managedObjectClassName = "DeclaredPerson"
+    entity.properties = [("name", NSAttributeType.stringAttributeType), ("age", .integer64AttributeType)].map {
+      let attribute = NSAttributeDescription()
+      attribute.name = $0
+      attribute.attributeType = $1
+      return attribute
+    }
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    return context
   }
 }

@@ -4,6 +4,7 @@ import ModelFiles
 /// The tool that the build plugin runs.
 ///
 ///     ModelCompiler model App.xcdatamodeld --module App --swift App+CoreDataModel.swift --momd App.momd
+///     ModelCompiler accessors --module App --swift App+NSManaged.swift Person.swift Team.swift
 ///
 /// Errors go to standard error as `path:line: error: text`, and the exit code is 1.
 @main
@@ -13,6 +14,8 @@ enum ModelCompiler {
       try run(Array(CommandLine.arguments.dropFirst()))
     } catch let error as ManagedObjectModelError {
       fail(error.diagnostic)
+    } catch let error as AccessorErrors {
+      fail(error.text)
     } catch {
       fail("error: \(error)")
     }
@@ -21,7 +24,8 @@ enum ModelCompiler {
   private static func run(_ arguments: [String]) throws {
     switch arguments.first {
     case "model": try ModelCompilation(arguments.dropFirst()).run()
-    default: throw UsageError(ModelCompilation.usage)
+    case "accessors": try AccessorGeneration(arguments.dropFirst()).run()
+    default: throw UsageError("\(ModelCompilation.usage)\n       \(AccessorGeneration.usage)")
     }
   }
 

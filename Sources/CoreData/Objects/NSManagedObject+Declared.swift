@@ -1,0 +1,40 @@
+/// What the generated bodies of `@NSManaged` declarations call, besides `ManagedProperty`.
+extension NSManagedObject {
+  /// The relationship that `addToX` and its like mean: its name begins with a small letter as a rule, and need not.
+  public final func relationshipKey(_ name: String) -> String {
+    if layout.places[name] != nil { return name }
+    let capital = name.prefix(1).uppercased() + name.dropFirst()
+    return layout.places[capital] == nil ? name : capital
+  }
+
+  /// The value of `key` as `primitiveValue(forKey:)` has it: what a property named `primitiveX` reads and writes. An entity may
+  /// also have an attribute of just that name.
+  public final subscript<Value>(primitive key: String, type: Value?.Type) -> Value? {
+    get { typedPrimitive(key) }
+    set { setPrimitiveValue(newValue, forKey: primitiveKey(key)) }
+  }
+
+  /// The same for a type that is not optional.
+  public final subscript<Value>(primitive key: String, type: Value.Type) -> Value {
+    get {
+      if let value: Value = typedPrimitive(key) { return value }
+      if let zero = (Value.self as? any ManagedValue.Type)?.valueOfNil as? Value { return zero }
+      fatalError("\(layout.name).\(key) is nil, and its primitive accessor's type is not optional.")
+    }
+    set { setPrimitiveValue(newValue, forKey: primitiveKey(key)) }
+  }
+
+  private final func typedPrimitive<Value>(_ key: String) -> Value? {
+    guard let value = primitiveValue(forKey: primitiveKey(key)) else { return nil }
+    guard let typed = value as? Value else {
+      fatalError(
+        "\(layout.name).\(key) holds a \(type(of: value)), and its primitive accessor is of the type \(Value.self).")
+    }
+    return typed
+  }
+
+  private final func primitiveKey(_ key: String) -> String {
+    let capital = key.prefix(1).uppercased() + key.dropFirst()
+    return ["primitive" + capital, key, capital].first { layout.places[$0] != nil } ?? key
+  }
+}

@@ -1,0 +1,220 @@
+/// The Swift file that supplies the bodies of a module's `@NSManaged` declarations.
+///
+/// The compiler leaves a symbol undefined for each getter, setter and method. They are defined here by methods of the same class and
+/// of the same types under exactly those names: the compiler compares the types where it sees both. `dynamic` keeps optimised
+/// builds from changing them, and `@usableFromInline` lets other modules call those that are public.
+public struct AccessorSource {
+  public let text: String
+  public let errors: [AccessorError]
+
+  /// - Parameters:
+  ///   - module: The module's name, as the compiler gets it.
+  ///   - files: Paths and contents of the module's Swift files, generated ones included.
+  public init(module: String, files: [(path: String, contents: String)]) {
+    guard files.contains(where: { $0.contents.contains("@NSManaged") }) else {
+      text = "// No declaration of the module is marked @NSManaged.\n"
+      errors = []
+      return
+    }
+    let scanned = files.map { SourceScanner.scan($0.contents, path: $0.path) }
+    var writer = AccessorWriter(TypeResolver(module: module, files: scanned))
+    for file in scanned { writer.add(file) }
+    text = writer.text
+    errors = scanned.flatMap(\.errors) + writer.errors
+  }
+}
+
+/// Writes the functions of one member after the other.
+private struct AccessorWriter {
+  private let resolver: TypeResolver
+  private(set) var errors: [AccessorError] = []
+  private var imports: Set<String> = []
+  private var keys = ""
+  private var functions: [(owner: String, text: String)] = []
+  private var complaints = ""
+  private var tables: [(owner: NominalType, entries: String)] = []
+  private var count = 0
+
+  init(_ resolver: TypeResolver) { self.resolver = resolver }
+
+  var text: String {
+    var text = """
+      // Made from the declarations that are marked @NSManaged. Do not edit: change those.
+
+      public import CoreData
+
+      """
+    for module in imports.sorted() { text += "import \(module)\n" }
+    text += "\nprivate enum Keys {\n\(keys)}\n"
+    for (owner, functions) in functions { text += "\nextension \(owner) {\n\(functions)}\n" }
+    text += complaints
+    for (index, table) in tables.enumerated() {
+      text += """
+
+        @usableFromInline enum __ManagedKeyPaths\(index): CoreData.ManagedKeyPathTable {
+          @usableFromInline nonisolated static var objectClass: CoreData.NSManagedObject.Type { \(table.owner.text).self }
+          @usableFromInline nonisolated static var keyPaths: [Swift.AnyKeyPath: Swift.String] {
+            var paths: [Swift.AnyKeyPath: Swift.String] = [:]
+        \(table.entries)    return paths
+          }
+        }
+
+        """
+    }
+    return text
+  }
+
+  mutating func add(_ file: SourceFile) {
+    for member in file.members {
+      do throws(TypeResolver.Unresolved) {
+        try add(member, file)
+      } catch {
+        let name = (member.owner + [member.name]).joined(separator: ".")
+        let reason = "\(name): \(error.reason)"
+        if member.conditions.isEmpty {
+          errors.append(AccessorError(file: file.path, line: member.line, column: member.column, reason: reason))
+        } else {
+          // Whether the declaration counts is the compiler's to say.
+          complaints += conditional(
+            member,
+            """
+            #sourceLocation(file: \(literal(file.path)), line: \(member.line))
+            #error(\(literal(reason)))
+            #sourceLocation()
+
+            """)
+        }
+      }
+    }
+  }
+
+  private mutating func add(_ member: ManagedMember, _ file: SourceFile) throws(TypeResolver.Unresolved) {
+    let owner = try resolver.owner(member.owner, in: file)
+    let place = Place(
+      owner: owner,
+      context: Mangler.Context(type: owner, extensionModule: member.isInExtension ? resolver.module : nil),
+      discriminator: member.isPrivate ? resolver.discriminator(file.path) : nil)
+    count += 1
+    switch member.kind {
+    case .property(let syntax):
+      let type = try resolver.resolve(syntax, from: member.owner, in: file)
+      note(type)
+      addProperty(member, place, type)
+    case .method(let parameters):
+      var types: [(label: String, type: ManagedType)] = []
+      for parameter in parameters {
+        types.append((parameter.label, try resolver.resolve(parameter.type, from: member.owner, in: file)))
+      }
+      try addMethod(member, place, types)
+    }
+  }
+
+  /// Where a member stands.
+  private struct Place {
+    let owner: NominalType
+    let context: Mangler.Context
+    let discriminator: String?
+  }
+
+  /// Imports the modules of classes that the file names.
+  private mutating func note(_ type: ManagedType) {
+    switch type {
+    case .optional(let wrapped): note(wrapped)
+    case .nominal(let name, let arguments):
+      if name.isImported, !KnownTypes.modules.contains(name.module) { imports.insert(name.module) }
+      for argument in arguments { note(argument) }
+    case .any, .anyObject, .existential: break
+    }
+  }
+
+  private func literal(_ text: String) -> String {
+    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+
+  private func conditional(_ member: ManagedMember, _ text: String) -> String {
+    member.conditions.isEmpty ? text : "#if \(member.conditions.joined(separator: " && "))\n\(text)#endif\n"
+  }
+
+  // MARK: Properties
+
+  private mutating func addProperty(_ member: ManagedMember, _ place: Place, _ type: ManagedType) {
+    let getter = Mangler.accessor(.getter, of: member.name, place.discriminator, in: place.context, type)
+    let setter = Mangler.accessor(.setter, of: member.name, place.discriminator, in: place.context, type)
+    let key = "property\(count)"
+    let access: String
+    if let primitive = member.primitiveKey {
+      access = "self[primitive: \"\(primitive)\", \(type.text).self]"
+    } else {
+      keys += conditional(
+        member, "  nonisolated static let \(key) = CoreData.ManagedProperty<\(type.text)>(\"\(member.name)\")\n")
+      access = "self[Keys.\(key)]"
+      addKeyPath(member, place)
+    }
+    addFunctions(
+      member, place,
+      """
+        \(member.attribute)@_silgen_name("\(getter)")
+        nonisolated final dynamic func __managedGet\(count)() -> \(type.text) { \(access) }
+        \(member.attribute)@_silgen_name("\(setter)")
+        nonisolated final dynamic func __managedSet\(count)(_ value: __owned \(type.text)) { \(access) = value }
+
+      """)
+  }
+
+  private mutating func addFunctions(_ member: ManagedMember, _ place: Place, _ text: String) {
+    if place.owner.isImported, !KnownTypes.modules.contains(place.owner.module) { imports.insert(place.owner.module) }
+    if let known = functions.firstIndex(where: { $0.owner == place.owner.text }) {
+      functions[known].text += conditional(member, text)
+    } else {
+      functions.append((place.owner.text, conditional(member, text)))
+    }
+  }
+
+  private mutating func addKeyPath(_ member: ManagedMember, _ place: Place) {
+    guard !member.isPrivate else { return }
+    let entry = conditional(member, "    paths[\\\(place.owner.text).\(member.quotedName)] = \"\(member.name)\"\n")
+    if let known = tables.firstIndex(where: { $0.owner == place.owner }) {
+      tables[known].entries += entry
+    } else {
+      tables.append((place.owner, entry))
+    }
+  }
+
+  // MARK: Methods that change relationships
+
+  private mutating func addMethod(
+    _ member: ManagedMember, _ place: Place, _ parameters: [(label: String, type: ManagedType)]
+  ) throws(TypeResolver.Unresolved) {
+    guard let body = RelationshipMutation(member.name, parameters)?.body else {
+      throw TypeResolver.Unresolved(
+        reason: "Core Data supplies addTo…, removeFrom…, insertInto… and replace… of to-many relationships, with the "
+          + "parameters that Xcode gives them")
+    }
+    let symbol = Mangler.method(member.name, place.discriminator, in: place.context, parameters)
+    let list = parameters.enumerated().map { index, parameter in
+      "_ value\(index): \(parameter.type.text)"
+    }
+    addFunctions(
+      member, place,
+      """
+        \(member.attribute)@_silgen_name("\(symbol)")
+        nonisolated final dynamic func __managedCall\(count)(\(list.joined(separator: ", "))) { \(body) }
+
+      """)
+  }
+}
+
+extension ManagedMember {
+  /// The property that `primitiveName` stands for.
+  var primitiveKey: String? {
+    let rest = name.dropFirst("primitive".count)
+    guard name.hasPrefix("primitive"), let first = rest.first, first.isUppercase else { return nil }
+    return first.lowercased() + rest.dropFirst()
+  }
+
+  /// What other modules may call must stay; what they may not may have types that they cannot see.
+  var attribute: String { isPublic ? "@usableFromInline " : "" }
+
+  /// The name as code can write it, whatever word it is.
+  var quotedName: String { ["self", "Type", "Protocol"].contains(name) ? "`\(name)`" : name }
+}

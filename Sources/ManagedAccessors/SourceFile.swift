@@ -1,0 +1,61 @@
+/// What the declarations of one source file say.
+struct SourceFile {
+  let path: String
+  var imports: [String] = []
+  var types: [TypeDeclaration] = []
+  var aliases: [AliasDeclaration] = []
+  var members: [ManagedMember] = []
+  var errors: [AccessorError] = []
+
+  var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+}
+
+/// A type that a file declares.
+struct TypeDeclaration {
+  enum Kind: String {
+    case `class` = "C"
+    case `struct` = "V"
+    case `enum` = "O"
+    case `protocol` = "P"
+  }
+
+  let kind: Kind
+  /// From the outermost type inwards; of one in an extension, the names that the extension has.
+  let path: [String]
+  /// `private` or `fileprivate`, itself or through the extension it stands in.
+  let isPrivate: Bool
+  let file: String
+}
+
+struct AliasDeclaration {
+  let path: [String]
+  let type: TypeSyntax
+}
+
+/// A declaration that is marked `@NSManaged`.
+struct ManagedMember {
+  enum Kind {
+    case property(TypeSyntax)
+    case method([Parameter])
+  }
+
+  struct Parameter {
+    /// The argument label; empty for `_`.
+    let label: String
+    let type: TypeSyntax
+  }
+
+  let kind: Kind
+  let name: String
+  /// The type that it belongs to, as the file names it.
+  let owner: [String]
+  let isInExtension: Bool
+  /// `private` or `fileprivate`, itself or through the extension it stands in.
+  let isPrivate: Bool
+  /// `public`, `open` or `package`, itself or through the extension it stands in.
+  let isPublic: Bool
+  /// The conditions of the `#if`s around it.
+  let conditions: [String]
+  let line: Int
+  let column: Int
+}

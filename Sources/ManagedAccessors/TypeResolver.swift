@@ -1,0 +1,189 @@
+/// Finds out what the names in declarations stand for: which module a type is of, and whether it is a class.
+///
+/// The sources say it of the module's own types. Of others it knows those of Swift, Foundation and CoreData; what is left is
+/// taken for a class of the one other module that the file imports, or of the module written before it.
+struct TypeResolver {
+  let module: String
+  private var declarations: [String: [TypeDeclaration]] = [:]
+  private var aliases: [String: TypeSyntax] = [:]
+
+  init(module: String, files: [SourceFile]) {
+    self.module = module
+    for file in files {
+      for type in file.types { declarations[type.path.joined(separator: "."), default: []].append(type) }
+      for alias in file.aliases { aliases[alias.path.joined(separator: ".")] = alias.type }
+    }
+  }
+
+  /// Why a name cannot be resolved; what is wrong with the type, and what to write.
+  struct Unresolved: Error { let reason: String }
+
+  // MARK: Types
+
+  func resolve(_ syntax: TypeSyntax, from scope: [String], in file: SourceFile, depth: Int = 0) throws(Unresolved)
+    -> ManagedType
+  {
+    guard depth < 16 else { throw Unresolved(reason: "\(syntax.text) is declared by way of itself") }
+    switch syntax {
+    case .optional(let wrapped): return .optional(try resolve(wrapped, from: scope, in: file, depth: depth + 1))
+    case .array(let element): return .array(try resolve(element, from: scope, in: file, depth: depth + 1))
+    case .dictionary(let key, let value):
+      let arguments = [
+        try resolve(key, from: scope, in: file, depth: depth + 1),
+        try resolve(value, from: scope, in: file, depth: depth + 1),
+      ]
+      return .nominal(.swift("Dictionary", .struct), arguments: arguments)
+    case .composition, .other: throw Unresolved(reason: "\(syntax.text) is no type that a model can hold")
+    case .named(let parts): return try named(parts, syntax, from: scope, in: file, depth: depth)
+    }
+  }
+
+  private func named(
+    _ parts: [TypeSyntax.Part], _ syntax: TypeSyntax, from scope: [String], in file: SourceFile, depth: Int
+  ) throws(Unresolved) -> ManagedType {
+    var names = parts.map(\.name)
+    if let (type, aliased) = try find(names, from: scope, in: file) {
+      if let aliased { return try resolve(aliased, from: type.path.map(\.name), in: file, depth: depth + 1) }
+      switch type.kind {
+      case .class where parts.allSatisfy(\.arguments.isEmpty): return .nominal(type, arguments: [])
+      case .class: throw Unresolved(reason: "\(syntax.text) is generic, and no class of a model is")
+      default: throw Unresolved(reason: unsuitable(type, syntax))
+      }
+    }
+    let isQualified = names.count > 1 && KnownTypes.modules.contains(names[0])
+    if isQualified { names.removeFirst() }
+    if names.count == 1 {
+      if let alias = KnownTypes.aliases[names[0]] { return try resolve(alias, from: [], in: file, depth: depth + 1) }
+      if names[0] == "Optional", parts[parts.count - 1].arguments.count == 1 {
+        return .optional(try resolve(parts[parts.count - 1].arguments[0], from: scope, in: file, depth: depth + 1))
+      }
+      if let known = KnownTypes.type(names[0]) {
+        guard case .nominal(let type, _) = known else { return known }
+        var arguments: [ManagedType] = []
+        for argument in parts[parts.count - 1].arguments {
+          arguments.append(try resolve(argument, from: scope, in: file, depth: depth + 1))
+        }
+        let expected = type.isSwift("Dictionary") ? 2 : type.isSwift("Array") || type.isSwift("Set") ? 1 : 0
+        guard arguments.count == expected else {
+          throw Unresolved(reason: "\(syntax.text) is no type that a model can hold")
+        }
+        return .nominal(type, arguments: arguments)
+      }
+    }
+    guard let imported = imported(names, in: file) else {
+      if names.count > 1 {
+        throw Unresolved(
+          reason:
+            "it is not known what \(syntax.text) is nested in: @NSManaged properties may hold other modules' classes if "
+            + "those are not nested; use @Managed(…) in place of @NSManaged")
+      }
+      throw Unresolved(
+        reason: "it is not known which module declares \(syntax.text): write the module before it, "
+          + "\"Module.\(syntax.text)\", or use @Managed(…) in place of @NSManaged")
+    }
+    return .nominal(imported, arguments: [])
+  }
+
+  private func unsuitable(_ type: NominalType, _ syntax: TypeSyntax) -> String {
+    let kind =
+      switch type.kind {
+      case .struct: "a structure"
+      case .enum: "an enumeration"
+      case .protocol: "a protocol"
+      case .class: "a class"
+      }
+    let advice =
+      type.kind == .protocol
+      ? "write the class" : "write @Managed(…) in place of @NSManaged, which keeps the raw value of one that has it"
+    return "\(syntax.text) is \(kind), and @NSManaged properties hold attribute types and classes only: \(advice)"
+  }
+
+  // MARK: Classes
+
+  /// The class whose member is declared, by the names that the file has for it.
+  func owner(_ path: [String], in file: SourceFile) throws(Unresolved) -> NominalType {
+    if let (type, alias) = try find(path, from: [], in: file) {
+      if let alias {
+        guard case .nominal(let aliased, _) = try resolve(alias, from: [], in: file) else {
+          throw Unresolved(reason: "\(path.joined(separator: ".")) is no class")
+        }
+        return aliased
+      }
+      return type
+    }
+    if path.count == 1, let known = KnownTypes.nominal(path[0]) { return known }
+    guard let type = imported(path, in: file) else {
+      throw Unresolved(
+        reason: "it is not known which module declares \(path.joined(separator: ".")): write the module before it")
+    }
+    return type
+  }
+
+  /// A type or an alias that the module declares, looked for from the inside outwards.
+  private func find(_ names: [String], from scope: [String], in file: SourceFile) throws(Unresolved)
+    -> (NominalType, alias: TypeSyntax?)?
+  {
+    var outer = scope
+    while true {
+      if let found = try declared(outer + names, in: file) { return found }
+      if outer.isEmpty { break }
+      outer.removeLast()
+    }
+    return names.count > 1 && names[0] == module ? try declared(Array(names.dropFirst()), in: file) : nil
+  }
+
+  private func declared(_ path: [String], in file: SourceFile) throws(Unresolved) -> (NominalType, alias: TypeSyntax?)?
+  {
+    if let alias = aliases[path.joined(separator: ".")] {
+      let outside = path.dropLast().map { NominalType.Component(name: $0, kind: .class) }
+      return (NominalType(module: module, path: Array(outside), isImported: false), alias)
+    }
+    guard !path.isEmpty else { return nil }
+    var components: [NominalType.Component] = []
+    for end in 1...path.count {
+      // Not found: another module's type, or what an extension of one encloses.
+      guard let found = declaration(Array(path.prefix(end)), in: file) else { return nil }
+      components.append(NominalType.Component(name: path[end - 1], kind: found.kind))
+      // The compiler compares types where it sees both sides, so that no other one can stand in.
+      if found.isPrivate {
+        throw Unresolved(
+          reason:
+            "\(path.joined(separator: ".")) is private, and the file that supplies accessors cannot name it: make it "
+            + "internal, or use @Managed(…) in place of @NSManaged")
+      }
+    }
+    return (NominalType(module: module, path: components, isImported: false), nil)
+  }
+
+  /// Of several private types of one name, the file's own.
+  private func declaration(_ path: [String], in file: SourceFile) -> TypeDeclaration? {
+    let found = declarations[path.joined(separator: ".")] ?? []
+    return found.first { $0.file == file.path } ?? found.first { !$0.isPrivate }
+  }
+
+  /// What tells private declarations of a file from others of their name.
+  ///
+  /// Source: `SourceFile::getDiscriminatorForPrivateDecl` in lib/AST/Module.cpp of Swift.
+  func discriminator(_ path: String) -> String {
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    return "_" + MD5.text(Array((module + name).utf8))
+  }
+
+  /// A class of another module: the one written, or the only one that the file imports.
+  private func imported(_ names: [String], in file: SourceFile) -> NominalType? {
+    let imports = Set(file.imports)
+    func type(_ module: String, _ names: some Sequence<String>) -> NominalType {
+      NominalType(module: module, path: names.map { NominalType.Component(name: $0, kind: .class) })
+    }
+    if names.count == 2, imports.contains(names[0]) { return type(names[0], names.dropFirst()) }
+    let others = imports.subtracting(KnownTypes.modules).subtracting(TypeResolver.systemModules)
+    guard names.count == 1, others.count == 1, let only = others.first else { return nil }
+    return type(only, names)
+  }
+
+  private static let systemModules: Set<String> = [
+    "Dispatch", "Glibc", "Musl", "Observation", "Synchronization", "Testing", "XCTest", "FoundationNetworking",
+    "FoundationXML", "RegexBuilder", "Combine", "SwiftUI", "UIKit", "AppKit", "os", "Darwin", "ObjectiveC",
+    "CoreGraphics", "CoreLocation", "CloudKit",
+  ]
+}
