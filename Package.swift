@@ -61,10 +61,11 @@ let package = Package(
       path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs"], path: "Tests/Jobs"),
+    .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs"], path: "Tests/Jobs"),
     .executableTarget(name: "test-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/TestWorker"),
     .testTarget(
-      name: "WorkerKitTests", dependencies: ["WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],
+      name: "WorkerKitTests",
+      dependencies: ["CoreData", "Jobs", "WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],
       path: "Tests/WorkerKit"),
     .testTarget(
       name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "fake-worker"],
