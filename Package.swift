@@ -11,6 +11,9 @@ let package = Package(
     .executable(name: "worker-import", targets: ["worker-import"]),
     .executable(name: "worker-export", targets: ["worker-export"]),
     .executable(name: "worker-index", targets: ["worker-index"]),
+    .executable(name: "worker-exec", targets: ["worker-exec"]),
+    .executable(name: "worker-maintain", targets: ["worker-maintain"]),
+    .library(name: "WorkerPool", targets: ["WorkerPool"]),
   ],
   targets: [
     .systemLibrary(
@@ -39,6 +42,9 @@ let package = Package(
     .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
     .executableTarget(
       name: "worker-index", dependencies: ["CoreData", "Documents", "WorkerKit"], path: "Workers/Index"),
+    .executableTarget(name: "worker-exec", dependencies: ["CoreData", "WorkerKit", "CSystem"], path: "Workers/Exec"),
+    .executableTarget(
+      name: "worker-maintain", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol"], path: "Workers/Maintain"),
     .executableTarget(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
@@ -76,7 +82,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "CSystem", "worker-import", "worker-export", "worker-index",
-        "increment-worker", "test-worker", "fake-worker",
+        "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker",
       ], path: "Tests/EndToEnd"),
   ]
 )

@@ -3,7 +3,7 @@ import Foundation
 
 /// Runs each measure beside the same work in plain `sqlite3` calls, in this process, and prints the ratio.
 ///
-///     swift run -c release Benchmarks [--rows 200000] [--rounds 5] [NAME …]
+///     swift run -c release Benchmarks [--rows 200000] [--rounds 5] [--backlog 1000000] [NAME …]
 @main
 struct Benchmarks {
   static func main() throws {
@@ -12,7 +12,7 @@ struct Benchmarks {
     let options = try Options(CommandLine.arguments.dropFirst())
     let measures =
       StoreBenchmarks.measures + AccessorBenchmarks.measures + CommitLatency.measures + PoolBenchmarks.measures
-      + IdlePool.measures
+      + IdlePool.measures + BacklogBenchmark.measures
     let chosen = options.names.isEmpty ? measures : measures.filter { options.names.contains($0.name) }
     guard !chosen.isEmpty else {
       FileHandle.standardError.write(
@@ -30,6 +30,8 @@ struct Benchmarks {
 struct Options {
   var rows = 200_000
   var rounds = 5
+  /// Jobs of the backlog.
+  var backlog = 1_000_000
   var names: [String] = []
 
   init(_ arguments: some Sequence<String>) throws {
@@ -37,6 +39,7 @@ struct Options {
     while let argument = rest.popFirst() {
       switch argument {
       case "--rows": rows = rest.popFirst().flatMap { Int($0) } ?? rows
+      case "--backlog": backlog = rest.popFirst().flatMap { Int($0) } ?? backlog
       case "--rounds": rounds = rest.popFirst().flatMap { Int($0) } ?? rounds
       default: names.append(argument)
       }

@@ -69,7 +69,7 @@ enum PoolBenchmarks {
 }
 
 /// A pool on a thread of this process, with this executable as its plugin.
-private final class BenchmarkPool {
+final class BenchmarkPool {
   let directory: URL
   let store: JobStore
   let client: StatusClient
@@ -157,6 +157,16 @@ private final class BenchmarkPool {
     var time = 0.0
     _ = read(pipe, &time, MemoryLayout<Double>.size)
     return time
+  }
+
+  /// How many jobs may still run.
+  func waiting() throws -> Int {
+    let context = store.makeContext(name: "count")
+    return try context.performAndWait {
+      let request = Job.fetchRequest()
+      request.predicate = NSPredicate(format: "state == %d", Int(JobState.available.rawValue))
+      return try context.count(for: request)
+    }
   }
 
   /// How many no-op jobs have succeeded at their first attempt, once so many have.

@@ -215,6 +215,10 @@ struct csystem_program {
   int parent_death_signal;
   const struct csystem_limit *limits;
   int limit_count;
+  // What it reads; 0 for nothing.
+  int standard_input;
+  // Where it is started; null for the directory of this process.
+  const char *directory;
 };
 
 // What the child does between vfork(2) and execve(2): system calls only, since it shares this process's memory.
@@ -236,7 +240,8 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
     limit.rlim_cur = limit.rlim_max;
     setrlimit(program->limits[i].resource, &limit);
   }
-  int nothing = open("/dev/null", O_RDONLY);
+  if (program->directory && chdir(program->directory) != 0) return;
+  int nothing = program->standard_input > 0 ? program->standard_input : open("/dev/null", O_RDONLY);
   dup2(nothing, 0);
   dup2(program->standard_output, 1);
   dup2(program->standard_error, 2);

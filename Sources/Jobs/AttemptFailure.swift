@@ -17,6 +17,8 @@ public struct AttemptFailure: Hashable, Sendable {
 
   /// How many failures a job keeps: the last ones.
   public static let kept = 10
+  /// Characters of the message that are kept, and of each line of standard error.
+  public static let longestText = 2000
 
   public init(
     attempt: Int, date: Date, type: String, message: String, host: String = "", pid: Int32 = 0, signal: Int32? = nil,
@@ -30,6 +32,14 @@ public struct AttemptFailure: Hashable, Sendable {
     self.pid = pid
     self.signal = signal
     self.standardError = standardError
+  }
+
+  /// The failure without the ends of texts that are too long to be kept.
+  var bounded: AttemptFailure {
+    var failure = self
+    failure.message = String(message.prefix(Self.longestText))
+    failure.standardError = standardError.suffix(Self.kept).map { String($0.prefix(Self.longestText)) }
+    return failure
   }
 
   /// The failure as `workerpool jobs --json` shows it.

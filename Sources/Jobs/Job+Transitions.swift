@@ -36,6 +36,33 @@ extension Job {
     note(failure, failures: crashes, policy: policy, at: now)
   }
 
+  /// Puts the job off at its own wish: the attempt counts for nothing, and there is another one later.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is not `available`.
+  public func markSnoozed(until date: Date, at now: Date = Date()) throws {
+    try move(.snoozed, policy: RetryPolicy(), at: now)
+    runAt = date
+  }
+
+  /// Notes that the job waits for another one.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job waits for none.
+  public func markBlocked() throws {
+    let wanted = runAt
+    try move(.blocked, policy: RetryPolicy(), at: Date())
+    runAt = wanted
+  }
+
+  /// Lets a job go that waited for others: at once, or at its time if that is still to come.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job waits for no other.
+  public func markReleased(at now: Date = Date()) throws {
+    let wanted = runAt
+    let isEarly = wanted.map { $0 > now } ?? false
+    try move(.released(isEarly: isEarly), policy: RetryPolicy(), at: now)
+    if isEarly { runAt = wanted }
+  }
+
   /// Takes the job back, for good unless a person retries it.
   ///
   /// - Throws: ``JobTransitionError`` when the job is finished already.
@@ -43,13 +70,15 @@ extension Job {
     try move(.cancelled, policy: RetryPolicy(), at: now)
   }
 
-  /// Makes a dead, cancelled or waiting job available at once, with its attempts and crashes counted anew.
+  /// Makes a dead, cancelled or waiting job, whatever it waits for, available at once, with its attempts and crashes counted anew.
   ///
+  /// The save fails with a constraint conflict when another job has taken the unique key meanwhile.
   /// - Throws: ``JobTransitionError`` when the job is available or succeeded.
   public func markRetried() throws {
     try move(.retried, policy: RetryPolicy(), at: Date())
     attempt = 0
     crashes = 0
+    if let uniqueKey { activeKey = uniqueKey }
   }
 
   /// Makes a job whose time has come available.
@@ -66,10 +95,16 @@ extension Job {
     state = next
     runAt = nil
     finishedAt = next.isUnfinished ? nil : now
+    if !next.isUnfinished, activeKey != nil, !isKeyTaken(at: now) { activeKey = nil }
+  }
+
+  /// Whether the unique key of this job, once it is finished, is still kept from others.
+  func isKeyTaken(at now: Date) -> Bool {
+    options.uniqueFor.map { createdAt + $0 > now } ?? false
   }
 
   private func note(_ failure: AttemptFailure, failures count: Int, policy: RetryPolicy, at now: Date) {
-    failures += [failure]
+    failures += [failure.bounded]
     guard state == .retryable else { return }
     var generator = SystemRandomNumberGenerator()
     runAt = now + policy.delay(afterFailures: count, using: &generator)
@@ -90,6 +125,9 @@ public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvert
       case .succeeded: "succeed"
       case .failed: "fail"
       case .crashed: "crash"
+      case .snoozed: "be put off"
+      case .blocked: "wait for others"
+      case .released: "be released"
       case .cancelled: "be cancelled"
       case .retried: "be retried"
       }

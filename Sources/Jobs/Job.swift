@@ -45,7 +45,7 @@ public final class Job: NSManagedObject {
   }
 
   /// While an unfinished job has this key, no second one is taken.
-  public var uniqueKey: String? {
+  public internal(set) var uniqueKey: String? {
     get { string("uniqueKey") }
     set { setValue(newValue, forKey: "uniqueKey") }
   }
@@ -60,6 +60,30 @@ public final class Job: NSManagedObject {
   public var timeout: Double? {
     get { number("timeout")?.doubleValue }
     set { setValue(newValue.map(NSNumber.init(value:)), forKey: "timeout") }
+  }
+
+  /// The batch that it belongs to; nil for none.
+  public internal(set) var batch: String? {
+    get { string("batch") }
+    set { setValue(newValue, forKey: "batch") }
+  }
+
+  /// Jobs of the same key run a few at a time; nil: as many as the kind allows.
+  public internal(set) var limitKey: String? {
+    get { string("limitKey") }
+    set { setValue(newValue, forKey: "limitKey") }
+  }
+
+  /// What the job asks for beside the usual, read anew with each call.
+  public internal(set) var options: JobOptions {
+    get { JobOptions(text: string("options")) }
+    set { setValue(newValue.text, forKey: "options") }
+  }
+
+  /// ``uniqueKey`` as long as no other job can have it, which the store enforces.
+  var activeKey: String? {
+    get { string("activeKey") }
+    set { setValue(newValue, forKey: "activeKey") }
   }
 
   // MARK: Where it stands
@@ -111,6 +135,15 @@ public final class Job: NSManagedObject {
     get { lines("results") }
     set { setLines(newValue, "results") }
   }
+
+  /// What a plugin leaves to be read by people beside the objects that it changed, such as a program's output: bounded text.
+  public var output: String? {
+    get { string("output") }
+    set { setValue(newValue.map { String($0.prefix(Self.longestOutput)) }, forKey: "output") }
+  }
+
+  /// Characters of ``output`` that are kept.
+  public static let longestOutput = 65_536
 
   /// When the job came into the store.
   public internal(set) var createdAt: Date {

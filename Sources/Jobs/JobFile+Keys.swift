@@ -3,7 +3,8 @@ import CoreData
 extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
   public static let keys = [
-    "kind", "objects", "parameters", "priority", "queue", "runAt", "unique", "maxAttempts", "timeout",
+    "kind", "objects", "parameters", "priority", "queue", "runAt", "unique", "uniqueFor", "maxAttempts", "backoff",
+    "maxBackoff", "timeout", "limitKey", "limit", "label", "after", "batch", "afterBatch", "whenFailed",
   ]
 
   /// One job out of its JSON object.
@@ -20,7 +21,19 @@ extension JobFile {
       }
     }
     guard !job.kind.isEmpty else { throw JobFileError(line: line, reason: "\"kind\" is missing") }
+    if let problem = conflict(in: job) { throw JobFileError(line: line, reason: problem) }
     return job
+  }
+
+  /// What is wrong with keys that make sense together only.
+  private static func conflict(in job: JobRequest) -> String? {
+    if job.options.uniqueFor != nil, job.uniqueKey == nil { return "\"uniqueFor\" needs \"unique\"" }
+    if job.options.limit != nil, job.limitKey == nil { return "\"limit\" needs \"limitKey\"" }
+    if job.options.whenFailed != .wait, !job.options.waitsForJobs {
+      return "\"whenFailed\" needs \"after\" or \"afterBatch\""
+    }
+    if let batch = job.batch, batch == job.options.afterBatch { return "a job cannot wait for its own batch" }
+    return nil
   }
 
   private static func apply(_ member: JSONMember, to job: inout JobRequest) throws(Reason) {
@@ -38,13 +51,23 @@ extension JobFile {
         throw Reason("runAt", "a time such as \"2026-01-01T00:00:00Z\"", value)
       }
       job.runAt = date
-    case "unique": job.uniqueKey = try uniqueKey(value)
+    case "unique": job.uniqueKey = try text(value, "unique")
+    case "uniqueFor": job.options.uniqueFor = try seconds(value, "uniqueFor", atMost: maximumPeriod)
     case "maxAttempts": job.maxAttempts = try int(value, "maxAttempts", 1...1000)
-    case "timeout":
-      guard let seconds = value.doubleValue, seconds > 0, seconds <= maximumTimeout else {
-        throw Reason("timeout", "a number of seconds above 0 and at most \(Int(maximumTimeout))", value)
+    case "backoff": job.options.backoff = try seconds(value, "backoff", atMost: maximumTimeout)
+    case "maxBackoff": job.options.maxBackoff = try seconds(value, "maxBackoff", atMost: maximumTimeout)
+    case "timeout": job.timeout = try seconds(value, "timeout", atMost: maximumTimeout)
+    case "limitKey": job.limitKey = try text(value, "limitKey")
+    case "limit": job.options.limit = try int(value, "limit", 1...10_000)
+    case "label": job.label = try name(value, "label")
+    case "after": job.options.after = try after(value)
+    case "batch": job.batch = try text(value, "batch")
+    case "afterBatch": job.options.afterBatch = try text(value, "afterBatch")
+    case "whenFailed":
+      guard let rule = value.stringValue.flatMap(JobOptions.FailureRule.init) else {
+        throw Reason("whenFailed", "\"wait\", \"cancel\" or \"run\"", value)
       }
-      job.timeout = seconds
+      job.options.whenFailed = rule
     default:
       let hint = Spelling.nearest(to: member.name, among: keys).map { "; did you mean \"\($0)\"?" }
       throw Reason(text: "unknown key \"\(member.name)\"\(hint ?? "; known are \(keys.joined(separator: ", "))")")
@@ -52,6 +75,30 @@ extension JobFile {
   }
 
   private static let maximumTimeout = 30.0 * 86_400
+  private static let maximumPeriod = 366.0 * 86_400
+
+  private static func seconds(_ value: JSONValue, _ key: String, atMost maximum: Double) throws(Reason) -> Double {
+    guard let seconds = value.doubleValue, seconds > 0, seconds <= maximum else {
+      throw Reason(key, "a number of seconds above 0 and at most \(Int(maximum))", value)
+    }
+    return seconds
+  }
+
+  private static func after(_ value: JSONValue) throws(Reason) -> [String] {
+    let expected = "an array of job URIs, or of labels of earlier lines"
+    guard let elements = value.arrayValue else { throw Reason("after", expected, value) }
+    guard elements.count <= JobOptions.mostAfter else {
+      throw Reason(text: "\"after\" names more than \(JobOptions.mostAfter) jobs; give them a \"batch\" instead")
+    }
+    var names: [String] = []
+    for (index, element) in elements.enumerated() {
+      guard let name = element.stringValue, isObjectURI(name) || isName(name) else {
+        throw Reason(text: "\"after\" must be \(expected); element \(index + 1) is neither")
+      }
+      names.append(name)
+    }
+    return names
+  }
 
   /// Whether the word can be the name of a kind or a queue: 1 to 100 letters, digits, `.`, `_` and `-`, all ASCII.
   public static func isName(_ word: String) -> Bool {
@@ -73,11 +120,11 @@ extension JobFile {
     return word
   }
 
-  private static func uniqueKey(_ value: JSONValue) throws(Reason) -> String {
-    guard let key = value.stringValue, (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ $0 >= 0x20 }) else {
-      throw Reason("unique", "a string of 1 to 255 bytes without control characters", value)
+  private static func text(_ value: JSONValue, _ key: String) throws(Reason) -> String {
+    guard let text = value.stringValue, (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 }) else {
+      throw Reason(key, "a string of 1 to 255 bytes without control characters", value)
     }
-    return key
+    return text
   }
 
   private static func int(_ value: JSONValue, _ key: String, _ range: ClosedRange<Int>) throws(Reason) -> Int {

@@ -5,7 +5,7 @@ import CoreData
 ///     {"kind": "index", "objects": ["x-coredata://…/Document/p42"], "parameters": {…}, "priority": 0,
 ///      "queue": "default", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 5, "timeout": 60}
 ///
-/// Only `kind` is required. The reader is strict, because what it lets through is run later and elsewhere: an unknown
+/// All keys are in ``keys``; only `kind` is required. The reader is strict, because what it lets through is run later and elsewhere: an unknown
 /// key, a value of another type or out of range, or a member given twice is an error of the whole file.
 public enum JobFile {
   /// The largest file that is read, in bytes; larger ones are rejected unread.
@@ -23,6 +23,7 @@ public enum JobFile {
     }
     var parser = JSONParser(bytes)
     var jobs: [JobRequest] = []
+    var labels: Set<String> = []
     var lines = LineCounter()
     do {
       while !parser.isAtEnd {
@@ -30,8 +31,9 @@ public enum JobFile {
         if !jobs.isEmpty, !lines.isFirstOnLine {
           throw JobFileError(line: line, reason: "each job stands on a line of its own")
         }
-        let value = try parser.value()
-        jobs.append(try request(value, line: line))
+        let job = try request(try parser.value(), line: line)
+        try checkLabels(of: job, &labels, line: line)
+        jobs.append(job)
         lines.note(end: parser.position, in: bytes)
       }
     } catch let error as JobFileError {
@@ -43,6 +45,20 @@ public enum JobFile {
     }
     guard !jobs.isEmpty else { throw JobFileError(line: nil, reason: "holds no job") }
     return jobs
+  }
+
+  /// Labels name one job each, and jobs wait for earlier ones only, so that none can wait for itself.
+  private static func checkLabels(
+    of job: JobRequest, _ labels: inout Set<String>, line: Int
+  ) throws(JobFileError) {
+    for name in job.options.after where !isObjectURI(name) && !labels.contains(name) {
+      let hint = Spelling.nearest(to: name, among: labels).map { "; did you mean \"\($0)\"?" } ?? ""
+      throw JobFileError(line: line, reason: "\"after\" names \"\(name)\", the label of no earlier line\(hint)")
+    }
+    guard let label = job.label else { return }
+    guard labels.insert(label).inserted else {
+      throw JobFileError(line: line, reason: "the label \"\(label)\" stands twice in the file")
+    }
   }
 
   /// The text of a file with these jobs, one per line.

@@ -16,7 +16,7 @@ public enum JobModel {
   /// A new model of the pool's entities alone.
   public static func make() -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
-    model.entities = [jobEntity(), claimEntity(), fileEntity(), settingEntity()]
+    model.entities = [jobEntity(), claimEntity(), fileEntity(), settingEntity(), waitEntity(), periodicEntity()]
     model.setEntities(model.entities, forConfigurationName: poolConfiguration)
     return model
   }
@@ -74,12 +74,13 @@ extension JobModel {
     let state = attribute("state", .integer16AttributeType, default: JobState.available.rawValue)
     let priority = attribute("priority", .integer16AttributeType, default: Int16(0))
     let runAt = optional("runAt", .dateAttributeType)
-    let uniqueKey = optional("uniqueKey", .stringAttributeType)
+    let queue = attribute("queue", .stringAttributeType, default: JobRequest.defaultQueue)
+    let batch = optional("batch", .stringAttributeType)
     let job = entity(Job.entityName, Job.self)
     job.properties = [
       kind,
-      attribute("queue", .stringAttributeType, default: JobRequest.defaultQueue),
-      state, priority, runAt, uniqueKey,
+      queue, state, priority, runAt,
+      optional("uniqueKey", .stringAttributeType),
       optional("objects", .stringAttributeType),
       optional("parameters", .stringAttributeType),
       optional("maxAttempts", .integer16AttributeType),
@@ -94,15 +95,22 @@ extension JobModel {
       attribute("createdAt", .dateAttributeType),
       optional("startedAt", .dateAttributeType),
       optional("finishedAt", .dateAttributeType),
+      // Added after the first version: optional and without a default, so that older stores can be extended.
+      optional("activeKey", .stringAttributeType), batch,
+      optional("limitKey", .stringAttributeType),
+      optional("options", .stringAttributeType),
+      optional("output", .stringAttributeType),
     ]
-    // The window of ready jobs of a kind is a stretch of the first index: highest priority first, then by key, which every
-    // SQLite index holds as its last element (https://www.sqlite.org/queryplanner.html, "Sorting").
+    // The window of ready jobs of a kind and queue is a stretch of the first index: highest priority first, then by key, which
+    // every SQLite index holds as its last element (https://www.sqlite.org/queryplanner.html, "Sorting").
     // `runAt` is nil in all jobs that wait for no time, so the second index is read from the first date on.
     job.indexes = [
-      index("ready", [(state, true), (kind, true), (priority, false)]),
+      index("ready", [(state, true), (kind, true), (queue, true), (priority, false)]),
       index("due", [(runAt, true)]),
-      index("unique", [(uniqueKey, true)]),
+      index("batch", [(batch, true)]),
     ]
+    // Nobody can have a key that a job has: not intake, no worker and no app, whoever is first.
+    job.uniquenessConstraints = [["activeKey"]]
     return job
   }
 
@@ -136,6 +144,24 @@ extension JobModel {
     setting.properties = [attribute("name", .stringAttributeType), optional("value", .stringAttributeType)]
     setting.uniquenessConstraints = [["name"]]
     return setting
+  }
+
+  private static func waitEntity() -> NSEntityDescription {
+    let blocker = attribute("blocker", .integer64AttributeType)
+    let wait = entity(JobWait.entityName, JobWait.self)
+    wait.properties = [attribute("job", .integer64AttributeType), blocker]
+    wait.indexes = [index("blocker", [(blocker, true)])]
+    return wait
+  }
+
+  private static func periodicEntity() -> NSEntityDescription {
+    let periodic = entity(PeriodicMark.entityName, PeriodicMark.self)
+    periodic.properties = [
+      attribute("name", .stringAttributeType), attribute("definition", .stringAttributeType),
+      attribute("last", .dateAttributeType),
+    ]
+    periodic.uniquenessConstraints = [["name"]]
+    return periodic
   }
 
   private static func entity(_ name: String, _ type: NSManagedObject.Type) -> NSEntityDescription {

@@ -20,6 +20,14 @@ public struct JobRequest: Hashable, Sendable {
   public var maxAttempts: Int?
   /// Seconds that one attempt may take; nil is the kind's own default.
   public var timeout: Double?
+  /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``.
+  public var label: String?
+  /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``.
+  public var batch: String?
+  /// Jobs of the same key run at most ``JobOptions/limit`` at a time.
+  public var limitKey: String?
+  /// What is asked for less often.
+  public var options = JobOptions()
 
   public static let defaultQueue = "default"
 
@@ -44,6 +52,7 @@ public struct JobRequest: Hashable, Sendable {
   /// - Throws: ``JSONError`` when the parameters are not JSON.
   public func line() throws(JSONError) -> String {
     var members = [JSONMember("kind", .string(kind))]
+    if let label { members.append(JSONMember("label", .string(label))) }
     if !objects.isEmpty { members.append(JSONMember("objects", .array(objects.map(JSONValue.string)))) }
     if let parameters { members.append(JSONMember("parameters", try JSONParser.parse(parameters))) }
     if priority != 0 { members.append(JSONMember("priority", .number(priority))) }
@@ -52,6 +61,8 @@ public struct JobRequest: Hashable, Sendable {
     if let uniqueKey { members.append(JSONMember("unique", .string(uniqueKey))) }
     if let maxAttempts { members.append(JSONMember("maxAttempts", .number(maxAttempts))) }
     if let timeout { members.append(JSONMember("timeout", .number(timeout))) }
-    return JSONValue.object(members).text
+    if let batch { members.append(JSONMember("batch", .string(batch))) }
+    if let limitKey { members.append(JSONMember("limitKey", .string(limitKey))) }
+    return JSONValue.object(members + options.members).text
   }
 }

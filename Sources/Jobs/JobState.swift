@@ -1,8 +1,11 @@
+import Foundation
+
 /// Where a job stands.
 ///
 ///     available ─claim─▶ running ─save─▶ succeeded
 ///     scheduled ─time──▶ available        ├─throws─▶ retryable ─backoff─▶ available … ─max attempts─▶ dead
-///                                         ├─crash──▶ retryable … ─max crashes─▶ dead
+///     pending ─looked at─▶ blocked        ├─crash──▶ retryable … ─max crashes─▶ dead
+///     blocked ─others done─▶ available    ├─snooze─▶ scheduled
 ///                                         └─cancel─▶ cancelled          dead ─retry (by hand)─▶ available
 ///
 /// `running` is no stored state: a job that runs has a claim (``JobClaim``) and is still `available` in the store, so a
@@ -18,16 +21,23 @@ public enum JobState: Int16, Sendable, CaseIterable {
   case succeeded = 3
   /// Given up after too many failures or crashes; `retry` brings it back.
   case dead = 4
-  /// Taken back by a person.
+  /// Taken back by a person, or because a job before it was.
   case cancelled = 5
+  /// Is to run after other jobs; the coordinator has not yet looked how far they are. Momentary while a pool runs.
+  case pending = 6
+  /// Waits for other jobs: see ``JobWait``.
+  case blocked = 7
 
   /// Whether the pool may still run the job without a person asking for it.
   public var isUnfinished: Bool {
     switch self {
-    case .available, .scheduled, .retryable: true
+    case .available, .scheduled, .retryable, .pending, .blocked: true
     case .succeeded, .dead, .cancelled: false
     }
   }
+
+  /// The raw values of the unfinished states, for predicates.
+  static let unfinishedNumbers = allCases.filter(\.isUnfinished).map { NSNumber(value: $0.rawValue) }
 
   /// The name in JSON and on the command line.
   public var name: String {
@@ -38,6 +48,8 @@ public enum JobState: Int16, Sendable, CaseIterable {
     case .succeeded: "succeeded"
     case .dead: "dead"
     case .cancelled: "cancelled"
+    case .pending: "pending"
+    case .blocked: "blocked"
     }
   }
 
@@ -58,7 +70,13 @@ public enum JobEvent: Hashable, Sendable {
   case failed(attempts: Int)
   /// The worker died of it; the number of crashes so far, this one included.
   case crashed(crashes: Int)
-  /// A person cancelled it.
+  /// The plugin asked to be called again later.
+  case snoozed
+  /// One of the jobs before it is not done.
+  case blocked
+  /// All jobs before it are done; with whether it then waits for a time.
+  case released(isEarly: Bool)
+  /// A person cancelled it, or a job before it was and it does not go on without.
   case cancelled
   /// A person asked for it to run again.
   case retried
@@ -74,8 +92,13 @@ extension JobState {
     case (.available, .succeeded): .succeeded
     case (.available, .failed(let attempts)): attempts < policy.maxAttempts ? .retryable : .dead
     case (.available, .crashed(let crashes)): crashes < policy.maxCrashes ? .retryable : .dead
-    case (.available, .cancelled), (.scheduled, .cancelled), (.retryable, .cancelled): .cancelled
-    case (.dead, .retried), (.cancelled, .retried), (.retryable, .retried), (.scheduled, .retried): .available
+    case (.available, .snoozed): .scheduled
+    case (.pending, .blocked), (.blocked, .blocked): .blocked
+    case (.pending, .released(let isEarly)), (.blocked, .released(let isEarly)): isEarly ? .scheduled : .available
+    case (let state, .cancelled) where state.isUnfinished: .cancelled
+    case (.dead, .retried), (.cancelled, .retried), (.retryable, .retried), (.scheduled, .retried),
+      (.pending, .retried), (.blocked, .retried):
+      .available
     default: nil
     }
   }

@@ -1,37 +1,78 @@
 import CoreData
 
 extension JobStore {
-  /// Inserts a job for each request, without saving. A request whose unique key an unfinished job has is left out.
+  /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, as is one that
+  /// refers to it.
   ///
+  /// The save fails with a constraint conflict when another process has taken a unique key since: roll back and call again.
   /// - Parameter now: when the jobs came; a request for a later time is scheduled.
   /// - Returns: the new jobs, in the order of the requests.
   @discardableResult
   public func insert(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> [Job] {
-    var taken = try unfinishedKeys(among: requests.compactMap(\.uniqueKey), in: context)
+    var taken = try Job.takenKeys(among: requests.compactMap(\.uniqueKey), in: context, at: now)
+    var labels: [String: Job?] = [:]
     var jobs: [Job] = []
     jobs.reserveCapacity(requests.count)
     for request in requests {
-      if let key = request.uniqueKey, !taken.insert(key).inserted { continue }
-      jobs.append(Job.insert(request, into: context, at: now))
+      if let key = request.uniqueKey, !taken.insert(key).inserted {
+        if let label = request.label { labels[label] = .some(nil) }
+        continue
+      }
+      let job = Job.insert(request, into: context, at: now)
+      if let label = request.label { labels[label] = job }
+      if request.options.after.contains(where: { labels[$0] != nil }) {
+        try resolve(request, of: job, labels, in: context)
+      }
+      jobs.append(job)
     }
     return jobs
   }
 
-  private func unfinishedKeys(among keys: [String], in context: NSManagedObjectContext) throws -> Set<String> {
-    var found: Set<String> = []
-    // SQLite allows 32,766 parameters in a statement (https://www.sqlite.org/limits.html); far below is as quick.
-    var rest = Array(Set(keys))[...]
+  /// Puts URIs in place of labels. Jobs that were left out are not waited for: one of the same key is on its way.
+  private func resolve(
+    _ request: JobRequest, of job: Job, _ labels: [String: Job?], in context: NSManagedObjectContext
+  ) throws {
+    let named = request.options.after.compactMap { labels[$0] ?? nil }
+    try context.obtainPermanentIDs(for: named.filter { $0.objectID.isTemporaryID })
+    var options = request.options
+    options.after = options.after.compactMap { name in
+      guard let label = labels[name] else { return name }
+      return label?.objectID.uriString
+    }
+    job.options = options
+    if !options.waitsForJobs { try job.markReleased() }
+  }
+
+  /// Why requests cannot be taken into this store, if they cannot: a job that one of them is to wait for is not there.
+  public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
+    for (index, request) in requests.enumerated() {
+      let uris = request.options.after.filter(JobFile.isObjectURI)
+      guard !uris.isEmpty else { continue }
+      let keys = uris.map { key(jobURI: $0) }
+      if let stranger = keys.firstIndex(of: nil) { return "job \(index + 1): \(uris[stranger]) is no job of this pool" }
+      let known = Set(try jobs(keys: keys.compactMap(\.self), in: context).compactMap(\.objectID.key))
+      if let missing = keys.firstIndex(where: { !known.contains($0 ?? 0) }) {
+        return "job \(index + 1): there is no job \(uris[missing]), or not any more"
+      }
+    }
+    return nil
+  }
+
+  /// The jobs of these keys that are there, in no order.
+  public func jobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [Job] {
+    var jobs: [Job] = []
+    var rest = keys[...]
     while !rest.isEmpty {
       let request = Job.fetchRequest()
-      request.predicate = NSPredicate(
-        format: "uniqueKey IN %@ AND state IN %@", Array(rest.prefix(500)),
-        JobState.allCases.filter(\.isUnfinished).map { NSNumber(value: $0.rawValue) })
-      found.formUnion(try context.fetch(request).compactMap(\.uniqueKey))
+      let ids = rest.prefix(500).compactMap { coordinator.objectID(forURI: uri(job: $0)) }
+      request.predicate = NSPredicate(format: "self IN %@", ids)
+      request.returnsObjectsAsFaults = false
+      jobs += try context.fetch(request)
       rest = rest.dropFirst(500)
     }
-    return found
+    return jobs
   }
 
   /// Notes that the jobs of a file are being taken, without saving: see ``TakenFile``.
@@ -50,9 +91,44 @@ extension JobStore {
 }
 
 extension Job {
-  /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not checked.
+  /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away from it.
+  static func takenKeys(
+    among keys: [String], in context: NSManagedObjectContext, at now: Date
+  ) throws -> Set<String> {
+    var taken: Set<String> = []
+    // SQLite allows 32,766 parameters in a statement (https://www.sqlite.org/limits.html); far below is as quick.
+    var rest = Array(Set(keys))[...]
+    while !rest.isEmpty {
+      let request = fetchRequest()
+      request.predicate = NSPredicate(format: "activeKey IN %@", Array(rest.prefix(500)))
+      for job in try context.fetch(request) {
+        if job.state.isUnfinished || job.isKeyTaken(at: now) {
+          if let key = job.activeKey { taken.insert(key) }
+        } else {
+          job.activeKey = nil
+        }
+      }
+      rest = rest.dropFirst(500)
+    }
+    return taken
+  }
+
+  /// Inserts one job into a context whose coordinator has the pool's store, without saving; nil when another job has its unique
+  /// key.
   ///
-  /// A plugin submits further jobs in this way: they exist exactly if its own work does.
+  /// A plugin or an app submits jobs in this way: they exist exactly if the save comes through that holds its own work. If another
+  /// process takes the unique key meanwhile, that save fails with a constraint conflict.
+  /// - Throws: what a fetch throws, if the request has a unique key.
+  @discardableResult
+  public static func submit(
+    _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
+  ) throws -> Job? {
+    if let key = request.uniqueKey, try takenKeys(among: [key], in: context, at: now).contains(key) { return nil }
+    return insert(request, into: context, at: now)
+  }
+
+  /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not checked: the save
+  /// fails when another job has the same.
   @discardableResult
   public static func insert(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
@@ -66,12 +142,21 @@ extension Job {
     if request.priority != 0 { job.priority = request.priority }
     if !request.objects.isEmpty { job.objectURIs = request.objects }
     if let parameters = request.parameters { job.parametersText = parameters }
-    if let key = request.uniqueKey { job.uniqueKey = key }
+    if let key = request.uniqueKey {
+      job.uniqueKey = key
+      job.activeKey = key
+    }
     if let attempts = request.maxAttempts { job.maxAttempts = attempts }
     if let timeout = request.timeout { job.timeout = timeout }
-    if let runAt = request.runAt, runAt > now {
+    if let batch = request.batch { job.batch = batch }
+    if let key = request.limitKey { job.limitKey = key }
+    if request.options != JobOptions() { job.options = request.options }
+    let isEarly = request.runAt.map { $0 > now } ?? false
+    if isEarly { job.runAt = request.runAt }
+    if request.options.waitsForJobs {
+      job.state = .pending
+    } else if isEarly {
       job.state = .scheduled
-      job.runAt = runAt
     }
     return job
   }

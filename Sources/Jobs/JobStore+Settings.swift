@@ -1,20 +1,63 @@
 import CoreData
 
-extension JobStore {
-  private static let pausedQueuesName = "pausedQueues"
+/// What is not to be started: kept in the store, so that it outlives the pool's processes.
+public struct JobPauses: Hashable, Sendable {
+  /// Whether nothing at all is to be started.
+  public var all = false
+  public var queues: Set<String> = []
+  public var kinds: Set<String> = []
 
-  /// The queues whose jobs are not to be started.
-  public func pausedQueues(in context: NSManagedObjectContext) throws -> Set<String> {
-    Set(try setting(Self.pausedQueuesName, in: context)?.value?.split(separator: "\n").map(String.init) ?? [])
+  public init() {}
+}
+
+extension JobStore {
+  private static let pausedName = "paused"
+  private static let pausedQueuesName = "pausedQueues"
+  private static let pausedKindsName = "pausedKinds"
+  private static let versionName = "version"
+
+  /// What is not to be started.
+  public func pauses(in context: NSManagedObjectContext) throws -> JobPauses {
+    var pauses = JobPauses()
+    pauses.all = try setting(Self.pausedName, in: context)?.value == "1"
+    pauses.queues = try words(Self.pausedQueuesName, in: context)
+    pauses.kinds = try words(Self.pausedKindsName, in: context)
+    return pauses
   }
 
-  /// Sets the queues whose jobs are not to be started, without saving.
-  public func setPausedQueues(_ queues: Set<String>, in context: NSManagedObjectContext) throws {
+  /// Sets what is not to be started, without saving.
+  public func setPauses(_ pauses: JobPauses, in context: NSManagedObjectContext) throws {
+    try set(Self.pausedName, pauses.all ? "1" : "0", in: context)
+    try set(Self.pausedQueuesName, pauses.queues.sorted().joined(separator: "\n"), in: context)
+    try set(Self.pausedKindsName, pauses.kinds.sorted().joined(separator: "\n"), in: context)
+  }
+
+  /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and producers can
+  /// write to the store.
+  public func upgrade(in context: NSManagedObjectContext) throws {
+    guard try setting(Self.versionName, in: context) == nil else { return }
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(
+      format: "uniqueKey != nil AND activeKey == nil AND state IN %@", JobState.unfinishedNumbers)
+    var taken: Set<String> = []
+    for job in try context.fetch(request) {
+      // The first version could not keep a worker from submitting a key twice: of such jobs one has it.
+      if let key = job.uniqueKey, taken.insert(key).inserted { job.activeKey = key }
+    }
+    try set(Self.versionName, "2", in: context)
+    try context.save()
+  }
+
+  private func words(_ name: String, in context: NSManagedObjectContext) throws -> Set<String> {
+    Set(try setting(name, in: context)?.value?.split(separator: "\n").map(String.init) ?? [])
+  }
+
+  private func set(_ name: String, _ value: String, in context: NSManagedObjectContext) throws {
     let setting =
-      try setting(Self.pausedQueuesName, in: context)
+      try setting(name, in: context)
       ?? NSEntityDescription.insertNewObject(forEntityName: PoolSetting.entityName, into: context) as? PoolSetting
-    setting?.name = Self.pausedQueuesName
-    setting?.value = queues.sorted().joined(separator: "\n")
+    setting?.name = name
+    setting?.value = value
   }
 
   private func setting(_ name: String, in context: NSManagedObjectContext) throws -> PoolSetting? {

@@ -28,14 +28,24 @@ public final class JobStore: Sendable {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
     let app = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: options)
-    var poolOptions = options
-    poolOptions[NSPersistentStoreTablePrefixOption] = JobModel.tablePrefix
-    let pool = try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: JobModel.poolConfiguration, at: url, options: poolOptions)
+    let pool = try Self.addPoolStore(to: coordinator, at: url, options: options)
     self.url = url
     self.coordinator = coordinator
     self.appIdentifier = app.identifier
     self.poolIdentifier = pool.identifier
+  }
+
+  /// Opens the pool's store in the file on a coordinator of a merged model; one that is not there is created, an older one is brought
+  /// up to date.
+  @discardableResult
+  public static func addPoolStore(
+    to coordinator: NSPersistentStoreCoordinator, at url: URL, options: [AnyHashable: Any] = [:]
+  ) throws -> NSPersistentStore {
+    var options = options
+    options[NSPersistentStoreTablePrefixOption] = JobModel.tablePrefix
+    options[NSPersistentStoreExtendOption] = true
+    return try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: JobModel.poolConfiguration, at: url, options: options)
   }
 
   /// A new private-queue context on both stores.

@@ -16,6 +16,25 @@ public struct RetryPolicy: Hashable, Sendable {
     self.cap = cap
   }
 
+  /// A kind's policy: what it does not name is the default.
+  public init(maxAttempts: Int?, maxCrashes: Int?, backoff: Double?, maxBackoff: Double?) {
+    self.init()
+    if let maxAttempts { self.maxAttempts = maxAttempts }
+    if let maxCrashes { self.maxCrashes = maxCrashes }
+    if let backoff { base = backoff }
+    if let maxBackoff { cap = maxBackoff }
+  }
+
+  /// The policy of a job of a kind with this one: the job's own wishes come first. Called on the queue of the job's context.
+  public func applied(to job: Job) -> RetryPolicy {
+    var policy = self
+    if let attempts = job.maxAttempts { policy.maxAttempts = attempts }
+    let options = job.options
+    if let backoff = options.backoff { policy.base = backoff }
+    if let longest = options.maxBackoff { policy.cap = longest }
+    return policy
+  }
+
   /// The wait before the next attempt, in seconds: exponential with full jitter.
   ///
   /// Evenly spread between nothing and the longest wait, so that jobs that failed together do not come back together.

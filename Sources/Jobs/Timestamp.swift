@@ -11,7 +11,7 @@ public enum Timestamp {
     guard seconds.isFinite, abs(seconds) < 1e12 else { return String(seconds) }
     let whole = seconds.rounded(.down)
     let (day, second) = Int(whole).quotientAndRemainder(flooring: 86_400)
-    let (year, month, dayOfMonth) = civil(day: day + daysTo2001)
+    let (year, month, dayOfMonth) = CivilTime.civil(day: day + CivilTime.daysTo2001)
     var text = "\(digits(year, 4))-\(digits(month, 2))-\(digits(dayOfMonth, 2))T"
     text += "\(digits(second / 3600, 2)):\(digits(second / 60 % 60, 2)):\(digits(second % 60, 2))"
     text += fraction(of: seconds, after: whole)
@@ -39,9 +39,9 @@ public enum Timestamp {
   public static func date(_ text: String) -> Date? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
-      let day = scanner.number(2), (1...12).contains(month), (1...daysIn(month, year)).contains(day)
+      let day = scanner.number(2), (1...12).contains(month), (1...CivilTime.daysIn(month, year)).contains(day)
     else { return nil }
-    var seconds = (days(year: year, month: month, day: day) - daysTo2001) * 86_400
+    var seconds = (CivilTime.day(year: year, month: month, day: day) - CivilTime.daysTo2001) * 86_400
     if scanner.rest.isEmpty { return Date(timeIntervalSinceReferenceDate: Double(seconds)) }
     guard scanner.skip("T") || scanner.skip("t") || scanner.skip(" "), let hour = scanner.number(2), scanner.skip(":"),
       let minute = scanner.number(2), scanner.skip(":"), let second = scanner.number(2), hour < 24, minute < 60,
@@ -51,50 +51,9 @@ public enum Timestamp {
     return Date(timeIntervalSinceReferenceDate: Double(seconds) + fraction)
   }
 
-  // MARK: Calendar
-
-  /// Days from 0000-03-01, where this calendar counts from, to 2001-01-01.
-  private static let daysTo2001 = days(year: 2001, month: 1, day: 1)
-
-  /// Days since 0000-03-01 of the proleptic Gregorian calendar: years begin in March, so that the leap day is the last.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
-    let year = month > 2 ? year : year - 1
-    let monthFromMarch = (month + 9) % 12
-    let (leap4, leap100, leap400) = (floorDivide(year, 4), floorDivide(year, 100), floorDivide(year, 400))
-    return 365 * year + leap4 - leap100 + leap400 + (153 * monthFromMarch + 2) / 5 + day - 1
-  }
-
-  private static func civil(day: Int) -> (year: Int, month: Int, day: Int) {
-    let (era, dayOfEra) = day.quotientAndRemainder(flooring: 146_097)
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
-  }
-
-  private static func daysIn(_ month: Int, _ year: Int) -> Int {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
-  }
-
-  private static func floorDivide(_ value: Int, _ divisor: Int) -> Int {
-    value.quotientAndRemainder(flooring: divisor).quotient
-  }
-
   private static func digits(_ value: Int, _ count: Int) -> String {
     let text = String(value)
     return String(repeating: "0", count: max(0, count - text.count)) + text
-  }
-}
-
-extension Int {
-  fileprivate func quotientAndRemainder(flooring divisor: Int) -> (quotient: Int, remainder: Int) {
-    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }
 

@@ -60,10 +60,33 @@ extension Job {
     if !changes.isEmpty { NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context]) }
   }
 
-  /// Submits a further job: it exists exactly if this job's save succeeds. Unique keys are not checked.
+  /// Submits a further job: it exists exactly if this job's save succeeds. Nothing is submitted, and nil returned, when another job
+  /// has its unique key.
+  ///
+  /// Where another process takes the unique key before the save, the save fails and this job runs again, which finds it taken.
   @discardableResult
-  public func submit(_ request: JobRequest) -> Job? {
-    managedObjectContext.map { Job.insert(request, into: $0) }
+  public func submit(_ request: JobRequest) throws -> Job? {
+    guard let context = managedObjectContext else { return nil }
+    return try Job.submit(request, into: context)
+  }
+
+  /// Submits further jobs of which some wait for others by their labels; those whose unique key is taken are left out.
+  @discardableResult
+  public func submit(_ requests: [JobRequest]) throws -> [Job] {
+    guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return [] }
+    return try attempt.runner.store.insert(requests, into: context)
+  }
+
+  /// Deletes finished jobs of the pool that need not be kept any longer, some at a time, without saving; returns how many.
+  public func prune(_ retention: JobRetention) throws -> Int {
+    guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return 0 }
+    return try attempt.runner.store.prune(retention, in: context)
+  }
+
+  /// Names the objects that are the job's result, which `workerpool jobs` shows and who submitted it may look for.
+  public func setResults(_ objects: [NSManagedObject]) throws {
+    try managedObjectContext?.obtainPermanentIDs(for: objects.filter { $0.objectID.isTemporaryID })
+    resultURIs = objects.map(\.objectID.uriString)
   }
 }
 

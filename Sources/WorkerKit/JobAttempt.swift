@@ -59,7 +59,7 @@ final class JobAttempt: @unchecked Sendable {
     lastReport = nil
     let startedAt = Date()
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
-    try worker.init().run(job, in: context)
+    try runner.connection.inPlugin { try worker.init().run(job, in: context) }
     FaultPoint.pluginReturned.pass()
     try job.markSucceeded(startedAt: startedAt)
     if let uri { finished.append(uri) }

@@ -114,14 +114,18 @@ final class JobRunner: @unchecked Sendable {
         else { return .done }
         if reason == .cancelled {
           try job.markCancelled()
+        } else if let snooze = error as? JobSnoozed, reason == nil {
+          try job.markSnoozed(until: Date() + snooze.seconds)
         } else {
-          var policy = RetryPolicy()
-          policy.maxAttempts = job.maxAttempts ?? workers[job.kind]?.maxAttempts ?? policy.maxAttempts
-          if error is PermanentFailure { policy.maxAttempts = 0 }
+          var policy = (workers[job.kind]?.retryPolicy ?? RetryPolicy()).applied(to: job)
+          let details = error as? any DetailedFailure
+          if error is PermanentFailure || details?.isPermanent == true { policy.maxAttempts = 0 }
+          if let output = details?.output { job.output = output }
           try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
         }
         try context.save()
         FaultPoint.failureNoted.pass()
+        if job.state == .scheduled { return .snoozed }
         return reason == .cancelled ? .done : .failed
       } catch {
         // Written by somebody else, or it cannot be written now: the row stays as it is, and whoever gets the job looks again.
@@ -144,10 +148,12 @@ final class JobRunner: @unchecked Sendable {
 
   private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {
     let isLate = reason == .timedOut
+    let details = error as? any DetailedFailure
     return AttemptFailure(
       attempt: job.attempt + 1, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
       message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
-      host: ProcessInfo.processInfo.hostName, pid: getpid())
+      host: ProcessInfo.processInfo.hostName, pid: getpid(), signal: details?.signal,
+      standardError: details?.standardError ?? [])
   }
 
   func timeout(of job: Job) -> Double? { job.timeout ?? workers[job.kind]?.timeout }

@@ -24,6 +24,17 @@ public protocol Worker: SendableMetatype {
   static var timeout: Double? { get }
   /// Attempts that may throw before a job is dead, where the job itself names none. Default: that of `RetryPolicy`.
   static var maxAttempts: Int? { get }
+  /// How many workers a job may kill before it is dead. Default: that of `RetryPolicy`.
+  static var maxCrashes: Int? { get }
+  /// The longest wait after the first failure, in seconds, where the job itself names none; it doubles with each further one.
+  /// Default: that of `RetryPolicy`.
+  static var backoff: Double? { get }
+  /// No wait between two attempts is longer, in seconds, where the job itself names none. Default: that of `RetryPolicy`.
+  static var maxBackoff: Double? { get }
+  /// How many jobs with the same limit key may run at a time, where the job itself does not say. Default 1.
+  static var limitPerKey: Int? { get }
+  /// How many jobs of this kind may begin in a time. Default `nil`: as many as there are.
+  static var rate: (jobs: Int, period: Double)? { get }
   /// How many jobs of this kind may run at a time in the whole pool. Default `nil`: as many as there are workers.
   static var limit: Int? { get }
   /// Whether several short jobs may be saved in one transaction, which is much quicker. Default `true`.
@@ -47,7 +58,18 @@ extension Worker {
   public static var version: String { "1.0" }
   public static var timeout: Double? { nil }
   public static var maxAttempts: Int? { nil }
+  public static var maxCrashes: Int? { nil }
+  public static var backoff: Double? { nil }
+  public static var maxBackoff: Double? { nil }
+  public static var limitPerKey: Int? { nil }
+  public static var rate: (jobs: Int, period: Double)? { nil }
   public static var limit: Int? { nil }
+
+  /// The kind's own policy, without what a job wishes.
+  static var retryPolicy: RetryPolicy {
+    RetryPolicy(maxAttempts: maxAttempts, maxCrashes: maxCrashes, backoff: backoff, maxBackoff: maxBackoff)
+  }
+
   public static var sharesTransactions: Bool { true }
 
   /// Runs the plugin: `@main` calls it.
@@ -77,6 +99,29 @@ public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
   public let description: String
 
   public init(_ description: String) { self.description = description }
+}
+
+/// An error that knows more than its description, which is kept with the job.
+public protocol DetailedFailure: Error {
+  /// Becomes `job.output`, although what the job did is rolled back.
+  var output: String? { get }
+  /// Lines for people, the last of them.
+  var standardError: [String] { get }
+  /// The signal that ended a program, if that is what happened.
+  var signal: Int32? { get }
+  /// Whether another attempt cannot help.
+  var isPermanent: Bool { get }
+}
+
+/// Throw this to be called again later: what the job has not saved is rolled back, and the attempt counts for nothing.
+public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
+  /// Seconds until then.
+  public let seconds: Double
+
+  /// - Parameter seconds: 0 or more.
+  public init(for seconds: Double) { self.seconds = max(0, seconds) }
+
+  public var description: String { "the job wants to be called again in \(seconds) seconds" }
 }
 
 /// Thrown by ``Job/checkStop()`` when the job was asked to stop.

@@ -18,6 +18,8 @@ final class WorkerConnection: @unchecked Sendable {
     /// Until when the main thread sleeps at most.
     var armed: Double?
     var saved = SavedElsewhere()
+    /// A plugin's code runs: its SQL statements may be interrupted, those of WorkerKit may not.
+    var isInPlugin = false
   }
 
   private let condition = NSCondition()
@@ -32,6 +34,12 @@ final class WorkerConnection: @unchecked Sendable {
 
   /// Jobs that a worker asks for before it knows how long they take.
   private static let firstCredit = 2
+
+  /// How often the statements of a job that should stop are interrupted, in milliseconds: it may begin another one.
+  private static let interruptInterval = 200.0
+
+  /// Interrupts the SQL statements that run now. Set before there is a second thread.
+  var interruptStatements: @Sendable () -> Void = {}
 
   /// Connects and says hello.
   init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
@@ -48,10 +56,15 @@ final class WorkerConnection: @unchecked Sendable {
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline, isConnected, orphanEnd) = condition.withLock {
+      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting) = condition.withLock {
         state.armed = state.deadline?.at
         let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
-        return (state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd)
+        let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
+        if isInterrupting { interruptStatements() }
+        return (
+          state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
+          isInterrupting
+        )
       }
       if isOver { return refusal == nil ? 0 : 65 }
       var watched = [
@@ -61,7 +74,8 @@ final class WorkerConnection: @unchecked Sendable {
       ]
       if look({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
       let next = [deadline?.at, orphanEnd].compactMap { $0 }.min()
-      let wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
+      var wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
+      if isInterrupting { wait = wait < 0 ? Self.interruptInterval : min(wait, Self.interruptInterval) }
       guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
       if watched[0].revents != 0 { receive() }
       if watched[1].revents != 0 { handleSignals() }
@@ -179,6 +193,13 @@ final class WorkerConnection: @unchecked Sendable {
     condition.withLock {
       while !state.session.isDraining, condition.wait(until: end) {}
     }
+  }
+
+  /// Runs a plugin's code; while it should stop, its SQL statements are interrupted.
+  func inPlugin(_ body: () throws -> Void) rethrows {
+    condition.withLock { state.isInPlugin = true }
+    defer { condition.withLock { state.isInPlugin = false } }
+    try body()
   }
 
   func setDeadline(_ seconds: Double, for job: ObjectURI) {

@@ -40,7 +40,14 @@ struct WorkerProgram {
       var members = [JSONMember("kind", .string(worker.kind))]
       if let timeout = worker.timeout { members.append(JSONMember("timeout", .number(timeout))) }
       if let attempts = worker.maxAttempts { members.append(JSONMember("maxAttempts", .number(attempts))) }
+      if let crashes = worker.maxCrashes { members.append(JSONMember("maxCrashes", .number(crashes))) }
+      if let backoff = worker.backoff { members.append(JSONMember("backoff", .number(backoff))) }
+      if let longest = worker.maxBackoff { members.append(JSONMember("maxBackoff", .number(longest))) }
       if let limit = worker.limit { members.append(JSONMember("limit", .number(limit))) }
+      if let limit = worker.limitPerKey { members.append(JSONMember("limitPerKey", .number(limit))) }
+      if let rate = worker.rate {
+        members.append(JSONMember("rate", ["jobs": .number(rate.jobs), "period": .number(rate.period)]))
+      }
       return JSONValue.object(members)
     }
     return JSONValue.object([
@@ -68,6 +75,7 @@ struct WorkerProgram {
       let signals = try WorkerSignals()
       guard let store = openStore(environment) else { return Self.noInput }
       let connection = try WorkerConnection(environment, signals: signals, kinds: workers.map { $0.kind })
+      connection.interruptStatements = { [coordinator = store.coordinator] in coordinator.interruptStatements() }
       let runner = JobRunner(workers: workers, store: store, connection: connection)
       // Jobs get a thread with a stack like the main thread's; the main thread listens.
       let thread = Thread { runner.run() }

@@ -119,6 +119,10 @@ struct WorkerSession {
     guard !mine.isEmpty else { return }
     switch end {
     case .done: say(.done(mine))
+    case .snoozed:
+      say(.done(mine))
+      // Its time is to be noticed.
+      say(.nudge)
     case .failed: for job in mine { say(.failed(job)) }
     case .returned: say(.returned(mine))
     }
@@ -128,6 +132,8 @@ struct WorkerSession {
 /// How a job ended, in the protocol's terms.
 enum JobEnd: Equatable, Sendable {
   case done
+  /// It is to run again at a time of its own choice.
+  case snoozed
   case failed
   case returned
 }

@@ -31,6 +31,21 @@ import Testing
     #expect(jobs == [expected])
   }
 
+  @Test func everyLaterKeyIsRead() throws {
+    let jobs = try parse(
+      #"""
+      {"kind": "a", "label": "one", "batch": "night", "unique": "k", "uniqueFor": 60, "backoff": 2, "maxBackoff": 30}
+      {"kind": "b", "after": ["one", "x-coredata://A/PoolJob/p1"], "whenFailed": "run", "limitKey": "c 7", "limit": 3}
+      {"kind": "c", "afterBatch": "night", "whenFailed": "cancel"}
+      """#)
+    #expect(jobs[0].label == "one" && jobs[0].batch == "night" && jobs[0].uniqueKey == "k")
+    #expect(jobs[0].options.uniqueFor == 60 && jobs[0].options.backoff == 2 && jobs[0].options.maxBackoff == 30)
+    #expect(jobs[1].options.after == ["one", "x-coredata://A/PoolJob/p1"] && jobs[1].options.whenFailed == .run)
+    #expect(jobs[1].limitKey == "c 7" && jobs[1].options.limit == 3)
+    #expect(jobs[2].options.afterBatch == "night" && jobs[2].options.whenFailed == .cancel)
+    #expect(try parse(try JobFile.text(jobs)) == jobs)
+  }
+
   @Test func manyJobsStandOnLinesOfTheirOwn() throws {
     #expect(try parse("{\"kind\":\"a\"}\n\n{\"kind\":\"b\"}\r\n").map(\.kind) == ["a", "b"])
     #expect(reason(#"{"kind":"a"} {"kind":"b"}"#) == "line 1: each job stands on a line of its own")
@@ -60,6 +75,20 @@ import Testing
     (#"{"kind": "a", "timeout": 0}"#, "\"timeout\" must be a number of seconds"),
     (#"{"kind": "a", "timeout": true}"#, "here it is true or false"),
     (#"{"kind": "a", "unique": ""}"#, "\"unique\" must be a string"),
+    (#"{"kind": "a", "uniqueFor": 60}"#, "\"uniqueFor\" needs \"unique\""),
+    (#"{"kind": "a", "limit": 2}"#, "\"limit\" needs \"limitKey\""),
+    (#"{"kind": "a", "limitKey": "k", "limit": 0}"#, "\"limit\" must be a whole number from 1"),
+    (#"{"kind": "a", "backoff": -1}"#, "\"backoff\" must be a number of seconds"),
+    (#"{"kind": "a", "whenFailed": "run"}"#, "needs \"after\" or \"afterBatch\""),
+    (#"{"kind": "a", "after": ["b"], "whenFailed": "no"}"#, "\"whenFailed\" must be \"wait\", \"cancel\" or \"run\""),
+    (#"{"kind": "a", "after": "b"}"#, "\"after\" must be an array"),
+    (#"{"kind": "a", "after": ["b c"]}"#, "element 1 is neither"),
+    (#"{"kind": "a", "label": "b", "after": ["b"]}"#, "the label of no earlier line"),
+    ("{\"kind\": \"a\", \"label\": \"one\"}\n{\"kind\": \"b\", \"after\": [\"on\"]}", "did you mean \"one\"?"),
+    (
+      "{\"kind\": \"a\", \"label\": \"x\"}\n{\"kind\": \"b\", \"label\": \"x\"}", "line 2: the label \"x\" stands twice"
+    ),
+    (#"{"kind": "a", "batch": "b", "afterBatch": "b"}"#, "its own batch"),
     (#"{"kind": "a", "parameters": "{}"}"#, "\"parameters\" must be a JSON object"),
     (#"{"kind": "a", "kind": "b"}"#, "\"kind\" stands twice"),
     ("", "holds no job"),

@@ -5,17 +5,25 @@ import Testing
   private let policy = RetryPolicy(maxAttempts: 3, maxCrashes: 2)
   private let events: [JobEvent] = [
     .due, .succeeded, .failed(attempts: 1), .failed(attempts: 3), .crashed(crashes: 1), .crashed(crashes: 2),
-    .cancelled, .retried,
+    .cancelled, .retried, .snoozed, .blocked, .released(isEarly: false), .released(isEarly: true),
   ]
 
   @Test func everyTransitionIsTheDrawnOne() {
     let expected: [JobState: [JobState?]] = [
-      .available: [nil, .succeeded, .retryable, .dead, .retryable, .dead, .cancelled, nil],
-      .scheduled: [.available, nil, nil, nil, nil, nil, .cancelled, .available],
-      .retryable: [.available, nil, nil, nil, nil, nil, .cancelled, .available],
-      .succeeded: [nil, nil, nil, nil, nil, nil, nil, nil],
-      .dead: [nil, nil, nil, nil, nil, nil, nil, .available],
-      .cancelled: [nil, nil, nil, nil, nil, nil, nil, .available],
+      .available: [
+        nil, .succeeded, .retryable, .dead, .retryable, .dead, .cancelled, nil, .scheduled, nil, nil, nil,
+      ],
+      .scheduled: [.available, nil, nil, nil, nil, nil, .cancelled, .available, nil, nil, nil, nil],
+      .retryable: [.available, nil, nil, nil, nil, nil, .cancelled, .available, nil, nil, nil, nil],
+      .succeeded: [nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil],
+      .dead: [nil, nil, nil, nil, nil, nil, nil, .available, nil, nil, nil, nil],
+      .cancelled: [nil, nil, nil, nil, nil, nil, nil, .available, nil, nil, nil, nil],
+      .pending: [
+        nil, nil, nil, nil, nil, nil, .cancelled, .available, nil, .blocked, .available, .scheduled,
+      ],
+      .blocked: [
+        nil, nil, nil, nil, nil, nil, .cancelled, .available, nil, .blocked, .available, .scheduled,
+      ],
     ]
     for state in JobState.allCases {
       #expect(events.map { state.after($0, policy: policy) } == expected[state])

@@ -88,10 +88,12 @@ import Testing
       try context.save()
       context.reset()
       func keys(_ jobs: [JobSummary]) -> [Int64] { jobs.map(\.key) }
-      #expect(keys(try store.readyJobs(kind: "a", limit: 10, in: context)) == [2, 5, 1, 3, 4])
-      #expect(keys(try store.readyJobs(kind: "a", limit: 2, held: [2, 1], in: context)) == [5, 3])
-      #expect(keys(try store.readyJobs(kind: "a", limit: 10, pausedQueues: ["slow"], in: context)) == [2, 5, 1, 3])
-      #expect(keys(try store.readyJobs(kind: "b", limit: 10, in: context)) == [6])
+      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", limit: 10), in: context)) == [2, 5, 1, 3])
+      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", limit: 2), in: context)) == [2, 5])
+      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", queue: "slow", limit: 10), in: context)) == [4])
+      #expect(keys(try store.readyJobs(ReadyQuery(kind: "b", limit: 10), in: context)) == [6])
+      #expect(try store.readyQueues(kind: "a", in: context) == ["default", "slow"])
+      #expect(try store.readyQueues(kind: "c", in: context) == [])
     }
   }
 
@@ -160,21 +162,26 @@ import Testing
     }
   }
 
-  @Test func pausedQueuesOutliveTheProcess() throws {
+  @Test func pausesOutliveTheProcess() throws {
     let place = try Place()
     defer { place.remove() }
     let store = try place.open()
     let context = store.makeContext(name: "test")
+    var pauses = JobPauses()
     try context.performAndWait {
-      try store.setPausedQueues(["a", "b"], in: context)
+      pauses.queues = ["a", "b"]
+      try store.setPauses(pauses, in: context)
       try context.save()
-      try store.setPausedQueues(["b"], in: context)
+      pauses.all = true
+      pauses.queues = ["b"]
+      pauses.kinds = ["index"]
+      try store.setPauses(pauses, in: context)
       try context.save()
     }
     let reopened = try place.open()
     let reader = reopened.makeContext(name: "reader")
-    let paused = try reader.performAndWait { try reopened.pausedQueues(in: reader) }
-    #expect(paused == ["b"])
+    let found = try reader.performAndWait { try reopened.pauses(in: reader) }
+    #expect(found == pauses)
   }
 
   @Test func aModelWithAnEntityOfThePoolsNameIsRefused() throws {

@@ -80,8 +80,8 @@ final class JobPool {
   deinit { try? FileManager.default.removeItem(at: directory) }
 
   /// Starts the pool on a thread of its own and observes it; jobs that wait in the store are begun when all can be seen.
-  func start() throws {
-    try pause()
+  func start(resuming: Bool = true) throws {
+    if resuming { try pause() }
     exit = Ended()
     let exit = exit
     let log = log
@@ -99,14 +99,37 @@ final class JobPool {
     thread.start()
     observer = try watch.firstResult { try? StatusClient(queue: configuration.queue) }
     #expect(try observer?.request(StatusRequest(.observe)).ok == true, "\(log.all)")
-    #expect(try request(StatusRequest(.resume)).ok)
+    if resuming { #expect(try request(StatusRequest(.resume)).ok) }
   }
+
+  /// Puts a job file into the queue directory.
+  func drop(_ text: String, as name: String) throws {
+    let path = configuration.queue + "/\(name).tmp"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    #expect(rename(path, configuration.queue + "/incoming/" + name) == 0)
+  }
+
+  /// Waits until the jobs in the store are as wanted, looking again with each that ends.
+  func waitForJobs(until isSatisfied: ([Job]) -> Bool) throws {
+    let context = store.makeContext(name: "look")
+    func look() throws -> Bool {
+      try context.performAndWait {
+        context.reset()
+        return isSatisfied(try context.fetch(Job.fetchRequest()))
+      }
+    }
+    while try !look() { _ = try observer?.next() }
+  }
+
+  func jobURIs(_ keys: ClosedRange<Int64>) -> [String] { keys.map { store.uri(job: $0) } }
 
   /// Makes the pool start with its queue paused.
   private func pause() throws {
     let context = store.makeContext(name: "pause")
     try context.performAndWait {
-      try store.setPausedQueues([JobRequest.defaultQueue], in: context)
+      var pauses = JobPauses()
+      pauses.all = true
+      try store.setPauses(pauses, in: context)
       try context.save()
     }
   }

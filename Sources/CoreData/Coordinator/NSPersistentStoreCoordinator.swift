@@ -159,6 +159,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     center.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: info)
   }
 
+  /// Makes the SQL statements that run now for this coordinator fail, from any thread: a fetch throws, a save is rolled back and
+  /// throws. Not one of Apple's methods.
+  public final func interruptStatements() {
+    lock.withLock { Array(databases.values) }.forEach { $0.interrupt() }
+  }
+
   /// The database of the file, and what it is known by here: stores on one file share it, and so one transaction.
   private func database(
     for url: URL?, isInMemory: Bool, _ options: [AnyHashable: Any]?

@@ -34,6 +34,8 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// Who is told of commits to a database in memory, which no other process can make. Used under `writeLock`.
   private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
   private var commitCount: Int64 = 0
+  /// All connections that are open, to be interrupted. Under `condition`.
+  private var connections: [SQLiteConnection] = []
 
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
@@ -42,6 +44,14 @@ final class SQLiteDatabase: @unchecked Sendable {
       path: configuration.isInMemory ? ":memory:" : configuration.path,
       access: configuration.isReadOnly ? .readOnly : .create, busyTimeout: configuration.busyTimeout)
     for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+    connections = [writer]
+  }
+
+  /// Makes the statements that run now fail with SQLITE_INTERRUPT, from any thread; later ones are not concerned.
+  ///
+  /// Source: https://www.sqlite.org/c3ref/interrupt.html
+  func interrupt() {
+    condition.withLock { for connection in connections { connection.interrupt() } }
   }
 
   // MARK: Writing
@@ -101,7 +111,9 @@ final class SQLiteDatabase: @unchecked Sendable {
     readerCount += 1
     condition.unlock()
     do {
-      return try makeReader()
+      let reader = try makeReader()
+      condition.withLock { connections.append(reader) }
+      return reader
     } catch {
       condition.withLock { readerCount -= 1 }
       condition.signal()
@@ -141,6 +153,7 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   func close() {
     condition.withLock {
+      connections.removeAll()
       for reader in idleReaders { reader.close() }
       idleReaders.removeAll()
     }

@@ -91,6 +91,10 @@ public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
 /// write to the store should name the same file; one that does not only waits less fairly.
 public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 
+/// `true` lets a store that an earlier version of its model made be opened, if this version only adds optional attributes,
+/// entities and indexes: they are added to the file. Not one of Apple's options.
+public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
+
 // MARK: Metadata keys
 
 public let NSStoreTypeKey = "NSStoreType"

@@ -30,6 +30,9 @@ extension SQLiteStore {
       // Older files, and some that were migrated or exported, have a rollback journal, with which readers block writers.
       _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
     }
+    if exists && !readOnly && options?[NSPersistentStoreExtendOption] as? Bool == true {
+      try extend(prefix, entities, model.versionIdentifiers, database)
+    }
     try migrateIfWanted(database, prefix: prefix, entities: entities, model: model, options: options)
     if !readOnly { try tidy(database, options) }
     return try database.withWriter { connection in

@@ -37,6 +37,11 @@ public enum JobText {
       JSONMember("errors", .array(job.failures.map(\.json))),
     ]
     members.append(JSONMember("unique", .optional(job.uniqueKey)))
+    members.append(JSONMember("batch", .optional(job.batch)))
+    members.append(JSONMember("limitKey", .optional(job.limitKey)))
+    members.append(JSONMember("options", job.options.json))
+    // Most plugins that leave an output write JSON.
+    members.append(JSONMember("output", job.output.map { (try? JSONParser.parse($0)) ?? .string($0) } ?? .null))
     let dates = [
       ("runAt", job.runAt), ("createdAt", job.createdAt), ("startedAt", job.startedAt), ("finishedAt", job.finishedAt),
     ]

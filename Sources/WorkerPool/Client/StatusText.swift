@@ -31,6 +31,11 @@ public enum StatusText {
       lines.append("running   \(spread(running))")
     }
     if let bytes = status.walBytes { lines.append("WAL       \(size(bytes))") }
+    for reader in status.walReaders ?? [] {
+      lines.append(
+        "          process \(reader.pid) (\(TerminalText.escaped(reader.command))) keeps it from getting shorter, "
+          + "reading for \(duration(reader.age)) at least")
+    }
     lines += [""] + workers(status)
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status) }
     let advice = StatusAdvice.lines(status)

@@ -79,17 +79,12 @@ public final class StoreReader {
 
   /// Calls `body` with each job that fits, newest first.
   ///
-  /// - Parameters:
-  ///   - state: nil for all.
-  ///   - kind: nil for all.
-  public func jobs(state: JobState?, kind: String?, limit: Int, body: (Job) throws -> Void) throws {
-    let request = Job.fetchRequest()
-    var conditions: [NSPredicate] = []
-    if let state { conditions.append(NSPredicate(format: "state == %d", Int(state.rawValue))) }
-    if let kind { conditions.append(NSPredicate(format: "kind == %@", kind)) }
-    if !conditions.isEmpty { request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions) }
+  /// - Throws: ``ObjectQueryError`` for a predicate that cannot be read, and what the fetch throws.
+  public func jobs(_ filter: JobFilter, limit: Int, body: (Job) throws -> Void) throws {
+    let request = try filter.fetchRequest()
     request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
     request.fetchLimit = limit
+    request.fetchBatchSize = limit == 0 ? 500 : 0
     request.returnsObjectsAsFaults = false
     try context.performAndWait {
       for job in try context.fetch(request) { try body(job) }

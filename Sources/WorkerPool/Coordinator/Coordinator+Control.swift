@@ -1,3 +1,4 @@
+import Jobs
 import WorkerProtocol
 
 /// What people ask for: pausing and cancelling; and what passes with time: claims and deadlines.
@@ -5,15 +6,9 @@ extension Coordinator {
   /// Hands out nothing more: of all, or of a queue, or of a kind. Jobs in hand go on.
   mutating func pause(_ scope: PauseScope) {
     switch scope {
-    case .everything: isPaused = true
-    case .queue(let queue): pausedQueues.insert(queue)
-    case .kind(let kind): pausedKinds.insert(kind)
-    }
-    for (kind, var window) in windows where window.count > 0 {
-      let before = window.count
-      window.remove { !isRunnable($0) }
-      if window.count != before { window.isComplete = false }
-      windows[kind] = window
+    case .everything: pauses.all = true
+    case .queue(let queue): pauses.queues.insert(queue)
+    case .kind(let kind): pauses.kinds.insert(kind)
     }
     effects.append(.demandChanged)
   }
@@ -21,21 +16,30 @@ extension Coordinator {
   /// Takes a pause back. Resuming everything takes back the pauses of queues and kinds too.
   mutating func resume(_ scope: PauseScope) {
     switch scope {
-    case .everything:
-      isPaused = false
-      pausedQueues = []
-      pausedKinds = []
-    case .queue(let queue): pausedQueues.remove(queue)
-    case .kind(let kind): pausedKinds.remove(kind)
+    case .everything: pauses = JobPauses()
+    case .queue(let queue): pauses.queues.remove(queue)
+    case .kind(let kind): pauses.kinds.remove(kind)
     }
     lookForNewJobs()
+    dispatch()
   }
 
-  /// Stops a job: it is taken out of the window, or out of its worker's hand, or asked to stop; its row says the rest.
+  /// Hands out nothing more: the pool ends. No pause that a person could take back.
+  mutating func close() {
+    isClosed = true
+    effects.append(.demandChanged)
+  }
+
+  /// Stops a job: it is taken out of the window, or out of its worker's hand, or asked to stop; its row says the rest. One that has
+  /// begun and does not stop when asked is stopped with its process.
   mutating func cancel(_ uri: ObjectURI) {
     if let entry = held[uri] {
       held[uri]?.isCancelled = true
       effects.append(.send(.cancel(uri), to: entry.worker))
+      if entry.begunAt != nil {
+        let deadline = workers[entry.worker]?.deadline ?? .infinity
+        workers[entry.worker]?.deadline = min(deadline, now + Self.stopGrace)
+      }
     } else {
       forget([uri])
       effects.append(.cancelStored(uri))
@@ -45,22 +49,27 @@ extension Coordinator {
   /// Takes jobs out of the window, because their rows are about to be changed.
   mutating func forget(_ uris: [ObjectURI]) {
     let gone = Set(uris)
-    for (kind, var window) in windows where gone.contains(where: window.contains) {
-      window.remove { gone.contains($0.uri) }
-      windows[kind] = window
+    for (key, window) in windows where gone.contains(where: window.contains) {
+      windows[key]?.remove { gone.contains($0.uri) }
     }
+    for kind in kinds.keys { kinds[kind]?.suspects.removeAll { gone.contains($0.uri) } }
     noteEnded(uris)
   }
 
-  /// When the first job in hand has to be over.
-  var nextDeadline: Double? { workers.values.compactMap(\.deadline).min() }
+  /// When something is to be done though nothing happens: a job in hand has to be over, or a rate lets the next one start.
+  var nextDeadline: Double? {
+    let deadline = workers.values.compactMap(\.deadline).min()
+    guard let nextRateTime else { return deadline }
+    return min(deadline ?? nextRateTime, nextRateTime)
+  }
 
-  /// Kills the workers whose jobs should have been over by now.
+  /// Kills the workers whose jobs should have been over by now, and hands out what a rate kept back.
   mutating func deadlinePassed() {
     for (id, worker) in workers where worker.deadline.map({ $0 <= now }) == true {
       workers[id]?.deadline = nil
       effects.append(.killTimedOut(id))
     }
+    if let nextRateTime, nextRateTime <= now { dispatch() }
   }
 
   /// Whether there will be claims to write or to remove.
@@ -84,12 +93,11 @@ extension Coordinator {
     return changes
   }
 
-  /// Jobs of each kind that nobody has begun, in the window and in workers' hands.
+  /// Jobs of each kind that nobody has begun and that may run, in the window and in workers' hands.
   var waitingByKind: [String: Int] {
-    var waiting = windows.mapValues(\.count)
-    for kind in windows.keys {
-      waiting[kind, default: 0] += (inHandByKind[kind] ?? 0)
-    }
+    var waiting: [String: Int] = [:]
+    for (kind, state) in kinds { waiting[kind] = state.inHand + state.suspects.count { isOpen($0.window) } }
+    for (key, window) in windows where isOpen(key) { waiting[key.kind, default: 0] += window.count }
     for worker in workers.values {
       for uri in worker.begun {
         if let kind = held[uri]?.job.kind { waiting[kind, default: 1] -= 1 }

@@ -2,81 +2,180 @@ import WorkerProtocol
 
 /// Handing out jobs.
 extension Coordinator {
-  /// Whether the job may be handed out as things are.
-  func isRunnable(_ job: WindowJob) -> Bool {
-    !isPaused && !pausedKinds.contains(job.kind) && !pausedQueues.contains(job.queue)
-      && !claimedElsewhere.contains(job.uri)
+  /// Whether jobs of that window may be handed out as things are.
+  func isOpen(_ key: WindowKey) -> Bool {
+    !pauses.all && !pauses.kinds.contains(key.kind) && !pauses.queues.contains(key.queue)
   }
 
-  /// Gives ready jobs to workers that have credit: kinds with the best job first, the idlest worker first, and of many jobs each
-  /// worker its share.
+  /// Gives ready jobs to workers that have credit: the best job of all kinds and queues first, each to the worker that holds least.
   mutating func dispatch() {
-    guard !isPaused else { return }
-    let kinds = windows.filter { $0.value.count > 0 && !pausedKinds.contains($0.key) }
-      .sorted { one, other in
-        guard let first = one.value.best, let second = other.value.best else { return one.value.best != nil }
-        return first.precedes(second)
-      }
-    for (kind, _) in kinds { dispatch(kind) }
-    for kind in windows.keys.sorted() {
-      if windows[kind].map({ $0.jobs.count < JobWindow.low && !$0.isComplete }) == true { refill(kind) }
-    }
+    guard !pauses.all, !isClosed else { return }
+    nextRateTime = nil
+    var takers = workers.compactMap { id, worker in worker.freeCredit > 0 ? Taker(id, worker) : nil }
+    takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
+    dispatchSuspects(&takers)
+    if !takers.isEmpty { handOut(to: &takers) }
+    refillLowWindows()
     recallForIdleWorkers()
     effects.append(.demandChanged)
   }
 
-  private mutating func dispatch(_ kind: String) {
-    var room = limits[kind].map { max(0, $0 - (inHandByKind[kind] ?? 0)) } ?? .max
-    let reserved = dispatchSuspects(kind, &room)
-    let eligible = workers.filter { $0.value.freeCredit > 0 && $0.value.kinds.contains(kind) && $0.key != reserved }
-      .sorted { ($0.value.held.count, $0.key.number) < ($1.value.held.count, $1.key.number) }
-    var workersLeft = eligible.count
-    var heldByThem = eligible.reduce(0) { $0 + $1.value.held.count }
-    for (id, worker) in eligible {
-      guard let ready = windows[kind]?.jobs.count, ready > 0, room > 0 else { return }
-      // All shall hold equally many in the end, as far as their credit goes.
-      let level = (min(ready, room) + heldByThem + workersLeft - 1) / workersLeft
-      let jobs = windows[kind]?.take(min(worker.freeCredit, max(0, level - worker.held.count), room)) ?? []
-      room -= jobs.count
-      workersLeft -= 1
-      heldByThem -= worker.held.count
-      hand(jobs, to: id)
+  /// A worker with credit, while jobs are being shared out.
+  private struct Taker {
+    let id: WorkerID
+    let kinds: Set<String>
+    var held: Int
+    var free: Int
+    /// A kind whose suspect waits for this worker to be idle.
+    var reservedFrom: String?
+    var jobs: [WindowJob] = []
+
+    init(_ id: WorkerID, _ worker: Worker) {
+      self.id = id
+      kinds = worker.kinds
+      held = worker.held.count
+      free = worker.freeCredit
+    }
+
+    func takes(_ kind: String) -> Bool { free > 0 && reservedFrom != kind && kinds.contains(kind) }
+  }
+
+  /// A window that has something to give.
+  private struct Source {
+    let key: WindowKey
+    let lane: String
+    var room: Int
+    var best: WindowJob
+    var index: Int
+  }
+
+  private mutating func handOut(to takers: inout [Taker]) {
+    var sources: [Source] = []
+    for (key, window) in windows where window.count > 0 && isOpen(key) && takers.contains(where: { $0.takes(key.kind) })
+    {
+      let room = room(key.kind)
+      guard room > 0, let index = best(in: key) else { continue }
+      sources.append(
+        Source(key: key, lane: weights.lane(of: key.queue), room: room, best: window.jobs[index], index: index))
+    }
+    while let chosen = choose(among: sources) {
+      let source = sources[chosen]
+      let kind = source.key.kind
+      guard let taker = idlest(takers, for: kind) else {
+        sources.removeAll { $0.key.kind == kind }
+        continue
+      }
+      guard let job = windows[source.key]?.take(at: source.index) else { break }
+      hold(job, by: takers[taker].id)
+      takers[taker].jobs.append(job)
+      takers[taker].held += 1
+      takers[taker].free -= 1
+      for index in sources.indices where sources[index].key.kind == kind { sources[index].room -= 1 }
+      update(&sources, after: job)
+    }
+    // What a rate has kept back now is handed out when its time comes.
+    for key in windows.keys where kinds[key.kind]?.bucket != nil && best(in: key) != nil { _ = room(key.kind) }
+    for taker in takers where !taker.jobs.isEmpty {
+      counters.handedOut += taker.jobs.count
+      effects.append(.send(.run(taker.jobs.map(\.uri)), to: taker.id))
     }
   }
 
-  /// Gives a job that may have killed a worker to an idle one, alone. While none is idle the one with the least in hand is kept
-  /// from getting more, and returned.
-  private mutating func dispatchSuspects(_ kind: String, _ room: inout Int) -> WorkerID? {
-    while room > 0, windows[kind]?.suspects.isEmpty == false {
-      let candidates = workers.filter { $0.value.credit > 0 && !$0.value.isDraining && $0.value.kinds.contains(kind) }
-      guard
-        let idlest = candidates.min(by: {
-          ($0.value.held.count, $0.key.number) < ($1.value.held.count, $1.key.number)
-        })
-      else { return nil }
-      guard idlest.value.held.isEmpty, let job = windows[kind]?.takeSuspect() else { return idlest.key }
-      hand([job], to: idlest.key)
-      workers[idlest.key]?.isAlone = true
-      room -= 1
+  /// Drops sources that have nothing more to give, and looks what is best in those that the job concerns.
+  private func update(_ sources: inout [Source], after job: WindowJob) {
+    var position = 0
+    while position < sources.count {
+      let source = sources[position]
+      // A limit key may be one of several windows.
+      if source.room > 0, source.key == job.window || (job.limitKey != nil && source.best.limitKey == job.limitKey) {
+        if let index = best(in: source.key), let best = windows[source.key]?.jobs[index] {
+          sources[position].index = index
+          sources[position].best = best
+        } else {
+          sources.remove(at: position)
+          continue
+        }
+      } else if source.room <= 0 {
+        sources.remove(at: position)
+        continue
+      }
+      position += 1
     }
-    return nil
   }
 
-  private mutating func hand(_ jobs: [WindowJob], to id: WorkerID) {
-    guard !jobs.isEmpty else { return }
-    for job in jobs {
-      held[job.uri] = HeldJob(job: job, worker: id)
-      workers[id]?.held.insert(job.uri)
-      inHandByKind[job.kind, default: 0] += 1
+  private mutating func choose(among sources: [Source]) -> Int? {
+    guard sources.count > 1 else { return sources.isEmpty ? nil : 0 }
+    guard let lane = weights.pick(among: Set(sources.map(\.lane))) else { return nil }
+    var chosen: Int?
+    for (index, source) in sources.enumerated() where source.lane == lane {
+      if chosen.map({ source.best.precedes(sources[$0].best) }) ?? true { chosen = index }
     }
-    counters.handedOut += jobs.count
-    effects.append(.send(.run(jobs.map(\.uri)), to: id))
+    return chosen
+  }
+
+  private func idlest(_ takers: [Taker], for kind: String) -> Int? {
+    var idlest: Int?
+    for (index, taker) in takers.enumerated() where taker.takes(kind) {
+      if idlest.map({ (taker.held, taker.id.number) < (takers[$0].held, takers[$0].id.number) }) ?? true {
+        idlest = index
+      }
+    }
+    return idlest
+  }
+
+  /// Where the best job of a window is that its limit key lets run.
+  func best(in key: WindowKey) -> Int? { windows[key]?.best(isFree: isFree) }
+
+  /// How many more jobs of a kind may be handed out now; notes when that changes with time alone.
+  private mutating func room(_ kind: String) -> Int {
+    guard let room = kinds[kind]?.room(now: now) else { return 0 }
+    if room <= 0, let bucket = kinds[kind]?.bucket, bucket.nextTime > now {
+      nextRateTime = min(nextRateTime ?? bucket.nextTime, bucket.nextTime)
+    }
+    return room
+  }
+
+  /// Gives jobs that may have killed a worker to idle ones, each alone. While none is idle the one with the least in hand is kept
+  /// from getting more of that kind.
+  private mutating func dispatchSuspects(_ takers: inout [Taker]) {
+    for (kind, state) in kinds where !state.suspects.isEmpty && !pauses.kinds.contains(kind) {
+      while room(kind) > 0, let next = kinds[kind]?.suspects.firstIndex(where: { isOpen($0.window) && isFree($0) }) {
+        let candidates = workers.filter { $0.value.credit > 0 && !$0.value.isDraining && $0.value.kinds.contains(kind) }
+        let idlest = candidates.min { ($0.value.held.count, $0.key.number) < ($1.value.held.count, $1.key.number) }
+        guard let idlest else { break }
+        let position = takers.firstIndex { $0.id == idlest.key }
+        guard idlest.value.held.isEmpty, let job = kinds[kind]?.suspects.remove(at: next) else {
+          if let position { takers[position].reservedFrom = kind }
+          break
+        }
+        hold(job, by: idlest.key)
+        workers[idlest.key]?.isAlone = true
+        counters.handedOut += 1
+        effects.append(.send(.run([job.uri]), to: idlest.key))
+        if let position { takers.remove(at: position) }
+      }
+    }
+  }
+
+  private func isFree(_ job: WindowJob) -> Bool {
+    job.limitKey.map { inHandByKey[$0, default: 0] < job.limit } ?? true
+  }
+
+  /// Notes that a worker gets the job.
+  private mutating func hold(_ job: WindowJob, by id: WorkerID) {
+    held[job.uri] = HeldJob(job: job, worker: id)
+    workers[id]?.held.insert(job.uri)
+    kinds[job.kind]?.inHand += 1
+    kinds[job.kind]?.bucket?.take(1)
+    if let key = job.limitKey { inHandByKey[key, default: 0] += 1 }
   }
 
   /// Asks a worker that holds jobs it has not begun for half of them, when another one of that kind has nothing to do.
   private mutating func recallForIdleWorkers() {
     for (id, idle) in workers where idle.held.isEmpty && idle.freeCredit > 0 {
-      guard idle.kinds.allSatisfy({ windows[$0]?.jobs.isEmpty != false }) else { continue }
+      guard !windows.keys.contains(where: { idle.kinds.contains($0.kind) && isOpen($0) && best(in: $0) != nil }) else {
+        continue
+      }
       let hoarder = workers.filter { other in
         other.key != id && !other.value.isRecalling && !other.value.begun.isEmpty && !other.value.isDraining
           && other.value.held.count > other.value.begun.count && !other.value.kinds.isDisjoint(with: idle.kinds)

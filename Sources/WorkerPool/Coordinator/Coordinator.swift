@@ -1,3 +1,4 @@
+import Jobs
 import WorkerProtocol
 
 /// Decides which worker gets which job, and keeps account of who holds what.
@@ -41,8 +42,8 @@ struct Coordinator {
     var timedOut = 0
   }
 
-  /// How long a job that was asked to stop at its timeout may take for it, in seconds, before its process is killed.
-  static let timeoutGrace = 5.0
+  /// How long a job that was asked to stop may take for it, in seconds, before its process is killed.
+  static let stopGrace = 5.0
   /// A claim is written for jobs that have been running for so long, in seconds.
   static let claimDelay = 0.1
 
@@ -50,17 +51,20 @@ struct Coordinator {
   var now = 0.0
   var effects: [CoordinatorEffect] = []
 
-  var windows: [String: JobWindow] = [:]
-  /// How many jobs of a kind may be in hand at a time.
-  var limits: [String: Int] = [:]
-  var inHandByKind: [String: Int] = [:]
+  var kinds: [String: KindState] = [:]
+  var windows: [WindowKey: JobWindow] = [:]
+  var inHandByKey: [String: Int] = [:]
+  var weights = QueueWeights()
+  var waiting = Waiting()
+  /// When a rate lets the next job start that was kept back for it.
+  var nextRateTime: Double?
   var workers: [WorkerID: Worker] = [:]
   var held: [ObjectURI: HeldJob] = [:]
   /// Jobs whose rows are being written after a death.
   var settling: Set<ObjectURI> = []
-  var pausedQueues: Set<String> = []
-  var pausedKinds: Set<String> = []
-  var isPaused = false
+  var pauses = JobPauses()
+  /// The pool ends: nothing is handed out any more.
+  var isClosed = false
   /// Held by workers of an earlier supervisor, which are still alive.
   var claimedElsewhere: Set<ObjectURI> = []
   var claimed: Set<ObjectURI> = []
@@ -75,12 +79,17 @@ struct Coordinator {
   }
 
   /// The kinds that plugins run, with their limits.
-  mutating func setKinds(_ kinds: [String: Int?]) {
-    windows = windows.filter { kinds.keys.contains($0.key) }
-    limits = kinds.compactMapValues { $0 }
-    for kind in kinds.keys.sorted() where windows[kind] == nil {
-      windows[kind] = JobWindow()
-      refill(kind)
+  mutating func setKinds(_ rules: [String: KindRules]) {
+    windows = windows.filter { rules.keys.contains($0.key.kind) }
+    kinds = kinds.filter { rules.keys.contains($0.key) }
+    for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
+      if kinds[kind] != nil {
+        kinds[kind]?.setRules(rules, now: now)
+      } else {
+        kinds[kind] = KindState(rules: rules, now: now)
+        kinds[kind]?.inHand = held.values.count { $0.job.kind == kind }
+        findQueues(kind)
+      }
     }
   }
 
@@ -114,7 +123,10 @@ struct Coordinator {
       dispatch()
     case .returned(let uris): returned(uris, id)
     case .pong: break
-    case .nudge: lookForNewJobs()
+    case .nudge:
+      lookForNewJobs()
+      lookForWaitingJobs()
+      effects.append(.lookForDueJobs)
     }
   }
 
@@ -134,13 +146,17 @@ struct Coordinator {
   mutating func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     guard let worker = workers.removeValue(forKey: id) else { return }
     let begun = worker.held.filter { worker.begun.contains($0) }
-    let jobs = worker.held.compactMap { held[$0]?.job }
+    let jobs = worker.held.compactMap { held[$0]?.job }.sorted { $0.precedes($1) }
+    let cancelled = worker.held.filter { held[$0]?.isCancelled == true }
     _ = release(worker.held)
     for job in jobs {
       if !begun.contains(job.uri) || obituary.cause == .stopped {
-        windows[job.kind]?.insert([job])
+        putBack(job)
+      } else if cancelled.contains(job.uri) {
+        settling.insert(job.uri)
+        effects.append(.settle([job.uri], .cancelled))
       } else if begun.count > 1 {
-        windows[job.kind]?.insertSuspect(job)
+        kinds[job.kind]?.suspects.append(job)
       } else {
         settling.insert(job.uri)
         if obituary.cause == .timedOut {
@@ -159,6 +175,7 @@ struct Coordinator {
   mutating func settled(_ uris: [ObjectURI]) {
     settling.subtract(uris)
     noteEnded(uris)
+    noteOver(uris)
     effects.append(.lookForDueJobs)
   }
 
@@ -169,8 +186,10 @@ struct Coordinator {
       workers[id]?.begun.insert(uri)
       unclaimedBegun.insert(uri)
       if let timeout = held[uri]?.job.timeout {
-        deadline = min(deadline ?? .infinity, now + timeout + Self.timeoutGrace)
+        deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
       }
+      // It began while the wish to cancel it was on its way.
+      if held[uri]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
     }
     workers[id]?.deadline = deadline
     workers[id]?.isRecalling = false
@@ -191,27 +210,35 @@ struct Coordinator {
     for held in mine {
       if held.isCancelled {
         effects.append(.cancelStored(held.job.uri))
-      } else if isRunnable(held.job) {
-        windows[held.job.kind]?.endedDuringFetch.remove(held.job.uri)
-        windows[held.job.kind]?.insert([held.job])
       } else {
-        windows[held.job.kind]?.isComplete = false
+        kinds[held.job.kind]?.bucket?.take(-1)
+        putBack(held.job)
       }
     }
     dispatch()
+  }
+
+  /// A job that nobody has begun, or of which nothing is left, may be handed out again.
+  private mutating func putBack(_ job: WindowJob) {
+    guard kinds[job.kind] != nil else { return }
+    open(job.window)
+    windows[job.window]?.endedDuringFetch.remove(job.uri)
+    windows[job.window]?.insert([job], size: kinds[job.kind]?.windowSize ?? JobWindow.size)
   }
 
   /// Takes finished jobs out of the worker's hand; the number of those that really were there.
   private mutating func end(_ uris: [ObjectURI], _ id: WorkerID) -> Int {
     let mine = uris.filter { held[$0]?.worker == id }
     noteEnded(mine)
+    defer { noteOver(mine) }
     return release(mine)
   }
 
   private mutating func release(_ uris: some Collection<ObjectURI>) -> Int {
     for uri in uris {
       guard let entry = held.removeValue(forKey: uri) else { continue }
-      inHandByKind[entry.job.kind, default: 1] -= 1
+      kinds[entry.job.kind]?.inHand -= 1
+      if let key = entry.job.limitKey, let count = inHandByKey[key] { inHandByKey[key] = count > 1 ? count - 1 : nil }
       unclaimedBegun.remove(uri)
       if claimed.remove(uri) != nil { endedClaims.insert(uri) }
       workers[entry.worker]?.held.remove(uri)

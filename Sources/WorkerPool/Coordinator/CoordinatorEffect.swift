@@ -1,10 +1,15 @@
+import Jobs
 import WorkerProtocol
 
 /// What the coordinator wants done: by a socket, by the store, by the supervisor. It does none of it itself.
 enum CoordinatorEffect: Equatable, Sendable {
   case send(CoordinatorMessage, to: WorkerID)
-  /// Fetch the best ready jobs of a kind, without those of paused queues; answer with `fetched`.
-  case fetchReady(kind: String, limit: Int, withoutQueues: Set<String>)
+  /// Find the queues in which jobs of a kind are ready; answer with `foundQueues`.
+  case findQueues(kind: String)
+  /// Fetch the best ready jobs of a kind and queue; answer with `fetched`.
+  case fetchReady(ReadyQuery)
+  /// Look which jobs need not wait any longer, now that these have ended, and at those that are new; answer with `released`.
+  case release(after: [ObjectURI])
   /// Write into these jobs' rows that their worker died or had to be killed; answer with `settled`.
   case settle([ObjectURI], Settlement)
   /// Write into the job's row that it is cancelled, if it is unfinished.
@@ -29,6 +34,8 @@ enum Settlement: Equatable, Sendable {
   case crashed(Obituary)
   /// It did not end within its time, nor when asked to stop.
   case timedOut(Obituary, seconds: Double)
+  /// It was cancelled, and had to be stopped with its worker.
+  case cancelled
 }
 
 /// Claims to be written and to be removed, in one group.

@@ -1,3 +1,4 @@
+import Jobs
 import WorkerProtocol
 
 /// The coordinator's way to the store. Every function returns at once; the work is done elsewhere and comes back as a
@@ -7,20 +8,31 @@ protocol JobSource: AnyObject, Sendable {
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
   /// What the plugins say of their kinds: the defaults of their jobs.
   func setKinds(_ kinds: [PluginDescription.Kind])
-  func fetchReady(kind: String, limit: Int, withoutQueues: Set<String>)
+  func findQueues(kind: String)
+  func fetchReady(_ query: ReadyQuery)
+  /// Looks which jobs need not wait for others any longer, now that these have ended, and at those that nobody has looked at.
+  func release(after ended: [ObjectURI])
   func settle(_ jobs: [ObjectURI], _ settlement: Settlement)
   /// Makes jobs available whose time has come.
   func promoteDueJobs()
   func write(claims: [JobSourceClaim], endedClaims: [ObjectURI])
   func cancel(_ jobs: [ObjectURI], ticket: Int?)
   func retry(_ jobs: [ObjectURI], ticket: Int)
-  func savePause(queues: Set<String>)
+  func savePauses(_ pauses: JobPauses)
+  /// Submits the jobs of periodic entries whose time has come.
+  func submitPeriodic()
+  /// Deletes finished jobs that need not be kept any longer.
+  func prune()
   func count(ticket: Int)
   /// Takes job files that were announced, or with `nil` all that wait.
   func takeFiles(_ names: [String]?)
-  func checkpoint()
   /// Works out what the store tells those who look, with the times of these ended jobs; calls back on any thread.
   func look(at ended: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
+  /// With a ticket the answer is `replied`, with the pages of the log that are left.
+  func checkpoint(ticket: Int?)
+  /// Processes whose reading keeps the log from being brought into the store, with the monotonic time since when they were seen to
+  /// do so. May be asked from any thread.
+  var logReaders: [Int32: Double] { get }
   /// Finishes what is under way; `finished` is the last event.
   func finish()
 }
@@ -33,15 +45,23 @@ struct JobSourceClaim: Equatable, Sendable {
 
 /// What came of a request to the store, or happened there.
 enum JobSourceEvent: Equatable, Sendable {
-  /// Ready; with the queues that were paused before, and jobs that processes of an earlier pool still run.
-  case started(pausedQueues: Set<String>, elsewhere: [JobSourceClaim])
-  case fetched(kind: String, [WindowJob], isComplete: Bool)
-  case fetchFailed(kind: String, reason: String)
+  /// Ready; with what was paused before, and jobs that processes of an earlier pool still run.
+  case started(pauses: JobPauses, elsewhere: [JobSourceClaim])
+  case foundQueues(kind: String, [String], reason: String?)
+  case fetched(ReadyQuery, [WindowJob], isComplete: Bool)
+  case fetchFailed(ReadyQuery, reason: String)
+  /// These jobs need not wait for others any longer, and whether some still do. With a reason it was not all looked at.
+  case released([WindowJob], remain: Bool, reason: String?)
+  /// Periodic entries: jobs that are new, and in how many seconds the next will be.
+  case periodic([WindowJob], next: Double?, messages: [String])
   case settled([ObjectURI], reason: String?)
+  /// These jobs were cancelled in the store, of which no worker ran one.
+  case cancelled([ObjectURI])
   /// How many jobs became available, and in how many seconds the next will.
   case promoted(count: Int, next: Double?)
-  /// Job files were taken: so many jobs are new, these of them may run now, and so many files must be looked at again.
-  case took(jobs: Int, ready: [WindowJob], postponed: Int, messages: [LogRecord])
+  /// Job files were taken: so many jobs are new, these of them may run now, whether some wait for others, and so many files must be
+  /// looked at again.
+  case took(jobs: Int, ready: [WindowJob], someWait: Bool, postponed: Int, messages: [LogRecord])
   case replied(ticket: Int, count: Int, error: String?)
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// The answer to `look`.

@@ -20,13 +20,21 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   private let checkpointer: WALCheckpointer
   private var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   private let kinds = Mutex<[String: PluginDescription.Kind]>([:])
+  private let retention: JobRetention
+  private let periodic: PeriodicDirectory
+  private let pinnedLog = Mutex(PinnedLog())
+  /// Ends of jobs may have been missed: all jobs that wait are looked at. On the context's queue.
+  private var looksAtAll = true
 
   /// - Parameters:
   ///   - store: for all but the intake.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
-  init(store: JobStore, layout: QueueLayout, writeTurn: String) throws {
+  ///   - retention: how long finished jobs are kept.
+  init(store: JobStore, layout: QueueLayout, writeTurn: String, retention: JobRetention = JobRetention()) throws {
     self.store = store
     self.layout = layout
+    self.retention = retention
+    periodic = PeriodicDirectory(path: layout.periodic)
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     intake = try Intake(layout: layout, store: store)
@@ -46,10 +54,11 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     intake.recover { [self] result in
       if case .failure(let error) = result { report(.trouble("files taken earlier are not known: \(error)")) }
       work { context in
+        try self.store.upgrade(in: context)
         let elsewhere = try self.takeStock(context)
-        report(.started(pausedQueues: try self.store.pausedQueues(in: context), elsewhere: elsewhere))
+        report(.started(pauses: try self.store.pauses(in: context), elsewhere: elsewhere))
       } onError: {
-        report(.started(pausedQueues: [], elsewhere: []))
+        report(.started(pauses: JobPauses(), elsewhere: []))
       }
     }
   }
@@ -70,12 +79,20 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   // MARK: Ready jobs
 
-  func fetchReady(kind name: String, limit: Int, withoutQueues: Set<String>) {
+  func findQueues(kind: String) {
     work { [self] context in
-      let jobs = try store.readyJobs(kind: name, limit: limit, pausedQueues: withoutQueues, in: context)
-      report(.fetched(kind: name, windowJobs(jobs), isComplete: jobs.count < limit))
+      report(.foundQueues(kind: kind, try store.readyQueues(kind: kind, in: context), reason: nil))
     } onFailure: { [report] error in
-      report(.fetchFailed(kind: name, reason: ErrorText.text(error)))
+      report(.foundQueues(kind: kind, [], reason: ErrorText.text(error)))
+    }
+  }
+
+  func fetchReady(_ query: ReadyQuery) {
+    work { [self] context in
+      let jobs = try store.readyJobs(query, in: context)
+      report(.fetched(query, windowJobs(jobs), isComplete: jobs.count < query.limit))
+    } onFailure: { [report] error in
+      report(.fetchFailed(query, reason: ErrorText.text(error)))
     }
   }
 
@@ -85,9 +102,52 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
       ObjectURI(store.uri(job: job.key)).map {
         WindowJob(
           uri: $0, kind: job.kind, queue: job.queue, priority: Int(job.priority), order: job.key,
-          timeout: job.timeout ?? kinds[job.kind]?.timeout)
+          timeout: job.timeout ?? kinds[job.kind]?.timeout, limitKey: job.limitKey,
+          limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1)
       }
     }
+  }
+
+  // MARK: Jobs that wait for others
+
+  func release(after ended: [ObjectURI]) {
+    work { [self] context in
+      var ready = try adoptPending(context)
+      let keys = looksAtAll ? try store.blockers(in: context) : ended.compactMap { store.key(jobURI: $0.description) }
+      ready += try release(after: keys, context)
+      looksAtAll = false
+      report(.released(windowJobs(ready), remain: try store.hasWaitingJobs(in: context), reason: nil))
+    } onFailure: { [self] error in
+      looksAtAll = true
+      report(.released([], remain: true, reason: ErrorText.text(error)))
+    }
+  }
+
+  private func adoptPending(_ context: NSManagedObjectContext) throws -> [JobSummary] {
+    var ready: [JobSummary] = []
+    while true {
+      let found = try store.adoptPending(in: context)
+      guard found.count > 0 else { return ready }
+      try context.save()
+      context.reset()
+      ready += found.ready + (try release(after: found.cancelled, context))
+    }
+  }
+
+  /// Looks at the jobs that wait for these, then at those that wait for the ones that were cancelled by that, and so on.
+  private func release(after keys: [Int64], _ context: NSManagedObjectContext) throws -> [JobSummary] {
+    var ready: [JobSummary] = []
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let round = rest.prefix(500)
+      rest = rest.dropFirst(500)
+      let found = try store.release(after: Array(round), in: context)
+      try context.save()
+      context.reset()
+      ready += found.ready
+      rest += found.cancelled
+    }
+    return ready
   }
 
   func promoteDueJobs() {
@@ -115,14 +175,18 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   func settle(_ uris: [ObjectURI], _ settlement: Settlement) {
     work { [self] context in
       for job in try existing(uris, context) where job.state == .available {
-        var policy = RetryPolicy()
+        let kind = kind(job.kind)
+        let policy = RetryPolicy(
+          maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff,
+          maxBackoff: kind?.maxBackoff
+        ).applied(to: job)
         switch settlement {
         case .crashed(let obituary):
           try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy)
         case .timedOut(let obituary, let seconds):
-          policy.maxAttempts = job.maxAttempts ?? kind(job.kind)?.maxAttempts ?? policy.maxAttempts
           let message = "took longer than \(seconds) seconds, and did not stop when asked"
           try job.markFailed(failure(obituary, "timeout", message, job), policy: policy)
+        case .cancelled: try job.markCancelled()
         }
       }
       try context.save()
@@ -142,31 +206,57 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
       host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
   }
 
-  func cancel(_ jobs: [ObjectURI], ticket: Int?) { change(jobs, ticket) { try $0.markCancelled() } }
+  func cancel(_ jobs: [ObjectURI], ticket: Int?) {
+    change(jobs, ticket) {
+      try $0.markCancelled()
+    } done: { [report] in
+      report(.cancelled($0))
+    }
+  }
 
-  func retry(_ jobs: [ObjectURI], ticket: Int) { change(jobs, ticket) { try $0.markRetried() } }
+  func retry(_ jobs: [ObjectURI], ticket: Int) {
+    change(jobs, ticket) {
+      try $0.markRetried()
+    } done: { _ in
+    }
+  }
 
-  /// Changes rows that no worker writes at the moment, each in a save of its own: one that cannot be changed keeps none of the
-  /// others from it.
-  private func change(_ uris: [ObjectURI], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void) {
+  /// Changes rows that no worker writes at the moment, many in one save; if that fails each in one of its own, so that one that
+  /// cannot be changed keeps none of the others from it.
+  private func change(
+    _ uris: [ObjectURI], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void,
+    done: @escaping @Sendable ([ObjectURI]) -> Void
+  ) {
     work { [self] context in
-      var count = 0
+      var changed: [ObjectURI] = []
       var problem: String?
-      for uri in uris {
+      for start in stride(from: 0, to: uris.count, by: 200) {
+        let group = Array(uris[start..<min(start + 200, uris.count)])
         do {
-          guard let job = try existing([uri], context).first else {
-            problem = "\(uri) is no job of this pool"
-            continue
-          }
-          try body(job)
+          guard try existing(group, context).count == group.count else { throw JobSourceError.noJob("one of these") }
+          for job in try existing(group, context) { try body(job) }
           try context.save()
-          count += 1
+          changed += group
         } catch {
           context.rollback()
-          problem = ErrorText.text(error)
+          for uri in group {
+            do {
+              guard let job = try existing([uri], context).first else { throw JobSourceError.noJob(uri.description) }
+              try body(job)
+              try context.save()
+              changed.append(uri)
+            } catch {
+              context.rollback()
+              problem = ErrorText.text(error)
+            }
+          }
         }
+        context.reset()
       }
-      if let ticket { report(.replied(ticket: ticket, count: count, error: count == 0 ? problem : nil)) }
+      done(changed)
+      if let ticket {
+        report(.replied(ticket: ticket, count: changed.count, error: changed.isEmpty ? problem : nil))
+      }
     }
   }
 
@@ -195,10 +285,40 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     }
   }
 
-  func savePause(queues: Set<String>) {
+  func savePauses(_ pauses: JobPauses) {
     work { [self] context in
-      try store.setPausedQueues(queues, in: context)
+      try store.setPauses(pauses, in: context)
       try context.save()
+    }
+  }
+
+  // MARK: What comes with time
+
+  func submitPeriodic() {
+    work { [self] context in
+      let (entries, problems) = try periodic.entries()
+      let round = try store.insertPeriodic(entries, keeping: Set(problems.keys), into: context)
+      try context.save()
+      let ready = round.jobs.compactMap(JobSummary.init)
+      // Not a moment too early: what is due then is found with that look.
+      let next = round.next.map { max(0.001, $0.timeIntervalSinceNow + 0.001) }
+      report(.periodic(windowJobs(ready), next: next, messages: problems.values.sorted()))
+    } onFailure: { [report] error in
+      report(.periodic([], next: 1, messages: ["periodic jobs cannot be submitted: \(ErrorText.text(error))"]))
+    }
+  }
+
+  func prune() {
+    let context = countingContext
+    work(on: context) { [self] _ in
+      while true {
+        let count = try store.prune(retention, in: context)
+        guard count > 0 else { return }
+        try context.save()
+        context.reset()
+      }
+    } onFailure: { [report] error in
+      report(.trouble("finished jobs cannot be deleted: \(ErrorText.text(error))"))
     }
   }
 
@@ -225,20 +345,35 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
         round.rejected.map {
           LogRecord(event: .fileRejected, text: "\($0.name) is rejected: \($0.reason)", fields: [.path($0.name)])
         } + round.failures.map { LogRecord(event: .trouble, text: $0) }
-      report(.took(jobs: round.jobs, ready: windowJobs(round.ready), postponed: round.postponed, messages: messages))
+      report(
+        .took(
+          jobs: round.jobs, ready: windowJobs(round.ready), someWait: round.someWait, postponed: round.postponed,
+          messages: messages))
     }
     if let names { intake.take(names, report: took) } else { intake.takeAll(report: took) }
   }
 
-  func checkpoint() {
+  func checkpoint(ticket: Int?) {
     checkpointQueue.async { [self] in
       do {
-        try checkpointer.checkpoint()
+        let left = try checkpointer.checkpoint()
+        noteReaders(left: left)
+        if let ticket { report(.replied(ticket: ticket, count: left, error: nil)) }
       } catch {
-        report(.trouble("the log cannot be brought into the store: \(ErrorText.text(error))"))
+        let reason = ErrorText.text(error)
+        report(.trouble("the log cannot be brought into the store: \(reason)"))
+        if let ticket { report(.replied(ticket: ticket, count: 0, error: reason)) }
       }
     }
   }
+
+  /// Who keeps the rest of the log from being brought into the store: a reader that began before it was written.
+  private func noteReaders(left: Int) {
+    let readers = left > 0 ? WALReaders.processes(store: store.url.path) : []
+    pinnedLog.withLock { left > 0 ? $0.note(readers, now: Clock.now) : $0.clear() }
+  }
+
+  var logReaders: [Int32: Double] { pinnedLog.withLock { $0.since } }
 
   func finish() {
     // All that was asked for before is done before this.
@@ -276,6 +411,17 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
         onFailure(error)
       }
       context.reset()
+    }
+  }
+}
+
+/// Why a job cannot be changed.
+private enum JobSourceError: Error, CustomStringConvertible {
+  case noJob(String)
+
+  var description: String {
+    switch self {
+    case .noJob(let uri): "\(uri) is no job of this pool"
     }
   }
 }

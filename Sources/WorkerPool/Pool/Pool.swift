@@ -67,7 +67,8 @@ public enum Pool {
           NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
           NSPersistentStoreWriteTurnOption: runtime.writeTurn,
         ])
-      return try StoreJobSource(store: store, layout: layout, writeTurn: runtime.writeTurn)
+      return try StoreJobSource(
+        store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention)
     } catch let error as FileError {
       throw error
     } catch {

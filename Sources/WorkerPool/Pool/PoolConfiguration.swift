@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 
 /// What a pool runs on, and how.
 public struct PoolConfiguration: Sendable {
@@ -14,6 +15,14 @@ public struct PoolConfiguration: Sendable {
   public var workers: Int
   /// Worker processes of single plugins, by name; they count among `workers`.
   public var fixedWorkers: [String: Int] = [:]
+  /// Shares of the picks for queues, by name; queues without a weight share 1. Default: priority decides alone.
+  public var queueWeights: [String: Int] = [:]
+  /// How many jobs of a kind may run at a time; instead of what the plugin says.
+  public var kindLimits: [String: Int] = [:]
+  /// How many jobs of a kind may begin in a time; instead of what the plugin says.
+  public var kindRates: [String: JobRate] = [:]
+  /// How long finished jobs are kept.
+  public var retention = JobRetention()
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
   public var stopDeadline = 30.0
   /// A file to which all that is said between coordinator and workers is appended; default none.
@@ -69,6 +78,7 @@ public struct PoolConfiguration: Sendable {
     environment.merge(extraEnvironment) { $1 }
     environment["WORKERPOOL_SOCKET"] = URL(fileURLWithPath: socket).path
     environment["WORKERPOOL_WRITE_TURN"] = RuntimeDirectory(queue: queue).writeTurn
+    environment["WORKERPOOL_QUEUE"] = URL(fileURLWithPath: queue).path
     environment["WORKERPOOL_STORE"] = URL(fileURLWithPath: store).path
     environment["WORKERPOOL_MODEL"] = URL(fileURLWithPath: model).path
     environment["WORKERPOOL_ORPHAN_DEADLINE"] = String(orphanDeadline)

@@ -16,6 +16,9 @@ extension PoolServer {
     guard looks[ticket] != nil else { return }
     looks[ticket]?.status.jobs = jobs
     looks[ticket]?.status.walBytes = walBytes
+    looks[ticket]?.status.walReaders = source.logReaders.sorted { $0.value < $1.value }.map { pid, since in
+      PoolStatus.WALReader(pid: pid, command: WALReaders.command(of: pid), age: Clock.now - since)
+    }
     source.look(at: history.lastEnded) { [mailbox] in mailbox.post(.looked(ticket: ticket, $0)) }
   }
 
@@ -43,8 +46,8 @@ extension PoolServer {
       pid: getpid(), store: URL(fileURLWithPath: configuration.store).path,
       model: URL(fileURLWithPath: configuration.model).path, phase: isStopping ? "stopping" : "running",
       age: Clock.now - startedAt,
-      isPaused: coordinator.isPaused, pausedQueues: coordinator.pausedQueues.sorted(),
-      pausedKinds: coordinator.pausedKinds.sorted(), workerCount: supervisor.configuration.workers, workers: workers,
+      isPaused: coordinator.pauses.all, pausedQueues: coordinator.pauses.queues.sorted(),
+      pausedKinds: coordinator.pauses.kinds.sorted(), workerCount: supervisor.configuration.workers, workers: workers,
       plugins: plugins, waiting: coordinator.waitingByKind,
       counters: .init(
         handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
@@ -77,6 +80,8 @@ extension PoolServer {
       log(.jobCrashed, "\(names) crashed: process \(obituary.pid) \(obituary.reason)", .pid(obituary.pid), .jobs(uris))
     case .timedOut(let obituary, let seconds):
       log(.jobTimedOut, "\(names) took longer than \(seconds) seconds", .pid(obituary.pid), .jobs(uris))
+    case .cancelled:
+      log(.jobCancelled, "\(names) did not stop when it was cancelled, and ended with its process", .jobs(uris))
     }
   }
 

@@ -11,7 +11,7 @@ extension PoolServer {
     case .pause, .resume:
       let scope = request.queue.map(PauseScope.queue) ?? request.kind.map(PauseScope.kind) ?? .everything
       if request.command == .pause { coordinator.pause(scope) } else { coordinator.resume(scope) }
-      source.savePause(queues: coordinator.pausedQueues)
+      source.savePauses(coordinator.pauses)
       log(
         request.command == .pause ? .poolPaused : .poolResumed,
         "\(request.queue.map { "queue \($0)" } ?? request.kind.map { "kind \($0)" } ?? "everything") "
@@ -37,12 +37,14 @@ extension PoolServer {
       source.takeFiles(nil)
       lookForDueJobs()
       coordinator.lookForNewJobs()
+      coordinator.lookForWaitingJobs()
       client.reply(StatusReply())
     case .cancel: cancel(request.jobs ?? [], client)
     case .retry:
       guard let jobs = uris(request.jobs ?? [], client) else { return }
       log(.jobRetried, "\(jobs.count) jobs are to run again", .jobs(jobs.map(\.description)), .count(jobs.count))
       source.retry(jobs, ticket: ticket(client, nil))
+    case .checkpoint: source.checkpoint(ticket: ticket(client, nil))
     case .observe:
       client.observe()
       client.reply(StatusReply())

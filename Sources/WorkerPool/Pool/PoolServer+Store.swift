@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import Jobs
 import WorkerProtocol
 
 /// What comes from the store and from the queue directory.
@@ -13,16 +14,24 @@ extension PoolServer {
   func handle(_ event: JobSourceEvent) {
     coordinator.now = Clock.now
     switch event {
-    case .started(let pausedQueues, let elsewhere): started(pausedQueues, elsewhere)
-    case .fetched(let kind, let jobs, let isComplete): coordinator.fetched(kind: kind, jobs, isComplete: isComplete)
-    case .fetchFailed(let kind, let reason):
-      log(.trouble, "ready jobs of kind \(kind) cannot be fetched: \(reason)")
-      coordinator.fetchFailed(kind: kind)
-      loop.timers.after(Self.retryInterval) { [weak self] in self?.coordinator.lookForNewJobs() }
+    case .started(let pauses, let elsewhere): started(pauses, elsewhere)
+    case .foundQueues(let kind, let queues, let reason):
+      coordinator.foundQueues(kind: kind, queues)
+      if let reason { lookAgainSoon("the queues of kind \(kind) cannot be found: \(reason)") }
+    case .fetched(let query, let jobs, let isComplete): coordinator.fetched(query, jobs, isComplete: isComplete)
+    case .fetchFailed(let query, let reason):
+      coordinator.fetchFailed(query)
+      lookAgainSoon("ready jobs of kind \(query.kind) cannot be fetched: \(reason)")
+    case .released(let jobs, let remain, let reason):
+      coordinator.released(jobs, remain: remain)
+      lookForDueJobs()
+      if let reason { lookAgainSoon("jobs that wait for others cannot be looked at: \(reason)") }
+    case .periodic(let jobs, let next, let messages): submittedPeriodic(jobs, next, messages)
     case .settled(let jobs, let reason):
       if let reason { log(.trouble, "the end of a job could not be noted: \(reason)") }
       coordinator.settled(jobs)
       statusServer?.publish(ended: jobs)
+    case .cancelled(let jobs): coordinator.noteOver(jobs)
     case .promoted(let count, let next):
       isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
@@ -31,13 +40,14 @@ extension PoolServer {
       }
       if mustLookForDueJobs { lookForDueJobs() }
       if count > 0 { coordinator.lookForNewJobs() }
-    case .took(let jobs, let ready, let postponed, let messages):
+    case .took(let jobs, let ready, let someWait, let postponed, let messages):
       for message in messages { log(message) }
       coordinator.becameReady(ready)
       if ready.count < jobs {
         coordinator.lookForNewJobs()
         lookForDueJobs()
       }
+      if someWait { coordinator.lookForWaitingJobs() }
       if jobs > 0 { scheduleCheckpoint() }
       if postponed > 0 { scheduleRescan(Self.retryInterval) }
     case .replied(let ticket, let count, let error):
@@ -52,15 +62,26 @@ extension PoolServer {
     }
   }
 
-  private func started(_ pausedQueues: Set<String>, _ elsewhere: [JobSourceClaim]) {
-    coordinator.pausedQueues = pausedQueues
+  private func lookAgainSoon(_ message: String) {
+    log(.trouble, message)
+    loop.timers.after(Self.retryInterval) { [weak self] in
+      self?.coordinator.lookForNewJobs()
+      self?.coordinator.lookForWaitingJobs()
+    }
+  }
+
+  private func started(_ pauses: JobPauses, _ elsewhere: [JobSourceClaim]) {
+    coordinator.pauses = pauses
     for claim in elsewhere { watchSurvivor(claim) }
     coordinator.setClaimedElsewhere(Set(survivors.values.flatMap(\.jobs)))
     listenForRequests()
     if isStopping { return }
     supervisor.reload()
     lookForDueJobs()
+    coordinator.lookForWaitingJobs()
     watchQueueDirectory()
+    watchPeriodicEntries()
+    prune()
     scheduleCheckpoint()
     keepMetricsFile()
     serviceManager?.ready(loop: loop)
@@ -125,6 +146,7 @@ extension PoolServer {
       guard let self else { return }
       source.takeFiles(nil)
       coordinator.lookForNewJobs()
+      coordinator.lookForWaitingJobs()
       scheduleRescan(Self.rescanInterval)
     }
   }
@@ -134,7 +156,7 @@ extension PoolServer {
     guard checkpointTimer == nil, !isStopping else { return }
     checkpointTimer = loop.timers.after(Self.checkpointInterval) { [weak self] in
       self?.checkpointTimer = nil
-      self?.source.checkpoint()
+      self?.source.checkpoint(ticket: nil)
     }
   }
 

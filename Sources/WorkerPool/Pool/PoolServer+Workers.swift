@@ -32,7 +32,16 @@ extension PoolServer: SupervisorDelegate {
   func pluginsChanged(_ plugins: [Plugin]) {
     let kinds = plugins.flatMap(\.description.kinds)
     source.setKinds(kinds)
-    coordinator.setKinds(Dictionary(kinds.map { ($0.kind, $0.limit) }, uniquingKeysWith: { first, _ in first }))
+    coordinator.setKinds(
+      Dictionary(
+        kinds.map { kind in
+          (
+            kind.kind,
+            KindRules(
+              limit: configuration.kindLimits[kind.kind] ?? kind.limit,
+              rate: configuration.kindRates[kind.kind] ?? kind.rate)
+          )
+        }, uniquingKeysWith: { first, _ in first }))
   }
 
   func supervisorStopped() {

@@ -27,6 +27,12 @@ final class PoolServer {
   /// How often a signal has asked for the end.
   private var stopRequests = 0
   var directoryWatch: DirectoryWatch?
+  var periodicWatch: DirectoryWatch?
+  var periodicTimer: TimerQueue.Token?
+  /// What is wrong with periodic entries, said once.
+  var periodicMessages: Set<String> = []
+  var isSubmittingPeriodic = false
+  var mustSubmitPeriodic = false
   var dueTimer: TimerQueue.Token?
   private var claimTimer: TimerQueue.Token?
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
@@ -63,6 +69,7 @@ final class PoolServer {
     mailbox = try Mailbox()
     let runtime = RuntimeDirectory(queue: configuration.queue)
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
+    coordinator.weights = QueueWeights(configuration.queueWeights)
     workerServer = try WorkerServer(path: runtime.workerSocket, loop: loop, log: log, recorder: recorder)
     let service = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     serviceManager = service
@@ -119,8 +126,9 @@ final class PoolServer {
   private func perform(_ effect: CoordinatorEffect) {
     switch effect {
     case .send(let message, let id): workerServer.send(message, to: id)
-    case .fetchReady(let kind, let limit, let withoutQueues):
-      source.fetchReady(kind: kind, limit: limit, withoutQueues: withoutQueues)
+    case .findQueues(let kind): source.findQueues(kind: kind)
+    case .fetchReady(let query): source.fetchReady(query)
+    case .release(let ended): source.release(after: ended)
     case .settle(let jobs, let settlement):
       tell(jobs, settlement)
       source.settle(jobs, settlement)
@@ -199,7 +207,10 @@ final class PoolServer {
       loop.timers.cancel(rescanTimer)
       if let watch = directoryWatch { loop.unwatch(watch.descriptor) }
       directoryWatch = nil
-      coordinator.pause(.everything)
+      if let watch = periodicWatch { loop.unwatch(watch.descriptor) }
+      periodicWatch = nil
+      loop.timers.cancel(periodicTimer)
+      coordinator.close()
     }
     supervisor.stop(deadline: deadline)
   }

@@ -35,6 +35,8 @@ final class Intake: @unchecked Sendable {
     var jobs = 0
     /// Those of the jobs that may run now, unless they are very many.
     var ready: [JobSummary] = []
+    /// Whether some of the jobs wait for others.
+    var someWait = false
     /// Names of bad files, each with the reason.
     var rejected: [(name: String, reason: String)] = []
     /// Files that must be looked at again: fresh ones, and ones that could not be read or removed.
@@ -103,15 +105,25 @@ extension Intake {
     var outcome = Report()
     var taken: [FileIdentity] = []
     var leftOver: [FileIdentity] = []
-    var requests: [JobRequest] = []
+    var requests: [[JobRequest]] = []
     // A file may be announced twice: renamed into the directory, and closed after that.
     var seen: Set<String> = []
     for name in names where IncomingDirectory.isJobFileName(name) && seen.insert(name).inserted {
       switch directory.read(name, minimumAge: minimumAge) {
       case .jobs(_, let identity) where takenButThere.contains(identity): leftOver.append(identity)
       case .jobs(let jobs, let identity):
+        do {
+          if let problem = try store.problem(with: jobs, in: context) {
+            reject(name, problem, &outcome)
+            continue
+          }
+        } catch {
+          outcome.postponed += 1
+          outcome.failures.append("\(name) cannot be checked: \(error)")
+          continue
+        }
         taken.append(identity)
-        requests += jobs
+        requests.append(jobs)
       case .bad(let reason): reject(name, reason, &outcome)
       case .fresh: outcome.postponed += 1
       case .gone: continue
@@ -121,9 +133,8 @@ extension Intake {
       }
     }
     do {
-      if !taken.isEmpty { outcome.ready = try insert(requests, of: taken) }
+      if !taken.isEmpty { try insert(requests, of: taken, &outcome) }
       outcome.files = taken.count
-      outcome.jobs = requests.count
       leftOver += taken
     } catch {
       context.rollback()
@@ -135,19 +146,38 @@ extension Intake {
     remove(leftOver, report)
   }
 
-  /// Commits the jobs of files. Returns those that may run now, if they are not too many to be told one by one.
-  private func insert(_ requests: [JobRequest], of files: [FileIdentity]) throws -> [JobSummary] {
-    let jobs = try store.insert(requests, into: context)
-    let rows = files.map { store.insertTakenFile($0, into: context) }
-    try context.save()
-    for (identity, row) in zip(files, rows) {
-      takenButThere.insert(identity)
-      objectIDs[identity] = row?.objectID
+  /// Commits the jobs of files, and notes those that may run now, if they are not too many to be told one by one.
+  private func insert(_ requests: [[JobRequest]], of files: [FileIdentity], _ outcome: inout Report) throws {
+    for attempt in 1... {
+      // Labels belong to their file; files without any are looked up in one go.
+      let isLabelled: ([JobRequest]) -> Bool = { $0.contains { $0.label != nil } }
+      var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
+      for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
+      let rows = files.map { store.insertTakenFile($0, into: context) }
+      do {
+        try context.save()
+      } catch let error as NSError
+        where error.code == NSManagedObjectConstraintMergeError && attempt <= Self.constraintPatience
+      {
+        // A worker or an app has just taken one of the unique keys: now it can be seen.
+        context.rollback()
+        context.reset()
+        continue
+      }
+      for (identity, row) in zip(files, rows) {
+        takenButThere.insert(identity)
+        objectIDs[identity] = row?.objectID
+      }
+      outcome.jobs = requests.reduce(0) { $0 + $1.count }
+      outcome.someWait = jobs.contains { $0.state == .pending }
+      if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
+      context.reset()
+      return
     }
-    let ready = jobs.count <= Self.jobsToTell ? jobs.compactMap(JobSummary.init) : []
-    context.reset()
-    return ready
   }
+
+  /// How often a transaction is tried again because another process was quicker with a unique key.
+  private static let constraintPatience = 10
 
   /// Removes files whose jobs are in the store, as soon as the jobs are on disk; their rows go later.
   private func remove(_ files: [FileIdentity], _ report: (Report) -> Void) {

@@ -1,7 +1,8 @@
 import Foundation
 import Jobs
 
-/// Where things lie in a queue directory: `incoming/` for job files, `rejected/` for bad ones, `run/` for the pool's sockets.
+/// Where things lie in a queue directory: `incoming/` for job files, `rejected/` for bad ones, `periodic/`
+/// for jobs that come again and again, `run/` for the pool's sockets.
 public struct QueueLayout: Hashable, Sendable {
   /// The path of the queue directory.
   public let root: String
@@ -12,6 +13,8 @@ public struct QueueLayout: Hashable, Sendable {
   public var incoming: String { root + "/incoming" }
   /// Bad files are moved here, each with a `.error` file beside it.
   public var rejected: String { root + "/rejected" }
+  /// Periodic entries, a file each.
+  public var periodic: String { root + "/periodic" }
   /// Of mode 0700: sockets and what else belongs to the running pool.
   public var run: String { root + "/run" }
 
@@ -19,7 +22,7 @@ public struct QueueLayout: Hashable, Sendable {
   ///
   /// - Throws: ``FileError`` for a path that is something else than a directory or cannot be made.
   public func create() throws {
-    for path in [root, incoming, rejected] { try makeDirectory(path, mode: 0o777) }
+    for path in [root, incoming, rejected, periodic] { try makeDirectory(path, mode: 0o777) }
     try makeDirectory(run, mode: 0o700)
   }
 

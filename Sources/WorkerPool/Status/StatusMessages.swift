@@ -22,6 +22,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case cancel
     /// Run `jobs` again that are dead, cancelled or wait for a later attempt.
     case retry
+    /// Bring what the write-ahead log holds into the store's file; the reply's `count` is how many pages readers kept from it.
+    case checkpoint
     /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end.
     case observe
   }
@@ -191,4 +193,15 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var problems: [Problem]
   /// Files in `rejected/`.
   public var rejectedFiles: Int?
+  /// Who keeps the log from being brought into the store, if anybody does.
+  public var walReaders: [WALReader]?
+
+  /// A process that reads the store as it was a while ago.
+  public struct WALReader: Codable, Equatable, Sendable {
+    public var pid: Int32
+    /// The name of its program.
+    public var command: String
+    /// For how many seconds at least.
+    public var age: Double
+  }
 }

@@ -134,7 +134,7 @@ extension ChildProcess {
               path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
               standard_output: standardOutput, standard_error: standardError,
               parent_death_signal: command.parentDeathSignal, limits: limits.baseAddress,
-              limit_count: Int32(limits.count))
+              limit_count: Int32(limits.count), standard_input: 0, directory: nil)
             return csystem_spawn(&program, &pid)
           }
         }

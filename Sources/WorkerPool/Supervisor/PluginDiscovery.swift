@@ -131,6 +131,9 @@ final class PluginDiscovery {
       throw .badDescription(
         path: path, reason: "it has no job kind, or one whose name is not made of letters and digits")
     }
+    if let problem = description.kinds.lazy.compactMap(\.problem).first {
+      throw .badDescription(path: path, reason: problem)
+    }
     return Plugin(name: name, path: path, description: description)
   }
 

@@ -93,6 +93,28 @@ struct ParsedArguments: Sendable {
     return seconds
   }
 
+  /// The number of an option within a range, or nil without it.
+  func number(_ name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
+    guard let text = string(name) else { return nil }
+    guard let number = Double(text), range.contains(number) else {
+      throw UsageError("--\(name) must be a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+    }
+    return number
+  }
+
+  /// The values of an option that are NAME=VALUE.
+  func pairs(_ name: String) throws(UsageError) -> [(name: String, value: String)] {
+    var pairs: [(name: String, value: String)] = []
+    for text in strings(name) {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2, JobFile.isName(parts[0]) else {
+        throw UsageError("--\(name) must be NAME=VALUE, not \"\(text)\"")
+      }
+      pairs.append((parts[0], parts[1]))
+    }
+    return pairs
+  }
+
   static func int(_ text: String, what: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
     guard let number = Int(text), range.contains(number) else {
       let bounds =

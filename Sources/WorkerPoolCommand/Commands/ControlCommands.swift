@@ -2,16 +2,22 @@ import Jobs
 import WorkerPool
 
 private let jobOperand = Operand(
-  name: "JOB", help: "a job as `workerpool jobs` shows it: p17, or its whole URI", isRepeating: true)
+  name: "JOB", help: "a job as `workerpool jobs` shows it: p17, or its whole URI", isOptional: true, isRepeating: true)
+
+private let choosing = """
+  Names jobs, or chooses them by the options, which `workerpool jobs` has, too:
+
+    workerpool retry --state dead --kind import --where "attempt < 3"
+  """
 
 let retryCommand = CommandDescription(
-  name: "retry", summary: "Run dead, cancelled or waiting jobs again",
-  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store],
+  name: "retry", summary: "Run dead, cancelled or waiting jobs again", discussion: choosing,
+  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store] + JobFilterOptions.all,
   run: { try change($0, .retry, done: "will run again") })
 
 let cancelCommand = CommandDescription(
-  name: "cancel", summary: "Cancel jobs that are not finished",
-  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store],
+  name: "cancel", summary: "Cancel jobs that are not finished", discussion: choosing,
+  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store] + JobFilterOptions.all,
   run: { try change($0, .cancel, done: "cancelled") })
 
 let pauseCommand = CommandDescription(
@@ -53,13 +59,33 @@ let stopCommand = CommandDescription(
   run: stop)
 
 private func change(_ arguments: ParsedArguments, _ command: StatusRequest.Command, done: String) throws -> ExitCode {
+  let filter = try JobFilterOptions.filter(arguments)
+  guard arguments.operands.isEmpty != filter.isEverything else {
+    throw UsageError("name jobs, or choose them by options such as --state, but not both")
+  }
   let pool = try arguments.pool()
-  let jobs = try arguments.operands.map { try arguments.jobURI($0) }
-  let reply = try send(StatusRequest(command, jobs: jobs), to: pool)
-  let count = reply.count ?? jobs.count
+  var jobs = try arguments.operands.map { try arguments.jobURI($0) }
+  if jobs.isEmpty {
+    try StoreReader(poolStore: try arguments.storePath()).jobs(filter, limit: 0) { jobs.append($0.objectID.uriString) }
+    guard !jobs.isEmpty else {
+      Output.line("no job matches")
+      return .success
+    }
+  }
+  var count = 0
+  var refusal: String?
+  // A request is one line of bounded length.
+  for start in stride(from: 0, to: jobs.count, by: jobsOfRequest) {
+    let part = Array(jobs[start..<min(start + jobsOfRequest, jobs.count)])
+    let reply = try pool.request(StatusRequest(command, jobs: part))
+    if reply.ok { count += reply.count ?? part.count } else { refusal = reply.error }
+  }
+  if count == 0, let refusal { throw PoolRefusal(reason: refusal) }
   Output.line("\(count) of \(jobs.count) \(jobs.count == 1 ? "job" : "jobs") \(done)")
   return count == jobs.count ? .success : .failure
 }
+
+private let jobsOfRequest = 5000
 
 extension ParsedArguments {
   /// The URI of the job that a word names.

@@ -9,18 +9,14 @@ let jobsCommand = CommandDescription(
     Operand(name: "JOB", help: "a job as the list shows it: p17, or its whole URI", isOptional: true),
   ],
   options: [
-    CommandOption(
-      name: "state", value: "STATE", help: "only jobs that are \(JobState.allCases.map(\.name).joined(separator: ", "))"
-    ),
-    CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"),
     CommandOption(name: "limit", value: "N", help: "at most so many; 0 for all", defaultText: "50"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue,
-  ],
+  ] + JobFilterOptions.all,
   run: listJobs)
 
 @Sendable private func listJobs(_ arguments: ParsedArguments) throws -> ExitCode {
-  let state = try arguments.word("state", among: JobState.allCases.map(\.name)).flatMap(JobState.init(name:))
+  let filter = try JobFilterOptions.filter(arguments)
   let limit = try arguments.int("limit", in: 0...Int.max) ?? 50
   let wanted = try arguments.shown("a job: p17")
   let reader = try StoreReader(poolStore: try arguments.storePath())
@@ -37,13 +33,13 @@ let jobsCommand = CommandDescription(
     return isFound ? .success : .failure
   }
   if arguments.has("json") {
-    try reader.jobs(state: state, kind: arguments.string("kind"), limit: limit) { job in
+    try reader.jobs(filter, limit: limit) { job in
       Output.line(JobText.json(job).text)
     }
     return .success
   }
   var table = JobText.table()
-  try reader.jobs(state: state, kind: arguments.string("kind"), limit: limit) { job in
+  try reader.jobs(filter, limit: limit) { job in
     table.add(JobText.row(job))
   }
   if table.isEmpty { Output.line("no jobs") } else { table.lines.forEach(Output.line) }

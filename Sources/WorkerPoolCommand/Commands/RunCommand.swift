@@ -23,6 +23,23 @@ let runCommand = CommandDescription(
       name: "plugins", value: "DIR", help: "where to look for worker-NAME executables; may be repeated",
       defaultText: "beside workerpool", isRepeating: true),
     CommandOption(
+      name: "weight", value: "QUEUE=N",
+      help:
+        "give a queue N shares of what is started, where all queues without a weight have 1 together; may be repeated",
+      defaultText: "priority decides alone", isRepeating: true),
+    CommandOption(
+      name: "limit", value: "KIND=N", help: "run at most N jobs of a kind at a time; may be repeated",
+      defaultText: "the plugin's own", isRepeating: true),
+    CommandOption(
+      name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in so many seconds; may be repeated",
+      defaultText: "the plugin's own", isRepeating: true),
+    CommandOption(
+      name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after so many days", defaultText: "7"),
+    CommandOption(name: "keep-dead", value: "DAYS", help: "delete dead jobs after so many days", defaultText: "30"),
+    CommandOption(
+      name: "keep-count", value: "N", help: "keep so many succeeded and so many cancelled jobs at most",
+      defaultText: "100000"),
+    CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
       defaultText: "30"),
     CommandOption(
@@ -103,6 +120,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
     workers: workers, pluginDirectories: plugins.isEmpty ? nil : plugins)
   configuration.fixedWorkers = fixed
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
+  try applyRules(arguments, to: &configuration)
   configuration.passedVariables = Set(arguments.strings("env"))
   configuration.limits = try limits(arguments)
   if let seconds = try arguments.seconds("heartbeat", in: 0...86_400) { configuration.heartbeat = seconds }
@@ -112,6 +130,27 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   configuration.recording = arguments.string("record")
   configuration.metricsFile = arguments.string("metrics-file")
   return configuration
+}
+
+private func applyRules(_ arguments: ParsedArguments, to configuration: inout PoolConfiguration) throws(UsageError) {
+  for (queue, value) in try arguments.pairs("weight") {
+    configuration.queueWeights[queue] = try ParsedArguments.int(value, what: "--weight \(queue)", in: 1...1_000_000)
+  }
+  for (kind, value) in try arguments.pairs("limit") {
+    configuration.kindLimits[kind] = try ParsedArguments.int(value, what: "--limit \(kind)", in: 1...1_000_000)
+  }
+  for (kind, value) in try arguments.pairs("rate") {
+    let parts = value.split(separator: "/").map(String.init)
+    guard parts.count == 2, let period = Double(parts[1]), period > 0, period <= 366 * 86_400 else {
+      throw UsageError("--rate \(kind) must be N/SECONDS, as in 10/60, not \"\(value)\"")
+    }
+    let jobs = try ParsedArguments.int(parts[0], what: "--rate \(kind)", in: 1...1_000_000)
+    configuration.kindRates[kind] = JobRate(jobs: jobs, period: period)
+  }
+  let days = 0.0...36_600.0
+  if let age = try arguments.number("keep", in: days) { configuration.retention.finished = age * 86_400 }
+  if let age = try arguments.number("keep-dead", in: days) { configuration.retention.dead = age * 86_400 }
+  if let count = try arguments.int("keep-count", in: 0...Int.max) { configuration.retention.count = count }
 }
 
 private func limits(_ arguments: ParsedArguments) throws(UsageError) -> WorkerLimits {

@@ -33,6 +33,23 @@ let submitCommand = CommandDescription(
       name: "job-queue", value: "NAME", help: "the queue that the jobs wait in", defaultText: JobRequest.defaultQueue),
     CommandOption(name: "run-at", value: "TIME", help: "not before this time: 2026-01-01T00:00:00Z"),
     CommandOption(name: "unique", value: "KEY", help: "take no second job with this key while one is unfinished"),
+    CommandOption(
+      name: "unique-for", value: "SECONDS", help: "and none for so long after this one came, even if it is finished"),
+    CommandOption(
+      name: "after", value: "JOB", help: "run it after this job has succeeded: its URI; may be repeated",
+      isRepeating: true),
+    CommandOption(name: "batch", value: "NAME", help: "the batch that the jobs belong to"),
+    CommandOption(name: "after-batch", value: "NAME", help: "run it when all jobs of this batch have succeeded"),
+    CommandOption(
+      name: "when-failed", value: "RULE",
+      help: "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run", defaultText: "wait"
+    ),
+    CommandOption(name: "limit-key", value: "KEY", help: "jobs of the same key run a few at a time"),
+    CommandOption(
+      name: "limit", value: "N", help: "how many of the same key run at a time", defaultText: "the kind's own, or 1"),
+    CommandOption(
+      name: "backoff", value: "SECONDS", help: "the longest wait after the first failure", defaultText: "the kind's own"
+    ),
     CommandOption(name: "max-attempts", value: "N", help: "attempts that may fail", defaultText: "the kind's own"),
     CommandOption(name: "timeout", value: "SECONDS", help: "what one attempt may take", defaultText: "the kind's own"),
   ],
@@ -83,6 +100,7 @@ private func request(_ arguments: ParsedArguments) throws -> JobRequest {
     }
     request.runAt = date
   }
+  try applyOptions(arguments, to: &request)
   if let text = arguments.string("timeout") {
     guard let seconds = Double(text), seconds > 0 else {
       throw UsageError("--timeout must be a number of seconds above 0, not \"\(text)\"")
@@ -90,6 +108,24 @@ private func request(_ arguments: ParsedArguments) throws -> JobRequest {
     request.timeout = seconds
   }
   return request
+}
+
+private func applyOptions(_ arguments: ParsedArguments, to request: inout JobRequest) throws(UsageError) {
+  let year = 366.0 * 86_400
+  request.options.uniqueFor = try arguments.seconds("unique-for", in: 0.001...year)
+  request.options.backoff = try arguments.seconds("backoff", in: 0.001...(30 * 86_400))
+  request.batch = arguments.string("batch")
+  request.limitKey = arguments.string("limit-key")
+  request.options.limit = try arguments.int("limit", in: 1...10_000)
+  request.options.after = arguments.strings("after")
+  if let stranger = request.options.after.first(where: { !JobFile.isObjectURI($0) }) {
+    throw UsageError("--after needs a job's URI, not \"\(stranger)\"")
+  }
+  request.options.afterBatch = arguments.string("after-batch")
+  let rules = JobOptions.FailureRule.allCases.map(\.rawValue)
+  if let rule = try arguments.word("when-failed", among: rules).flatMap(JobOptions.FailureRule.init) {
+    request.options.whenFailed = rule
+  }
 }
 
 private func parameters(_ arguments: ParsedArguments) throws -> String? {

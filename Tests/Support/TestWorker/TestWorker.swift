@@ -7,7 +7,8 @@ import WorkerKit
   static let workers: [any Worker.Type] = [
     Nothing.self, Add.self, AddSlowly.self, Fail.self, FailForGood.self, Crash.self, CrashOnce.self, Wait.self,
     Chunks.self,
-    Spawn.self, Late.self, Selfish.self, Misbehave.self,
+    Spawn.self, Late.self, Selfish.self, Misbehave.self, Snooze.self, LongFetch.self, Deaf.self, SpawnUnique.self,
+    Named.self,
   ]
 
   static func main() {
@@ -124,7 +125,7 @@ struct Spawn: Worker {
   static let kind = "spawn"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
-    for uri in job.objectURIs { job.submit(JobRequest(kind: "add", objects: [uri])) }
+    for uri in job.objectURIs { try job.submit(JobRequest(kind: "add", objects: [uri])) }
     if job.crashes == 0, try job.parameters["crash"]?.boolValue == true { abort() }
   }
 }

@@ -1,4 +1,5 @@
 import CSystem
+import Jobs
 import Testing
 import WorkerProtocol
 
@@ -9,10 +10,25 @@ struct Scene {
   var coordinator = Coordinator()
   private var lastWorker = 0
 
-  init(kinds: [String: Int?] = ["index": nil]) {
-    coordinator.setKinds(kinds)
-    for kind in kinds.keys.sorted() { coordinator.fetched(kind: kind, [], isComplete: true) }
+  /// All queues that are named have windows, which are empty and known to be all there is.
+  init(kinds: [String: Int?] = ["index": nil], queues: [String] = ["default"], rate: JobRate? = nil) {
+    coordinator.setKinds(kinds.mapValues { KindRules(limit: $0, rate: rate) })
+    for kind in kinds.keys.sorted() {
+      coordinator.foundQueues(kind: kind, queues)
+      for queue in queues { fetched(kind, queue: queue, []) }
+    }
     _ = coordinator.takeEffects()
+  }
+
+  /// The store's answer to the look for ready jobs of a kind and queue.
+  mutating func fetched(_ kind: String, queue: String = "default", _ jobs: [WindowJob], isComplete: Bool = true) {
+    coordinator.fetched(ReadyQuery(kind: kind, queue: queue, limit: 0), jobs, isComplete: isComplete)
+  }
+
+  /// Lets the coordinator look for new jobs, and answers in which queues there are some.
+  mutating func look(_ kind: String = "index", queues: [String] = ["default"]) {
+    coordinator.lookForNewJobs()
+    coordinator.foundQueues(kind: kind, queues)
   }
 
   mutating func worker(credit: Int, kinds: [String] = ["index"]) -> WorkerID {
@@ -41,12 +57,15 @@ func uri(_ number: Int) -> ObjectURI {
 }
 
 func job(
-  _ number: Int, kind: String = "index", queue: String = "default", priority: Int = 0, timeout: Double? = nil
+  _ number: Int, kind: String = "index", queue: String = "default", priority: Int = 0, timeout: Double? = nil,
+  key: String? = nil, limit: Int = 1
 ) -> WindowJob {
-  WindowJob(uri: uri(number), kind: kind, queue: queue, priority: priority, order: Int64(number), timeout: timeout)
+  WindowJob(
+    uri: uri(number), kind: kind, queue: queue, priority: priority, order: Int64(number), timeout: timeout,
+    limitKey: key, limit: limit)
 }
 
-private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
+func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
   Obituary(pid: 7, death: .signalled(9), cause: cause, lastLines: ["out of luck"])
 }
 
@@ -124,8 +143,8 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.workerDied(one, obituary())
     _ = scene.effects()
     _ = scene.worker(credit: 1)
-    scene.coordinator.lookForNewJobs()
-    scene.coordinator.fetched(kind: "index", [job(1)], isComplete: true)
+    scene.look()
+    scene.fetched("index", [job(1)])
     #expect(scene.runs() == [:])
     scene.coordinator.settled([uri(1)])
     #expect(scene.effects().contains(.lookForDueJobs))
@@ -169,10 +188,10 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     var scene = Scene()
     let worker = scene.worker(credit: 1)
     scene.coordinator.becameReady([job(1)])
-    scene.coordinator.lookForNewJobs()
+    scene.look()
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     _ = scene.effects()
-    scene.coordinator.fetched(kind: "index", [job(1), job(2)], isComplete: true)
+    scene.fetched("index", [job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])
   }
 
@@ -199,17 +218,16 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
   }
 
   @Test func pausedQueuesAndKindsGetNoWorker() {
-    var scene = Scene(kinds: ["index": nil, "export": nil])
+    var scene = Scene(kinds: ["index": nil, "export": nil], queues: ["default", "slow"])
     scene.coordinator.pause(.queue("slow"))
     scene.coordinator.pause(.kind("export"))
     let worker = scene.worker(credit: 10, kinds: ["index", "export"])
     scene.coordinator.becameReady([job(1, queue: "slow"), job(2, kind: "export"), job(3)])
     #expect(scene.runs() == [worker: [uri(3)]])
     scene.coordinator.resume(.kind("export"))
-    #expect(
-      scene.effects().contains(.fetchReady(kind: "export", limit: JobWindow.size, withoutQueues: ["slow"])))
-    scene.coordinator.fetched(kind: "export", [job(2, kind: "export")], isComplete: true)
     #expect(scene.runs() == [worker: [uri(2)]])
+    scene.coordinator.resume(.queue("slow"))
+    #expect(scene.runs() == [worker: [uri(1)]])
   }
 
   @Test func pausingEverythingStopsAtTheNextJob() {
@@ -262,7 +280,7 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.now = 100
     scene.coordinator.becameReady([job(1, timeout: 10)])
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
-    #expect(scene.coordinator.nextDeadline == 110 + Coordinator.timeoutGrace)
+    #expect(scene.coordinator.nextDeadline == 110 + Coordinator.stopGrace)
     scene.coordinator.now = 111
     scene.coordinator.deadlinePassed()
     #expect(!scene.effects().contains(.killTimedOut(worker)))
@@ -290,11 +308,13 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func theWindowHoldsTheBestOfALongBacklog() {
     var scene = Scene()
-    scene.coordinator.lookForNewJobs()
+    scene.look()
     _ = scene.effects()
-    scene.coordinator.fetched(kind: "index", (1...JobWindow.size).map { job($0) }, isComplete: false)
+    scene.fetched("index", (1...JobWindow.size).map { job($0) }, isComplete: false)
     scene.coordinator.becameReady([job(999_999)])
-    #expect(scene.coordinator.windows["index"]?.count == JobWindow.size, "the worst stays on disk")
+    #expect(
+      scene.coordinator.windows[WindowKey(kind: "index", queue: "default")]?.count == JobWindow.size,
+      "the worst stays on disk")
     scene.coordinator.becameReady([job(1_000_000, priority: 9)])
     let worker = scene.worker(credit: 1)
     #expect(scene.runs() == [worker: [uri(1_000_000)]])
@@ -302,7 +322,7 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     var next = 1
     var effects = scene.effects()
     scene.coordinator.workerSaid(.done([uri(1_000_000)]), worker)
-    while next <= JobWindow.size - JobWindow.low + 1 {
+    while next <= JobWindow.size / 2 + 1 {
       scene.coordinator.workerSaid(.done([uri(next)]), worker)
       next += 1
       effects += scene.effects()
@@ -318,7 +338,8 @@ private func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])
     scene.coordinator.setClaimedElsewhere([])
-    scene.coordinator.fetched(kind: "index", [job(1)], isComplete: true)
+    scene.coordinator.foundQueues(kind: "index", ["default"])
+    scene.fetched("index", [job(1)])
     #expect(scene.runs() == [worker: [uri(1)]])
   }
 

@@ -1,3 +1,4 @@
+import Jobs
 import Testing
 import WorkerProtocol
 
@@ -21,20 +22,31 @@ private struct Seeded: RandomNumberGenerator {
   @Test(arguments: 1...40) func everyJobIsRunInTheEndAndIsInOneHandAtATime(seed: UInt64) {
     var random = Seeded(state: seed)
     var coordinator = Coordinator()
-    let all = (1...300).map { job($0, priority: $0 % 3) }
+    // Two queues, one of them with a weight, and a few limit keys, of which some have very many jobs.
+    let all = (1...300).map { number in
+      job(
+        number, queue: number % 5 == 0 ? "mail" : "default", priority: number % 3,
+        key: number % 2 == 0 ? "key \(number % 4 == 0 ? 0 : number % 7)" : nil, limit: 2)
+    }
+    coordinator.weights = QueueWeights(["mail": 3])
     var unfinished = Dictionary(uniqueKeysWithValues: all.map { ($0.uri, $0) })
     var hands: [WorkerID: [ObjectURI]] = [:]
     var begun: [WorkerID: [ObjectURI]] = [:]
     var drained: Set<WorkerID> = []
-    var answers: [(limit: Int, snapshot: [WindowJob])] = []
+    var answers: [(query: ReadyQuery, snapshot: [WindowJob])] = []
+    var finds = 0
     var lastWorker = 0
 
-    coordinator.setKinds(["index": nil])
+    coordinator.setKinds(["index": KindRules(limit: seed % 3 == 0 ? 7 : nil)])
     func perform(_ effects: [CoordinatorEffect]) {
       for effect in effects {
         switch effect {
         case .send(.run(let uris), let id):
           for uri in uris {
+            if let job = unfinished[uri], let key = job.limitKey {
+              let others = hands.values.joined().count { unfinished[$0]?.limitKey == key }
+              #expect(others < job.limit, "\(key) has too many jobs in hand")
+            }
             #expect(!hands.values.joined().contains(uri), "\(uri) is in two hands")
             hands[id, default: []].append(uri)
           }
@@ -43,8 +55,14 @@ private struct Seeded: RandomNumberGenerator {
           hands[id]?.removeAll { idle.contains($0) }
           if !idle.isEmpty { coordinator.workerSaid(.returned(Array(idle)), id) }
         case .send(.drain, let id): drained.insert(id)
-        case .fetchReady(_, let limit, _):
-          answers.append((limit, unfinished.values.sorted { $0.precedes($1) }))
+        case .findQueues: finds += 1
+        case .fetchReady(let query):
+          let ready = unfinished.values.filter { job in
+            guard job.queue == query.queue else { return false }
+            if let key = query.limitKey { return job.limitKey == key }
+            return job.limitKey.map { !query.withoutKeys.contains($0) } ?? true
+          }
+          answers.append((query, ready.sorted { $0.precedes($1) }))
         case .settle(let uris, _):
           coordinator.settled(uris)
           coordinator.lookForNewJobs()
@@ -74,10 +92,15 @@ private struct Seeded: RandomNumberGenerator {
         begun[id] = nil
         coordinator.workerDied(id, Obituary(pid: 7, death: .signalled(9), cause: .itself, lastLines: []))
       case 2, 3:
+        if finds > 0 {
+          finds -= 1
+          coordinator.foundQueues(kind: "index", Set(unfinished.values.map(\.queue)).sorted())
+        }
         guard !answers.isEmpty else { break }
         let answer = answers.removeFirst()
         coordinator.fetched(
-          kind: "index", Array(answer.snapshot.prefix(answer.limit)), isComplete: answer.snapshot.count < answer.limit)
+          answer.query, Array(answer.snapshot.prefix(answer.query.limit)),
+          isComplete: answer.snapshot.count < answer.query.limit)
       case 4 where Int.random(in: 0..<10, using: &random) == 0: coordinator.lookForNewJobs()
       default:
         guard let id = hands.keys.randomElement(using: &random), let held = hands[id], !held.isEmpty else { break }

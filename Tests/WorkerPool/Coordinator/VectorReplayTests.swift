@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Testing
 import WorkerProtocol
 
@@ -17,8 +18,9 @@ import WorkerProtocol
 
   @Test(arguments: vectors) func theCoordinatorSaysWhatTheVectorSays(vector: URL) throws {
     var coordinator = Coordinator()
-    coordinator.setKinds(["index": nil])
-    coordinator.fetched(kind: "index", [], isComplete: true)
+    coordinator.setKinds(["index": KindRules()])
+    coordinator.foundQueues(kind: "index", ["default"])
+    coordinator.fetched(ReadyQuery(kind: "index", limit: 0), [], isComplete: true)
     let id = WorkerID(number: 1)
     let elsewhere = WorkerID(number: 2)
     var said: [String] = []

@@ -1,5 +1,6 @@
 import CSystem
 import Foundation
+import Jobs
 import Synchronization
 import Testing
 import WorkerProtocol
@@ -56,22 +57,32 @@ final class MemoryJobSource: JobSource {
 
   func add(_ jobs: [WindowJob]) {
     state.withLock { $0.ready += jobs }
-    report(.took(jobs: jobs.count, ready: [], postponed: 0, messages: []))
+    report(.took(jobs: jobs.count, ready: [], someWait: false, postponed: 0, messages: []))
   }
 
   private func report(_ event: JobSourceEvent) { state.withLock { $0.report }?(event) }
 
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     state.withLock { $0.report = report }
-    report(.started(pausedQueues: [], elsewhere: []))
+    report(.started(pauses: JobPauses(), elsewhere: []))
   }
 
-  func fetchReady(kind: String, limit: Int, withoutQueues: Set<String>) {
-    let all = state.withLock { $0.ready }.filter { $0.kind == kind }
-    // What was handed out is gone from here: the fake workers write no rows.
-    state.withLock { $0.ready.removeAll { $0.kind == kind } }
-    report(.fetched(kind: kind, all, isComplete: true))
+  func findQueues(kind: String) {
+    let queues = Set(state.withLock { $0.ready }.filter { $0.kind == kind }.map(\.queue))
+    report(.foundQueues(kind: kind, queues.sorted(), reason: nil))
   }
+
+  func fetchReady(_ query: ReadyQuery) {
+    let all = state.withLock { state in
+      let isWanted: (WindowJob) -> Bool = { $0.kind == query.kind && $0.queue == query.queue }
+      defer { state.ready.removeAll(where: isWanted) }
+      // What was handed out is gone from here: the fake workers write no rows.
+      return state.ready.filter(isWanted)
+    }
+    report(.fetched(query, all, isComplete: true))
+  }
+
+  func release(after ended: [ObjectURI]) { report(.released([], remain: false, reason: nil)) }
 
   func settle(_ jobs: [ObjectURI], _ settlement: Settlement) {
     settled.add(settlement)
@@ -87,11 +98,16 @@ final class MemoryJobSource: JobSource {
   }
 
   func retry(_ jobs: [ObjectURI], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
-  func savePause(queues: Set<String>) {}
+  func savePauses(_ pauses: JobPauses) {}
+  func submitPeriodic() { report(.periodic([], next: nil, messages: [])) }
+  func prune() {}
   func count(ticket: Int) { report(.counted(ticket: ticket, jobs: nil, walBytes: nil)) }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}
-  func takeFiles(_ names: [String]?) { report(.took(jobs: 0, ready: [], postponed: 0, messages: [])) }
-  func checkpoint() {}
+  func takeFiles(_ names: [String]?) { report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: [])) }
+  func checkpoint(ticket: Int?) {
+    if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
+  }
+  var logReaders: [Int32: Double] { [:] }
   func finish() { report(.finished) }
 }
 

@@ -1,0 +1,61 @@
+import CoreData
+import Foundation
+import Jobs
+import WorkerPool
+
+/// A backlog of a million jobs: how soon it is taken, how soon its first job starts, and whether the last ones go as fast as the
+/// first.
+enum BacklogBenchmark {
+  static var measures: [Measure] { [Measure(name: "backlog") { try measure($0) }] }
+
+  private static func measure(_ options: Options) throws -> [Row] {
+    let count = options.backlog
+    var rows: [Row] = []
+    func row(_ name: String, _ value: String) { rows.append(Row(name: name, ours: value, plain: "", ratio: "")) }
+
+    let pool = try BenchmarkPool(workers: 2)
+    try pool.warmUp()
+    let before = residentMemory()
+    // The mark is the first of its file, so that its start is that of the backlog.
+    var text = try JobFile.text([JobRequest(kind: NoOperation.kind, parameters: "{}")])
+    let line = try JobFile.text([JobRequest(kind: NoOperation.kind)])
+    for _ in 1..<count { text += line }
+    let path = pool.directory.path + "/queue/backlog.tmp"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    text = ""
+    let start = MachineClock.now
+    rename(path, pool.directory.path + "/queue/incoming/backlog.json")
+    let first = pool.nextMark() - start
+    // The file goes when all its jobs are on disk.
+    while FileManager.default.fileExists(atPath: pool.directory.path + "/queue/incoming/backlog.json") {
+      usleep(10_000)
+    }
+    let taken = MachineClock.now - start
+    row("\(count) jobs in a file: first started after", String(format: "%.2f s", first))
+    row("\(count) jobs in a file: all taken after", String(format: "%.2f s", taken))
+
+    // How many jobs are left is read from the store now and then, beside the pool.
+    var times: [(left: Int, time: Double)] = []
+    var most = residentMemory()
+    while times.last?.left != 0 {
+      times.append((try pool.waiting(), MachineClock.now))
+      most = max(most, residentMemory())
+      usleep(100_000)
+    }
+    for (name, part) in [("first", 0.9...0.98), ("last", 0.02...0.1)] {
+      let span = times.filter { part.contains(Double($0.left) / Double(count)) }
+      guard let one = span.first, let other = span.last, other.time > one.time else { continue }
+      row("jobs/s, the \(name) tenth", "\(Int(Double(one.left - other.left) / (other.time - one.time)))/s")
+    }
+    row("the pool's memory, with this program's", "\(before >> 20) → \(most >> 20) MiB")
+    try pool.end()
+    return rows
+  }
+
+  /// Source: proc(5), the second field of `/proc/self/statm`, in pages.
+  private static func residentMemory() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+    let fields = text.split(separator: " ")
+    return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+  }
+}

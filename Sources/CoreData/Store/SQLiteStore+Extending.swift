@@ -1,0 +1,82 @@
+extension SQLiteStore {
+  /// Brings a store that an earlier version of its model made up to this one, where that only adds: optional attributes without a
+  /// default value, entities without a superentity, and indexes. All in one transaction; rows, keys and the store's identifier stay.
+  ///
+  /// Not Apple's lightweight migration: that works from the earlier model, which is not needed here, and can also rename and remove.
+  /// - Throws: 134100 where there is more to do than to add; then nothing is changed.
+  static func extend(
+    _ prefix: String, _ entities: [NSEntityDescription], _ identifiers: Set<AnyHashable>, _ database: SQLiteDatabase
+  ) throws {
+    try database.write { connection in
+      var (_, metadata) = try readMetadata(prefix, connection)
+      let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
+      // Another process may have been quicker.
+      guard !NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored).isEmpty else { return }
+      try addNumbers(entities, prefix, connection)
+      let file = try SchemaFile(connection, prefix: prefix)
+      let layout = try SchemaLayout(EntityNumbering(entities, rows: file.entities), prefix: prefix)
+      do {
+        for table in layout.tables { try bring(table, upTo: layout, entities, file, connection) }
+      } catch let difference as Difference {
+        throw CoreDataErrors.error(
+          .persistentStoreIncompatibleVersionHash,
+          "The model is not the one that \(connection.path) was made with: \(difference.text).", ["metadata": metadata])
+      }
+      let extended = try SchemaFile(connection, prefix: prefix)
+      try remakeIndexes(StoreSchema(entities: entities, prefix: prefix, file: extended), connection)
+      StoreMetadata.setModel(entities: entities, identifiers: identifiers, in: &metadata)
+      try writeMetadata(metadata, prefix: prefix, connection)
+    }
+  }
+
+  /// Numbers for entities that the file does not know; those that it knows keep theirs.
+  private static func addNumbers(
+    _ entities: [NSEntityDescription], _ prefix: String, _ connection: SQLiteConnection
+  ) throws {
+    let rows = try SchemaFile(connection, prefix: prefix).entities
+    var last = rows.map(\.number).max() ?? 0
+    for name in entities.filter({ $0.superentity == nil }).compactMap(\.name).sorted()
+    where !rows.contains(where: { $0.name == name }) {
+      last += 1
+      try connection.execute(
+        "INSERT INTO \(prefix)_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)",
+        [.integer(Int64(last)), .text(name)])
+    }
+  }
+
+  /// More than something new.
+  private struct Difference: Error {
+    let text: String
+  }
+
+  private static func bring(
+    _ table: EntityTable, upTo layout: SchemaLayout, _ entities: [NSEntityDescription], _ file: SchemaFile,
+    _ connection: SQLiteConnection
+  ) throws {
+    guard let found = file.columns[table.name] else {
+      let columns = table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ", ")
+      return try connection.execute("CREATE TABLE \(table.name) ( \(columns) )")
+    }
+    if let stranger = found.first(where: { name in !table.columns.contains { $0.name == name } }) {
+      throw Difference(text: "it has no place for \(table.name).\(stranger)")
+    }
+    let attributes = entities.filter { layout.table(of: $0) == table.name }.flatMap { $0.attributesByName.values }
+    for column in table.columns where !found.contains(column.name) {
+      let attribute = attributes.first { layout.column(of: $0)?.column == column.name }
+      guard let attribute, attribute.isOptional, attribute.defaultValue == nil else {
+        throw Difference(text: "the file has no \(table.name).\(column.name), which needs a value")
+      }
+      try connection.execute("ALTER TABLE \(table.name) ADD COLUMN \(column.name) \(column.declaredType)")
+    }
+  }
+
+  private static func remakeIndexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws {
+    for table in schema.tables {
+      // Those without a text belong to the table's constraints.
+      let names = try connection.rows(
+        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table.name)])
+      for case .text(let name)? in names.map(\.first) { try connection.execute("DROP INDEX \(name)") }
+    }
+    for statement in schema.indexStatements { try connection.execute(statement) }
+  }
+}

@@ -1,0 +1,154 @@
+import CoreData
+
+/// Jobs that wait for others.
+///
+/// All of it follows from the rows: which jobs are done decides, and a hint that is lost or comes twice changes nothing. One row of
+/// ``JobWait`` for each blocked job says which job to look at again; of several unfinished ones that is the youngest, which most
+/// likely ends last, so that a long list is not read again with each of its jobs.
+extension JobStore {
+  /// What came of a look at jobs that wait.
+  public struct Release: Hashable, Sendable {
+    /// Jobs that may run now.
+    public var ready: [JobSummary] = []
+    /// Keys of jobs that were cancelled because one before them was: those after them are to be looked at next.
+    public var cancelled: [Int64] = []
+    /// Whether some of them have to wait for a time yet.
+    public var isSomeScheduled = false
+    /// How many jobs were looked at.
+    public var count = 0
+  }
+
+  /// Looks at jobs that nobody has looked at yet, without saving.
+  ///
+  /// - Parameter limit: at most so many; call again after the save while it looks at as many.
+  public func adoptPending(
+    limit: Int = 500, at now: Date = Date(), in context: NSManagedObjectContext
+  ) throws -> Release {
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(format: "state == %d", Int(JobState.pending.rawValue))
+    request.fetchLimit = limit
+    request.returnsObjectsAsFaults = false
+    var release = Release()
+    for job in try context.fetch(request) { try look(at: job, wait: nil, &release, now, context) }
+    return release
+  }
+
+  /// Looks at the jobs that wait for one of these, which have ended, without saving.
+  public func release(
+    after ended: [Int64], at now: Date = Date(), in context: NSManagedObjectContext
+  ) throws -> Release {
+    var release = Release()
+    var rest = ended[...]
+    while !rest.isEmpty {
+      let request = JobWait.fetchRequest()
+      request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
+      request.returnsObjectsAsFaults = false
+      try look(at: try context.fetch(request), &release, now, context)
+      rest = rest.dropFirst(500)
+    }
+    return release
+  }
+
+  /// The keys of all jobs that some job waits for: after a crash they are looked at as if they had just ended.
+  public func blockers(in context: NSManagedObjectContext) throws -> [Int64] {
+    let request = NSFetchRequest<NSDictionary>(entityName: JobWait.entityName)
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["blocker"]
+    request.returnsDistinctResults = true
+    return try context.fetch(request).compactMap { ($0["blocker"] as? NSNumber)?.int64Value }
+  }
+
+  /// Whether any job waits for another one.
+  public func hasWaitingJobs(in context: NSManagedObjectContext) throws -> Bool {
+    let waits = JobWait.fetchRequest()
+    waits.fetchLimit = 1
+    if try !context.fetch(waits).isEmpty { return true }
+    let pending = Job.fetchRequest()
+    pending.predicate = NSPredicate(format: "state == %d", Int(JobState.pending.rawValue))
+    pending.fetchLimit = 1
+    return try !context.fetch(pending).isEmpty
+  }
+
+  // MARK: One look
+
+  private func look(
+    at waits: [JobWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+  ) throws {
+    let jobs = try jobs(keys: waits.map(\.job), in: context)
+    let byKey = Dictionary(jobs.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
+    for wait in waits {
+      if let job = byKey[wait.job], job.state == .blocked {
+        try look(at: job, wait: wait, &release, now, context)
+      } else {
+        // Cancelled or retried by a person.
+        context.delete(wait)
+      }
+    }
+  }
+
+  private func look(
+    at job: Job, wait: JobWait?, _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+  ) throws {
+    release.count += 1
+    switch try blocker(of: job, in: context) {
+    case .none:
+      try job.markReleased(at: now)
+      if let wait { context.delete(wait) }
+      if let summary = JobSummary(job) { release.ready.append(summary) } else { release.isSomeScheduled = true }
+    case .failed where job.options.whenFailed == .cancel:
+      try job.markCancelled(at: now)
+      if let wait { context.delete(wait) }
+      if let key = job.objectID.key { release.cancelled.append(key) }
+    case .failed(let key), .unfinished(let key):
+      if let wait, wait.blocker == key { return }
+      if wait == nil { try job.markBlocked() }
+      let row =
+        wait ?? NSEntityDescription.insertNewObject(forEntityName: JobWait.entityName, into: context) as? JobWait
+      row?.job = job.objectID.key ?? 0
+      row?.blocker = key
+    }
+  }
+
+  private enum Blocker {
+    case none
+    case unfinished(Int64)
+    /// Dead or cancelled.
+    case failed(Int64)
+  }
+
+  private func blocker(of job: Job, in context: NSManagedObjectContext) throws -> Blocker {
+    let options = job.options
+    var groups: [NSPredicate] = []
+    let ids = options.after.compactMap { coordinator.objectID(forURI: $0) }
+    if !ids.isEmpty { groups.append(NSPredicate(format: "self IN %@", ids)) }
+    if let batch = options.afterBatch { groups.append(NSPredicate(format: "batch == %@", batch)) }
+    let failed = [JobState.dead, .cancelled].map { NSNumber(value: $0.rawValue) }
+    // What is dead decides first where it does decide, so that nobody waits for the rest in vain.
+    if options.whenFailed == .cancel, let key = try youngest(groups, in: failed, besides: job, context) {
+      return .failed(key)
+    }
+    if let key = try youngest(groups, in: JobState.unfinishedNumbers, besides: job, context) { return .unfinished(key) }
+    if options.whenFailed == .wait, let key = try youngest(groups, in: failed, besides: job, context) {
+      return .failed(key)
+    }
+    return .none
+  }
+
+  /// The youngest of the jobs that is in one of these states.
+  private func youngest(
+    _ groups: [NSPredicate], in states: [NSNumber], besides job: Job, _ context: NSManagedObjectContext
+  ) throws -> Int64? {
+    var youngest: Int64?
+    for group in groups {
+      let request = Job.fetchRequest()
+      request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+        group, NSPredicate(format: "state IN %@", states), NSPredicate(format: "self != %@", job.objectID),
+      ])
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+      request.fetchLimit = 1
+      guard let key = try context.fetch(request).first?.objectID.key else { continue }
+      youngest = max(youngest ?? key, key)
+    }
+    return youngest
+  }
+}

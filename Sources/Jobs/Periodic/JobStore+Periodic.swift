@@ -1,0 +1,59 @@
+import CoreData
+
+extension JobStore {
+  /// What came of a look at periodic entries.
+  public struct PeriodicRound {
+    public var jobs: [Job] = []
+    /// When the next job is due; nil without entries.
+    public var next: Date?
+  }
+
+  /// Inserts the jobs of all entries whose time has come, without saving: the save that brings a job also notes that its time is
+  /// settled, so that a crash neither loses nor doubles it.
+  ///
+  /// An entry that is new, or whose times were changed, begins now. Marks of entries that are gone are deleted, but for those of
+  /// `names`, whose files cannot be read at the moment.
+  public func insertPeriodic(
+    _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date = Date(),
+    into context: NSManagedObjectContext
+  ) throws -> PeriodicRound {
+    var marks = Dictionary(
+      try context.fetch(PeriodicMark.fetchRequest()).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    var round = PeriodicRound()
+    var requests: [JobRequest] = []
+    for entry in entries {
+      guard let mark = marks.removeValue(forKey: entry.name) ?? newMark(entry, now, context) else { continue }
+      if mark.definition != entry.definition {
+        mark.definition = entry.definition
+        mark.last = now
+      }
+      let due = entry.due(after: mark.last, at: now)
+      requests += due.map { _ in entry.job }
+      if let last = due.last {
+        mark.last = last
+      } else if entry.catchUp == .none, mark.last < now {
+        skip(mark, entry, now)
+      }
+      if let next = entry.next(after: max(now, mark.last)) { round.next = min(round.next ?? next, next) }
+    }
+    for mark in marks.values where !names.contains(mark.name) { context.delete(mark) }
+    round.jobs = try insert(requests, into: context, at: now)
+    return round
+  }
+
+  private func newMark(_ entry: PeriodicEntry, _ now: Date, _ context: NSManagedObjectContext) -> PeriodicMark? {
+    let object = NSEntityDescription.insertNewObject(forEntityName: PeriodicMark.entityName, into: context)
+    let mark = object as? PeriodicMark
+    mark?.name = entry.name
+    mark?.definition = entry.definition
+    mark?.last = now
+    return mark
+  }
+
+  /// Settles times that are left out, so that they are not gone through again each time.
+  private func skip(_ mark: PeriodicMark, _ entry: PeriodicEntry, _ now: Date) {
+    if let next = entry.next(after: mark.last), next < now - PeriodicEntry.patience {
+      mark.last = now - PeriodicEntry.patience
+    }
+  }
+}

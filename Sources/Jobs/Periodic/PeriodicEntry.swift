@@ -1,0 +1,108 @@
+import CoreData
+
+/// A job that comes again and again: one file of `queue/periodic/`.
+///
+///     {"cron": "30 2 * * *", "timeZone": "Europe/Berlin", "catchUp": "last", "job": {"kind": "report"}}
+public struct PeriodicEntry: Hashable, Sendable {
+  /// What happens with times that passed while no pool ran.
+  public enum CatchUp: String, Sendable, CaseIterable {
+    /// They are left out.
+    case none
+    /// One job for all of them.
+    case last
+    /// A job for each, but for no more than ``PeriodicEntry/mostCaughtUp``.
+    case all
+  }
+
+  /// The name of its file, without the ending.
+  public let name: String
+  public let cron: CronExpression
+  /// Default: UTC.
+  public let timeZone: TimeZone
+  /// Default: `last`.
+  public let catchUp: CatchUp
+  public let job: JobRequest
+
+  /// How many missed times have a job of their own at most: the last ones.
+  public static let mostCaughtUp = 1000
+  /// A time that passed longer ago than this, in seconds, was missed.
+  public static let patience = 60.0
+  /// The largest file that is read, in bytes.
+  public static let maximumSize = 1 << 20
+
+  /// What tells a changed entry from what it was: a change of its job alone does not begin it anew.
+  public var definition: String { "\(cron.text) \(timeZone.identifier)" }
+
+  public init(
+    name: String, cron: CronExpression, timeZone: TimeZone = .gmt, catchUp: CatchUp = .last, job: JobRequest
+  ) {
+    self.name = name
+    self.cron = cron
+    self.timeZone = timeZone
+    self.catchUp = catchUp
+    self.job = job
+  }
+
+  /// Reads an entry's file.
+  ///
+  /// - Throws: ``PeriodicEntryError``.
+  public init(name: String, contents bytes: [UInt8]) throws(PeriodicEntryError) {
+    do {
+      var parser = JSONParser(bytes)
+      var fields = try JSONFields(try parser.value(), place: "the keys of a periodic entry")
+      let expression = try fields.requiredString("cron")
+      let zoneName = try fields.string("timeZone") ?? "UTC"
+      let catchUp = try fields.choice("catchUp", CatchUp.self) ?? .last
+      let job = fields.value("job")
+      try fields.finish()
+      guard parser.isAtEnd else { throw JSONFieldError("there is more than one JSON object") }
+      guard let job else { throw JSONFieldError("\"job\" is missing") }
+      guard let zone = TimeZone(identifier: zoneName) else {
+        throw JSONFieldError("\"timeZone\" is \"\(zoneName)\", which is no zone such as \"Europe/Berlin\"")
+      }
+      let request = try JobFile.request(job, line: 1)
+      let forbidden: [(String, Bool)] = [
+        ("runAt", request.runAt != nil), ("label", request.label != nil), ("after", !request.options.after.isEmpty),
+      ]
+      if let key = forbidden.first(where: \.1)?.0 {
+        throw JSONFieldError("the job of a periodic entry cannot have \"\(key)\"")
+      }
+      self.init(name: name, cron: try CronExpression(expression), timeZone: zone, catchUp: catchUp, job: request)
+    } catch let error as CronError {
+      throw PeriodicEntryError(name: name, reason: "\"cron\" \(error)")
+    } catch let error as JobFileError {
+      throw PeriodicEntryError(name: name, reason: "\"job\": \(error.reason)")
+    } catch {
+      throw PeriodicEntryError(name: name, reason: "\(error)")
+    }
+  }
+
+  /// The times after `last` up to `now` for which there is to be a job, oldest first.
+  public func due(after last: Date, at now: Date) -> [Date] {
+    let most = catchUp == .all ? Self.mostCaughtUp : 1
+    // After a long time only the last of very many are wanted: they are looked for in longer and longer stretches.
+    for stretch: Double in [3600, 86_400, 3_456_000, .infinity] {
+      let start = max(last, now - stretch)
+      let times = Array(
+        sequence(state: start) { time in
+          guard let next = cron.next(after: time, in: timeZone), next <= now else { return Date?.none }
+          time = next
+          return next
+        }.suffix(most))
+      guard times.count == most || start == last else { continue }
+      return catchUp == .none ? times.filter { $0 >= now - Self.patience } : times
+    }
+    return []
+  }
+
+  /// The first time after `date`.
+  public func next(after date: Date) -> Date? { cron.next(after: date, in: timeZone) }
+}
+
+/// What is wrong with the file of a periodic entry.
+public struct PeriodicEntryError: Error, Hashable, Sendable, CustomStringConvertible {
+  public let name: String
+  public let reason: String
+
+  public var description: String { "periodic/\(name).json: \(reason)" }
+}

@@ -1,0 +1,36 @@
+import CoreData
+import Jobs
+
+/// Which jobs a person means.
+public struct JobFilter: Hashable, Sendable {
+  /// nil for all.
+  public var state: JobState?
+  public var kind: String?
+  public var queue: String?
+  public var batch: String?
+  /// In the syntax of `NSPredicate(format:)`, over the attributes of `PoolJob`.
+  public var predicate: String?
+
+  public init() {}
+
+  /// Whether it leaves no job out.
+  public var isEverything: Bool { self == JobFilter() }
+
+  func fetchRequest() throws -> NSFetchRequest<Job> {
+    var conditions: [NSPredicate] = []
+    if let state { conditions.append(NSPredicate(format: "state == %d", Int(state.rawValue))) }
+    for (key, value) in [("kind", kind), ("queue", queue), ("batch", batch)] {
+      if let value { conditions.append(NSPredicate(format: "%K == %@", key, value)) }
+    }
+    if let predicate {
+      do {
+        conditions.append(try NSPredicate.parse(format: predicate))
+      } catch {
+        throw ObjectQueryError.badPredicate("\(error)")
+      }
+    }
+    let request = Job.fetchRequest()
+    if !conditions.isEmpty { request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions) }
+    return request
+  }
+}

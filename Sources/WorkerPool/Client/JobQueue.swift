@@ -1,0 +1,83 @@
+@_exported import CoreData
+@_exported import Jobs
+import Foundation
+import WorkerProtocol
+
+/// An app's way to submit jobs in its own saves: a job exists exactly if the save comes through that made it necessary.
+///
+///     let container = NSPersistentContainer(name: "App", managedObjectModel: try JobQueue.model(with: appModel))
+///     container.persistentStoreDescriptions = [JobQueue.appStore(at: url)]
+///     container.loadPersistentStores { … }
+///     let jobs = try JobQueue(in: container.persistentStoreCoordinator, at: url, queue: "queue/")
+///     …
+///     document.setValue(text, forKey: "text")
+///     try jobs.submit(JobRequest(kind: "index", objects: [document.objectID.uriString]), in: context)
+///     try context.save()
+///
+/// The pool is told of new jobs after each save of a context of the coordinator; one that does not run, or cannot be told, finds them by
+/// itself within ten seconds. May be used from any thread; keep it as long as jobs are submitted.
+public final class JobQueue: Sendable {
+  private let observer: Observer
+
+  /// The model for the app's coordinator: its own entities and the pool's, in a configuration each.
+  ///
+  /// - Throws: ``JobModelError`` when the app's model has an entity of the pool's name.
+  public static func model(with app: NSManagedObjectModel) throws -> NSManagedObjectModel {
+    try JobModel.merged(with: app)
+  }
+
+  /// The description of the app's own store, with the configuration that it has in that model.
+  public static func appStore(at url: URL) -> NSPersistentStoreDescription {
+    let description = NSPersistentStoreDescription(url: url)
+    description.configuration = JobModel.appConfiguration
+    return description
+  }
+
+  /// Adds the pool's store to the app's coordinator, whose model is that of ``model(with:)`` and which has the app's store open.
+  ///
+  /// - Parameters:
+  ///   - url: the file of the app's store, which the pool's shares.
+  ///   - queue: the path of the pool's queue directory.
+  /// - Throws: an `NSError` of Core Data when the store cannot be opened.
+  public init(in coordinator: NSPersistentStoreCoordinator, at url: URL, queue: String) throws {
+    try JobStore.addPoolStore(
+      to: coordinator, at: url,
+      options: FileManager.default.fileExists(atPath: queue + "/run")
+        ? [NSPersistentStoreWriteTurnOption: RuntimeDirectory(queue: queue).writeTurn] : [:])
+    observer = Observer(coordinator: coordinator, queue: queue)
+  }
+
+  /// Inserts a job into the context, to be saved with the app's own changes. Called on the context's queue.
+  ///
+  /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the save, the save
+  ///   fails with a constraint conflict.
+  @discardableResult
+  public func submit(_ request: JobRequest, in context: NSManagedObjectContext) throws -> Job? {
+    try Job.submit(request, into: context)
+  }
+
+  /// Tells the pool of saves that brought new jobs.
+  ///
+  /// `@unchecked Sendable`: what it has is set at the beginning and not changed.
+  private final class Observer: @unchecked Sendable {
+    private var token: (any NSObjectProtocol)?
+    private let messenger = DispatchQueue(label: "JobQueue")
+
+    init(coordinator: NSPersistentStoreCoordinator, queue: String) {
+      let messenger = messenger
+      token = NotificationCenter.default.addObserver(
+        forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
+      ) { [weak coordinator] notification in
+        guard let context = notification.object as? NSManagedObjectContext, let coordinator,
+          context.persistentStoreCoordinator === coordinator, context.parent == nil,
+          let inserted = notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>,
+          inserted.contains(where: { $0 is Job })
+        else { return }
+        // Nobody waits for the pool here.
+        messenger.async { _ = try? StatusClient(queue: queue).request(StatusRequest(.nudge)) }
+      }
+    }
+
+    deinit { if let token { NotificationCenter.default.removeObserver(token) } }
+  }
+}

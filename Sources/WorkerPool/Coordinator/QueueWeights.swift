@@ -1,0 +1,32 @@
+/// Shares the picks between queues by their weights.
+///
+/// A queue with a weight has a lane of its own, all others share one of weight 1. In a lane the best job is next; between lanes that
+/// have something to do the picks are spread evenly in proportion to the weights (smooth weighted round robin, as nginx balances
+/// load). Without weights there is one lane, and priority decides alone.
+struct QueueWeights: Equatable, Sendable {
+  private let weights: [String: Int]
+  private var credit: [String: Int] = [:]
+
+  /// The lane of queues without a weight: no queue has an empty name.
+  static let rest = ""
+
+  init(_ weights: [String: Int] = [:]) { self.weights = weights }
+
+  func lane(of queue: String) -> String { weights[queue] == nil ? Self.rest : queue }
+
+  /// Chooses one of the lanes that have something to do.
+  mutating func pick(among lanes: Set<String>) -> String? {
+    guard lanes.count > 1 else { return lanes.first }
+    var total = 0
+    var best: (lane: String, credit: Int)?
+    for lane in lanes.sorted() {
+      let weight = weights[lane] ?? 1
+      total += weight
+      let sum = credit[lane, default: 0] + weight
+      credit[lane] = sum
+      if best.map({ sum > $0.credit }) ?? true { best = (lane, sum) }
+    }
+    if let best { credit[best.lane, default: 0] -= total }
+    return best?.lane
+  }
+}

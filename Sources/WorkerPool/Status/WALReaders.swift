@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+
+/// Who reads a store at the moment, and so may keep its write-ahead log from being brought into the file.
+///
+/// A reader holds a shared lock on one of the bytes 123 to 127 of the `-shm` file (https://www.sqlite.org/walformat.html, "WAL
+/// Locks"); the kernel lists such locks with their owners. Nothing of SQLite's is touched: opening the `-shm` file here and closing it
+/// would drop the locks that this process holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+enum WALReaders {
+  private static let readLocks = 123...127
+
+  /// The process IDs of the readers of the store at `path`.
+  static func processes(store path: String) -> Set<Int32> {
+    var status = stat()
+    guard stat(path + "-shm", &status) == 0,
+      let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+    else { return [] }
+    return processes(locks: locks, inode: UInt64(status.st_ino))
+  }
+
+  /// The name of a process's program; empty when it is gone.
+  static func command(of pid: Int32) -> String {
+    let text = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)
+    return text?.trimmingCharacters(in: .newlines) ?? ""
+  }
+
+  /// The owners of read locks on the bytes of readers, out of the text of `/proc/locks`.
+  ///
+  /// Source: proc_locks(5): `1: POSIX  ADVISORY  READ 1234 08:01:131073 123 123`.
+  static func processes(locks: String, inode: UInt64) -> Set<Int32> {
+    var processes: Set<Int32> = []
+    for line in locks.split(separator: "\n") {
+      let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+      guard fields.count >= 8, fields[1] == "POSIX", fields[3] == "READ", let pid = Int32(fields[4]), pid > 0,
+        fields[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode, let first = Int(fields[6]),
+        readLocks.contains(first)
+      else { continue }
+      processes.insert(pid)
+    }
+    return processes
+  }
+}
+
+/// Since when readers have been keeping the log from being brought into the file: seen at each look, in all that time.
+struct PinnedLog: Sendable {
+  /// Monotonic seconds of the first look that found the process, by process ID.
+  private(set) var since: [Int32: Double] = [:]
+
+  /// Notes who reads now, when a checkpoint has left something.
+  mutating func note(_ processes: Set<Int32>, now: Double) {
+    since = since.filter { processes.contains($0.key) }
+    for pid in processes where since[pid] == nil { since[pid] = now }
+  }
+
+  /// A checkpoint has brought all of it into the file: nobody is in its way.
+  mutating func clear() { since = [:] }
+}

@@ -1,0 +1,119 @@
+import CSystem
+import Foundation
+import Jobs
+import Testing
+import WorkerPool
+
+/// Programs as workers: shell scripts, run by real pools.
+@Suite(.serialized) struct ExecTests {
+  /// A pool with `worker-exec` that allows one script by the name `script`.
+  private func pool(_ place: TestPlace, script: String, _ settings: String = "") throws -> RunningPool {
+    let path = try place.write("#!/bin/sh\n" + script, to: "script.sh")
+    #expect(chmod(path, 0o755) == 0)
+    try place.write(#"{"commands": {"script": {"path": "\#(path)"\#(settings)}}}"#, to: "queue/exec.json")
+    #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)
+    return try RunningPool(
+      place, store: place.path("items.sqlite"), model: try ISOCodesModel.write(into: place),
+      plugins: try place.plugins("worker-exec", "worker-import"), workers: 2)
+  }
+
+  /// The job of that number as `workerpool jobs --json` shows it.
+  private func job(_ key: Int, _ pool: RunningPool) throws -> JSONValue {
+    let jobs = try pool.command("jobs", "--json", "--limit", "0").lines.map { try JSONParser.parse($0) }
+    return try #require(jobs.first { $0["job"]?.stringValue?.hasSuffix("/p\(key)") == true })
+  }
+
+  /// All that is written into a pipe until its writer closes it.
+  private func read(_ pipe: String) throws -> String {
+    let handle = try #require(FileHandle(forReadingAtPath: pipe))
+    return String(decoding: handle.readDataToEndOfFile(), as: UTF8.self)
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aScriptReadsTheObjectsAndItsOutputIsKept() throws {
+    let place = try TestPlace()
+    let pool = try pool(
+      place, script: "echo \"$1 $WORKERPOOL_JOB\"; cat; echo warning >&2",
+      #", "input": "objects", "arguments": ["{objects}"]"#)
+    let file = try place.write("alpha_2,name\nAA,Somewhere\n", to: "aa.csv")
+    try pool.submit("import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2")
+    try pool.waitForJobs(1)
+    try pool.submit(
+      "exec", "--set", "command=script", "--entity", "Country", "--store", pool.store, "--model", pool.model)
+    try pool.waitForJobs(2)
+    let output = try #require(try job(2, pool)["output"])
+    let lines = try #require(output["stdout"]?.stringValue).split(separator: "\n").map(String.init)
+    #expect(output["exitCode"]?.intValue == 0 && output["stderr"]?.stringValue == "warning\n")
+    #expect(lines.count == 2 && lines[0].hasPrefix("x-coredata://") && lines[0].hasSuffix("/PoolJob/p2"))
+    let object = try JSONParser.parse(lines[1])
+    #expect(
+      object["name"]?.stringValue == "Somewhere" && object["objectID"]?.stringValue?.hasSuffix("/Country/p1") == true)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func anExitCodeIsAFailureThatKeepsWhatWasSaid() throws {
+    let place = try TestPlace()
+    let pool = try pool(place, script: "echo so far; echo cause >&2; exit 64", #", "permanentCodes": [64]"#)
+    try pool.submit("exec", "--set", "command=script")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let job = try job(1, pool)
+    #expect(job["output"]?["exitCode"]?.intValue == 64 && job["output"]?["stdout"]?.stringValue == "so far\n")
+    let error = try #require(job["errors"]?.arrayValue?.first)
+    #expect(error["message"]?.stringValue == "\"script\" exited with 64: cause")
+    #expect(error["stderr"]?.arrayValue?.compactMap(\.stringValue) == ["cause"])
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func whatIsNotAllowedIsNotRun() throws {
+    let place = try TestPlace()
+    let pool = try pool(place, script: "exit 0")
+    try pool.submit("exec", "--set", "command=scrip")
+    try pool.submit("exec", "--set", "command=script", "--set", #"arguments=["-x"]"#)
+    try pool.wait { $0.jobs?["dead"] == 2 }
+    let messages = try [1, 2].map { try job($0, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "" }
+    #expect(messages.contains("exec.json allows no command \"scrip\"; did you mean \"script\"?"), "\(messages)")
+    #expect(messages.contains { $0.hasPrefix("exec.json does not let jobs give arguments") }, "\(messages)")
+    #expect(chmod(place.path("queue/exec.json"), 0o666) == 0)
+    try pool.submit("exec", "--set", "command=script")
+    try pool.wait { $0.jobs?["dead"] == 3 }
+    #expect(
+      try job(3, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains("written by others") == true)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aProgramThatTakesTooLongIsEndedWithAllThatItStarted() throws {
+    let place = try TestPlace()
+    // A grandchild in a session of its own, and a shell that ignores SIGTERM.
+    let pool = try pool(
+      place,
+      script:
+        "trap '' TERM; setsid sleep 1000 & echo $! > '\(place.path("pid"))'; head -c 9000000 /dev/zero; sleep 1000")
+    try pool.submit("exec", "--set", "command=script", "--timeout", "0.5", "--max-attempts", "1")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    #expect(try job(1, pool)["errors"]?.arrayValue?.first?["type"]?.stringValue == "timeout")
+    let pid = try #require(
+      Int32(String(contentsOfFile: place.path("pid"), encoding: .utf8).trimmingCharacters(in: .newlines)))
+    #expect(kill(pid, 0) != 0)
+    #expect(try pool.status().restarts == 0, "the worker did it by itself")
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aProgramEndsWithItsWorker() throws {
+    let place = try TestPlace()
+    let pipe = place.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let pool = try pool(place, script: "echo $$ > '\(pipe)'; exec sleep 1000")
+    try pool.submit("exec", "--set", "command=script")
+    let pid = try #require(Int32(read(pipe).trimmingCharacters(in: .newlines)))
+    let program = csystem_pidfd_open(pid)
+    defer { close(program) }
+    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
+    kill(worker.pid, SIGKILL)
+    var ended = pollfd(fd: program, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&ended, 1, 60_000) == 1, "the program outlives its worker")
+    // The second attempt is ended by stopping the pool, which costs none.
+    _ = try read(pipe)
+    #expect(try pool.command("cancel", "p1").code == 0)
+    try pool.wait { $0.jobs?["cancelled"] == 1 }
+    try pool.stop()
+  }
+}

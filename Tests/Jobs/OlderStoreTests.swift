@@ -1,0 +1,97 @@
+import CoreData
+import Foundation
+import Jobs
+import Testing
+
+/// Stores of the first version of the pool's model.
+@Suite struct OlderStoreTests {
+  /// The pool's model as it was: fewer attributes, four entities, other indexes, no unique values of jobs.
+  private static func firstModel() -> NSManagedObjectModel {
+    let model = JobModel.make()
+    let newer: Set = ["activeKey", "batch", "limitKey", "options", "output"]
+    model.entities = model.entities.filter { !["PoolWait", "PoolPeriodic"].contains($0.name) }
+    let job = model.entities.first { $0.name == "PoolJob" }
+    job?.uniquenessConstraints = []
+    job?.indexes = []
+    job?.properties = job?.properties.filter { !newer.contains($0.name) } ?? []
+    if let attributes = job?.attributesByName, let state = attributes["state"], let kind = attributes["kind"] {
+      job?.indexes = [
+        NSFetchIndexDescription(
+          name: "ready",
+          elements: [state, kind].map { NSFetchIndexElementDescription(property: $0, collationType: .binary) })
+      ]
+    }
+    return model
+  }
+
+  private static func appModel() -> NSManagedObjectModel {
+    let note = NSEntityDescription()
+    note.name = "Note"
+    let model = NSManagedObjectModel()
+    model.entities = [note]
+    return model
+  }
+
+  @Test func aStoreOfTheFirstVersionIsOpenedWithAllThatItHolds() throws {
+    let place = FileManager.default.temporaryDirectory.appendingPathComponent("older-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: place) }
+    let url = place.appendingPathComponent("app.sqlite")
+
+    // Given: the app's store, and beside it a pool's store of the first version with a few jobs.
+    let app = NSPersistentStoreCoordinator(managedObjectModel: Self.appModel())
+    try app.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+    let old = NSPersistentStoreCoordinator(managedObjectModel: Self.firstModel())
+    let oldStore = try old.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+      options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
+    let writer = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    writer.persistentStoreCoordinator = old
+    let uris = try writer.performAndWait {
+      let jobs = (0..<3).map { number in
+        let job = NSEntityDescription.insertNewObject(forEntityName: "PoolJob", into: writer)
+        job.setValue("index", forKey: "kind")
+        job.setValue(Date(timeIntervalSinceReferenceDate: 1000), forKey: "createdAt")
+        job.setValue(number < 2 ? "key" : "other", forKey: "uniqueKey")
+        job.setValue(NSNumber(value: number == 0 ? JobState.succeeded.rawValue : 0), forKey: "state")
+        return job
+      }
+      let setting = NSEntityDescription.insertNewObject(forEntityName: "PoolSetting", into: writer)
+      setting.setValue("pausedQueues", forKey: "name")
+      setting.setValue("slow", forKey: "value")
+      try writer.save()
+      return jobs.map(\.objectID.uriString)
+    }
+    let identifier = oldStore.identifier
+    for store in old.persistentStores { try old.remove(store) }
+    for store in app.persistentStores { try app.remove(store) }
+
+    // When: this version opens it.
+    let store = try JobStore(url: url, model: Self.appModel())
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      try store.upgrade(in: context)
+      try store.upgrade(in: context)
+
+      // Then: identity, jobs and settings are as they were, and unique keys are kept.
+      #expect(store.poolIdentifier == identifier)
+      let ids = try uris.map { try #require(store.coordinator.objectID(forURI: $0)) }
+      let jobs = try ids.map { try #require(try context.existingObject(with: $0) as? Job) }
+      #expect(jobs.map(\.state) == [.succeeded, .available, .available])
+      #expect(jobs.allSatisfy { $0.kind == "index" && $0.queue == "default" && $0.options == JobOptions() })
+      #expect(try store.pauses(in: context).queues == ["slow"])
+      #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).isEmpty)
+      #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "new")], into: context).count == 1)
+      try jobs[1].markSucceeded(startedAt: Date())
+      try context.save()
+      #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).count == 1)
+      try context.save()
+      #expect(try store.readyQueues(kind: "index", in: context) == ["default"])
+      #expect(try !store.hasWaitingJobs(in: context))
+    }
+
+    // And: it is opened again without more ado, as is the app's.
+    _ = try JobStore(url: url, model: Self.appModel())
+    try app.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+  }
+}

@@ -1,0 +1,182 @@
+import CoreData
+import Foundation
+import Jobs
+import Testing
+import WorkerPool
+
+/// What jobs can ask for, with real processes.
+@Suite(.serialized) struct JobFeatureTests {
+  @Test func aSnoozedJobRunsAgainAndItsFirstTryLeavesNothing() throws {
+    let pool = try JobPool()
+    let mark = pool.directory.path + "/mark"
+    let job = try pool.submit("snooze", parameters: #"{"mark": "\#(mark)"}"#)
+    try pool.waitForEnd(of: [job])
+    try pool.waitForEnd(of: [job])
+    #expect(try pool.row(job) == .init(state: .succeeded, attempt: 1, crashes: 0, failures: []))
+    #expect(try pool.values() == [1])
+    try pool.end()
+  }
+
+  @Test func aJobInTheMiddleOfALongFetchIsStoppedByInterruptingIt() throws {
+    let pool = try JobPool(items: 0)
+    let context = pool.store.makeContext(name: "names")
+    try context.performAndWait {
+      for _ in 0..<2000 {
+        NSEntityDescription.insertNewObject(forEntityName: "Item", into: context)
+          .setValue(String(repeating: "a", count: 60), forKey: "name")
+      }
+      try context.save()
+    }
+    let cancelled = try pool.submit([JobRequest(kind: "long-fetch")])[0]
+    try pool.waitForProgress(of: cancelled)
+    let pid = try pool.status().workers.map(\.pid)
+    _ = try pool.request(StatusRequest(.cancel, jobs: [cancelled]))
+    try pool.waitForEnd(of: [cancelled])
+    #expect(try pool.row(cancelled).state == .cancelled)
+    let late = try pool.submit([JobRequest(kind: "long-fetch", timeout: 0.2)])[0]
+    try pool.waitForEnd(of: [late])
+    #expect(try pool.row(late).failures.map(\.type) == ["timeout"])
+    #expect(try pool.status().workers.map(\.pid) == pid, "no process had to be killed for it")
+    try pool.end()
+  }
+
+  @Test func aRunningJobThatDoesNotListenIsCancelledWithItsProcess() throws {
+    let pool = try JobPool()
+    let job = try pool.submit("deaf")
+    try pool.waitForProgress(of: job)
+    _ = try pool.request(StatusRequest(.cancel, jobs: [job]))
+    try pool.waitForEnd(of: [job])
+    #expect(try pool.row(job) == .init(state: .cancelled, attempt: 0, crashes: 0, failures: []))
+    #expect(try pool.values() == [0])
+    try pool.end()
+  }
+
+  @Test func jobsRunAfterThoseThatTheyName() throws {
+    let pool = try JobPool(items: 3, workers: 2)
+    let lines = [
+      #"{"label": "one", "kind": "add", "objects": ["\#(pool.items[0])"]}"#,
+      #"{"label": "two", "kind": "add", "objects": ["\#(pool.items[1])"], "after": ["one"], "batch": "all"}"#,
+      #"{"kind": "add", "objects": ["\#(pool.items[2])"], "afterBatch": "all"}"#,
+    ]
+    let observer = try StatusClient(queue: pool.configuration.queue)
+    _ = try observer.request(StatusRequest(.observe))
+    try pool.drop(lines.joined(separator: "\n"), as: "chain.json")
+    var ended: [String] = []
+    while ended.count < 3 { ended += try observer.next().ended ?? [] }
+    #expect(ended == pool.jobURIs(1...3), "in their order, though two workers were idle")
+    #expect(try pool.values() == [1, 1, 1])
+    try pool.end()
+  }
+
+  @Test func aJobAfterAStrangerIsRejectedWithItsReason() throws {
+    let pool = try JobPool()
+    let rejected = pool.configuration.queue + "/rejected"
+    let watch = try InotifyWatch(directory: rejected)
+    try pool.drop(#"{"kind": "add", "after": ["x-coredata://ELSE/PoolJob/p7"]}"#, as: "stranger.json")
+    let reason = try watch.firstResult {
+      try? String(contentsOfFile: rejected + "/stranger.json.error", encoding: .utf8)
+    }
+    #expect(reason.contains("is no job of this pool"))
+    try pool.end()
+  }
+
+  @Test func manyJobsThatSubmitTheSameKeyMakeOneJob() throws {
+    let pool = try JobPool(items: 1, workers: 2)
+    let jobs = try pool.submit((0..<40).map { _ in JobRequest(kind: "spawn-unique", objects: pool.items) })
+    try pool.waitForEnd(of: jobs)
+    try pool.waitForJobs { $0.allSatisfy { $0.state == .succeeded } }
+    #expect(try pool.values() == [1])
+    #expect(try pool.states(jobs) == [.succeeded: 40])
+    try pool.end()
+  }
+
+  @Test func resultsAndOutputAreSavedWithTheWork() throws {
+    let pool = try JobPool()
+    let job = try pool.submit([JobRequest(kind: "named")])[0]
+    try pool.waitForEnd(of: [job])
+    let context = pool.store.makeContext(name: "look")
+    try context.performAndWait {
+      let id = try #require(pool.store.coordinator.objectID(forURI: job))
+      let row = try #require(try context.existingObject(with: id) as? Job)
+      #expect(row.output == "one item")
+      let result = try #require(row.resultURIs.first.flatMap(pool.store.coordinator.objectID(forURI:)))
+      #expect(try context.existingObject(with: result).value(forKey: "value") as? Int == 7)
+    }
+    try pool.end()
+  }
+
+  @Test func pausesOutliveThePool() throws {
+    let pool = try JobPool()
+    _ = try pool.request(StatusRequest(.pause, kind: "add"))
+    _ = try pool.request(StatusRequest(.pause))
+    try pool.end()
+    let context = pool.store.makeContext(name: "look")
+    let kept = try context.performAndWait { try pool.store.pauses(in: context) }
+    #expect(kept.all && kept.kinds == ["add"], "stopping the pool is no pause, and takes none back")
+    try pool.start(resuming: false)
+    let status = try pool.status()
+    #expect(status.isPaused && status.pausedKinds == ["add"])
+    try pool.end()
+  }
+
+  @Test func aPeriodicEntryThatWasMissedIsCaughtUpOnceAcrossRestarts() throws {
+    let pool = try JobPool(isStarted: false)
+    // As if the pool had last run two hours ago.
+    let entry = try PeriodicEntry(
+      name: "hourly", cron: CronExpression("0 * * * *"), job: JobRequest(kind: "add", objects: pool.items))
+    let context = pool.store.makeContext(name: "before")
+    try context.performAndWait {
+      _ = try pool.store.insertPeriodic([entry], at: Date() - 7200, into: context)
+      try context.save()
+    }
+    let file = #"{"cron": "0 * * * *", "job": {"kind": "add", "objects": ["\#(pool.items[0])"]}}"#
+    try Data(file.utf8).write(to: URL(fileURLWithPath: pool.configuration.queue + "/periodic/hourly.json"))
+    try pool.start()
+    try pool.waitForJobs { $0.contains { $0.state == .succeeded } }
+    try pool.end()
+    try pool.start()
+    try pool.end()
+    // The full hour may have passed meanwhile.
+    #expect([[1], [2]].contains(try pool.values()))
+  }
+}
+
+/// An app that submits jobs in its own saves, beside a running pool.
+@Suite(.serialized) struct JobQueueTests {
+  private func app(_ pool: JobPool) throws -> (JobQueue, NSManagedObjectContext) {
+    let url = URL(fileURLWithPath: pool.configuration.store)
+    let model = try #require(NSManagedObjectModel(contentsOf: URL(fileURLWithPath: pool.configuration.model)))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try JobQueue.model(with: model))
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: JobQueue.appStore(at: url).configuration, at: url, options: nil)
+    let jobs = try JobQueue(in: coordinator, at: url, queue: pool.configuration.queue)
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    return (jobs, context)
+  }
+
+  @Test func aJobExistsExactlyIfTheAppsSaveDoesAndIsNoticed() throws {
+    let pool = try JobPool(items: 0)
+    let (jobs, context) = try app(pool)
+    let uri = try context.performAndWait {
+      let item = NSEntityDescription.insertNewObject(forEntityName: "Item", into: context)
+      try context.obtainPermanentIDs(for: [item])
+      let request = JobRequest(kind: "add", objects: [item.objectID.uriString])
+      try jobs.submit(request, in: context)
+      context.rollback()
+      let again = NSEntityDescription.insertNewObject(forEntityName: "Item", into: context)
+      try context.obtainPermanentIDs(for: [again])
+      var keyed = JobRequest(kind: "add", objects: [again.objectID.uriString])
+      keyed.uniqueKey = "once"
+      let job = try #require(try jobs.submit(keyed, in: context))
+      #expect(try jobs.submit(keyed, in: context) == nil)
+      try context.save()
+      return job.objectID.uriString
+    }
+    // Nobody told the pool but the app's save.
+    try pool.waitForEnd(of: [uri])
+    #expect(try pool.values() == [1])
+    #expect(try pool.states([uri]) == [.succeeded: 1])
+    try pool.end()
+  }
+}

@@ -1,0 +1,190 @@
+import Jobs
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// Which job is next: priorities, weights, limits and rates. The clock is the coordinator's own.
+@Suite struct CoordinatorChoiceTests {
+  @Test func priorityHoldsBetweenKindsAndQueues() {
+    var scene = Scene(kinds: ["index": nil, "export": nil], queues: ["default", "slow"])
+    scene.coordinator.becameReady([
+      job(1, priority: 5), job(2), job(3, kind: "export", priority: 3), job(4, queue: "slow", priority: 4),
+      job(5, kind: "export", queue: "slow"),
+    ])
+    let worker = scene.worker(credit: 10, kinds: ["index", "export"])
+    #expect(scene.runs() == [worker: [uri(1), uri(4), uri(3), uri(2), uri(5)]])
+  }
+
+  @Test func queuesShareThePicksByTheirWeights() {
+    var scene = Scene(queues: ["default", "mail", "other"])
+    scene.coordinator.weights = QueueWeights(["mail": 3])
+    // `other` has no weight, and shares one with `default`.
+    scene.coordinator.becameReady(
+      (1...40).map { job($0, queue: "mail") } + (41...60).map { job($0) }
+        + (61...80).map { job($0, queue: "other", priority: 1) })
+    let worker = scene.worker(credit: 16)
+    let first = scene.runs()[worker] ?? []
+    #expect(first.count { $0.number <= 40 } == 12, "three of four")
+    #expect(first.filter { $0.number > 40 } == (61...64).map(uri), "in a lane priority decides")
+  }
+
+  @Test func aQueueWithoutJobsGivesItsShareToTheOthers() {
+    var scene = Scene(queues: ["default", "mail"])
+    scene.coordinator.weights = QueueWeights(["mail": 3])
+    scene.coordinator.becameReady((1...8).map { job($0) })
+    let worker = scene.worker(credit: 8)
+    #expect(scene.runs() == [worker: (1...8).map(uri)])
+  }
+
+  @Test func jobsOfOneKeyRunAFewAtATimeAndTheOthersPassThem() {
+    var scene = Scene()
+    scene.coordinator.becameReady(
+      (1...4).map { job($0, priority: 9, key: "customer 7", limit: 2) } + [job(5), job(6, key: "customer 8")])
+    let worker = scene.worker(credit: 10)
+    #expect(scene.runs() == [worker: [uri(1), uri(2), uri(5), uri(6)]])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs() == [worker: [uri(3)]])
+    scene.coordinator.workerDied(worker, obituary(.stopped))
+    _ = scene.effects()
+    #expect(scene.coordinator.inHandByKey.isEmpty)
+  }
+
+  @Test func aKeyOfManyJobsDoesNotKeepTheOthersOutOfTheWindow() {
+    var scene = Scene()
+    scene.look()
+    scene.fetched("index", (1...JobWindow.size).map { job($0, key: "big") }, isComplete: false)
+    // Only a few of them are kept; the store is asked for others.
+    #expect(scene.coordinator.windows[WindowKey(kind: "index", queue: "default")]?.count == JobWindow.mostOfKey)
+    let queries = scene.effects().compactMap { if case .fetchReady(let query) = $0 { query } else { nil } }
+    #expect(queries.last?.withoutKeys == ["big"])
+    scene.fetched("index", [job(5000)])
+    let worker = scene.worker(credit: 100)
+    #expect(scene.runs() == [worker: [uri(1), uri(5000)]])
+    // When few are left, more of that key are asked for.
+    var next = 1
+    var keyed: [ReadyQuery] = []
+    while keyed.isEmpty, next <= JobWindow.mostOfKey {
+      scene.coordinator.workerSaid(.done([uri(next)]), worker)
+      next += 1
+      keyed = scene.effects().compactMap {
+        if case .fetchReady(let query) = $0, query.limitKey == "big" { query } else { nil }
+      }
+    }
+    #expect(keyed.first?.limit ?? 0 >= JobWindow.mostOfKey)
+  }
+
+  @Test func fullKeysDoNotHideWhatIsBehindThem() {
+    // Twenty keys fill the window, none of them too long, and none of their jobs may run.
+    var scene = Scene()
+    scene.look()
+    _ = scene.effects()
+    let hidden = (1...JobWindow.size).map { job($0, key: "key \($0 % 20)") }
+    scene.fetched("index", hidden, isComplete: false)
+    let worker = scene.worker(credit: 100)
+    #expect(scene.runs()[worker]?.count == 20)
+    scene.coordinator.dispatch()
+    scene.fetched("index", [job(5000)])
+    #expect(scene.runs() == [worker: [uri(5000)]])
+  }
+
+  @Test func aRateLetsSoManyJobsBeginInItsTime() {
+    var scene = Scene(rate: JobRate(jobs: 2, period: 10))
+    scene.coordinator.becameReady((1...5).map { job($0) })
+    let worker = scene.worker(credit: 10)
+    #expect(scene.runs() == [worker: [uri(1), uri(2)]])
+    #expect(scene.coordinator.nextDeadline == 5)
+    scene.coordinator.now = 4.9
+    scene.coordinator.deadlinePassed()
+    #expect(scene.runs() == [:])
+    scene.coordinator.now = 5
+    scene.coordinator.deadlinePassed()
+    #expect(scene.runs() == [worker: [uri(3)]])
+    // Long rest makes no larger crowd than one period's.
+    scene.coordinator.now = 1000
+    scene.coordinator.deadlinePassed()
+    #expect(scene.runs() == [worker: [uri(4), uri(5)]])
+    #expect(scene.coordinator.nextDeadline == nil)
+  }
+
+  @Test func aJobThatIsGivenBackCostsNoRate() {
+    var scene = Scene(rate: JobRate(jobs: 2, period: 10))
+    scene.coordinator.becameReady([job(1), job(2), job(3)])
+    let one = scene.worker(credit: 3)
+    #expect(scene.runs() == [one: [uri(1), uri(2)]])
+    scene.coordinator.drain(one)
+    scene.coordinator.workerSaid(.returned([uri(1), uri(2)]), one)
+    let two = scene.worker(credit: 3)
+    #expect(scene.runs() == [two: [uri(1), uri(2)]])
+  }
+
+  @Test func aQueueThatNobodyKnewIsFilledFromTheStore() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    _ = scene.effects()
+    scene.coordinator.becameReady([job(7, queue: "new")])
+    let queries = scene.effects().compactMap { if case .fetchReady(let query) = $0 { query } else { nil } }
+    #expect(queries.map(\.queue) == ["new"], "there may be better ones in the store")
+    scene.fetched("index", queue: "new", [job(6, queue: "new"), job(7, queue: "new")])
+    #expect(scene.runs() == [worker: [uri(6), uri(7)]])
+  }
+
+  @Test func aRunningJobThatIgnoresItsCancellationIsStoppedWithItsProcess() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.now = 50
+    scene.coordinator.cancel(uri(1))
+    #expect(scene.coordinator.nextDeadline == 50 + Coordinator.stopGrace)
+    scene.coordinator.now = 50 + Coordinator.stopGrace
+    scene.coordinator.deadlinePassed()
+    #expect(scene.effects().contains(.killTimedOut(worker)))
+    scene.coordinator.workerDied(worker, obituary(.timedOut))
+    #expect(scene.effects().contains(.settle([uri(1)], .cancelled)))
+  }
+
+  @Test func closingIsNoPause() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.close()
+    scene.coordinator.resume(.everything)
+    scene.coordinator.becameReady([job(1)])
+    #expect(scene.runs() == [:] && scene.coordinator.pauses == JobPauses())
+    _ = worker
+  }
+
+  // MARK: Jobs that wait for others
+
+  @Test func endsAreOfInterestOnlyWhileAJobWaits() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 3)
+    scene.coordinator.becameReady([job(1), job(2), job(3)])
+    _ = scene.effects()
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(!scene.releases().contains { _ in true })
+    scene.coordinator.lookForWaitingJobs()
+    #expect(scene.releases() == [[]])
+    // What ends while the store looks is looked at next.
+    scene.coordinator.workerSaid(.done([uri(2)]), worker)
+    #expect(scene.releases() == [])
+    scene.coordinator.released([], remain: true)
+    #expect(scene.releases() == [[uri(2)]])
+    scene.coordinator.released([job(9)], remain: false)
+    #expect(scene.runs() == [worker: [uri(9)]])
+    scene.coordinator.workerSaid(.done([uri(3)]), worker)
+    #expect(scene.releases() == [])
+  }
+}
+
+extension Scene {
+  /// The looks at jobs that wait, since the last call.
+  fileprivate mutating func releases() -> [[ObjectURI]] {
+    effects().compactMap { if case .release(let ended) = $0 { ended } else { nil } }
+  }
+}
+
+extension ObjectURI {
+  fileprivate var number: Int { Int(description.split(separator: "p").last ?? "") ?? 0 }
+}

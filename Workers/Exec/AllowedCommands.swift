@@ -1,0 +1,119 @@
+import WorkerKit
+
+/// What a job of the kind `exec` says in its parameters.
+struct ExecParameters {
+  /// What a program finds on its standard input.
+  enum Input: String, CaseIterable {
+    case none
+    /// The URIs of the job's objects, one on each line.
+    case uris
+    /// The job's objects, a JSON object on each line.
+    case objects
+  }
+
+  let command: String
+  let arguments: [String]
+  let input: Input?
+
+  init(_ parameters: JSONValue) throws(JSONFieldError) {
+    var fields = try JSONFields(parameters, place: "the parameters")
+    command = try fields.requiredString("command")
+    arguments = try fields.strings("arguments") ?? []
+    input = try fields.choice("input")
+    try fields.finish()
+    if arguments.contains(where: { $0.utf8.contains(0) }) {
+      throw JSONFieldError("\"arguments\" in the parameters cannot have a zero byte")
+    }
+  }
+}
+
+/// The programs that jobs may run, by name: `exec.json` in the queue directory.
+///
+///     {"commands": {"thumbnail": {"path": "/usr/local/bin/thumbnail", "arguments": ["--size", "256", "{objects}"],
+///       "jobArguments": false, "input": "objects", "environment": {"MODE": "fast"}, "directory": "/tmp",
+///       "permanentCodes": [64]}}}
+struct AllowedCommands {
+  /// A program, and how it is called.
+  struct Command {
+    let path: String
+    let arguments: [String]
+    /// Whether jobs may add arguments. Default `false`: many programs can be talked into anything.
+    let takesArguments: Bool
+    let input: ExecParameters.Input
+    let environment: [String: String]
+    let directory: String?
+    /// Exit codes after which another attempt cannot help.
+    let permanentCodes: Set<Int>
+  }
+
+  private let commands: [String: Command]
+
+  /// Reads the file, which only the pool's user and root may have written.
+  init(path: String) throws(ExecError) {
+    let bytes = try Self.read(path)
+    do {
+      var parser = JSONParser(bytes)
+      var fields = try JSONFields(try parser.value(), place: "exec.json")
+      guard case .object(let members)? = fields.value("commands") else {
+        throw JSONFieldError("\"commands\" is missing in exec.json, or no object")
+      }
+      try fields.finish()
+      var commands: [String: Command] = [:]
+      for member in members { commands[member.name] = try Self.command(member) }
+      self.commands = commands
+    } catch {
+      throw ExecError("\(path): \(error)")
+    }
+  }
+
+  func command(_ name: String) throws(ExecError) -> Command {
+    if let command = commands[name] { return command }
+    let hint = Spelling.nearest(to: name, among: commands.keys).map { "; did you mean \"\($0)\"?" } ?? ""
+    throw ExecError("exec.json allows no command \"\(name)\"\(hint)")
+  }
+
+  private static func command(_ member: JSONMember) throws(JSONFieldError) -> Command {
+    let place = "the command \"\(member.name)\""
+    var fields = try JSONFields(member.value, place: place)
+    let path = try fields.requiredString("path")
+    guard path.hasPrefix("/") else { throw JSONFieldError("\"path\" in \(place) must begin with /") }
+    let arguments = try fields.strings("arguments") ?? []
+    let takesArguments = try fields.bool("jobArguments") ?? false
+    let input = try fields.choice("input", ExecParameters.Input.self) ?? .none
+    var environment: [String: String] = [:]
+    if let value = fields.value("environment") {
+      for variable in value.objectValue ?? [] {
+        guard let text = variable.value.stringValue else {
+          throw JSONFieldError("\"environment\" in \(place) must hold strings")
+        }
+        environment[variable.name] = text
+      }
+    }
+    let directory = try fields.string("directory")
+    let codes = fields.value("permanentCodes")?.arrayValue?.compactMap(\.intValue) ?? []
+    try fields.finish()
+    return Command(
+      path: path, arguments: arguments, takesArguments: takesArguments, input: input, environment: environment,
+      directory: directory, permanentCodes: Set(codes))
+  }
+
+  private static func read(_ path: String) throws(ExecError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ExecError("\(path), which says what jobs may run, cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20 else {
+      throw ExecError("\(path) is no regular file, or larger than 1 MiB")
+    }
+    guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+      throw ExecError(
+        "\(path) could have been written by others: it must belong to the pool's user, with mode 0644 or less")
+    }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    let count = Glibc.read(descriptor, &bytes, bytes.count)
+    guard count == bytes.count else { throw ExecError("\(path) cannot be read, or changes meanwhile") }
+    return bytes
+  }
+}

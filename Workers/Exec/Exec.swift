@@ -1,0 +1,81 @@
+import CSystem
+import WorkerKit
+
+/// Runs a program for a job: one that the operator of the pool has allowed by name, in whatever language it is written.
+@main struct Exec: Worker {
+  static let kind = "exec"
+  static let summary = "Runs a program that exec.json in the queue directory allows"
+  // What a program does outside the store must not be done again because another job of the same transaction failed.
+  static let sharesTransactions = false
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let run: ProgramRun
+    do {
+      run = try prepare(job)
+    } catch let error as ExecError {
+      throw PermanentFailure(error.description)
+    }
+    // Whatever the program starts and leaves behind becomes a child of this process, and ends with it.
+    _ = csystem_become_subreaper()
+    let result = try run.run { job.isStopRequested }
+    try job.checkStop()
+    guard result.isSuccess else {
+      throw ProgramFailure(command: run.name, result: result, permanentCodes: run.permanentCodes)
+    }
+    job.output = result.json.text
+  }
+
+  private func prepare(_ job: Job) throws -> ProgramRun {
+    guard let queue = ProcessInfo.processInfo.environment["WORKERPOOL_QUEUE"] else {
+      throw ExecError("the pool does not say where its queue directory is")
+    }
+    let parameters: ExecParameters
+    do {
+      parameters = try ExecParameters(try job.parameters)
+    } catch {
+      throw ExecError("\(error)")
+    }
+    let command = try AllowedCommands(path: queue + "/exec.json").command(parameters.command)
+    guard parameters.arguments.isEmpty || command.takesArguments else {
+      throw ExecError("exec.json does not let jobs give arguments to \"\(parameters.command)\"")
+    }
+    let input: [UInt8] =
+      switch parameters.input ?? command.input {
+      case .none: []
+      case .uris: Array(job.objectURIs.map { $0 + "\n" }.joined().utf8)
+      case .objects: try ObjectLines.bytes(of: try job.objects())
+      }
+    let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
+    var environment = command.environment
+    for name in ["PATH", "HOME", "LANG", "TZ", "TMPDIR"] where environment[name] == nil {
+      environment[name] = ProcessInfo.processInfo.environment[name]
+    }
+    environment["WORKERPOOL_JOB"] = job.objectID.uriString
+    return ProgramRun(
+      name: parameters.command, path: command.path, arguments: arguments, environment: environment,
+      directory: command.directory, input: input, permanentCodes: command.permanentCodes)
+  }
+}
+
+/// Why a program cannot be run for a job, now or later.
+struct ExecError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// The objects of a job as a program reads them: a JSON object on each line, with the URI as `objectID`.
+enum ObjectLines {
+  static func bytes(of objects: [NSManagedObject]) throws -> [UInt8] {
+    var text = ""
+    var values: [String: ObjectValues] = [:]
+    for object in objects {
+      let name = object.entity.name ?? ""
+      let writer = try values[name] ?? ObjectValues(entity: object.entity)
+      values[name] = writer
+      var members = [JSONMember("objectID", .string(object.objectID.uriString))]
+      members += zip(writer.names, writer.values(of: object)).map { JSONMember($0, $1) }
+      text += JSONValue.object(members).text + "\n"
+    }
+    return Array(text.utf8)
+  }
+}

@@ -1,0 +1,216 @@
+import CSystem
+import WorkerKit
+
+/// How a program ended, and what it said.
+struct ProgramResult {
+  /// What waitpid(2) reports.
+  let status: Int32
+  let output: BoundedText
+  let errors: BoundedText
+
+  var exitCode: Int? { csystem_wait_status_exited(status) != 0 ? Int(csystem_wait_status_code(status)) : nil }
+  var signal: Int32? { exitCode == nil ? csystem_wait_status_signal(status) : nil }
+  var isSuccess: Bool { exitCode == 0 }
+
+  /// As it is kept on the job.
+  var json: JSONValue {
+    var members: [JSONMember] = []
+    if let exitCode { members.append(JSONMember("exitCode", .number(exitCode))) }
+    if let signal { members.append(JSONMember("signal", .number(signal))) }
+    members.append(JSONMember("stdout", .string(output.text)))
+    members.append(JSONMember("stderr", .string(errors.text)))
+    if output.isCut || errors.isCut { members.append(JSONMember("isCut", true)) }
+    return .object(members)
+  }
+}
+
+/// A program that did not exit with 0.
+struct ProgramFailure: DetailedFailure, CustomStringConvertible {
+  let command: String
+  let result: ProgramResult
+  var permanentCodes: Set<Int> = []
+
+  var output: String? { result.json.text }
+  var standardError: [String] { result.errors.text.split(separator: "\n").suffix(AttemptFailure.kept).map(String.init) }
+  var signal: Int32? { result.signal }
+  var isPermanent: Bool { result.exitCode.map(permanentCodes.contains) ?? false }
+
+  var description: String {
+    let end = result.exitCode.map { "exited with \($0)" } ?? "was ended by signal \(result.signal ?? 0)"
+    return "\"\(command)\" \(end)" + (standardError.last.map { ": \($0)" } ?? "")
+  }
+}
+
+/// The beginning of a text that may be endless.
+struct BoundedText {
+  static let limit = 24_000
+  private var bytes: [UInt8] = []
+  private(set) var isCut = false
+
+  mutating func append(_ more: some Collection<UInt8>) {
+    let room = Self.limit - bytes.count
+    bytes += more.prefix(room)
+    if more.count > room { isCut = true }
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// A program to be run once.
+struct ProgramRun {
+  let name: String
+  let path: String
+  let arguments: [String]
+  let environment: [String: String]
+  let directory: String?
+  let input: [UInt8]
+  let permanentCodes: Set<Int>
+
+  /// How often a program that runs is looked after whether it should stop, in milliseconds.
+  private static let attention: Int32 = 100
+  /// Seconds that a program has after SIGTERM. The pool kills a worker that does not stop within five.
+  private static let grace = 2.0
+
+  /// Runs the program in a process group of its own, and all that it started is gone when this returns.
+  ///
+  /// It is sent SIGTERM when it should stop, and SIGKILL two seconds later. When this process dies the kernel kills it.
+  func run(shouldStop: () -> Bool) throws -> ProgramResult {
+    let pipes = try (input: Pipe(), output: Pipe(), errors: Pipe())
+    let pid = try spawn(pipes.input.readEnd, pipes.output.writeEnd, pipes.errors.writeEnd)
+    let pidfd = csystem_pidfd_open(pid)
+    defer { if pidfd >= 0 { close(pidfd) } }
+    pipes.input.closeReadEnd()
+    pipes.output.closeWriteEnd()
+    pipes.errors.closeWriteEnd()
+    for descriptor in [pipes.input.writeEnd, pipes.output.readEnd, pipes.errors.readEnd] {
+      _ = csystem_set_nonblocking(descriptor)
+    }
+    var output = BoundedText()
+    var errors = BoundedText()
+    var rest = input[...]
+    if rest.isEmpty { pipes.input.closeWriteEnd() }
+    var killAt: Double?
+    while true {
+      var watched = [pipes.output.readEnd, pipes.errors.readEnd, pidfd].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      watched.append(pollfd(fd: pipes.input.writeEnd, events: Int16(POLLOUT), revents: 0))
+      guard poll(&watched, 4, Self.attention) >= 0 || errno == EINTR else { break }
+      if watched[0].revents != 0 { drain(pipes.output, into: &output) }
+      if watched[1].revents != 0 { drain(pipes.errors, into: &errors) }
+      if watched[3].revents != 0 { feed(&rest, pipes.input) }
+      if watched[2].revents != 0 { break }
+      let now = Double(csystem_monotonic_nanoseconds()) / 1e9
+      if let killAt {
+        if now >= killAt { kill(-pid, SIGKILL) }
+      } else if shouldStop() {
+        kill(-pid, SIGTERM)
+        killAt = now + Self.grace
+      }
+    }
+    // What it left in its group still holds the pipes; the number of the group is its own until it is waited for.
+    kill(-pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    endDescendants()
+    drain(pipes.output, into: &output)
+    drain(pipes.errors, into: &errors)
+    return ProgramResult(status: status, output: output, errors: errors)
+  }
+
+  private func spawn(_ input: Int32, _ output: Int32, _ errors: Int32) throws -> pid_t {
+    var arguments = ([path] + arguments).map { strdup($0) } + [nil]
+    var environment = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for string in arguments + environment { free(string) } }
+    var pid: pid_t = 0
+    let directory = directory.map { strdup($0) }
+    defer { free(directory ?? nil) }
+    let error = path.withCString { path in
+      arguments.withUnsafeMutableBufferPointer { arguments in
+        environment.withUnsafeMutableBufferPointer { environment in
+          var program = csystem_program()
+          program.path = path
+          program.arguments = UnsafePointer(arguments.baseAddress)
+          program.environment = UnsafePointer(environment.baseAddress)
+          program.standard_input = input
+          program.standard_output = output
+          program.standard_error = errors
+          program.parent_death_signal = SIGKILL
+          program.directory = directory.map { UnsafePointer($0) } ?? nil
+          return csystem_spawn(&program, &pid)
+        }
+      }
+    }
+    guard error == 0 else { throw ExecError("\(path) cannot be run: \(String(cString: strerror(error)))") }
+    return pid
+  }
+
+  private func drain(_ pipe: Pipe, into text: inout BoundedText) {
+    guard pipe.readEnd >= 0 else { return }
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(pipe.readEnd, &buffer, buffer.count)
+      if count > 0 {
+        text.append(buffer[..<count])
+        continue
+      }
+      if count < 0, errno == EINTR { continue }
+      if count == 0 { pipe.closeReadEnd() }
+      return
+    }
+  }
+
+  private func feed(_ rest: inout ArraySlice<UInt8>, _ pipe: Pipe) {
+    let count = rest.withUnsafeBytes { write(pipe.writeEnd, $0.baseAddress, $0.count) }
+    if count > 0 { rest = rest.dropFirst(count) }
+    // A program need not read what it is given.
+    if rest.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe.closeWriteEnd() }
+  }
+
+  /// Ends what the program started and left behind, in whatever group: it has become this process's child.
+  private func endDescendants() {
+    while true {
+      var status: Int32 = 0
+      let pid = waitpid(-1, &status, WNOHANG)
+      if pid > 0 || (pid < 0 && errno == EINTR) { continue }
+      if pid < 0 { return }
+      for child in Self.children() { kill(child, SIGKILL) }
+      var info = siginfo_t()
+      // Waits until one of them has died, without taking it.
+      waitid(P_ALL, 0, &info, WEXITED | WNOWAIT)
+    }
+  }
+
+  /// Source: proc(5), `/proc/PID/task/TID/children`.
+  private static func children() -> [pid_t] {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return threads.flatMap { thread in
+      let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/children", encoding: .utf8)
+      return (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
+    }
+  }
+}
+
+/// A pipe whose ends are closed one by one, and with it.
+private final class Pipe {
+  private var ends: [Int32] = [-1, -1]
+
+  init() throws {
+    guard csystem_pipe(&ends) == 0 else { throw ExecError("no pipe: \(String(cString: strerror(errno)))") }
+  }
+
+  deinit {
+    closeReadEnd()
+    closeWriteEnd()
+  }
+
+  var readEnd: Int32 { ends[0] }
+  var writeEnd: Int32 { ends[1] }
+  func closeReadEnd() { close(&ends[0]) }
+  func closeWriteEnd() { close(&ends[1]) }
+
+  private func close(_ end: inout Int32) {
+    if end >= 0 { Glibc.close(end) }
+    end = -1
+  }
+}

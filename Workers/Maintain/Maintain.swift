@@ -1,0 +1,124 @@
+import WorkerKit
+import WorkerProtocol
+
+/// Takes care of the store's file and of finished jobs: one task for each job.
+@main struct Maintain: Worker {
+  static let kind = "maintain"
+  static let summary = "Takes care of the store: checkpoint, optimize, vacuum, check, backup, prune"
+  // Works on the file itself, beside the job's transaction.
+  static let sharesTransactions = false
+  // Two of them would only wait for each other.
+  static let limit: Int? = 1
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let parameters: MaintainParameters
+    do {
+      parameters = try MaintainParameters(try job.parameters)
+    } catch {
+      throw PermanentFailure("\(error)")
+    }
+    let environment = ProcessInfo.processInfo.environment
+    guard let store = environment["WORKERPOOL_STORE"], let queue = environment["WORKERPOOL_QUEUE"] else {
+      throw PermanentFailure("the pool does not say where its store and its queue directory are")
+    }
+    let maintenance = try StoreMaintenance(
+      url: URL(fileURLWithPath: store), writeTurn: environment["WORKERPOOL_WRITE_TURN"])
+    switch parameters.task {
+    case .checkpoint: try Checkpoint.ask(queue: queue)
+    case .optimize: try maintenance.optimize()
+    case .vacuum: job.output = "\(try maintenance.vacuum { job.isStopRequested }) pages were given back"
+    case .check:
+      let problems = try maintenance.problems()
+      guard problems.isEmpty else { throw DamagedStore(problems: problems) }
+      job.output = "ok"
+    case .backup:
+      try maintenance.backUp(to: URL(fileURLWithPath: parameters.file ?? "")) { done, all in
+        try job.checkStop()
+        job.report(done: Int64(done), of: Int64(all))
+      }
+    case .prune: try prune(job, parameters.retention, in: context)
+    }
+    try job.checkStop()
+  }
+
+  private func prune(_ job: Job, _ retention: JobRetention, in context: NSManagedObjectContext) throws {
+    var count = 0
+    while !job.isStopRequested {
+      let deleted = try job.prune(retention)
+      guard deleted > 0 else { break }
+      count += deleted
+      try context.save()
+    }
+    job.output = "\(count) jobs were deleted"
+  }
+}
+
+/// What a job of the kind `maintain` says in its parameters.
+struct MaintainParameters {
+  enum Task: String, CaseIterable {
+    case checkpoint, optimize, vacuum, check, backup, prune
+  }
+
+  let task: Task
+  /// Where a backup goes: an absolute path.
+  let file: String?
+  let retention: JobRetention
+
+  init(_ parameters: JSONValue) throws(JSONFieldError) {
+    var fields = try JSONFields(parameters, place: "the parameters")
+    guard let task = try fields.choice("task", Task.self) else {
+      throw JSONFieldError("\"task\" is missing in the parameters")
+    }
+    self.task = task
+    file = task == .backup ? try fields.requiredString("file") : nil
+    var retention = JobRetention()
+    if task == .prune {
+      let seconds = 0...(100 * 366 * 86_400)
+      if let age = try fields.int("finishedOlderThan", in: seconds) { retention.finished = Double(age) }
+      if let age = try fields.int("deadOlderThan", in: seconds) { retention.dead = Double(age) }
+      if let count = try fields.int("keep", in: 0...Int.max) { retention.count = count }
+    }
+    self.retention = retention
+    try fields.finish()
+    if let file, !file.hasPrefix("/") { throw JSONFieldError("\"file\" in the parameters must begin with /") }
+  }
+}
+
+/// A store that its integrity check found damaged. Another check finds the same.
+struct DamagedStore: DetailedFailure, CustomStringConvertible {
+  let problems: [String]
+
+  var output: String? { problems.joined(separator: "\n") }
+  var standardError: [String] { Array(problems.suffix(AttemptFailure.kept)) }
+  var signal: Int32? { nil }
+  var isPermanent: Bool { true }
+  var description: String { "the store is damaged: \(problems.first ?? "")" }
+}
+
+/// Asks the pool for a checkpoint: its process is the only one that makes any.
+enum Checkpoint {
+  static func ask(queue: String) throws {
+    let connection = try UnixSocket.connect(to: queue + "/run/status.sock")
+    defer { close(connection) }
+    let request = Array(#"{"command": "checkpoint"}"#.utf8 + [0x0A])
+    guard write(connection, request, request.count) == request.count else { throw SystemCallError("write") }
+    var reply: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while !reply.contains(0x0A) {
+      var ready = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+      guard poll(&ready, 1, -1) >= 0 || errno == EINTR else { throw SystemCallError("poll") }
+      let count = read(connection, &buffer, buffer.count)
+      if count < 0, errno == EINTR || errno == EAGAIN { continue }
+      guard count > 0 else { throw PoolSilent(reason: "it closed the connection") }
+      reply += buffer[..<count]
+    }
+    let answer = try JSONParser.parse(String(decoding: reply, as: UTF8.self).trimmingCharacters(in: .newlines))
+    guard answer["ok"]?.boolValue == true else { throw PoolSilent(reason: answer["error"]?.stringValue ?? "no reason") }
+  }
+}
+
+/// The pool did not make a checkpoint.
+struct PoolSilent: Error, CustomStringConvertible {
+  let reason: String
+  var description: String { "the pool made no checkpoint: \(reason)" }
+}
