@@ -58,6 +58,8 @@ public enum JobStory {
     case .cancelled: return "nothing; to run it all the same: workerpool retry \(name)"
     case .scheduled, .retryable:
       return "it runs after \(job.runAt.map(second) ?? "some time"); now: workerpool retry \(name)"
+    case .pending, .blocked:
+      return "it runs when the jobs before it have succeeded; now: workerpool retry \(name)"
     case .available:
       if worker != nil { return "its worker finishes it; to stop it: workerpool cancel \(name)" }
       guard let status else { return "it waits, and no pool is running that could run it" }
