@@ -281,7 +281,7 @@ enum StoreBenchmarks {
         try seconds {
           var sum = 0
           for person in try context.fetch(NSFetchRequest<Person>(entityName: "Person")) {
-            sum &+= person.team?.name.utf8.count ?? 0
+            sum &+= person.team?.name?.utf8.count ?? 0
           }
           consume(sum)
         }

@@ -38,7 +38,7 @@ struct EntitySource {
   }
 
   private var keys: String? {
-    let lines = properties.compactMap(\.keyDeclaration)
+    let lines = properties.map(\.keyDeclaration)
     return lines.isEmpty ? nil : "private enum \(keysName) {\n" + lines.map { "  \($0)\n" }.joined() + "}\n"
   }
 

@@ -32,30 +32,15 @@ struct PropertySource {
   /// No keyword, and none of the names that Swift gives a type's members.
   private var keyName: String { "_\(name.plain)" }
 
-  /// What the file keeps to find the property's slot; nil where it is found by name.
-  var keyDeclaration: String? {
-    guard type.isTyped else { return nil }
-    return "static let \(keyName) = CoreData.ManagedProperty<\(type.swiftName)>(\(property.name.swiftLiteral))"
+  /// What the file keeps to find the property's place in an object.
+  var keyDeclaration: String {
+    "static let \(keyName) = CoreData.ManagedProperty<\(type.swiftName)>(\(property.name.swiftLiteral))"
   }
 
   func declaration(keys: String) -> String {
-    let key = property.name.swiftLiteral
-    let accessors: (get: String, set: String?)
-    switch type {
-    case .typed:
-      accessors = ("self[\(keys).\(keyName)]", "self[\(keys).\(keyName)] = newValue")
-    case .timeInterval:
-      accessors = (
-        "(value(forKey: \(key)) as? Foundation.Date)?.timeIntervalSinceReferenceDate ?? 0",
-        "setValue(Foundation.Date(timeIntervalSinceReferenceDate: newValue), forKey: \(key))"
-      )
-    case .byName(let swiftName, _):
-      accessors = ("value(forKey: \(key)) as? \(swiftName)", "setValue(newValue, forKey: \(key))")
-    case .fetched(let className):
-      accessors = ("value(forKey: \(key)) as? [\(className)]", nil)
-    }
-    let setter = accessors.set.map { "\n    set { \($0) }" } ?? ""
-    return "  public var \(name): \(type.swiftName) {\n    get { \(accessors.get) }\(setter)\n  }\n"
+    let isReadOnly = if case .fetched = property.kind { true } else { false }
+    let setter = isReadOnly ? "" : "\n    set { self[\(keys).\(keyName)] = newValue }"
+    return "  public var \(name): \(type.swiftName) {\n    get { self[\(keys).\(keyName)] }\(setter)\n  }\n"
   }
 
   /// The methods that change a to-many relationship.

@@ -54,9 +54,13 @@ import Testing
       animal.age = nil
       animal.born = nil
       animal.photo = nil
+      animal.link = nil
+      animal.price = nil
+      animal.likesWater = nil
       try context.save()
       context.refresh(animal, mergeChanges: false)
       #expect(animal.name == nil && animal.age == nil && animal.born == nil && animal.photo == nil)
+      #expect(animal.link == nil && animal.price == nil && animal.likesWater == nil)
     }
   }
 
