@@ -31,7 +31,8 @@ extension NSManagedObjectContext {
       (NSDeletedObjectsKey, event.deleted),
       (NSRefreshedObjectsKey, event.refreshed),
     ] {
-      for object in list.items {
+      // An object may be in two lists.
+      for object in list.items where object.state.contains(.isNoted) {
         object.state.remove(.isNoted)
         for case let toMany? in object.toManys {
           if let start = toMany.endEvent() { event.toManyStarts[ObjectIdentifier(toMany)] = start }

@@ -57,6 +57,8 @@ extension NSManagedObjectContext {
   /// Takes the object out of what is saved, and notes that its delete rules have yet to be applied.
   final func markDeleted(_ object: NSManagedObject) {
     guard !object.isDeleted else { return }
+    // Earlier events may have changed it: what they left is what this one begins with.
+    if !object.state.contains(.isNoted) { keepStart(of: object) }
     if object.isInserted {
       inserted.remove(object)
       object.state.remove(.inserted)
@@ -69,7 +71,7 @@ extension NSManagedObjectContext {
       deleted.insert(object)
       event.deleted.insert(object)
     }
-    object.state.insert(.deleted)
+    object.state.insert([.deleted, .isNoted])
     unpropagated.append(object)
     scheduleEndOfEvent()
   }
@@ -106,6 +108,7 @@ extension NSManagedObjectContext {
 
   /// Keeps the values that the object begins the event with, unless its last saved ones are the same.
   private func keepStart(of object: NSManagedObject) {
+    guard event.starts[ObjectIdentifier(object)] == nil else { return }
     let ownsSnapshot = object.state.contains(.ownsSnapshot)
     guard object.committed != nil || object.isInserted || ownsSnapshot, let snapshot = object.snapshot else { return }
     // What the object owns it changes in place.

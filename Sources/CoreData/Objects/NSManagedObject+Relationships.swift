@@ -179,8 +179,8 @@ extension NSManagedObject {
   final func willChangeMembers(_ toMany: ToMany) {
     guard !state.contains(.isQuiet) else { return }
     let isUndoable = reference?.context?.undoTracking != nil
-    if isUndoable && toMany.relationship.isOrdered, let index = layout.toManyIndex(toMany.relationship.name) {
-      // What comes last here may have been anywhere before.
+    if isUndoable, let index = layout.toManyIndex(toMany.relationship.name) {
+      // Of members that are not read nobody knows whether they were there before, and where.
       _ = self.toMany(index)
     }
     toMany.willChange(keepsStart: isUndoable)

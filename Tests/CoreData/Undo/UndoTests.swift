@@ -192,6 +192,29 @@ import Testing
     }
   }
 
+  @Test func aDeletionIsUndoneToWhatWasNotSavedYet() throws {
+    try withLibrary { _, context, library in
+      library.one.setValue("Not saved", forKey: "title")
+      context.processPendingChanges()
+      context.delete(library.one)
+      context.undo()
+      #expect(library.one.text("title") == "Not saved" && context.updatedObjects == [library.one])
+      context.undo()
+      #expect(library.one.text("title") == "One" && !context.hasChanges)
+    }
+  }
+
+  @Test func aMemberThatLeftAndCameBackWithinAnEventStays() throws {
+    try withLibrary { _, context, library in
+      library.one.setValue(nil, forKey: "author")
+      library.one.setValue(library.author, forKey: "author")
+      library.one.setValue("Changed", forKey: "title")
+      context.undo()
+      #expect(library.one.text("title") == "One" && library.one.object("author") == library.author)
+      #expect(library.author.members("books") == [library.one, library.two] && !library.one.hasChanges)
+    }
+  }
+
   @Test func changesAreUndoneAcrossSaves() throws {
     try withLibrary { store, context, library in
       library.one.setValue("Saved", forKey: "title")
