@@ -57,9 +57,10 @@ extension NSManagedObjectContext {
     return parentContext.performAndWait { parentContext.currentID(id) }
   }
 
-  /// Gives new objects their permanent IDs before they are saved.
+  /// Gives new objects their permanent IDs before they are saved to a store; those that were saved into a parent, too.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()
+    try obtainInParent(objects)
     let waiting = MemberList(objects.filter { $0.objectID.isTemporaryID && $0.isInserted }, keepsOrder: false).items
     guard !waiting.isEmpty else { return }
     guard let coordinator = persistentStoreCoordinator else {
@@ -76,5 +77,16 @@ extension NSManagedObjectContext {
       permanentIDs[old.key] = id
     }
     if hasChildren { root.permanentGeneration.add(1, ordering: .releasing) }
+  }
+  /// An object that is new in the parent gets its ID there.
+  private func obtainInParent(_ objects: [NSManagedObject]) throws {
+    guard let parentContext, !temporaryKeys.isEmpty else { return }
+    let keys = objects.filter { !$0.isInserted }.map(\.objectID.key).filter { temporaryKeys.contains($0) }
+    guard !keys.isEmpty else { return }
+    try parentContext.performAndWait {
+      let theirs = keys.compactMap { parentContext.registry.find($0, EntityHome.temporaryTable) }
+      try parentContext.obtainPermanentIDs(for: theirs)
+    }
+    adoptPermanentIDs()
   }
 }

@@ -264,6 +264,30 @@ import Testing
     }
   }
 
+  @Test func anObjectSavedIntoItsParentsGetsItsPermanentIDInTheChild() throws {
+    let store = try TemporaryStore()
+    let root = store.context()
+    let middle = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    middle.parent = root
+    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    child.parent = middle
+    let id = try child.performAndWait { () throws -> NSManagedObjectID in
+      let book = child.make("Book", ["title": "One"])
+      try child.save()
+      try middle.performAndWait { try middle.save() }
+      #expect(book.objectID.isTemporaryID)
+      try child.obtainPermanentIDs(for: [book])
+      #expect(!book.objectID.isTemporaryID && !child.hasChanges)
+      return book.objectID
+    }
+    try middle.performAndWait { try #expect(middle.existingObject(with: id).text("title") == "One") }
+    try root.performAndWait {
+      #expect(root.insertedObjects.map(\.objectID) == [id])
+      try root.save()
+    }
+    try store.read { try #expect($0.existingObject(with: id).text("title") == "One") }
+  }
+
   @Test func permanentIDsObtainedInAChildHoldThroughAllSaves() throws {
     let store = try TemporaryStore()
     let parent = store.context()
