@@ -88,8 +88,7 @@ final class EntityLayout: @unchecked Sendable {
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
     self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }
     self.validatedToManys = toManys.indices.filter {
-      toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].isOptional
-        || !toManys[$0].validationPredicates.isEmpty
+      toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
     self.classValidatesValues = OverriddenMethods.validatesValues(objectClass)

@@ -60,7 +60,8 @@ extension NSManagedObject {
     // Members that were never read and not changed are as the store has them: valid when they were saved.
     guard isInserted || toManys.indices.contains(index) && toManys[index]?.hasChanges == true else { return }
     let count = toMany(index).members?.items.lazy.filter { !$0.isDeleted }.count ?? 0
-    let minimum = relationship.isOptional ? (count == 0 ? 0 : relationship.minCount) : max(1, relationship.minCount)
+    // A mandatory to-many may be empty, unless it has a minimum: then an optional one may be empty all the same.
+    let minimum = relationship.isOptional && count == 0 ? 0 : relationship.minCount
     if count < minimum {
       throw validationError(
         count == 0 && !relationship.isOptional

@@ -23,6 +23,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [(0, nil), (1, 1570)] as [(Int, Int?)])
+  func aMandatoryToManyMayBeEmptyUnlessItHasAMinimum(minimum: Int, code: Int?) throws {
+    let model = LibraryModel.make()
+    let books = try #require(model.entitiesByName["Author"]?.relationshipsByName["books"])
+    books.isOptional = false
+    books.minCount = minimum
+    let store = try TemporaryStore(model)
+    try store.read { context in
+      context.make("Author", ["name": "Ada"])
+      var thrown: NSError?
+      do { try context.save() } catch { thrown = error as NSError }
+      #expect(thrown?.code == code)
+    }
+  }
+
   @Test func oneFailureIsReportedWithObjectKeyAndValue() throws {
     let store = try TemporaryStore(Self.model())
     try store.read { context in
