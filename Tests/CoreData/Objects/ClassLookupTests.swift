@@ -57,11 +57,11 @@ import Testing
   }
 
   @Test func aClassKnowsItsEntityInTheContextsModelAndInTheModelsInUse() throws {
-    let store = try TemporaryStore(model(["Thing": "LookedUp", "Other": "BelowTwoBases"]))
+    let store = try TemporaryStore(model(["Thing": "OfOneModel", "Other": "BelowTwoBases"]))
     try store.read { context in
-      #expect(LookedUp(context: context).entity.name == "Thing")
+      #expect(OfOneModel(context: context).entity.name == "Thing")
       #expect(BelowTwoBases(context: context).entity.name == "Other")
-      let request: NSFetchRequest<any NSFetchRequestResult> = LookedUp.fetchRequest()
+      let request: NSFetchRequest<any NSFetchRequestResult> = OfOneModel.fetchRequest()
       #expect(request.entityName == "Thing")
       try #expect(context.count(for: request) == 1)
     }
@@ -191,3 +191,6 @@ final class SecondStamped: StampedObject {
     if context != nil { setValue("from init", forKey: "title") }
   }
 }
+
+/// Named by one model only, while the tests run beside each other.
+final class OfOneModel: NSManagedObject {}
