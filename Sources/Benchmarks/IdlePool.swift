@@ -47,7 +47,7 @@ enum IdlePool {
       row("  wake-ups of the supervisor", "\(wakeUps[0])"),
       row("  wake-ups of the four workers", "\(wakeUps.dropFirst().reduce(0, +))"),
       row("  memory of the supervisor (PSS)", "\(memory[0] >> 10) MiB"),
-      row("  memory of a worker (PSS)", "\(memory.dropFirst().reduce(0, +) / 4 >> 10) MiB"),
+      row("  memory of a worker (PSS)", "\((memory.dropFirst().reduce(0, +) / 4) >> 10) MiB"),
     ]
   }
 
