@@ -15,6 +15,7 @@ import CoreData
   try show("the view context has \(person?.name ?? "nil")", person?.name == "Ada")
 
   // A context keeps what it has read. Each merges what the other saved, on its own queue.
+  // `nonisolated(unsafe)`: the queue that saves waits until the other has merged.
   let tokens = [
     NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextDidSave, object: background, queue: nil
@@ -36,6 +37,7 @@ import CoreData
     forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
   ) { notification in
     guard (notification.object as? NSManagedObjectContext)?.name == RenameOperation.contextName else { return }
+    // Safe: nobody else uses this notification, and a merge reads the IDs of its objects only.
     nonisolated(unsafe) let notification = notification
     view.perform { view.mergeChanges(fromContextDidSave: notification) }
   }
