@@ -7,6 +7,8 @@ import WorkerPool
 /// first.
 enum BacklogBenchmark {
   static var measures: [Measure] { [Measure(name: "backlog") { try measure($0) }] }
+  /// A pool takes no file above 16 MiB.
+  private static let jobsPerFile = 250_000
 
   private static func measure(_ options: Options) throws -> [Row] {
     let count = options.backlog
@@ -16,23 +18,26 @@ enum BacklogBenchmark {
     let pool = try BenchmarkPool(workers: 2)
     try pool.warmUp()
     let before = residentMemory()
-    // The mark is the first of its file, so that its start is that of the backlog.
-    var text = try JobFile.text([JobRequest(kind: NoOperation.kind, parameters: "{}")])
+    // The mark is the first of all, so that its start is that of the backlog.
+    var files: [String] = []
     let line = try JobFile.text([JobRequest(kind: NoOperation.kind)])
-    for _ in 1..<count { text += line }
-    let path = pool.directory.path + "/queue/backlog.tmp"
-    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-    text = ""
-    let start = MachineClock.now
-    rename(path, pool.directory.path + "/queue/incoming/backlog.json")
-    let first = pool.nextMark() - start
-    // The file goes when all its jobs are on disk.
-    while FileManager.default.fileExists(atPath: pool.directory.path + "/queue/incoming/backlog.json") {
-      usleep(10_000)
+    for start in stride(from: 0, to: count, by: jobsPerFile) {
+      let size = min(jobsPerFile, count - start)
+      var text = start == 0 ? try JobFile.text([JobRequest(kind: NoOperation.kind, parameters: "{}")]) : line
+      for _ in 1..<size { text += line }
+      let name = "backlog-\(files.count).json"
+      try Data(text.utf8).write(to: URL(fileURLWithPath: pool.directory.path + "/queue/\(name)"))
+      files.append(name)
     }
+    let incoming = pool.directory.path + "/queue/incoming/"
+    let start = MachineClock.now
+    for name in files { rename(pool.directory.path + "/queue/\(name)", incoming + name) }
+    let first = pool.nextMark() - start
+    // A file goes when all its jobs are on disk.
+    while try !FileManager.default.contentsOfDirectory(atPath: incoming).isEmpty { usleep(10_000) }
     let taken = MachineClock.now - start
-    row("\(count) jobs in a file: first started after", String(format: "%.2f s", first))
-    row("\(count) jobs in a file: all taken after", String(format: "%.2f s", taken))
+    row("\(count) jobs in \(files.count) files: first started after", String(format: "%.2f s", first))
+    row("\(count) jobs in \(files.count) files: all taken after", String(format: "%.2f s", taken))
 
     // How many jobs are left is read from the store now and then, beside the pool.
     var times: [(left: Int, time: Double)] = []

@@ -39,7 +39,7 @@ enum IdlePool {
     Thread.sleep(forTimeInterval: minute)
     let after = all.map(Usage.init)
     let processor = zip(after, before).reduce(0) { $0 + $1.0.processorSeconds - $1.1.processorSeconds }
-    let wakeUps = zip(after, before).map { $0.wakeUps - $1.wakeUps }
+    let wakeUps = zip(after, before).map { $0.wakeUps(since: $1) }
     let memory = after.map(\.proportionalKiB)
     func row(_ name: String, _ value: String) -> Row { Row(name: name, ours: value, plain: "", ratio: "") }
     return [
@@ -65,19 +65,27 @@ enum IdlePool {
   /// What the kernel counts of a process. Source: proc(5).
   private struct Usage {
     var processorSeconds = 0.0
-    /// Switches to one of its threads: each is a wake-up, but for those by force.
-    var wakeUps = 0
+    /// Of each thread, how often it was switched to of its own will: each is a wake-up.
+    private var switches: [String: Int] = [:]
     var proportionalKiB = 0
 
     init(_ pid: Int32) {
-      let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
-      for thread in threads {
-        wakeUps += Self.number("voluntary_ctxt_switches:", in: "/proc/\(pid)/task/\(thread)/status")
-        // Nanoseconds on a processor.
-        let times = (try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/schedstat", encoding: .utf8)) ?? ""
-        processorSeconds += (times.split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e9
+      // The clock of the whole process, with the threads that have ended.
+      var clock = clockid_t()
+      var time = timespec()
+      if clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 {
+        processorSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+      }
+      for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? [] {
+        switches[thread] = Self.number("voluntary_ctxt_switches:", in: "/proc/\(pid)/task/\(thread)/status")
       }
       proportionalKiB = Self.number("Pss:", in: "/proc/\(pid)/smaps_rollup")
+    }
+
+    /// A thread that has ended since counts as one: it woke up for that.
+    func wakeUps(since before: Usage) -> Int {
+      let ended = before.switches.keys.filter { switches[$0] == nil }.count
+      return switches.reduce(ended) { $0 + $1.value - before.switches[$1.key, default: 0] }
     }
 
     private static func number(_ name: String, in path: String) -> Int {

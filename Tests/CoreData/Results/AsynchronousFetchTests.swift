@@ -24,6 +24,7 @@ import Testing
     body: @escaping @Sendable (NSAsynchronousFetchResult<T>) -> Void = { _ in },
     check: @escaping @Sendable (NSAsynchronousFetchResult<T>) -> R
   ) async -> R {
+    // `nonisolated(unsafe)`: the test waits here and lets the context have it.
     nonisolated(unsafe) let request = request
     return await withCheckedContinuation { continuation in
       context.perform {
@@ -102,6 +103,7 @@ import Testing
     let dictionaries = books(NSDictionary.self)
     dictionaries.resultType = .dictionaryResultType
     dictionaries.fetchLimit = 7
+    // `nonisolated(unsafe)`: nobody changes the requests from here on.
     nonisolated(unsafe) let expected = (windowed, ids, dictionaries)
     await run(windowed, in: context) { result in
       #expect(result.finalResult == (try? context.fetch(expected.0)))
@@ -189,6 +191,7 @@ import Testing
     let context = store.context()
     let whole = Progress(totalUnitCount: 10)
     let request = books()
+    // `nonisolated(unsafe)`: used by the context only from here on.
     nonisolated(unsafe) let fetch = request
     await withCheckedContinuation { continuation in
       context.perform {

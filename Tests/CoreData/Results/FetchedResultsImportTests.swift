@@ -32,6 +32,7 @@ import Testing
     }
     let context = store.context()
     context.automaticallyMergesChangesFromParent = true
+    // `nonisolated(unsafe)`: used in blocks of their context only; so is the mirror.
     nonisolated(unsafe) let listing = context.performAndWait { controller(context, "pages < 10") }
     nonisolated(unsafe) let mirror = try context.performAndWait { () throws -> TableMirror in
       try listing.performFetch()

@@ -18,6 +18,7 @@ import Testing
       let store = try TemporaryStore()
       let context = store.context()
       context.name = "worker"
+      // `nonisolated(unsafe)`: the compiler refuses the misuse that has to trap.
       nonisolated(unsafe) let book = try context.performAndWait { () throws -> NSManagedObject in
         let book = context.make("Book", ["title": "One"])
         try context.save()
@@ -33,6 +34,7 @@ import Testing
       let store = try TemporaryStore()
       let (context, other) = (store.context(), store.context())
       context.name = "first"
+      // `nonisolated(unsafe)`: the compiler refuses the misuse that has to trap.
       nonisolated(unsafe) let book = context.performAndWait { context.make("Book", ["title": "One"]) }
       other.performAndWait { book.setValue("Two", forKey: "title") }
     }
@@ -43,6 +45,7 @@ import Testing
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = try TemporaryStore()
       let context = store.context()
+      // `nonisolated(unsafe)`: the compiler refuses the misuse that has to trap.
       nonisolated(unsafe) let book = context.performAndWait { context.make("Book", ["title": "One"]) }
       _ = book.members("tags")
     }
@@ -76,6 +79,7 @@ import Testing
       let store = try TemporaryStore()
       let (context, other) = (store.context(), store.context())
       (context.name, other.name) = ("worker", "intruder")
+      // `nonisolated(unsafe)`: the compiler refuses the misuse that has to trap.
       nonisolated(unsafe) let book = try context.performAndWait { () throws -> NSManagedObject in
         let book = context.make("Book", ["title": "One"])
         try context.save()
@@ -152,6 +156,7 @@ import Testing
   @Test func whatNeedsNoQueueTrapsNowhere() throws {
     let store = try TemporaryStore()
     let context = store.context()
+    // `nonisolated(unsafe)`: the compiler cannot know that these uses need no queue.
     nonisolated(unsafe) let book = try context.performAndWait { () throws -> NSManagedObject in
       let book = context.make("Book", ["title": "One"])
       try context.save()

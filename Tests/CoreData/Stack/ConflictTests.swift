@@ -251,6 +251,7 @@ import Testing
 
   /// Own policies see the conflicts, and may leave the work to super.
   @Test func aPolicyOfOnesOwnDecides() throws {
+    // `@unchecked Sendable`, `nonisolated(unsafe)`: everything happens on the thread of this test.
     final class Counting: NSMergePolicy, @unchecked Sendable {
       nonisolated(unsafe) var seen: [NSMergeConflict] = []
       override func resolve(mergeConflicts list: [Any]) throws {

@@ -8,6 +8,7 @@ import Testing
   }
 
   private func load(_ container: NSPersistentContainer) -> [(any Error)?] {
+    // `nonisolated(unsafe)`: the handlers run before the call returns.
     nonisolated(unsafe) var results: [(any Error)?] = []
     container.loadPersistentStores { results.append($1) }
     return results

@@ -2,6 +2,7 @@ import CoreData
 import Testing
 
 /// A context that goes on where a file cannot be read.
+// `@unchecked Sendable`: the questions are asked, and read, on the context's queue.
 private final class TolerantContext: NSManagedObjectContext, @unchecked Sendable {
   var questions: [(id: NSManagedObjectID, property: String?, hasError: Bool)] = []
 

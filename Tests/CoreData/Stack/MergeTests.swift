@@ -6,6 +6,7 @@ import Testing
     _ store: TemporaryStore, _ body: (NSManagedObjectContext) throws -> Void
   ) throws -> Notification {
     let context = store.context()
+    // `nonisolated(unsafe)`: posted inside `performAndWait`, while this thread waits.
     nonisolated(unsafe) var posted: Notification?
     let token = NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextDidSave, object: context, queue: nil
@@ -37,6 +38,7 @@ import Testing
       edited.setValue("mine", forKey: "title")
       context.processPendingChanges()
       let log = NotificationLog(context)
+      // `nonisolated(unsafe)`: set inside `performAndWait`, while this thread waits.
       nonisolated(unsafe) var newID: NSManagedObjectID?
       let notification = try save(store) { context in
         for id in ids { context.object(with: id).setValue("theirs", forKey: "title") }
@@ -139,6 +141,7 @@ import Testing
     let other = try store.otherCoordinator()
     let writer = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     writer.persistentStoreCoordinator = other
+    // `nonisolated(unsafe)`: posted inside `performAndWait`, while this thread waits.
     nonisolated(unsafe) var posted: Notification?
     let token = NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextDidSave, object: writer, queue: nil

@@ -84,6 +84,7 @@ import Testing
       let known = try context.existingObject(with: ids[1])
       let gone = try context.existingObject(with: ids[0])
       let log = NotificationLog(context)
+      // `nonisolated(unsafe)`: posted inside `performAndWait`, while this thread waits.
       nonisolated(unsafe) var notification = Notification(name: saved)
       let token = NotificationCenter.default.addObserver(forName: saved, object: other, queue: nil) {
         notification = $0
@@ -173,6 +174,7 @@ import Testing
       let book = context.make("Book", ["title": "One"])
       final class Once { var isDone = false }
       let once = Once()
+      // `nonisolated(unsafe)`: posted and observed on the context's queue.
       nonisolated(unsafe) let observed = (book, once)
       let token = NotificationCenter.default.addObserver(forName: changed, object: context, queue: nil) { _ in
         guard !observed.1.isDone else { return }

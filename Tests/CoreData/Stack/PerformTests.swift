@@ -31,6 +31,7 @@ import Testing
   @Test func blocksRunInOrderOneAtATime() async throws {
     let store = try TemporaryStore()
     let context = store.context()
+    // `nonisolated(unsafe)`: used in blocks of one context, which run one at a time.
     nonisolated(unsafe) var order: [Int] = []
     for number in 0..<100 { enqueue(context) { order.append(number) } }
     let seen = await context.perform(schedule: .enqueued) { order }

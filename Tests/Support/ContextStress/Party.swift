@@ -161,9 +161,9 @@ final class Party: @unchecked Sendable {
         Item(context: context).note = name
         step.inserted += 1
       case 1 where items.count > Self.population / 2:
-        guard let item, let hits = hits(of: item), losesNothing(context) else { continue }
-        step.deletedHits += hits
-        step.deleted += 1
+        // A hit of this very step would count, though the row may be gone.
+        guard let item, !item.hasChanges, let hits = hits(of: item), losesNothing(context) else { continue }
+        step.deleted[item.objectID.uriRepresentation()] = hits
         context.delete(item)
       case 2...4:
         guard let item, !item.isDeleted else { continue }

@@ -72,15 +72,15 @@ final class Stress: Sendable {
     let account = ledger.value
     print(
       "\(account.steps) steps, \(account.saves) saves, \(account.conflicts) conflicts; \(account.inserted) inserted, "
-        + "\(account.deleted) deleted, \(account.hits) hits; \(file.count) items")
+        + "\(account.deleted.count) deleted, \(account.deletedTwice) of them twice, \(account.hits) hits; "
+        + "\(file.count) items")
     if let trouble = account.trouble { throw Wrong(trouble) }
-    guard file.count == account.inserted - account.deleted else {
-      throw Wrong("\(file.count) items, but \(account.inserted) were inserted and \(account.deleted) deleted")
+    guard file.count == account.inserted - account.deleted.count else {
+      throw Wrong("\(file.count) items, but \(account.inserted) were inserted and \(account.deleted.count) deleted")
     }
-    let hits = file.values.reduce(0) { $0 + $1.hits }
-    guard hits == account.hits - account.deletedHits else {
-      throw Wrong(
-        "\(hits) hits in the file, but \(account.hits) were saved, \(account.deletedHits) of them since deleted")
+    let (hits, gone) = (file.values.reduce(0) { $0 + $1.hits }, account.deleted.values.reduce(0, +))
+    guard hits == account.hits - gone else {
+      throw Wrong("\(hits) hits in the file, but \(account.hits) were saved, \(gone) of them since deleted")
     }
     for party in parties { try party.compare(with: file) }
     try checkIntegrity()
@@ -142,9 +142,11 @@ final class Ledger: Sendable {
     var saves = 0
     var conflicts = 0
     var inserted = 0
-    var deleted = 0
+    /// The hits that each had when it was deleted.
+    var deleted: [URL: Int64] = [:]
+    /// A row that another context deletes meanwhile is no conflict: both have deleted it.
+    var deletedTwice = 0
     var hits: Int64 = 0
-    var deletedHits: Int64 = 0
     var trouble: String?
   }
 
@@ -160,9 +162,12 @@ final class Ledger: Sendable {
     account.withLock {
       $0.saves += 1
       $0.inserted += step.inserted
-      $0.deleted += step.deleted
       $0.hits += step.hits
-      $0.deletedHits += step.deletedHits
+      for (uri, hits) in step.deleted {
+        // Hits only grow: who saw the most was the one whose deletion met the row.
+        let before = $0.deleted.updateValue(max(hits, $0.deleted[uri] ?? 0), forKey: uri)
+        if before != nil { $0.deletedTwice += 1 }
+      }
     }
   }
 
@@ -172,9 +177,9 @@ final class Ledger: Sendable {
 /// What one save of a party will have done.
 struct Step {
   var inserted = 0
-  var deleted = 0
+  /// The hits that each had.
+  var deleted: [URL: Int64] = [:]
   var hits: Int64 = 0
-  var deletedHits: Int64 = 0
 }
 
 enum Memory {

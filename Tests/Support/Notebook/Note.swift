@@ -86,6 +86,8 @@ public enum Drawer {
 }
 
 /// The class of a transformable attribute.
+///
+/// `@unchecked Sendable`: it never changes; `NSObject` keeps the compiler from seeing it.
 public final class Color: NSObject, NSSecureCoding, @unchecked Sendable {
   public static let supportsSecureCoding = true
   public let name: String
