@@ -26,11 +26,12 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// The options with those that the properties stand for.
   var allOptions: [String: NSObject] {
-    let migration: [String: NSObject] = [
+    let own: [String: NSObject] = [
+      NSPersistentStoreTimeoutOption: NSNumber(value: timeout),
       NSMigratePersistentStoresAutomaticallyOption: NSNumber(value: shouldMigrateStoreAutomatically),
       NSInferMappingModelAutomaticallyOption: NSNumber(value: shouldInferMappingModelAutomatically),
     ]
-    return options.merging(migration) { own, _ in own }
+    return options.merging(own) { set, _ in set }
   }
 
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }

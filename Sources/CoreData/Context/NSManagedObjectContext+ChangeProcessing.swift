@@ -24,7 +24,10 @@ extension NSManagedObjectContext {
     var event = self.event
     event.isOver = true
     self.event = ContextEvent()
-    for object in event.revived.items { event.inserted.insert(object) }
+    for object in event.revived.items {
+      event.inserted.insert(object)
+      event.updated.remove(object)
+    }
     var info: [AnyHashable: Any] = [:]
     for (key, list) in [
       (NSInsertedObjectsKey, event.inserted), (NSUpdatedObjectsKey, event.updated),

@@ -30,12 +30,16 @@ extension NSManagedObjectContext {
 
   private func undelete(_ object: NSManagedObject) {
     object.state.remove(.deleted)
-    event.deleted.remove(object)
+    // Then observers have not heard of the deletion, and know the object.
+    let isKnown = event.deleted.remove(object)
     unpropagated.removeAll { $0 === object }
-    if deleted.remove(object) { return noteUpdate(object) }
+    if deleted.remove(object) {
+      if !isKnown { event.revived.insert(object) }
+      return noteUpdate(object)
+    }
     object.state.insert([.inserted, .isNoted])
     inserted.insert(object)
-    event.inserted.insert(object)
+    if isKnown { event.updated.insert(object) } else { event.inserted.insert(object) }
     scheduleEndOfEvent()
   }
 
@@ -66,11 +70,12 @@ extension NSManagedObjectContext {
       if !event.inserted.remove(object) { event.deleted.insert(object) }
     } else {
       updated.remove(object)
-      event.updated.remove(object)
       object.state.remove(.updated)
       deleted.insert(object)
-      event.deleted.insert(object)
+      // Brought back and deleted again within one event: nobody has heard of it.
+      if !event.revived.remove(object) { event.deleted.insert(object) }
     }
+    forgetNews(of: object)
     object.state.insert([.deleted, .isNoted])
     unpropagated.append(object)
     scheduleEndOfEvent()
@@ -83,7 +88,13 @@ extension NSManagedObjectContext {
     object.state.remove(.updated)
     object.state.insert(.deleted)
     deleted.insert(object)
+    forgetNews(of: object)
     event.deleted.insert(object)
+  }
+
+  /// What became of a deleted object earlier in the event is not told.
+  private func forgetNews(of object: NSManagedObject) {
+    for list in [\ContextEvent.updated, \.refreshed] { event[keyPath: list].remove(object) }
   }
 
   // MARK: Noting changes

@@ -52,9 +52,7 @@ extension NSManagedObjectContext {
     }
     for object in deleted.items { check(object.validateForDelete) }
     for object in inserted.items { check(object.validateForInsert) }
-    for object in updated.items where object.snapshot != nil || !object.layout.validatedToManys.isEmpty {
-      check(object.validateForUpdate)
-    }
+    for object in updated.items { check(object.validateForUpdate) }
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 

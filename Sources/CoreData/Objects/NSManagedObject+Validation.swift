@@ -2,10 +2,12 @@
 extension NSManagedObject {
   final func validateProperties() throws {
     var errors: [any Error] = []
-    let values = access()
+    // Values that were never read are as the store has them: valid when they were saved.
+    let isUnread = snapshot == nil && !state.contains(.unborn)
+    let values = isUnread ? nil : access()
     if layout.classValidatesValues {
       validateByClass(values, &errors)
-    } else {
+    } else if let values {
       for slot in layout.validatedSlots {
         let description = layout.slots[slot]
         // A value that only has to be there is not looked at.
@@ -15,22 +17,24 @@ extension NSManagedObject {
       }
     }
     for index in layout.validatedToManys {
-      do { try validateCount(index) } catch { errors.append(error) }
+      do { try validateMembers(index) } catch { errors.append(error) }
     }
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
   /// Asks the class about each property that may have become invalid: all of a new object's, and those of a changed one that changed
   /// or that the model has rules for.
-  private func validateByClass(_ values: Snapshot, _ errors: inout [any Error]) {
+  private func validateByClass(_ values: Snapshot?, _ errors: inout [any Error]) {
     func validate(_ value: Any?, _ key: String) {
       var checked = value
       do { try validateValue(&checked, forKey: key) } catch { errors.append(error) }
     }
-    for (slot, description) in layout.slots.enumerated() {
-      let isChanged = isInserted || committed.map { !$0.isEqual(values, slot: slot) } ?? false
-      guard isChanged || description.needsValidation else { continue }
-      validate(description.kind == .toOne ? related(slot) : values.value(slot), description.name)
+    if let values {
+      for (slot, description) in layout.slots.enumerated() {
+        let isChanged = isInserted || committed.map { !$0.isEqual(values, slot: slot) } ?? false
+        guard isChanged || description.needsValidation else { continue }
+        validate(description.kind == .toOne ? related(slot) : values.value(slot), description.name)
+      }
     }
     for (index, relationship) in layout.toManys.enumerated() {
       guard isInserted || toManys.indices.contains(index) && toManys[index]?.hasChanges == true else { continue }
@@ -46,16 +50,20 @@ extension NSManagedObject {
       if property.isOptional { return }
       throw validationError(.validationMissingMandatoryProperty, key: key, value: nil)
     }
+    try validate(value, against: property)
+  }
+
+  private func validate(_ value: Any, against property: NSPropertyDescription) throws {
     for (index, predicate) in property.validationPredicates.enumerated() where !predicate.evaluate(with: value) {
       let warning = property.validationWarnings.indices.contains(index) ? property.validationWarnings[index] : nil
       let code = (warning as? NSNumber)?.intValue ?? CocoaError.Code.managedObjectValidation.rawValue
       throw validationError(
-        CocoaError.Code(rawValue: code), key: key, value: value, predicate: predicate,
+        CocoaError.Code(rawValue: code), key: property.name, value: value, predicate: predicate,
         message: warning as? String)
     }
   }
 
-  private func validateCount(_ index: Int) throws {
+  private func validateMembers(_ index: Int) throws {
     let relationship = layout.toManys[index]
     // Members that were never read and not changed are as the store has them: valid when they were saved.
     guard isInserted || toManys.indices.contains(index) && toManys[index]?.hasChanges == true else { return }
@@ -71,6 +79,7 @@ extension NSManagedObject {
     if relationship.maxCount > 0 && count > relationship.maxCount {
       throw validationError(.validationRelationshipExceedsMaximumCount, key: relationship.name, value: nil)
     }
+    if !relationship.validationPredicates.isEmpty { try validate(toMany(index).asCollection, against: relationship) }
   }
 
   /// An object that a Deny rule protects may go only when nothing is left at the other end.

@@ -210,4 +210,34 @@ import Testing
       expectError(134091) { try context.execute(NSPersistentStoreRequest()) }
     }
   }
+
+  /// The rows alone count: no validation, no callbacks, nothing to undo, and no word to contexts.
+  @Test func batchRequestsSeeRowsOnlyAndTellNobody() throws {
+    let model = LibraryModel.makeWithClasses()
+    model.entitiesByName["Book"]?.attributesByName["pages"]?.setValidationPredicates(
+      [NSPredicate(format: "SELF <= 100")], withValidationWarnings: [NSNumber(value: 1610)])
+    let store = try books(2, model)
+    try store.read { context in
+      let changed = try context.all("Book", where: "title == '1'")[0]
+      changed.setValue(50, forKey: "pages")
+      let new = try #require(context.make("Book", ["title": "new"]) as? RecordingBook)
+      context.processPendingChanges()
+      context.undoManager = UndoManager()
+      let calls = new.calls
+      let log = NotificationLog(context)
+      let update = NSBatchUpdateRequest(entityName: "Book")
+      update.predicate = NSPredicate(format: "pages == 1")
+      update.propertiesToUpdate = ["pages": 1000]
+      update.resultType = .updatedObjectsCountResultType
+      try #expect((context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 1)
+      let none = try context.execute(delete("Book", where: "title == 'new' OR pages == 50")) as? NSBatchDeleteResult
+      #expect(none?.result as? Int == 0)
+      try context.execute(NSBatchInsertRequest(entityName: "Book", objects: [["title": "3", "pages": 1000]]))
+      context.processPendingChanges()
+      #expect(log.names.isEmpty && context.undoManager?.canUndo == false)
+      #expect(new.calls == calls && context.insertedObjects == [new] && context.updatedObjects == [changed])
+    }
+    try #expect(
+      store.sql("SELECT ZTITLE, ZPAGES FROM ZBOOK ORDER BY 1") == [["1", "1000"], ["2", "2"], ["3", "1000"]])
+  }
 }

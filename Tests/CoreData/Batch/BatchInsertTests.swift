@@ -189,6 +189,11 @@ import Testing
     context.persistentStoreCoordinator = coordinator
     context.performAndWait {
       expectError(134091) { try context.execute(NSBatchInsertRequest(entityName: "Tag", objects: [])) }
+      let update = NSBatchUpdateRequest(entityName: "Tag")
+      update.propertiesToUpdate = ["label": "x"]
+      expectError(134091) { try context.execute(update) }
+      let delete = NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSManagedObject>(entityName: "Tag"))
+      expectError(134091) { try context.execute(delete) }
     }
   }
 

@@ -306,6 +306,27 @@ import Testing
     }
   }
 
+  @Test func aTokenIsAPlaceInEachStore() throws {
+    let store = try TemporaryStore(options: Self.tracked)
+    let coordinator = store.coordinator
+    let second = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.folder.appendingPathComponent("second.sqlite"),
+      options: Self.tracked)
+    let (first, other) = (coordinator.persistentStores[0].identifier ?? "", second.identifier ?? "")
+    try store.save { context in
+      context.make("Tag")
+      context.assign(context.make("Tag"), to: second)
+    }
+    try store.save { $0.make("Tag") }
+    let token = try #require(coordinator.currentPersistentHistoryToken(fromStores: nil))
+    #expect(token.numbers == [first: 2, other: 1])
+    #expect(coordinator.currentPersistentHistoryToken(fromStores: [second])?.numbers == [other: 1])
+    try store.save { context in context.assign(context.make("Tag"), to: second) }
+    let later = try transactions(store, after: token)
+    #expect(later.map(\.storeID) == [other] && later.map(\.transactionNumber) == [2])
+    try #expect(transactions(store).count == 4)
+  }
+
   // MARK: Deleting
 
   @Test func deletingBeforeATokenKeepsItsOwnTransaction() throws {

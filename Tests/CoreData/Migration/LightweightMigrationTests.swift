@@ -137,6 +137,29 @@ import Testing
     }
   }
 
+  @Test func relationshipsAreAddedAndRemoved() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.properties.removeAll { $0.name == "passport" }
+    model.entitiesByName["Passport"]?.properties.removeAll { $0.name == "holder" }
+    let (author, tag) = (try #require(model.entitiesByName["Author"]), try #require(model.entitiesByName["Tag"]))
+    Make.relate(author, "tags", tag, "authors", toMany: (true, true))
+    Make.relate(author, "favourite", tag, "fans", toMany: (false, true))
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let author = try context.all("Author")[0]
+      #expect(author.members("tags").isEmpty && author.object("favourite") == nil && author.members("books").count == 2)
+      try #expect(context.all("Passport").map { $0.text("number") } == ["7"])
+      let tags = try context.all("Tag")
+      author.setValue(Set(tags), forKey: "tags")
+      author.setValue(tags[0], forKey: "favourite")
+      try context.save()
+      context.reset()
+      try #expect(context.all("Author", where: "favourite.label != nil AND tags.@count == 2").count == 1)
+    }
+    try #expect(store.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+
   @Test func anUnorderedRelationshipBecomesOrderedAndBack() throws {
     let store = try library()
     let model = LibraryModel.make()

@@ -104,6 +104,49 @@ import Testing
     #expect(hash { _, title in title.isTransient = true } != original)
     #expect(hash { entity, _ in entity.uniquenessConstraints = [["title"]] } != original)
     #expect(hash { entity, _ in entity.versionHashModifier = "2" } != original)
+    #expect(hash { entity, _ in entity.userInfo = ["a": "b"] } == original)
+    #expect(hash { _, title in title.userInfo = ["a": "b"] } == original)
+    #expect(hash { _, title in title.versionHashModifier = "2" } != original)
+    #expect(
+      hash { _, title in
+        title.setValidationPredicates([NSPredicate(value: true)], withValidationWarnings: [])
+      } == original)
+    #expect(
+      hash { entity, title in
+        let element = NSFetchIndexElementDescription(property: title, collationType: .binary)
+        entity.indexes = [NSFetchIndexDescription(name: "byTitle", elements: [element])]
+      } == original)
+  }
+
+  @Test("Of a relationship, all counts that says where it leads and how often, and its delete rule does not")
+  func relationshipSensitivity() {
+    func hash(_ change: (NSRelationshipDescription) -> Void = { _ in }) -> Data {
+      let (author, book, other) = (NSEntityDescription(), NSEntityDescription(), NSEntityDescription())
+      for (entity, name) in [(author, "Author"), (book, "Book"), (other, "Other")] { entity.name = name }
+      let (books, writer, second) = (
+        NSRelationshipDescription(), NSRelationshipDescription(), NSRelationshipDescription()
+      )
+      for (relationship, name, destination) in [
+        (books, "books", book), (writer, "author", author), (second, "second", author),
+      ] {
+        relationship.name = name
+        relationship.destinationEntity = destination
+      }
+      books.inverseRelationship = writer
+      writer.inverseRelationship = books
+      author.properties = [books]
+      book.properties = [writer, second]
+      change(books)
+      return withExtendedLifetime((author, book, other)) { author.versionHash }
+    }
+    let original = hash()
+    #expect(hash { $0.deleteRule = .cascadeDeleteRule } == original)
+    #expect(hash { $0.maxCount = 1 } != original)
+    #expect(hash { $0.minCount = 1 } != original)
+    #expect(hash { $0.isOrdered = true } != original)
+    #expect(hash { $0.isOptional = false } != original)
+    #expect(hash { $0.inverseRelationship = $0.destinationEntity?.relationshipsByName["second"] } != original)
+    #expect(hash { $0.destinationEntity?.name = "Volume" } != original)
   }
 }
 

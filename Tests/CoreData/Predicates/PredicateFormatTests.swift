@@ -87,6 +87,35 @@ import Testing
         == "d > CAST(5.000000, \"NSDate\")")
   }
 
+  @Test(
+    "Every number's format takes a number",
+    arguments: [
+      "%d", "%D", "%i", "%u", "%ld", "%lu", "%lld", "%llu", "%hd", "%hi", "%x", "%X", "%c", "%f", "%lf", "%g", "%e",
+    ])
+  func numberFormats(specifier: String) {
+    #expect(NSPredicate(format: "a == \(specifier)", 65).canonicalFormat == "a == 65")
+    let isReal = "fge".contains(specifier.last ?? " ")
+    let arguments: [any CVarArg] = isReal ? [65.5, 3] : specifier.contains("l") ? [65 as Int64, 3] : [65 as Int32, 3]
+    let predicate = withVaList(arguments) { NSPredicate(format: "a == \(specifier) AND b == %d", arguments: $0) }
+    #expect(predicate.canonicalFormat == "a == \(isReal ? "65.5" : "65") AND b == 3")
+  }
+
+  @Test("A C string is text")
+  func textFormat() {
+    #expect(NSPredicate(format: "a == %s", "x").canonicalFormat == "a == \"x\"")
+    let predicate = "größer".withCString { text in
+      withVaList([text]) { NSPredicate(format: "a == %s", arguments: $0) }
+    }
+    #expect(predicate.canonicalFormat == "a == \"größer\"")
+  }
+
+  @Test("An assignment can be read")
+  func assignment() throws {
+    let expression = CoreData.NSExpression(format: "$x := a + 1")
+    #expect(expression.description == "$x := a + 1")
+    #expect(throws: PredicateSyntaxError.self) { try NSPredicate.parse(format: "a := 1") }
+  }
+
   @Test("A C argument list takes its places")
   func variadicArguments() {
     let predicate = withVaList(["name", "ann", 3, 1.5, Int64.max]) {
@@ -112,6 +141,8 @@ import Testing
       ("and == 1", 0, "and is a reserved word; a key of that name is written #and"),
       ("foo(a) == 1", 0, "There is no function \"foo\""),
       ("a == %@", 5, "No argument is left for this place"),
+      ("a == %%", 5, "A percent sign means something inside quotes only"),
+      ("a == ?", 5, "Unexpected character"),
       ("a == %q", 5, "Expected %@, %K, or a number's format such as %d or %f"),
       ("ANY tags.name", 13, "Expected a comparison operator"),
       ("a == (b == 1)", 5, "Expected a value, not a predicate"),

@@ -70,6 +70,29 @@ import Testing
     try #expect(rivals.store.sql("SELECT count(*) FROM ZBOOK") == [["2"]])
   }
 
+  @Test func snapshotsOfAConflictHaveAttributesAndIDsButNoToManys() throws {
+    let rivals = try Rivals()
+    let author = try rivals.store.save { context in
+      let author = context.make("Author", ["name": "Ada"])
+      context.object(with: rivals.id).setValue(author, forKey: "author")
+      return author
+    }.objectID
+    try rivals.store.read { context in
+      context.object(with: rivals.id).setValue("mine", forKey: "title")
+      try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
+      let error = #expect(throws: NSError.self) { try context.save() }
+      let conflicts = error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
+      let conflict = try #require(conflicts?.first)
+      // The coordinator's cache against the file: both are told.
+      let snapshots = [conflict.objectSnapshot, conflict.cachedSnapshot, conflict.persistedSnapshot]
+      #expect(snapshots.map { $0?["title"] as? String } == ["One", "One", "theirs"])
+      for case let snapshot? in snapshots {
+        #expect(snapshot["author"] as? NSManagedObjectID == author && snapshot["pages"] as? Int == 1)
+        #expect(snapshot["rating"] is NSNull && snapshot["tags"] == nil)
+      }
+    }
+  }
+
   @Test(arguments: [
     (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, ["mine", "7", "3"]),
     (.mergeByPropertyStoreTrumpMergePolicyType, ["theirs", "7", "3"]),

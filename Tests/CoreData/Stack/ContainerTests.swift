@@ -2,7 +2,7 @@ import CoreData
 import Testing
 
 @Suite struct ContainerTests {
-  private final class Folder {
+  private final class Folder: Sendable {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("container-\(UUID().uuidString)")
     deinit { try? FileManager.default.removeItem(at: url) }
   }
@@ -38,6 +38,47 @@ import Testing
       container.viewContext.object(with: id).value(forKey: "title") as? String
     }
     #expect(title == "One")
+  }
+
+  /// `@unchecked Sendable` as its superclass is; it holds nothing of its own.
+  private final class PlacedContainer: NSPersistentContainer, @unchecked Sendable {
+    static let folder = Folder()
+    override class func defaultDirectoryURL() -> URL { folder.url }
+  }
+
+  @Test func theDefaultStoreLiesInTheDefaultDirectoryWhichIsMade() throws {
+    let plain = NSPersistentContainer(name: "Library", managedObjectModel: LibraryModel.make())
+    let url = NSPersistentContainer.defaultDirectoryURL().appendingPathComponent("Library.sqlite")
+    #expect(plain.persistentStoreDescriptions.map(\.url) == [url])
+    let container = PlacedContainer(name: "Library", managedObjectModel: LibraryModel.make())
+    #expect(load(container).count == 1)
+    let file = PlacedContainer.folder.url.appendingPathComponent("Library.sqlite")
+    #expect(container.persistentStoreCoordinator.persistentStores.map(\.url) == [file])
+    #expect(FileManager.default.fileExists(atPath: file.path))
+    try container.persistentStoreCoordinator.remove(container.persistentStoreCoordinator.persistentStores[0])
+    try FileManager.default.removeItem(at: PlacedContainer.folder.url)
+  }
+
+  @Test func contextsOfAContainerFollowNobodyUnlessTold() {
+    let container = NSPersistentContainer(name: "Library", managedObjectModel: LibraryModel.make())
+    #expect(!container.newBackgroundContext().automaticallyMergesChangesFromParent)
+    #expect(!container.viewContext.automaticallyMergesChangesFromParent)
+  }
+
+  @Test func aStoreIsAddedLaterWhereTheDescriptionSaysSo() async throws {
+    let container = NSPersistentContainer(name: "Library", managedObjectModel: LibraryModel.make())
+    let description = NSPersistentStoreDescription()
+    description.shouldAddStoreAsynchronously = true
+    container.persistentStoreDescriptions = [description]
+    let (stream, continuation) = AsyncStream<Bool>.makeStream()
+    container.persistentStoreCoordinator.performAndWait {
+      container.loadPersistentStores { continuation.yield($1 == nil) }
+      // The coordinator's queue is busy with this block.
+      #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
+    }
+    var answers = stream.makeAsyncIterator()
+    #expect(await answers.next() == true)
+    #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
   }
 
   @Test func theFormWithAHandlerRunsOnAQueueOfItsOwn() async throws {

@@ -70,18 +70,6 @@ import Testing
     #expect(NSManagedObject.contextShouldIgnoreUnmodeledPropertyChanges)
   }
 
-  @Test func aChangeInsideAMutableValueIsNotSeen() throws {
-    let store = try TemporaryStore()
-    let id = try store.save { $0.make("Book", ["title": "One", "extra": NSMutableArray(array: ["a"])]) }.objectID
-    try store.read { context in
-      let book = context.make("Book", ["title": "Two", "extra": NSMutableArray(array: ["a"])])
-      try context.save()
-      (book.value(forKey: "extra") as? NSMutableArray)?.add("b")
-      #expect(!book.hasChanges && !context.hasChanges)
-      try #expect(context.existingObject(with: id).changedValues().isEmpty)
-    }
-  }
-
   @Test func aSiblingsSaveIntoTheSameParentIsFollowed() async throws {
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Tag", ["label": "old"]) }.objectID

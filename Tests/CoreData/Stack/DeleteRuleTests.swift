@@ -174,4 +174,56 @@ import Testing
     }
     try #expect(store.sql("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK") == [["One"], ["New"]])
   }
+
+  @Test func aCascadeFollowsTheGraphToItsEnd() throws {
+    let node = LibraryModel.entity("Node", [LibraryModel.attribute("name", .stringAttributeType)])
+    LibraryModel.relate(
+      node, "children", node, "parent", toMany: (true, false), rules: (.cascadeDeleteRule, .nullifyDeleteRule))
+    let model = NSManagedObjectModel()
+    model.entities = [node]
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      var parent = context.make("Node", ["name": "top"])
+      for depth in 0..<20 { parent = context.make("Node", ["name": "\(depth)", "parent": parent]) }
+      context.make("Node", ["name": "alone"])
+    }
+    try store.save { context in
+      context.delete(try context.all("Node", where: "name == '4'")[0])
+      context.processPendingChanges()
+      #expect(context.deletedObjects.count == 16)
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZNODE") == [["6"]])
+  }
+
+  @Test func prepareForDeletionRunsAtOnceAndBeforeTheObjectCountsAsDeleted() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    try store.read { context in
+      let book = try #require(context.make("Book", ["title": "One"]) as? RecordingBook)
+      try context.save()
+      var states: [Bool] = []
+      book.onPrepareForDeletion = { states.append($0.isDeleted) }
+      context.delete(book)
+      #expect(states == [false] && book.isDeleted)
+      context.processPendingChanges()
+      try context.save()
+      #expect(states == [false])
+    }
+  }
+
+  @Test func denyLetsAnObjectGoThatHasNoOthers() throws {
+    let store = try TemporaryStore(Self.model(.denyDeleteRule))
+    try store.save { $0.make("Owner", ["name": "alone"]) }
+    try store.save { $0.delete(try $0.all("Owner")[0]) }
+    try #expect(store.sql("SELECT count(*) FROM ZOWNER") == [["0"]])
+  }
+
+  @Test func afterNoActionTheOthersReferToAnObjectThatIsNotThere() throws {
+    let store = try storeWithOwner(Self.model(.noActionDeleteRule))
+    try store.save { $0.delete(try $0.all("Owner")[0]) }
+    try store.read { context in
+      let owner = try #require(context.all("Thing")[0].object("owner"))
+      #expect(owner.isFault && owner.text("name") == nil && owner.isDeleted)
+      #expect { try context.existingObject(with: owner.objectID) } throws: { ($0 as NSError).code == 133000 }
+    }
+  }
 }

@@ -110,6 +110,25 @@ import Testing
     #expect(counts["begin"] == 5 && counts["use"] == nil, "\(counts)")
   }
 
+  @Test func anObjectOfAnIDCostsNoStatementUntilItIsRead() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      try FetchCostTests.count { context in
+        let request = NSFetchRequest<NSManagedObjectID>(entityName: "Book")
+        request.resultType = .managedObjectIDResultType
+        request.fetchLimit = 3
+        let ids = try context.fetch(request)
+        FetchCostTests.say("objects")
+        let books = ids.map { context.object(with: $0) }
+        #expect(ids.allSatisfy { context.registeredObject(for: $0)?.isFault == true })
+        #expect(books.map(\.objectID) == ids && books[0].hasFault(forRelationshipNamed: "tags"))
+        FetchCostTests.say("read")
+        _ = try context.existingObject(with: ids[0])
+      }
+    }
+    let counts = selects(result)
+    #expect(counts["begin"] == 1 && counts["objects"] == nil && counts["read"] == 1, "\(counts)")
+  }
+
   @Test func countingReadsNoRow() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       try FetchCostTests.count { context in try #expect(context.count(for: FetchCostTests.request()) == 40) }

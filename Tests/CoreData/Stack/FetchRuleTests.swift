@@ -236,4 +236,38 @@ import Testing
       #expect(found.allSatisfy { isThick.evaluate(with: $0) })
     }
   }
+
+  @Test(arguments: [false, true])
+  func whatWasReadStaysAsItIsWhenFetchedAgain(shouldRefresh: Bool) throws {
+    let store = try library()
+    try store.read { context in
+      let book = try context.all("Book", where: "pages == 0")[0]
+      #expect(book.text("title") == "b0")
+      try store.save { try $0.all("Book", where: "pages == 0")[0].setValue("theirs", forKey: "title") }
+      let again = request(NSManagedObject.self) {
+        $0.predicate = NSPredicate(format: "title == 'theirs'")
+        $0.shouldRefreshRefetchedObjects = shouldRefresh
+      }
+      try #expect(context.fetch(again) == [book])
+      #expect(book.text("title") == "b0")
+    }
+  }
+
+  /// b3 has no rating, the others have 1.
+  @Test func aFetchForUnlikeLeavesOutNilAndMemoryDoesNot() throws {
+    try library().read { context in
+      func titles(_ format: String) throws -> [String?] {
+        try context.fetch(request(NSManagedObject.self) { $0.predicate = NSPredicate(format: format) })
+          .map { $0.text("title") }
+      }
+      try #expect(titles("rating != 1") == [])
+      try #expect(titles("rating != 1 OR rating == nil") == ["b3"])
+      try #expect(titles("NOT rating == 1") == ["b3"])
+      try #expect(titles("rating < 5") == ["b0", "b1", "b2"])
+      try #expect(titles("NOT rating < 5") == ["b3"])
+      let unrated = try context.all("Book", where: "rating == nil")[0]
+      #expect(NSPredicate(format: "rating != 1").evaluate(with: unrated))
+      #expect(!NSPredicate(format: "rating < 5").evaluate(with: unrated))
+    }
+  }
 }

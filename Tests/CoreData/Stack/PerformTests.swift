@@ -1,4 +1,5 @@
 import CoreData
+import Synchronization
 import Testing
 
 @Suite struct PerformTests {
@@ -40,6 +41,35 @@ import Testing
 
   private func enqueue(_ context: NSManagedObjectContext, _ block: @escaping @Sendable () -> Void) {
     context.perform(block)
+  }
+
+  /// Runs the code of a task in blocks of a context.
+  private final class ContextExecutor: TaskExecutor {
+    private let context: NSManagedObjectContext
+    init(_ context: NSManagedObjectContext) { self.context = context }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      context.perform { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  private final class Order: Sendable {
+    private let names = Mutex<[String]>([])
+    func add(_ name: String) { names.withLock { $0.append(name) } }
+    var all: [String] { names.withLock { $0 } }
+  }
+
+  @Test func onTheQueueAnImmediateBlockRunsAtOnceAndAnEnqueuedOneAtTheBack() async throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    let order = Order()
+    await withTaskExecutorPreference(ContextExecutor(context)) {
+      enqueue(context) { order.add("enqueued before") }
+      await context.perform(schedule: .immediate) { order.add("immediate") }
+      await context.perform(schedule: .enqueued) { order.add("enqueued") }
+    }
+    #expect(order.all == ["immediate", "enqueued before", "enqueued"])
   }
 
   @Test func aChildWaitsForItsParentWithoutDeadlock() async throws {

@@ -166,11 +166,35 @@ import Testing
     }
   }
 
-  @Test func stalenessZeroReadsTheRowAnewWhateverTheCacheHas() throws {
-    let (store, _, bookID) = try library()
+  /// The cache is compared with the file at the start of a block, and here not again.
+  @Test(arguments: [(-1, "One"), (0, "theirs")] as [(TimeInterval, String)])
+  func stalenessSaysWhetherAFaultIsFilledFromTheCache(interval: TimeInterval, title: String) throws {
+    let (store, authorID, bookID) = try library()
     try store.read { context in
-      context.stalenessInterval = 0
-      #expect(context.object(with: bookID).text("title") == "One")
+      context.stalenessInterval = interval
+      #expect(context.object(with: authorID).text("name") == "Ada")
+      _ = try store.sql("UPDATE ZBOOK SET ZTITLE = 'theirs', Z_OPT = Z_OPT + 1")
+      let book = context.object(with: bookID)
+      #expect(book.text("title") == title)
+      // What was read stays as it was read.
+      _ = try store.sql("UPDATE ZBOOK SET ZTITLE = 'later', Z_OPT = Z_OPT + 1")
+      #expect(book.text("title") == title)
+    }
+  }
+
+  @Test func refreshAllObjectsTellsOfEveryRegisteredObject() throws {
+    let (store, authorID, bookID) = try library()
+    try store.read { context in
+      let objects = [context.object(with: authorID), try context.existingObject(with: bookID), context.make("Tag")]
+      objects[1].setValue("changed", forKey: "title")
+      context.processPendingChanges()
+      let log = NotificationLog(context)
+      context.refreshAllObjects()
+      context.processPendingChanges()
+      #expect(log.names == [.NSManagedObjectContextObjectsDidChange])
+      #expect(log.last(.NSManagedObjectContextObjectsDidChange)?.count == 1)
+      #expect(log.objects(.NSManagedObjectContextObjectsDidChange, NSRefreshedObjectsKey) == Set(objects))
+      #expect(context.updatedObjects == [objects[1]] && context.insertedObjects == [objects[2]])
     }
   }
 }

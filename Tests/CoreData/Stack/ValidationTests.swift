@@ -104,6 +104,63 @@ import Testing
     }
   }
 
+  @Test func tooFewMembersAreAFailureOfTheirOwn() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.relationshipsByName["books"]?.minCount = 2
+    try TemporaryStore(model).read { context in
+      let author = context.make("Author", ["name": "Ada"])
+      context.make("Book", ["title": "One", "author": author])
+      let error = try #require(failure(context))
+      #expect(error.code == 1580 && error.userInfo[NSValidationKeyErrorKey] as? String == "books")
+      #expect(error.userInfo[NSValidationObjectErrorKey] as? NSManagedObject === author)
+      context.make("Book", ["title": "Two", "author": author])
+      #expect(failure(context) == nil)
+    }
+  }
+
+  @Test func predicatesOfAToManyRelationshipAreRules() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.relationshipsByName["tags"]?.setValidationPredicates(
+      [NSPredicate(format: "@count != 2")], withValidationWarnings: ["Two are a crowd."])
+    try TemporaryStore(model).read { context in
+      let book = context.make("Book", ["title": "One"])
+      book.setValue(Set((0..<2).map { _ in context.make("Tag") }), forKey: "tags")
+      let error = try #require(failure(context))
+      #expect(error.code == 1550 && error.localizedDescription == "Two are a crowd.")
+      #expect(error.userInfo[NSValidationKeyErrorKey] as? String == "tags")
+      book.addObject(context.make("Tag"), toRelationship: "tags")
+      #expect(failure(context) == nil)
+    }
+  }
+
+  @Test func aChangedObjectThatWasNeverReadIsValidatedToo() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    let id = try store.save { $0.make("Book", ["title": "One"]) }.objectID
+    try store.read { context in
+      let book = try #require(context.object(with: id) as? RecordingBook)
+      context.make("Tag", ["label": "t", "books": Set<NSManagedObject>([book])])
+      #expect(book.isFault && book.isUpdated)
+      try context.save()
+      #expect(book.calls == ["willSave", "validateForUpdate", "didSave"] && book.isFault)
+    }
+  }
+
+  @Test func whatWasRefreshedAndNotChangedIsNotValidated() throws {
+    let store = try TemporaryStore(Self.model())
+    try store.save { $0.make("Book", ["title": "T", "pages": 1]) }
+    try store.read { context in
+      let book = try context.all("Book")[0]
+      #expect(book.text("title") == "T")
+      _ = try store.sql("UPDATE ZBOOK SET ZPAGES = -1, Z_OPT = Z_OPT + 1")
+      context.refresh(book, mergeChanges: true)
+      #expect(book.value(forKey: "pages") as? Int == -1)
+      context.make("Tag")
+      #expect(failure(context) == nil)
+      book.setValue("U", forKey: "title")
+      #expect(failure(context)?.code == 1620)
+    }
+  }
+
   @Test func onesOwnChecksRunAfterTheModels() throws {
     struct Refused: Error {}
     let store = try TemporaryStore(Self.model())

@@ -102,6 +102,33 @@ import Testing
     try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'") == [["1"]])
   }
 
+  @Test func pragmasHoldForEveryConnection() throws {
+    let pragmas = ["cache_size": "-1234", "synchronous": "EXTRA"]
+    let store = try TemporaryStore(options: [NSSQLitePragmasOption: pragmas])
+    let database = try #require(store.coordinator.persistentStores[0] as? SQLiteStore).database
+    func values(_ connection: SQLiteConnection) throws -> [Int64?] {
+      try ["cache_size", "synchronous"].map { try connection.integer("PRAGMA \($0)") }
+    }
+    try #expect(database.withWriter(values) == [-1234, 3])
+    try database.read { outer in
+      try #expect(values(outer) == [-1234, 3])
+      try database.read { inner in try #expect(values(inner) == [-1234, 3]) }
+    }
+    try #expect(store.sql("PRAGMA journal_mode") == [["wal"]])
+  }
+
+  @Test func aStoreWaitsForLocksAsLongAsItsDescriptionSays() throws {
+    for (timeout, expected) in [(nil, 240), (1.5, 1.5)] as [(TimeInterval?, TimeInterval)] {
+      let description = NSPersistentStoreDescription()
+      if let timeout { description.timeout = timeout }
+      #expect(description.timeout == expected)
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+      coordinator.addPersistentStore(with: description) { #expect($1 == nil) }
+      let store = try #require(coordinator.persistentStores.first as? SQLiteStore)
+      #expect(store.database.configuration.busyTimeout == expected)
+    }
+  }
+
   @Test func aWrongConfigurationMakesNoFile() throws {
     let store = try TemporaryStore()
     let url = store.folder.appendingPathComponent("none.sqlite")

@@ -1,0 +1,37 @@
+import CoreData
+
+/// Books with unique titles, authors with unique names, tags with unique labels, and two stacks on one file.
+struct UniqueLibrary {
+  let store: TemporaryStore
+
+  init() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
+    model.entitiesByName["Author"]?.uniquenessConstraints = [["name"]]
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    store = try TemporaryStore(model)
+  }
+
+  func context(_ policy: NSMergePolicyType, on coordinator: NSPersistentStoreCoordinator? = nil)
+    -> NSManagedObjectContext
+  {
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator ?? store.coordinator
+    context.mergePolicy = NSMergePolicy(merge: policy)
+    return context
+  }
+
+  /// Key, version, pages and rating of each book, by title.
+  func books() throws -> [[String?]] {
+    try store.sql("SELECT ZTITLE, Z_PK, Z_OPT, ZPAGES, ZRATING FROM ZBOOK ORDER BY ZTITLE")
+  }
+}
+
+/// The policies that resolve a conflict of unique values, by who stays.
+enum ConstraintPolicies {
+  /// What is in memory stays.
+  static let winning: [NSMergePolicyType] = [.mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType]
+  /// What is in the store stays.
+  static let yielding: [NSMergePolicyType] = [.mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType]
+  static let resolving = winning + yielding
+}
