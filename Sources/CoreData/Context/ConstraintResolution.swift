@@ -27,16 +27,20 @@ struct ConstraintResolution {
       return settle(changed, new, winner, conflict)
     }
     guard objectsWin, let winner = chosen(changed) ?? chosen(new) else { return settle(changed, new, row, conflict) }
-    settle(changed, new, winner, conflict)
-    guard let stored = try conflict.stored ?? context.rowNow(of: row) else { return }
+    guard let stored = try conflict.stored ?? context.rowNow(of: row) else {
+      return settle(changed, new, winner, conflict)
+    }
     if winner.isInserted && winner.layout === row.layout {
+      settle(changed, new, winner, conflict)
       takeOver(row, stored, by: winner, in: context)
     } else {
       // The row's values as they were found: whoever changes it now makes this a version conflict.
       row.supply(stored)
+      // Before anything is changed: a save that fails leaves the context as it was.
+      try row.validateForDelete()
+      settle(changed, new, winner, conflict)
       context.delete(row)
       context.propagateDeletes()
-      try row.validateForDelete()
     }
   }
 

@@ -49,21 +49,33 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// meanwhile stays with `rollback` and `mergeByPropertyStoreTrump`, and goes with the others.
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw MergeConflicts(conflicts: list).nsError }
-    for conflict in list {
-      let object = conflict.sourceObject
-      guard let context = object.reference?.context, object.hasChanges else { continue }
-      if let stored = try conflict.stored ?? context.rowNow(of: object) {
+    let rows = try list.map { try $0.stored ?? $0.sourceObject.reference?.context?.rowNow(of: $0.sourceObject) }
+    let pending = zip(list.map(\.sourceObject), rows).filter { $0.0.reference?.context != nil && $0.0.hasChanges }
+    // A save that fails leaves the context as it was: what cannot be resolved is found before anything is.
+    guard pending.allSatisfy({ $0.1 != nil || canDoWithoutRow($0.0) }) else {
+      throw MergeConflicts(conflicts: list).nsError
+    }
+    for (object, row) in pending {
+      guard let context = object.reference?.context else { continue }
+      if let row {
         let observed = object.willChangeAllObserved()
-        context.rebase(object, on: stored, mergeType)
+        context.rebase(object, on: row, mergeType)
         object.awake(.mergePolicy)
         observed?.finish()
-        continue
+      } else if mergeType == .overwriteMergePolicyType {
+        context.insertAgain(object)
+      } else {
+        context.dropMissing(object)
       }
-      switch mergeType {
-      case .rollbackMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType: context.dropMissing(object)
-      case .overwriteMergePolicyType where object.snapshot != nil: context.insertAgain(object)
-      default: throw MergeConflicts(conflicts: list).nsError
-      }
+    }
+  }
+
+  /// Whether the policy says what becomes of an object whose row is gone.
+  private func canDoWithoutRow(_ object: NSManagedObject) -> Bool {
+    switch mergeType {
+    case .rollbackMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType: true
+    case .overwriteMergePolicyType: object.snapshot != nil
+    default: false
     }
   }
 

@@ -124,6 +124,26 @@ import Testing
     try #expect(rivals.row() == ["again", expected[1], "\(version + 1)"])
   }
 
+  /// A changed row could be merged with, a deleted one could not.
+  @Test func aSaveThatOneConflictFailsLeavesTheOthersUnresolved() throws {
+    let store = try TemporaryStore()
+    let ids = try store.save { context in ["a", "b"].map { context.make("Book", ["title": $0]) } }.map(\.objectID)
+    try store.read { context in
+      context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+      let books = try ids.map { try context.existingObject(with: $0) }
+      for book in books { book.setValue("mine", forKey: "title") }
+      try store.save { other in
+        other.object(with: ids[0]).setValue(7, forKey: "pages")
+        other.delete(other.object(with: ids[1]))
+      }
+      let log = NotificationLog(context)
+      #expect { try context.save() } throws: { ($0 as NSError).code == 133020 }
+      #expect(context.updatedObjects == Set(books) && books[0].value(forKey: "pages") as? Int == 0)
+      context.processPendingChanges()
+      #expect(log.objects(.NSManagedObjectContextObjectsDidChange, NSRefreshedObjectsKey).isEmpty)
+    }
+  }
+
   @Test(arguments: [NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType])
   func aRowThatWasDeletedMeanwhileIsAConflictOfVersionZero(_ policy: NSMergePolicyType) throws {
     let rivals = try Rivals()

@@ -107,6 +107,8 @@ import Testing
       context.mergePolicy = NSMergePolicy.overwrite
       try context.all("Author", sort: "name")[0].setValue("b", forKey: "name")
       #expect { try context.save() } throws: { ($0 as NSError).code == 1600 }
+      #expect(context.deletedObjects.isEmpty && context.updatedObjects.map { $0.text("name") } == ["b"])
+      try #expect(context.all("Author", sort: "name").count == 2)
     }
     try #expect(store.sql("SELECT ZNAME FROM ZAUTHOR ORDER BY 1") == [["a"], ["b"]])
   }

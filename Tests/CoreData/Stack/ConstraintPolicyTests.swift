@@ -5,6 +5,7 @@ import Testing
 @Suite struct ConstraintPolicyTests {
   /// What apps do to keep what the new object does not say.
   @Test func aPolicyMayTakeOverValuesOfTheRowAndCallSuper() throws {
+    // `@unchecked Sendable`: it holds nothing of its own.
     final class Preserving: NSMergePolicy, @unchecked Sendable {
       override func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
         for conflict in list {
@@ -39,6 +40,7 @@ import Testing
   }
 
   @Test func aPolicyMayMakeTheValuesDifferent() throws {
+    // `@unchecked Sendable`: it holds nothing of its own.
     final class Renaming: NSMergePolicy, @unchecked Sendable {
       override func resolve(mergeConflicts list: [Any]) throws {
         for case let conflict as NSConstraintConflict in list {
@@ -61,6 +63,7 @@ import Testing
   }
 
   @Test func aPolicyThatDoesNothingEndsInTheError() throws {
+    // `@unchecked Sendable`: it holds nothing of its own.
     final class Idle: NSMergePolicy, @unchecked Sendable {
       override func resolve(mergeConflicts list: [Any]) throws {}
     }
@@ -75,6 +78,7 @@ import Testing
   }
 
   @Test func aVersionConflictIsResolvedBeforeAConstraintConflict() throws {
+    // `@unchecked Sendable`: its list is used on the thread of this test alone.
     final class Noting: NSMergePolicy, @unchecked Sendable {
       nonisolated(unsafe) var calls: [String] = []
       override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
