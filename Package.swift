@@ -42,7 +42,8 @@ let package = Package(
     .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
     .executableTarget(
       name: "worker-index", dependencies: ["CoreData", "Documents", "WorkerKit"], path: "Workers/Index"),
-    .executableTarget(name: "worker-exec", dependencies: ["CoreData", "WorkerKit", "CSystem"], path: "Workers/Exec"),
+    .executableTarget(
+      name: "worker-exec", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol", "CSystem"], path: "Workers/Exec"),
     .executableTarget(
       name: "worker-maintain", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol"], path: "Workers/Maintain"),
     .executableTarget(
@@ -68,7 +69,8 @@ let package = Package(
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs"], path: "Tests/Jobs"),
-    .executableTarget(name: "test-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/TestWorker"),
+    .executableTarget(
+      name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem"], path: "Tests/Support/TestWorker"),
     .testTarget(
       name: "WorkerKitTests",
       dependencies: ["CoreData", "Jobs", "WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],

@@ -19,6 +19,8 @@ public final class Connection {
   private var outgoing: [UInt8] = []
   private var sent = 0
   private var isClosed = false
+  /// Why something could not be sent though the peer was there, which ended the connection.
+  public private(set) var failure: SystemCallError?
   private var chunk = [UInt8](repeating: 0, count: 65_536)
 
   /// Takes over a connected stream socket and makes it non-blocking.
@@ -75,6 +77,7 @@ public final class Connection {
         return false
       } else if errno != EINTR {
         precondition(errno != EBADF, "a connection was used after it was closed")
+        if errno != EPIPE, errno != ECONNRESET { failure = SystemCallError("send") }
         // What cannot be sent must not be missing in silence: reading finds the end, on both sides.
         shutdown(descriptor, Int32(SHUT_RDWR))
         break

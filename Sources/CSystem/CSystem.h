@@ -102,6 +102,27 @@ static inline int csystem_signalfd_read(int descriptor) {
 
 static inline int csystem_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
 
+struct csystem_file_event {
+  int watch;
+  uint32_t mask;
+  // The file's name in the directory that is watched, or null.
+  const char *name;
+};
+
+// The next event of what was read from an inotify descriptor into `bytes`; moves `offset`, which begins at 0. Returns 0 at the end.
+static inline int csystem_next_file_event(const void *bytes, long count, long *offset, struct csystem_file_event *found) {
+  struct inotify_event event;
+  if (*offset + (long)sizeof event > count) return 0;
+  const char *place = (const char *)bytes + *offset;
+  __builtin_memcpy(&event, place, sizeof event);
+  found->watch = event.wd;
+  found->mask = event.mask;
+  // The kernel ends names with zeros (inotify(7)).
+  found->name = event.len > 0 ? place + sizeof event : 0;
+  *offset += (long)sizeof event + event.len;
+  return 1;
+}
+
 // pidfd_open(2): a descriptor that becomes readable when the process ends. Always close-on-exec.
 static inline int csystem_pidfd_open(pid_t pid) { return (int)syscall(434, pid, 0); }
 
@@ -219,6 +240,10 @@ struct csystem_program {
   int standard_input;
   // Where it is started; null for the directory of this process.
   const char *directory;
+  // Whether what its descendants leave behind becomes its own child, and not this process's.
+  int is_subreaper;
+  // A place in the environment for its process ID, ten digits and a zero; null for none.
+  char *own_pid;
 };
 
 // What the child does between vfork(2) and execve(2): system calls only, since it shares this process's memory.
@@ -231,6 +256,14 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
   setpgid(0, 0);
   // The parent may have died before the kernel knew whom to tell.
   if (prctl(PR_SET_PDEATHSIG, program->parent_death_signal, 0, 0, 0) != 0 || getppid() != parent) _exit(127);
+  if (program->is_subreaper) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (program->own_pid) {
+    char digits[16], *place = program->own_pid;
+    int count = 0;
+    for (pid_t id = getpid(); id > 0; id /= 10) digits[count++] = (char)('0' + id % 10);
+    while (count > 0) *place++ = digits[--count];
+    *place = 0;
+  }
   // Neither it nor what it starts gains rights through a set-user-ID file.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   for (int i = 0; i < program->limit_count; i++) {

@@ -9,6 +9,12 @@ extension Job {
   /// depends on the reason: a cancelled job becomes `cancelled`, one that is out of time has failed, and the pool's end costs nothing.
   public var isStopRequested: Bool { JobAttempt.running(self)?.stopReason != nil }
 
+  /// A descriptor that is readable while the job should stop, for one that waits with poll(2); -1 for a job that does not run. It is
+  /// the worker's: neither read from it nor close it.
+  ///
+  /// Jobs that share a transaction share the descriptor, too: set ``Worker/sharesTransactions`` to false where it is waited for.
+  public var stopDescriptor: Int32 { JobAttempt.running(self)?.runner.connection.stopDescriptor ?? -1 }
+
   /// Throws ``JobStopped`` when the job should stop.
   public func checkStop() throws {
     if isStopRequested { throw JobStopped() }

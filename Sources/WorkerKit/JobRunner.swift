@@ -141,11 +141,6 @@ final class JobRunner: @unchecked Sendable {
   /// A store that cannot be written, its disk being full perhaps, is not asked again at once; in seconds.
   private static let restAfterTrouble = 1.0
 
-  private func complain(_ text: String) {
-    let line = Array("\(text)\n".utf8)
-    _ = write(2, line, line.count)
-  }
-
   private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {
     let isLate = reason == .timedOut
     let details = error as? any DetailedFailure

@@ -29,6 +29,8 @@ final class WorkerConnection: @unchecked Sendable {
   private let orphanDeadline: Double
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
+  /// Readable while any job should stop.
+  let stopDescriptor: Int32
   /// Whether any job should stop: written with the state, and read without the lock, so that jobs may ask often.
   private let stopFlag = Atomic<Bool>(false)
 
@@ -47,7 +49,8 @@ final class WorkerConnection: @unchecked Sendable {
     orphanDeadline = environment.orphanDeadline
     connection = try Connection(descriptor: UnixSocket.connect(to: environment.socket))
     wake = csystem_eventfd()
-    guard wake >= 0 else { throw SystemCallError("eventfd") }
+    stopDescriptor = csystem_eventfd()
+    guard wake >= 0, stopDescriptor >= 0 else { throw SystemCallError("eventfd") }
     change { $0.session.open(token: environment.token, kinds: kinds, credit: Self.firstCredit) }
   }
 
@@ -116,7 +119,10 @@ final class WorkerConnection: @unchecked Sendable {
   /// The supervisor is gone: the job in hand is finished and committed, then the process ends.
   private func closed() {
     change { state in
-      if !state.isClosed { state.orphanEnd = Self.now + orphanDeadline }
+      if !state.isClosed {
+        state.orphanEnd = Self.now + orphanDeadline
+        if let failure = connection.failure { complain("the connection to the pool is given up: \(failure)") }
+      }
       state.isClosed = true
       state.session.close()
     }
@@ -131,7 +137,10 @@ final class WorkerConnection: @unchecked Sendable {
   /// Nobody is left who would end this process: it asks its job to stop, as the pool does at its own end, and then ends itself.
   private func orphanTimePassed() {
     change { state in
-      if state.session.isTerminated { kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL) }
+      if state.session.isTerminated {
+        for child in OwnChildren.all() { kill(child, SIGKILL) }
+        kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL)
+      }
       state.session.terminate()
       state.orphanEnd = Self.now + Self.stopGrace
     }
@@ -175,7 +184,7 @@ final class WorkerConnection: @unchecked Sendable {
     defer { condition.unlock() }
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
-    stopFlag.store(!state.session.stops.isEmpty, ordering: .relaxed)
+    noteStops()
   }
 
   /// The jobs of the group will begin again, one by one.
@@ -234,10 +243,19 @@ final class WorkerConnection: @unchecked Sendable {
   private func change(_ body: (inout State) -> Void) {
     condition.lock()
     body(&state)
-    stopFlag.store(!state.session.stops.isEmpty, ordering: .relaxed)
+    noteStops()
     settle()
     condition.signal()
     condition.unlock()
+  }
+
+  /// Lets the jobs know whether any of them should stop. The lock is held.
+  private func noteStops() {
+    let isAny = !state.session.stops.isEmpty
+    guard isAny != stopFlag.load(ordering: .relaxed) else { return }
+    stopFlag.store(isAny, ordering: .relaxed)
+    var count: UInt64 = 1
+    if isAny { _ = write(stopDescriptor, &count, 8) } else { _ = read(stopDescriptor, &count, 8) }
   }
 
   /// Sends what is to be said, and lets the main thread see to the rest or to the end. The lock is held.

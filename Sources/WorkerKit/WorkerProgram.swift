@@ -83,8 +83,11 @@ struct WorkerProgram {
       thread.name = "jobs"
       thread.start()
       let code = connection.serve()
-      // With the supervisor nobody is left who would end what the jobs have started.
-      if connection.isOrphan, getpgrp() == getpid() { kill(0, SIGKILL) }
+      // With the supervisor nobody is left who would end what the jobs have started, in this group or elsewhere.
+      if connection.isOrphan, getpgrp() == getpid() {
+        OwnChildren.endAll()
+        kill(0, SIGKILL)
+      }
       return code
     } catch {
       complain("no connection to the pool: \(error)")
@@ -99,9 +102,5 @@ struct WorkerProgram {
       complain("the store cannot be opened: \(FailureText.text(error))")
       return nil
     }
-  }
-
-  private func complain(_ text: String) {
-    FileHandle.standardError.write(Data("\(text)\n".utf8))
   }
 }

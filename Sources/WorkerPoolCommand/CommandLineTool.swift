@@ -28,6 +28,10 @@ struct CommandLineTool {
       Output.error("workerpool \(name): \(failure)\n")
       if case .notRunning = failure { return .notRunning }
       return .failure
+    } catch let error as Pool.StartError {
+      Output.error("workerpool \(name): \(error)\n")
+      if case .storeIsLocked = error { return .storeIsLocked }
+      return .failure
     } catch {
       Output.error("workerpool \(name): \(ErrorText.text(error))\n")
       return .failure

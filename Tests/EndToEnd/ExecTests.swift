@@ -7,14 +7,16 @@ import WorkerPool
 /// Programs as workers: shell scripts, run by real pools.
 @Suite(.serialized) struct ExecTests {
   /// A pool with `worker-exec` that allows one script by the name `script`.
-  private func pool(_ place: TestPlace, script: String, _ settings: String = "") throws -> RunningPool {
+  private func pool(
+    _ place: TestPlace, script: String, _ settings: String = "", options: [String] = []
+  ) throws -> RunningPool {
     let path = try place.write("#!/bin/sh\n" + script, to: "script.sh")
     #expect(chmod(path, 0o755) == 0)
     try place.write(#"{"commands": {"script": {"path": "\#(path)"\#(settings)}}}"#, to: "queue/exec.json")
     #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)
     return try RunningPool(
       place, store: place.path("items.sqlite"), model: try ISOCodesModel.write(into: place),
-      plugins: try place.plugins("worker-exec", "worker-import"), workers: 2)
+      plugins: try place.plugins("worker-exec", "worker-import"), workers: 2, options: options)
   }
 
   /// The job of that number as `workerpool jobs --json` shows it.
@@ -115,5 +117,56 @@ import WorkerPool
     #expect(try pool.command("cancel", "p1").code == 0)
     try pool.wait { $0.jobs?["cancelled"] == 1 }
     try pool.stop()
+  }
+
+  /// A script that starts programs in its own group, in a session of their own, and without the pool's variables, whose parents end at
+  /// once; each tells its process ID through a named pipe.
+  private func scatter(_ pipe: String) -> String {
+    let program = "echo $$ > \(pipe); exec sleep 1000"
+    return """
+      sh -c '\(program)' &
+      setsid sh -c '\(program)' &
+      (setsid sh -c '\(program)' &)
+      (env -i setsid /bin/sh -c '\(program)' &)
+      echo $$ > \(pipe)
+      exec sleep 1000
+      """
+  }
+
+  /// The processes that a scattering script has started, itself among them.
+  private func scattered(_ pipe: String) throws -> [WatchedProcess] {
+    // Opened for both, so that there is no end between two writers.
+    let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+    let lines = LineReader(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+    return try (1...5).map { _ in try WatchedProcess(try #require(lines.next().flatMap { Int32($0) })) }
+  }
+
+  @Test(.timeLimit(.minutes(2))) func whatAProgramScattersEndsWithAWorkerThatIsKilled() throws {
+    let place = try TestPlace()
+    let pipe = place.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let pool = try pool(place, script: scatter(pipe))
+    try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
+    let processes = try scattered(pipe)
+    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
+    kill(worker.pid, SIGKILL)
+    for process in processes { process.waitForEnd() }
+    // The next attempt does the same, and is cancelled.
+    let others = try scattered(pipe)
+    #expect(try pool.command("cancel", "p1").code == 0)
+    try pool.wait { $0.jobs?["cancelled"] == 1 }
+    for process in others { process.waitForEnd() }
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func whatAProgramScattersEndsWithThePool() throws {
+    let place = try TestPlace()
+    let pipe = place.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let pool = try pool(place, script: scatter(pipe), options: ["--deadline", "0"])
+    try pool.submit("exec", "--set", "command=script")
+    let processes = try scattered(pipe)
+    try pool.stop()
+    for process in processes { process.waitForEnd() }
   }
 }

@@ -15,9 +15,7 @@ import WorkerKit
     } catch let error as ExecError {
       throw PermanentFailure(error.description)
     }
-    // Whatever the program starts and leaves behind becomes a child of this process, and ends with it.
-    _ = csystem_become_subreaper()
-    let result = try run.run { job.isStopRequested }
+    let result = try run.run(stopDescriptor: job.stopDescriptor)
     try job.checkStop()
     guard result.isSuccess else {
       throw ProgramFailure(command: run.name, result: result, permanentCodes: run.permanentCodes)
@@ -47,7 +45,9 @@ import WorkerKit
       }
     let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
     var environment = command.environment
-    for name in ["PATH", "HOME", "LANG", "TZ", "TMPDIR"] where environment[name] == nil {
+    // By the last two the next pool knows what a dead worker has left behind.
+    for name in ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "WORKERPOOL_SOCKET", "WORKERPOOL_PID"]
+    where environment[name] == nil {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
     environment["WORKERPOOL_JOB"] = job.objectID.uriString

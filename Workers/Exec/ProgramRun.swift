@@ -1,5 +1,6 @@
 import CSystem
 import WorkerKit
+import WorkerProtocol
 
 /// How a program ended, and what it said.
 struct ProgramResult {
@@ -66,19 +67,23 @@ struct ProgramRun {
   let input: [UInt8]
   let permanentCodes: Set<Int>
 
-  /// How often a program that runs is looked after whether it should stop, in milliseconds.
-  private static let attention: Int32 = 100
   /// Seconds that a program has after SIGTERM. The pool kills a worker that does not stop within five.
   private static let grace = 2.0
 
   /// Runs the program in a process group of its own, and all that it started is gone when this returns.
   ///
-  /// It is sent SIGTERM when it should stop, and SIGKILL two seconds later. When this process dies the kernel kills it.
-  func run(shouldStop: () -> Bool) throws -> ProgramResult {
+  /// When `stopDescriptor` becomes readable it is sent SIGTERM, and SIGKILL two seconds later. When this process dies the kernel kills it.
+  func run(stopDescriptor: Int32) throws -> ProgramResult {
     let pipes = try (input: Pipe(), output: Pipe(), errors: Pipe())
     let pid = try spawn(pipes.input.readEnd, pipes.output.writeEnd, pipes.errors.writeEnd)
     let pidfd = csystem_pidfd_open(pid)
-    defer { if pidfd >= 0 { close(pidfd) } }
+    guard pidfd >= 0 else {
+      // Out of descriptors: a program whose end cannot be observed must not be.
+      let reason = String(cString: strerror(errno))
+      end(pid)
+      throw ExecError("\(path) cannot be observed: \(reason)")
+    }
+    defer { close(pidfd) }
     pipes.input.closeReadEnd()
     pipes.output.closeWriteEnd()
     pipes.errors.closeWriteEnd()
@@ -91,31 +96,42 @@ struct ProgramRun {
     if rest.isEmpty { pipes.input.closeWriteEnd() }
     var killAt: Double?
     while true {
-      var watched = [pipes.output.readEnd, pipes.errors.readEnd, pidfd].map {
+      var watched = [pipes.output.readEnd, pipes.errors.readEnd, pidfd, killAt == nil ? stopDescriptor : -1].map {
         pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
       }
       watched.append(pollfd(fd: pipes.input.writeEnd, events: Int16(POLLOUT), revents: 0))
-      guard poll(&watched, 4, Self.attention) >= 0 || errno == EINTR else { break }
+      let wait = killAt.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
+      guard poll(&watched, 5, Int32(min(wait, 1e6))) >= 0 || errno == EINTR else { break }
       if watched[0].revents != 0 { drain(pipes.output, into: &output) }
       if watched[1].revents != 0 { drain(pipes.errors, into: &errors) }
-      if watched[3].revents != 0 { feed(&rest, pipes.input) }
+      if watched[4].revents != 0 { feed(&rest, pipes.input) }
       if watched[2].revents != 0 { break }
-      let now = Double(csystem_monotonic_nanoseconds()) / 1e9
-      if let killAt {
-        if now >= killAt { kill(-pid, SIGKILL) }
-      } else if shouldStop() {
+      if let time = killAt {
+        if Self.now >= time { break }
+      } else if watched[3].revents != 0 {
         kill(-pid, SIGTERM)
-        killAt = now + Self.grace
+        killAt = Self.now + Self.grace
       }
     }
-    // What it left in its group still holds the pipes; the number of the group is its own until it is waited for.
-    kill(-pid, SIGKILL)
-    var status: Int32 = 0
-    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    endDescendants()
+    let status = end(pid)
+    // What it started and left behind in other groups has become this process's child.
+    OwnChildren.endAll()
     drain(pipes.output, into: &output)
     drain(pipes.errors, into: &errors)
     return ProgramResult(status: status, output: output, errors: errors)
+  }
+
+  private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
+
+  /// Kills the program, if it still runs, and what is left in its group and holds the pipes; the number of the group is its own until it
+  /// is waited for. Returns what waitpid(2) reports.
+  @discardableResult
+  private func end(_ pid: pid_t) -> Int32 {
+    kill(-pid, SIGKILL)
+    kill(pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    return status
   }
 
   private func spawn(_ input: Int32, _ output: Int32, _ errors: Int32) throws -> pid_t {
@@ -165,29 +181,6 @@ struct ProgramRun {
     if count > 0 { rest = rest.dropFirst(count) }
     // A program need not read what it is given.
     if rest.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe.closeWriteEnd() }
-  }
-
-  /// Ends what the program started and left behind, in whatever group: it has become this process's child.
-  private func endDescendants() {
-    while true {
-      var status: Int32 = 0
-      let pid = waitpid(-1, &status, WNOHANG)
-      if pid > 0 || (pid < 0 && errno == EINTR) { continue }
-      if pid < 0 { return }
-      for child in Self.children() { kill(child, SIGKILL) }
-      var info = siginfo_t()
-      // Waits until one of them has died, without taking it.
-      waitid(P_ALL, 0, &info, WEXITED | WNOWAIT)
-    }
-  }
-
-  /// Source: proc(5), `/proc/PID/task/TID/children`.
-  private static func children() -> [pid_t] {
-    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-    return threads.flatMap { thread in
-      let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/children", encoding: .utf8)
-      return (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
-    }
   }
 }
 

@@ -2,7 +2,7 @@ internal import CSQLite
 
 /// What keeps a store's file in good condition, on a connection of its own beside whoever uses the store.
 ///
-/// Not one of Apple's classes. Use it from one thread at a time.
+/// Not one of Apple's classes (DEVIATIONS.md). Use it from one thread at a time.
 public final class StoreMaintenance {
   private let connection: SQLiteConnection
   private let writeTurn: WriteTurn?

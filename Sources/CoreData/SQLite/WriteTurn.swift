@@ -2,8 +2,9 @@ internal import CSystem
 
 /// A fair turn at writing between the processes of one pool: an open-file-description lock on a file of its own.
 ///
-/// SQLite's busy handler lets a process wait arbitrarily long behind faster ones; the kernel's lock queue does not, and the
-/// kernel gives the lock back when its holder dies. Never on the database file itself: closing any descriptor of that
+/// SQLite's busy handler lets a process wait arbitrarily long behind faster ones. So would a single lock: the kernel wakes who waits for
+/// it, but gives it to whoever asks first, and that is who has just had it. Therefore there are two: whoever wants the turn waits for the
+/// place at its door first, and leaves that when it has the turn. The kernel gives both back when their holder dies. Never on the database file itself: closing any descriptor of that
 /// would drop SQLite's own locks (https://www.sqlite.org/howtocorrupt.html, 2.2).
 final class WriteTurn: Sendable {
   private let descriptor: Int32
@@ -18,15 +19,22 @@ final class WriteTurn: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Waits for the turn, runs the body and passes the turn on.
+  /// The bytes of the file that are locked.
+  enum Part: Int {
+    case turn, door
+  }
+
+  /// Waits for the turn, runs the body and passes the turn on. Who waits at the door is next, whoever asks again.
   func take<T>(_ body: () throws -> T) rethrows -> T {
-    apply(Int16(F_WRLCK))
-    defer { apply(Int16(F_UNLCK)) }
+    apply(Int16(F_WRLCK), to: .door)
+    apply(Int16(F_WRLCK), to: .turn)
+    apply(Int16(F_UNLCK), to: .door)
+    defer { apply(Int16(F_UNLCK), to: .turn) }
     return try body()
   }
 
-  private func apply(_ type: Int16) {
-    var lock = flock(l_type: type, l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+  private func apply(_ type: Int16, to part: Part) {
+    var lock = flock(l_type: type, l_whence: Int16(SEEK_SET), l_start: part.rawValue, l_len: 1, l_pid: 0)
     while fcntl(descriptor, F_OFD_SETLKW, &lock) == -1 && errno == EINTR {}
   }
 }

@@ -7,7 +7,12 @@ public enum StatusAdvice {
 
   /// One sentence for each thing; empty when all is well.
   public static func lines(_ status: PoolStatus) -> [String] {
-    plugins(status) + pauses(status) + jobs(status) + workers(status) + store(status)
+    opening(status) + plugins(status) + pauses(status) + jobs(status) + workers(status) + store(status)
+  }
+
+  private static func opening(_ status: PoolStatus) -> [String] {
+    guard status.phase == "opening" else { return [] }
+    return ["the pool waits for its store: let the process that has it locked end; to give up: workerpool stop"]
   }
 
   private static func plugins(_ status: PoolStatus) -> [String] {

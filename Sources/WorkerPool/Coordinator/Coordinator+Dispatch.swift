@@ -173,9 +173,10 @@ extension Coordinator {
   /// Asks a worker that holds jobs it has not begun for half of them, when another one of that kind has nothing to do.
   private mutating func recallForIdleWorkers() {
     for (id, idle) in workers where idle.held.isEmpty && idle.freeCredit > 0 {
-      guard !windows.keys.contains(where: { idle.kinds.contains($0.kind) && isOpen($0) && best(in: $0) != nil }) else {
-        continue
+      let hasOther = windows.keys.contains { key in
+        idle.kinds.contains(key.kind) && isOpen(key) && kinds[key.kind]?.isBelowLimit == true && best(in: key) != nil
       }
+      if hasOther { continue }
       let hoarder = workers.filter { other in
         other.key != id && !other.value.isRecalling && !other.value.begun.isEmpty && !other.value.isDraining
           && other.value.held.count > other.value.begun.count && !other.value.kinds.isDisjoint(with: idle.kinds)

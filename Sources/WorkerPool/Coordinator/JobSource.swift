@@ -4,7 +4,7 @@ import WorkerProtocol
 /// The coordinator's way to the store. Every function returns at once; the work is done elsewhere and comes back as a
 /// ``JobSourceEvent``.
 protocol JobSource: AnyObject, Sendable {
-  /// Puts things in order after an earlier process, and tells which jobs its workers still run.
+  /// Begins to report, first what was paused and which jobs workers of an earlier pool still run.
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
   /// What the plugins say of their kinds: the defaults of their jobs.
   func setKinds(_ kinds: [PluginDescription.Kind])

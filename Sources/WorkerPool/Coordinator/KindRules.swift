@@ -66,6 +66,9 @@ struct KindState: Sendable {
     rules = new
   }
 
+  /// Whether its limit lets one more be handed out.
+  var isBelowLimit: Bool { rules.limit.map { inHand < $0 } ?? true }
+
   /// How many more jobs may be handed out now.
   mutating func room(now: Double) -> Int {
     let byLimit = rules.limit.map { max(0, $0 - inHand) } ?? .max

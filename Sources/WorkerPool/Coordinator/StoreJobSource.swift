@@ -19,6 +19,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   private let checkpointQueue = DispatchQueue(label: "checkpoint")
   private let checkpointer: WALCheckpointer
   private var report: @Sendable (JobSourceEvent) -> Void = { _ in }
+  /// What `prepare` found, for `start` to tell. On the context's queue.
+  private var found: (pauses: JobPauses, elsewhere: [JobSourceClaim]) = (JobPauses(), [])
   private let kinds = Mutex<[String: PluginDescription.Kind]>([:])
   private let retention: JobRetention
   private let periodic: PeriodicDirectory
@@ -49,18 +51,24 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   // MARK: Start
 
+  /// Puts things in order after an earlier process. Called once, before `start`; it blocks, and may be tried again when it has thrown.
+  func prepare() throws {
+    try intake.recover()
+    try context.performAndWait {
+      do {
+        try store.upgrade(in: context)
+        found = (try store.pauses(in: context), try takeStock(context))
+      } catch {
+        context.rollback()
+        throw error
+      }
+      context.reset()
+    }
+  }
+
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     self.report = report
-    intake.recover { [self] result in
-      if case .failure(let error) = result { report(.trouble("files taken earlier are not known: \(error)")) }
-      work { context in
-        try self.store.upgrade(in: context)
-        let elsewhere = try self.takeStock(context)
-        report(.started(pauses: try self.store.pauses(in: context), elsewhere: elsewhere))
-      } onError: {
-        report(.started(pauses: JobPauses(), elsewhere: []))
-      }
-    }
+    context.perform { [self] in report(.started(pauses: found.pauses, elsewhere: found.elsewhere)) }
   }
 
   /// The claims of processes that are still alive; the others are deleted.
@@ -388,14 +396,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   // MARK: The context's queue
 
   /// Runs `body` on the context's queue with a context that knows nothing yet, so that it sees what is on disk.
-  private func work(
-    _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
-    onError: (@Sendable () -> Void)? = nil
-  ) {
-    work(body) { [self] error in
-      report(.trouble("the store: \(ErrorText.text(error))"))
-      onError?()
-    }
+  private func work(_ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void) {
+    work(body) { [self] error in report(.trouble("the store: \(ErrorText.text(error))")) }
   }
 
   private func work(

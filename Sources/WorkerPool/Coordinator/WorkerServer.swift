@@ -191,6 +191,9 @@ final class WorkerServer {
     for descriptor in unflushed {
       guard let peer = peers[descriptor] else { continue }
       let isOut = peer.connection.flush()
+      if let failure = peer.connection.failure {
+        log(.trouble, "the connection to worker \(peer.id.map(\.description) ?? "unknown") is given up: \(failure)")
+      }
       loop.setInterest(isOut ? .readable : [.readable, .writable], of: descriptor)
       if isOut, peer.isClosing {
         let id = peer.id

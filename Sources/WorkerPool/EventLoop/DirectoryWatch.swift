@@ -37,16 +37,13 @@ final class DirectoryWatch {
       }
       buffer.withUnsafeBytes { bytes in
         var offset = 0
-        let headerSize = MemoryLayout<inotify_event>.size
-        while offset + headerSize <= count {
-          let event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+        var event = csystem_file_event()
+        while csystem_next_file_event(bytes.baseAddress, count, &offset, &event) != 0 {
           if event.mask & (UInt32(IN_Q_OVERFLOW) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)) != 0 {
             changes.needsScan = true
-          } else if event.len > 0 {
-            let name = bytes[(offset + headerSize)..<(offset + headerSize + Int(event.len))].prefix { $0 != 0 }
-            changes.names.append(String(decoding: name, as: UTF8.self))
+          } else if let name = event.name {
+            changes.names.append(String(cString: name))
           }
-          offset += headerSize + Int(event.len)
         }
       }
     }

@@ -5,24 +5,61 @@ import Jobs
 /// Where the pool says what it does: one line for each thing. Values of objects never come here.
 public struct Log: Sendable {
   private let write: @Sendable (LogRecord) -> Void
+  private let finish: @Sendable () -> Void
 
   /// Hands each line, without a newline, to `write`, which may be called on any thread.
   public init(_ write: @escaping @Sendable (String) -> Void) {
-    self.write = { write($0.text) }
+    self.init {
+      write($0.text)
+    } finish: {
+    }
   }
 
-  private init(handler: @escaping @Sendable (LogRecord) -> Void) { write = handler }
+  private init(handler: @escaping @Sendable (LogRecord) -> Void, finish: @escaping @Sendable () -> Void) {
+    write = handler
+    self.finish = finish
+  }
 
   /// Hands each record to `handler`, which may be called on any thread.
-  public static func records(_ handler: @escaping @Sendable (LogRecord) -> Void) -> Log { Log(handler: handler) }
-
-  /// Lines for people, with the time in UTC, go to standard error, each in one write.
-  public static let standardError = records { record in
-    writeLine("\(now().dropFirst(11).dropLast()) \(TerminalText.escaped(record.text))")
+  public static func records(_ handler: @escaping @Sendable (LogRecord) -> Void) -> Log {
+    Log(handler: handler) {}
   }
 
-  /// JSON objects, one on each line, go to standard error, each in one write.
-  public static let jsonLines = records { writeLine(json($0, at: now()).text) }
+  /// Lines for people, with the time in UTC, go to standard error.
+  ///
+  /// Whoever writes never waits for a reader: lines wait in 4 MiB of memory, and what exceeds that is left out and counted.
+  public static let standardError = lines(to: STDERR_FILENO, format: text)
+
+  /// JSON objects, one on each line, go to standard error, as ``standardError`` does.
+  public static let jsonLines = lines(to: STDERR_FILENO) { json($0, at: now()).text }
+
+  /// Lines go to a descriptor, without waiting for its reader.
+  static func lines(
+    to descriptor: Int32, capacity: Int = LogWriter.defaultCapacity,
+    format: @escaping @Sendable (LogRecord) -> String
+  ) -> Log {
+    let writer = LogWriter(descriptor: descriptor, capacity: capacity) { count in
+      format(
+        LogRecord(
+          event: .linesLeftOut, text: "\(count) lines are left out here: nobody read them", fields: [.count(count)]))
+    }
+    return Log {
+      writer.write(format($0))
+    } finish: {
+      writer.flush(patience: flushPatience)
+    }
+  }
+
+  /// Seconds that a process which ends waits for whoever reads its log.
+  static let flushPatience = 5.0
+
+  /// Waits until everything is written, or for five seconds when nobody reads. For the end of a process.
+  public func flush() { finish() }
+
+  /// A line for people.
+  static let text: @Sendable (LogRecord) -> String = { record in
+    "\(now().dropFirst(11).dropLast()) \(TerminalText.escaped(record.text))"
+  }
 
   /// Says nothing.
   public static let silent = records { _ in }
@@ -37,11 +74,6 @@ public struct Log: Sendable {
 
   /// Writes a line that is no change of state.
   public func callAsFunction(_ text: String) { self(.note, text) }
-
-  private static func writeLine(_ line: String) {
-    var text = line + "\n"
-    text.withUTF8 { _ = Glibc.write(2, $0.baseAddress, $0.count) }
-  }
 
   /// The time in UTC, RFC 3339, always with milliseconds.
   private static func now() -> String {

@@ -6,6 +6,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case poolScaled = "pool.scaled"
   case poolPaused = "pool.paused"
   case poolResumed = "pool.resumed"
+  case storeWaiting = "store.waiting"
   case pluginFound = "plugin.found"
   case pluginFailed = "plugin.failed"
   case pluginGivenUp = "plugin.given-up"
@@ -28,6 +29,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case jobTimedOut = "job.timed-out"
   case jobCancelled = "job.cancelled"
   case jobRetried = "job.retried"
+  case linesLeftOut = "log.left-out"
   case trouble = "trouble"
   case note = "note"
 
@@ -40,7 +42,9 @@ public enum LogEvent: String, Sendable, CaseIterable {
     switch self {
     case .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed, .jobTimedOut, .trouble:
       .error
-    case .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .jobFailed: .warning
+    case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .jobFailed,
+      .linesLeftOut:
+      .warning
     default: .info
     }
   }

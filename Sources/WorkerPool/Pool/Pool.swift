@@ -12,11 +12,15 @@ public enum Pool {
     case model(path: String)
     /// The store cannot be opened.
     case store(path: String, reason: String)
+    /// The store was not open after so many seconds: most likely another process has it locked.
+    case storeIsLocked(path: String, seconds: Double, reason: String)
 
     public var description: String {
       switch self {
       case .model(let path): "\(path) is not a data model that can be read"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
+      case .storeIsLocked(let path, let seconds, let reason):
+        "the store \(path) could not be opened within \(seconds) seconds: \(reason)"
       }
     }
   }
@@ -28,6 +32,7 @@ public enum Pool {
   /// the queue directory, or a failed system call.
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
     let log = configuration.log
+    defer { log.flush() }
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
@@ -45,34 +50,35 @@ public enum Pool {
       log(.processStray, "process \(pid), left behind by a dead worker, is killed", .pid(pid))
     }
     for pid in strays.finishing { log(.processStray, "worker \(pid) of an earlier pool finishes its job", .pid(pid)) }
-    let source = try openSource(configuration, layout, runtime)
-    let server = try PoolServer(configuration, source: source, signals: signals)
     defer { runtime.clear() }
-    let code = server.run()
+    var configuration = configuration
+    let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
+      try openSource(configuration, layout, runtime)
+    }
+    let source = try opening.run()
+    configuration.workers = opening.workers
+    var code: Int32 = 0
+    if let source { code = try PoolServer(configuration, source: source, signals: signals).run() }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
   }
 
+  /// Blocks until the store is open and in order, or its locks have been waited for long enough.
   private static func openSource(
     _ configuration: PoolConfiguration, _ layout: QueueLayout, _ runtime: RuntimeDirectory
   ) throws -> StoreJobSource {
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
       throw StartError.model(path: configuration.model)
     }
-    let url = URL(fileURLWithPath: configuration.store)
-    do {
-      let store = try JobStore(
-        url: url, model: model,
-        options: [
-          NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
-          NSPersistentStoreWriteTurnOption: runtime.writeTurn,
-        ])
-      return try StoreJobSource(
-        store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention)
-    } catch let error as FileError {
-      throw error
-    } catch {
-      throw StartError.store(path: configuration.store, reason: ErrorText.text(error))
-    }
+    let store = try JobStore(
+      url: URL(fileURLWithPath: configuration.store), model: model,
+      options: [
+        NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
+        NSPersistentStoreWriteTurnOption: runtime.writeTurn,
+      ])
+    let source = try StoreJobSource(
+      store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention)
+    try source.prepare()
+    return source
   }
 }

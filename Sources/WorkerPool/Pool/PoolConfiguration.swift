@@ -23,6 +23,8 @@ public struct PoolConfiguration: Sendable {
   public var kindRates: [String: JobRate] = [:]
   /// How long finished jobs are kept.
   public var retention = JobRetention()
+  /// Seconds that the store may take to open, which others may have locked; then the pool ends. Default 60.
+  public var storePatience = 60.0
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
   public var stopDeadline = 30.0
   /// A file to which all that is said between coordinator and workers is appended; default none.

@@ -17,7 +17,7 @@ extension PoolServer {
     looks[ticket]?.status.jobs = jobs
     looks[ticket]?.status.walBytes = walBytes
     looks[ticket]?.status.walReaders = source.logReaders.sorted { $0.value < $1.value }.map { pid, since in
-      PoolStatus.WALReader(pid: pid, command: WALReaders.command(of: pid), age: Clock.now - since)
+      PoolStatus.WALReader(pid: pid, command: ProcFile.command(pid), age: Clock.now - since)
     }
     source.look(at: history.lastEnded) { [mailbox] in mailbox.post(.looked(ticket: ticket, $0)) }
   }

@@ -80,6 +80,10 @@ final class PoolServer {
         fixedWorkers: configuration.fixedWorkers,
         environment: configuration.workerEnvironment(socket: runtime.workerSocket), limits: configuration.limits))
     supervisor.delegate = self
+    if configuration.handlesSignals {
+      supervisor.orphans = OrphanedProcesses(
+        loop: loop, log: log, socket: URL(fileURLWithPath: runtime.workerSocket).path)
+    }
     workerServer.delegate = self
     if let signals {
       loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in

@@ -52,16 +52,13 @@ final class Intake: @unchecked Sendable {
   }
 
   /// Takes what an earlier process left half done: its taken files are not to be taken again. Called before anything else.
-  func recover(completion: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-    context.perform { [self] in
-      completion(
-        Result {
-          for (identity, objectID) in try store.takenFiles(in: context) {
-            takenButThere.insert(identity)
-            objectIDs[identity] = objectID
-          }
-          context.reset()
-        })
+  func recover() throws {
+    try context.performAndWait {
+      for (identity, objectID) in try store.takenFiles(in: context) {
+        takenButThere.insert(identity)
+        objectIDs[identity] = objectID
+      }
+      context.reset()
     }
   }
 

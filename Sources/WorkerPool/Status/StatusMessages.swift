@@ -163,7 +163,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// Paths of the store and of the model, absolute.
   public var store: String
   public var model: String
-  /// `running` or `stopping`.
+  /// `opening` while the store cannot be opened yet, `running` or `stopping`.
   public var phase: String
   /// Seconds since the start.
   public var age: Double

@@ -18,26 +18,46 @@ enum WALReaders {
     return processes(locks: locks, inode: UInt64(status.st_ino))
   }
 
-  /// The name of a process's program; empty when it is gone.
-  static func command(of pid: Int32) -> String {
-    let text = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)
-    return text?.trimmingCharacters(in: .newlines) ?? ""
-  }
-
   /// The owners of read locks on the bytes of readers, out of the text of `/proc/locks`.
+  static func processes(locks: String, inode: UInt64) -> Set<Int32> {
+    let readers = KernelLock.all(in: locks).filter { $0.inode == inode && !$0.isWrite && readLocks.contains($0.first) }
+    return Set(readers.map(\.pid))
+  }
+}
+
+/// Who keeps others from using a store at all: a process that has it for itself, or writes.
+enum StoreLocks {
+  /// The process IDs of those that hold a write lock on the store at `path` or on its index, without this process.
+  static func holders(store path: String) -> Set<Int32> {
+    guard let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
+    let inodes = Set(
+      ["", "-shm"].compactMap { suffix in
+        var status = stat()
+        return stat(path + suffix, &status) == 0 ? UInt64(status.st_ino) : nil
+      })
+    let held = KernelLock.all(in: locks).filter { $0.isWrite && $0.pid != getpid() && inodes.contains($0.inode) }
+    return Set(held.map(\.pid))
+  }
+}
+
+/// A lock that a process holds on a part of a file.
+private struct KernelLock {
+  let pid: Int32
+  let inode: UInt64
+  let isWrite: Bool
+  let first: Int
+
+  /// The locks of processes, out of the text of `/proc/locks`; those that are waited for are not among them.
   ///
   /// Source: proc_locks(5): `1: POSIX  ADVISORY  READ 1234 08:01:131073 123 123`.
-  static func processes(locks: String, inode: UInt64) -> Set<Int32> {
-    var processes: Set<Int32> = []
-    for line in locks.split(separator: "\n") {
+  static func all(in text: String) -> [KernelLock] {
+    text.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-      guard fields.count >= 8, fields[1] == "POSIX", fields[3] == "READ", let pid = Int32(fields[4]), pid > 0,
-        fields[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode, let first = Int(fields[6]),
-        readLocks.contains(first)
-      else { continue }
-      processes.insert(pid)
+      guard fields.count >= 8, fields[1] == "POSIX", let pid = Int32(fields[4]), pid > 0,
+        let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) }), let first = Int(fields[6])
+      else { return nil }
+      return KernelLock(pid: pid, inode: inode, isWrite: fields[3] == "WRITE", first: first)
     }
-    return processes
   }
 }
 

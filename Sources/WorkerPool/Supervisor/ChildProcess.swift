@@ -122,7 +122,10 @@ extension ChildProcess {
     _ command: Command, standardOutput: Int32, standardError: Int32
   ) throws(SystemCallError) -> pid_t {
     var arguments = ([command.path] + command.arguments).map { strdup($0) } + [nil]
-    var environment = command.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    // The child writes its own process ID there: so it can be told from what it starts, which inherits the variable.
+    let pidVariable = "\(StrayProcesses.pidVariable)="
+    let ownPID = strdup(pidVariable + "0000000000")
+    var environment = command.environment.map { strdup("\($0.key)=\($0.value)") } + [ownPID, nil]
     defer { for string in arguments + environment { free(string) } }
     let limits = command.limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
     var pid: pid_t = 0
@@ -134,7 +137,8 @@ extension ChildProcess {
               path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
               standard_output: standardOutput, standard_error: standardError,
               parent_death_signal: command.parentDeathSignal, limits: limits.baseAddress,
-              limit_count: Int32(limits.count), standard_input: 0, directory: nil)
+              limit_count: Int32(limits.count), standard_input: 0, directory: nil, is_subreaper: 1,
+              own_pid: ownPID.map { $0 + pidVariable.utf8.count })
             return csystem_spawn(&program, &pid)
           }
         }

@@ -48,6 +48,9 @@ final class PluginDiscovery {
     if probes.isEmpty, delayed == 0 { loop.timers.after(0) { [weak self] in self?.finishIfComplete() } }
   }
 
+  /// The processes that are being asked.
+  var processes: [pid_t] { probes.values.map(\.process.pid) }
+
   /// Paths of the plugin files by name.
   static func files(in directories: [String]) -> [String: String] {
     var files: [String: String] = [:]

@@ -29,6 +29,11 @@ enum ProcFile {
     (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/\(name)"))).map { String(decoding: $0, as: UTF8.self) }
   }
 
+  /// The name of the process's program; empty when it is gone.
+  static func command(_ pid: Int32) -> String {
+    (text(pid, "comm") ?? "").trimmingCharacters(in: .newlines)
+  }
+
   /// The fields of `/proc/PID/stat` from the third on. The name in field 2 may hold spaces and parentheses.
   static func statFields(_ pid: Int32) -> [Substring]? {
     guard let text = text(pid, "stat"), let nameEnd = text.lastIndex(of: ")") else { return nil }

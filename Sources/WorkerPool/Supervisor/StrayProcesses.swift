@@ -3,33 +3,39 @@ import Glibc
 
 /// Processes that an earlier pool on the same queue directory has left behind, when it was killed together with its workers.
 enum StrayProcesses {
+  /// What each worker finds its own process ID in. What it starts inherits the variable, and has another process ID.
+  static let pidVariable = "WORKERPOOL_PID"
+
   /// Kills what dead workers have started; returns the process IDs, and those of workers that still finish their job.
-  ///
-  /// A process belongs to this queue directory when its environment names the pool's socket. It is a worker, and left alone, when its
-  /// process group's leader lives: workers lead their groups.
   static func end(socket: String) -> (killed: [Int32], finishing: [Int32]) {
-    let mark = Data("WORKERPOOL_SOCKET=\(socket)\0".utf8)
     var killed: [Int32] = []
     var finishing: [Int32] = []
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    for pid in names.compactMap({ Int32($0) }) where pid != getpid() {
-      guard let environment = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ")),
-        (environment + [0]).range(of: mark) != nil
-      else { continue }
-      let leader = getpgid(pid)
-      if leader == pid {
-        if isAlive(pid) { finishing.append(pid) }
-      } else if leader > 0, leader == getpgrp() || isAlive(leader) {
-        continue
-      } else if kill(pid, SIGKILL) == 0 {
+    for pid in names.compactMap({ Int32($0) }) where pid != getpid() && getpgid(pid) != getpgrp() {
+      guard let worker = worker(of: pid, socket: socket) else { continue }
+      if isAlive(worker), self.worker(of: worker, socket: socket) == worker {
+        if worker == pid { finishing.append(pid) }
+      } else if isAlive(pid), kill(pid, SIGKILL) == 0 {
         killed.append(pid)
       }
     }
     return (killed, finishing)
   }
 
+  /// The worker of the pool with that socket which the process is, or which has started it, as its environment tells; `nil` for all
+  /// other processes.
+  static func worker(of pid: Int32, socket: String) -> Int32? {
+    guard let data = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ")) else { return nil }
+    let variables = data.split(separator: 0)
+    let prefix = Data("\(pidVariable)=".utf8)
+    guard variables.contains(Data("WORKERPOOL_SOCKET=\(socket)".utf8)),
+      let value = variables.first(where: { $0.starts(with: prefix) })?.dropFirst(prefix.count)
+    else { return nil }
+    return Int32(String(decoding: value, as: UTF8.self))
+  }
+
   /// Whether the process runs: a dead one that nobody has waited for (state Z in proc(5)) does not.
-  private static func isAlive(_ pid: Int32) -> Bool {
+  static func isAlive(_ pid: Int32) -> Bool {
     guard let state = ProcFile.statFields(pid)?.first else { return false }
     return state != "Z" && state != "X"
   }

@@ -86,6 +86,7 @@ extension Supervisor {
     loop.timers.cancel(worker.deadline)
     tellOmittedLines(of: worker)
     workers[worker.id] = nil
+    orphans?.end()
     let neverCameUp = worker.phase == .starting || worker.startFailure != nil
     let wasAsked = worker.phase != .starting && worker.phase != .up && death == .exited(code: 0)
     let obituary = Obituary(pid: worker.pid, death: death, cause: worker.cause, lastLines: worker.lastLines)

@@ -23,7 +23,7 @@ extension Supervisor {
   }
 
   func finishStopIfEmpty() {
-    guard stopping, workers.isEmpty else { return }
+    guard stopping, workers.isEmpty, orphans?.isEmpty ?? true else { return }
     loop.timers.cancel(drainDeadline)
     delegate?.supervisorStopped()
   }

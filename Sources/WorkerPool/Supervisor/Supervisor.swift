@@ -62,6 +62,13 @@ final class Supervisor {
   var restarts = 0
   var lastNumber = 0
   private var discovery: PluginDiscovery?
+  /// Where this process is a pool and nothing else.
+  var orphans: OrphanedProcesses? {
+    didSet {
+      orphans?.known = { [weak self] in self?.children ?? [] }
+      orphans?.whenGone = { [weak self] in self?.finishStopIfEmpty() }
+    }
+  }
 
   init(loop: EventLoop, log: Log, configuration: Configuration) {
     self.loop = loop
@@ -81,7 +88,11 @@ final class Supervisor {
     }
   }
 
+  /// The processes that were started here and are not waited for yet.
+  private var children: Set<pid_t> { Set(workers.values.map(\.pid)).union(discovery?.processes ?? []) }
+
   private func found(_ result: PluginDiscovery.Result) {
+    orphans?.end()
     plugins = result.plugins
     failures = result.failures
     policies = [:]

@@ -47,6 +47,8 @@ enum ExitCode: Int32 {
   case notRunning = 3
   /// The pool ended because none of its plugins could be started.
   case nothingToStart = 4
+  /// The pool ended because the store could not be opened in time: another process has it locked.
+  case storeIsLocked = 5
 }
 
 /// The arguments are wrong: which, and what was probably meant.

@@ -40,6 +40,10 @@ let runCommand = CommandDescription(
       name: "keep-count", value: "N", help: "keep so many succeeded and so many cancelled jobs at most",
       defaultText: "100000"),
     CommandOption(
+      name: "store-wait", value: "SECONDS",
+      help: "how long the store may take to open when another process has it locked; then the pool ends with code 5",
+      defaultText: "60"),
+    CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
       defaultText: "30"),
     CommandOption(
@@ -123,6 +127,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   try applyRules(arguments, to: &configuration)
   configuration.passedVariables = Set(arguments.strings("env"))
   configuration.limits = try limits(arguments)
+  if let seconds = try arguments.seconds("store-wait", in: 0...86_400) { configuration.storePatience = seconds }
   if let seconds = try arguments.seconds("heartbeat", in: 0...86_400) { configuration.heartbeat = seconds }
   if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }

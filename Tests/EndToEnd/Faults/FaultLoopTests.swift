@@ -1,42 +1,52 @@
 import Foundation
 import Testing
 
-/// Each system call of the pool that can fail does so: the pool does not crash, says why, and when it is over every job has taken effect once.
+/// Each system call of the pool and of its workers that can fail does so: the pool does not crash, the reason is shown, and when it is over
+/// every job has taken effect once.
 ///
 /// By default each kind of call on each kind of file fails once, at its first and at its last occurrence. `WORKERPOOL_FAULTS=all` lets every
-/// single call fail with every error, once and for good, which takes hours.
+/// single call fail with every error, once and for good, which takes hours; `WORKERPOOL_FAULTS=2/4` is the second quarter of that.
 @Suite(.serialized) struct FaultLoopTests {
-  private static let isComplete = ProcessInfo.processInfo.environment["WORKERPOOL_FAULTS"] == "all"
+  /// Which part of all faults is wanted; `nil` for the few of the default run.
+  private static let part: (number: Int, of: Int)? = {
+    guard let text = ProcessInfo.processInfo.environment["WORKERPOOL_FAULTS"] else { return nil }
+    let numbers = text.split(separator: "/").compactMap { Int($0) }
+    return numbers.count == 2 ? (numbers[0], numbers[1]) : (1, 1)
+  }()
 
-  @Test(.timeLimit(.minutes(600)))
-  func whateverFailsNothingIsLostAndTheReasonIsShown() throws {
+  @Test(.timeLimit(.minutes(600)), arguments: FaultyPool.Program.allCases)
+  func whateverFailsNothingIsLostAndTheReasonIsShown(program: FaultyPool.Program) throws {
     let place = try TestPlace()
     let library = try FaultyPool.library(in: place)
-    let faults = try faults(library, place)
-    #expect(
-      Set(faults.map(\.call.group)).isSuperset(of: [
-        "write", "sync", "rename", "send", "accept", "spawn", "open", "lock",
-      ]))
+    let faults = try faults(of: program, library, place)
+    let groups: Set =
+      program == .supervisor
+      ? ["write", "sync", "rename", "send", "accept", "spawn", "open", "lock", "read", "socket"]
+      : ["write", "send", "open", "lock", "read", "socket", "connect"]
+    #expect(Set(faults.map(\.call.group)).isSuperset(of: groups))
     for fault in faults { try check(fault, library) }
-    print("fault loop: \(faults.count) faults")
+    print("fault loop: \(faults.count) faults of the \(program)")
   }
 
   /// What is to fail: the calls of a run in which nothing does.
-  private func faults(_ library: String, _ place: TestPlace) throws -> [FaultyPool.Fault] {
+  private func faults(
+    of program: FaultyPool.Program, _ library: String, _ place: TestPlace
+  ) throws -> [FaultyPool.Fault] {
     let items = try itemsWithJobs()
     let record = place.path("calls")
-    let pool = try FaultyPool(items, library: library, fault: nil, record: record)
+    let pool = try FaultyPool(items, library: library, program: program, fault: nil, record: record)
     try pool.follow(silences: 300) { log in try log.contains("is rejected") && isDone(items) }
     #expect(pool.end() == (0, false), "\(pool.log)")
     let calls = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n")
       .compactMap(FaultyPool.Call.init(line:))
     try #require(calls.count > 50, "\(pool.log)")
-    if Self.isComplete {
-      return calls.flatMap { call in
+    if let part = Self.part {
+      let all = calls.flatMap { call in
         call.errors.flatMap { error in
-          [false, true].map { FaultyPool.Fault(call: call, isForGood: $0, error: error) }
+          [false, true].map { FaultyPool.Fault(program: program, call: call, isForGood: $0, error: error) }
         }
       }
+      return all.enumerated().filter { $0.offset % part.of == part.number - 1 }.map(\.element)
     }
     // Names of job files and temporary files differ from run to run.
     let classes = Dictionary(grouping: calls) { call in
@@ -46,8 +56,8 @@ import Testing
     return classes.values.flatMap { calls -> [FaultyPool.Fault] in
       guard let first = calls.first, let last = calls.last, let error = first.errors.first else { return [] }
       return [
-        FaultyPool.Fault(call: first, isForGood: false, error: error),
-        FaultyPool.Fault(call: last, isForGood: false, error: first.errors.last ?? error),
+        FaultyPool.Fault(program: program, call: first, isForGood: false, error: error),
+        FaultyPool.Fault(program: program, call: last, isForGood: false, error: first.errors.last ?? error),
       ]
     }.sorted { $0.call.number < $1.call.number }
   }
@@ -76,7 +86,7 @@ import Testing
 
   private func check(_ fault: FaultyPool.Fault, _ library: String) throws {
     let items = try itemsWithJobs()
-    let pool = try FaultyPool(items, library: library, fault: fault)
+    let pool = try FaultyPool(items, library: library, program: fault.program, fault: fault)
     // A fault for good may leave nothing to wait for but its being told.
     try pool.follow(silences: fault.isForGood ? 40 : 150) { log in
       try isDone(items) || fault.isForGood && tellsReason(log, fault)
@@ -84,10 +94,17 @@ import Testing
     let wasDone = try isDone(items)
     let ending = pool.end()
     #expect(!ending.isSignal, "\(fault): the pool was ended by signal \(ending.status)\n\(pool.log)")
-    if !wasDone { #expect(tellsReason(pool.log, fault), "\(fault): the reason is not shown\n\(pool.log)") }
+    if !wasDone {
+      // What a job's attempt failed of is kept with the job.
+      let jobs = try run(Built.path("workerpool"), ["jobs", "--store", items.store, "--json"]).output
+      #expect(tellsReason(pool.log + jobs, fault), "\(fault): the reason is not shown\n\(pool.log)\(jobs)")
+    }
 
     // Without the fault the next pool does what is left.
     let next = try items.start()
+    if try !next.command("jobs", "--state", "dead", "--json").output.isEmpty {
+      #expect(try next.command("retry", "--state", "dead").code == 0)
+    }
     try next.waitForJobs(3)
     try next.wait { $0.rejectedFiles == 1 }
     try next.stop()
@@ -100,7 +117,7 @@ import Testing
   private func tellsReason(_ log: String, _ fault: FaultyPool.Fault) -> Bool {
     let sentences = [
       String(cString: strerror(fault.error)), "disk is full", "disk I/O error", "unable to open database file",
-      "database is locked", "locking protocol", "not a data model that can be read",
+      "database is locked", "locking protocol", "not a data model that can be read", "it waits for a lock",
     ]
     return sentences.contains { log.contains($0) }
   }

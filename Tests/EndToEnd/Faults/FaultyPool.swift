@@ -3,14 +3,21 @@ import Testing
 
 /// A pool some of whose system calls fail: `workerpool run` with Tests/Support/FaultyCalls before the C library.
 final class FaultyPool {
+  /// Whose calls fail.
+  enum Program: String, CaseIterable {
+    case supervisor = "workerpool"
+    case worker = "worker-test"
+  }
+
   /// What fails, and how.
   struct Fault: CustomStringConvertible {
+    let program: Program
     let call: Call
     let isForGood: Bool
     let error: Int32
 
     var description: String {
-      "call \(call.number), \(call.function) \(call.file): \(String(cString: strerror(error)))\(isForGood ? " for good" : "")"
+      "call \(call.number) of \(program.rawValue), \(call.function) \(call.file): \(String(cString: strerror(error)))\(isForGood ? " for good" : "")"
     }
   }
 
@@ -37,6 +44,9 @@ final class FaultyPool {
       case "accept": [EMFILE]
       case "spawn": [EAGAIN, EMFILE]
       case "send": [ENOBUFS]
+      case "connect": [ECONNREFUSED, EAGAIN]
+      case "socket": [EMFILE]
+      case "read": [EIO]
       default: [EIO, ENOSPC]
       }
     }
@@ -57,11 +67,14 @@ final class FaultyPool {
     return library
   }
 
-  init(_ items: ItemPool, library: String, fault: Fault?, record: String? = nil) throws {
+  /// - Parameter record: the file that gets a line for each call.
+  init(_ items: ItemPool, library: String, program: Program, fault: Fault?, record: String? = nil) throws {
     var environment = ProcessInfo.processInfo.environment
     environment["LD_PRELOAD"] = library
+    environment["FAULT_PROGRAM"] = program.rawValue
     environment["FAULT_LOG"] = record
     if let fault {
+      environment["FAULT_MARK"] = items.place.path("fault")
       environment["FAULT_AT"] = String(fault.call.number)
       environment["FAULT_MODE"] = fault.isForGood ? "ever" : "once"
       environment["FAULT_ERRNO"] = String(fault.error)
@@ -73,6 +86,11 @@ final class FaultyPool {
       "run", "--workers", "1", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins",
       items.plugins, "--deadline", "1",
     ]
+    if program == .worker {
+      for name in ["LD_PRELOAD", "FAULT_PROGRAM", "FAULT_LOG", "FAULT_MARK", "FAULT_AT", "FAULT_MODE", "FAULT_ERRNO"] {
+        process.arguments? += ["--env", name]
+      }
+    }
     process.environment = environment
     process.standardInput = FileHandle.nullDevice
     process.standardError = pipe

@@ -27,6 +27,8 @@ import Testing
     try pool.waitForJobs(2)
     let story = try pool.command("jobs", "--json").output
     #expect(story.contains(reason), "\(story)")
+    // A process that could still do so has said where it was before it was killed.
+    if how == "freeze" { #expect(story.contains("thread ") || story.contains("worker-test("), "\(story)") }
     let rows = try items.rows()
     #expect(rows.contains(how == "loop" ? "3|2|0" : "3|1|1"), "\(rows)")
     try pool.stop()
@@ -56,6 +58,15 @@ import Testing
     #expect(finished.code == 4)
     #expect(finished.errors.contains("exited with code 3 before it said hello; its last words: I never liked this job"))
     #expect(finished.errors.contains("no plugin can be started"))
+    // With a good one the queue goes on where it was.
+    try FileManager.default.removeItem(atPath: items.plugins + "/worker-quitter")
+    try FileManager.default.createSymbolicLink(
+      atPath: items.plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
+    try items.submit("add")
+    let pool = try items.start()
+    try pool.waitForJobs(1)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
   }
 
   @Test(.timeLimit(.minutes(5)))
@@ -75,9 +86,8 @@ import Testing
 
     // Started at the same moment, again and again: one and only one runs.
     for _ in 1...5 {
-      let racers = try (1...2).map { _ in try Racer(items) }
-      let codes = try Racer.outcomes(racers)
-      #expect(codes.sorted() == [0, 1])
+      let racers = try (1...2).map { _ in try StartingPool(items) }
+      #expect(outcomes(racers).sorted() == [0, 1])
     }
     try items.submit("add")
     let last = try items.start()
@@ -86,40 +96,10 @@ import Testing
     try items.checkNothingIsLeft(of: last)
   }
 
-  /// One of two pools that are started at the same time.
-  private final class Racer {
-    let process = Process()
-    let log: LineReader
-
-    init(_ items: ItemPool) throws {
-      let pipe = Pipe()
-      log = LineReader(pipe.fileHandleForReading)
-      process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
-      process.arguments = [
-        "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins,
-      ]
-      process.standardInput = FileHandle.nullDevice
-      process.standardError = pipe
-      try process.run()
-      try pipe.fileHandleForWriting.close()
-    }
-
-    /// Waits until each has said that it runs or has ended, stops those that run, and returns the exit codes.
-    static func outcomes(_ racers: [Racer]) throws -> [Int32] {
-      let running = racers.filter { racer in
-        while let line = racer.log.next() {
-          if line.contains("running on") { return true }
-        }
-        return false
-      }
-      for racer in running {
-        racer.log.drain()
-        racer.process.terminate()
-      }
-      return racers.map { racer in
-        racer.process.waitUntilExit()
-        return racer.process.terminationStatus
-      }
-    }
+  /// Waits until each of the pools has said that it runs or has ended, stops those that run, and returns the exit codes.
+  private func outcomes(_ racers: [StartingPool]) -> [Int32] {
+    let running = racers.filter { $0.line(with: "running on") != nil }
+    for racer in running { racer.process.terminate() }
+    return racers.map { $0.end().code }
   }
 }

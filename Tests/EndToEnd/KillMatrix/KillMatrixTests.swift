@@ -70,11 +70,11 @@ import Testing
     try items.checkNothingIsLeft(of: second)
   }
 
-  @Test(.timeLimit(.minutes(5)))
-  func whatADeadWorkerOfADeadPoolHasStartedIsEndedByTheNextPool() throws {
+  @Test(.timeLimit(.minutes(5)), arguments: ["wait with a child", "wait with a child elsewhere"])
+  func whatADeadWorkerOfADeadPoolHasStartedIsEndedByTheNextPool(how: String) throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
-    try items.submit("misbehave", "--set", "how=wait with a child", "--set", "stop=\(stop.path)")
+    try items.submit("misbehave", "--set", "how=\(how)", "--set", "stop=\(stop.path)")
     let first = try items.start()
     let worker = try stop.waitForArrival()
     let child = try stop.waitForArrival()

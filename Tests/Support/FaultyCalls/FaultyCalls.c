@@ -1,6 +1,8 @@
 // Loaded before the C library (LD_PRELOAD) this numbers the system calls of a program that can fail, and lets them fail as its
 // environment says: FAULT_AT, the number of the call; FAULT_MODE, `once` or `ever` (then all later calls of its group fail, too);
-// FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file.
+// FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file. FAULT_PROGRAM is the name of the
+// program that this is about; in others, and where it is called to describe itself, nothing is counted. FAULT_MARK is a file that is made
+// when a call fails `once`: after that none fails in any process.
 //
 // SQLite calls the C library by the same names, so its calls are among them: a pwrite that fails is its SQLITE_FULL or SQLITE_IOERR, a lock
 // that fails its SQLITE_BUSY.
@@ -21,7 +23,8 @@
 #include <unistd.h>
 
 static atomic_int calls;
-static int fault_at, fault_errno, is_for_good, log_descriptor = -1;
+static int fault_at, fault_errno, is_for_good, is_watched, log_descriptor = -1;
+static const char *mark;
 static _Atomic(const char *) failing_group;
 static pid_t program;
 
@@ -38,8 +41,18 @@ static long real_syscall(long number, long a, long b, long c, long d, long e, lo
   return real(number, a, b, c, d, e, f);
 }
 
-__attribute__((constructor)) static void begin(void) {
-  const char *text = getenv("FAULT_AT");
+static int real_open(const char *path, int flags) {
+  static int (*real)(const char *, int, ...);
+  if (!real) real = dlsym(RTLD_NEXT, "open");
+  return real(path, flags, 0600);
+}
+
+__attribute__((constructor)) static void begin(int count, char **arguments) {
+  const char *text = getenv("FAULT_PROGRAM");
+  is_watched = text && strcmp(text, program_invocation_short_name) == 0;
+  if (count > 1 && strcmp(arguments[1], "describe") == 0) is_watched = 0;
+  if (!is_watched) return;
+  text = getenv("FAULT_AT");
   fault_at = text ? atoi(text) : 0;
   text = getenv("FAULT_ERRNO");
   fault_errno = text ? atoi(text) : EIO;
@@ -47,14 +60,22 @@ __attribute__((constructor)) static void begin(void) {
   is_for_good = text && strcmp(text, "ever") == 0;
   text = getenv("FAULT_LOG");
   program = getpid();
-  int (*real_open)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
-  if (text) log_descriptor = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (text) log_descriptor = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
+  mark = getenv("FAULT_MARK");
+}
+
+// Whether it has not happened yet, in any process.
+static int is_first(void) {
+  if (!mark) return 1;
+  int descriptor = real_open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+  if (descriptor >= 0) close(descriptor);
+  return descriptor >= 0;
 }
 
 // Whether this call is to fail; sets errno then.
 static int fails(const char *group, const char *function, int descriptor, const char *path) {
   // Before the beginning, and in a child before it becomes another program, nothing is counted.
-  if (getpid() != program) return 0;
+  if (!is_watched || getpid() != program) return 0;
   int number = atomic_fetch_add(&calls, 1) + 1;
   if (log_descriptor >= 0) {
     char link[64], target[512] = "", line[700];
@@ -71,6 +92,7 @@ static int fails(const char *group, const char *function, int descriptor, const 
   const char *failing = failing_group;
   if (number != fault_at && !(failing && strcmp(failing, group) == 0)) return 0;
   if (is_for_good) failing_group = group;
+  else if (!is_first()) return 0;
   errno = fault_errno;
   return 1;
 }
@@ -97,6 +119,15 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
   }
 WRITES_AT(pwrite, off_t)
 WRITES_AT(pwrite64, off64_t)
+
+#define READS_AT(name, offset_type)                                                        \
+  ssize_t name(int descriptor, void *bytes, size_t count, offset_type offset) {            \
+    REAL(ssize_t, name, int, void *, size_t, offset_type);                                 \
+    if (is_regular(descriptor) && fails("read", "pread", descriptor, 0)) return -1;        \
+    return real(descriptor, bytes, count, offset);                                         \
+  }
+READS_AT(pread, off_t)
+READS_AT(pread64, off64_t)
 
 #define TRUNCATES(name, offset_type)                                                       \
   int name(int descriptor, offset_type length) {                                           \
@@ -134,6 +165,21 @@ int unlinkat(int directory, const char *path, int flags) {
 ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
   REAL(ssize_t, send, int, const void *, size_t, int);
   return fails("send", "send", -1, 0) ? -1 : real(descriptor, bytes, count, flags);
+}
+
+int socket(int domain, int type, int protocol) {
+  REAL(int, socket, int, int, int);
+  return fails("socket", "socket", -1, 0) ? -1 : real(domain, type, protocol);
+}
+
+int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
+  REAL(int, connect, int, const struct sockaddr *, socklen_t);
+  return fails("connect", "connect", -1, 0) ? -1 : real(descriptor, address, length);
+}
+
+int bind(int descriptor, const struct sockaddr *address, socklen_t length) {
+  REAL(int, bind, int, const struct sockaddr *, socklen_t);
+  return fails("socket", "bind", -1, 0) ? -1 : real(descriptor, address, length);
 }
 
 #define OPENS(name)                                                                        \

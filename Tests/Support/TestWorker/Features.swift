@@ -65,3 +65,12 @@ struct Named: Worker {
     job.output = "one item"
   }
 }
+
+/// Fails like ``Fail``, and is tried again within an hour.
+struct FailPatiently: Worker {
+  static let kind = "fail-patiently"
+  static let maxAttempts: Int? = 2
+  static let backoff: Double? = 3600
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws { throw Fail.Refused() }
+}

@@ -32,7 +32,7 @@ struct Misbehave: Worker {
       abort()
     case "grandchildren":
       Self.start("sleep", "1000")
-      Self.start("sh", "-c", "sleep 1000 & sleep 1000")
+      Self.start("sh", "-c", "sleep 1000 & setsid sleep 1000 & sleep 1000")
       abort()
     case "close the socket":
       for descriptor in Self.sockets { close(descriptor) }
@@ -45,10 +45,12 @@ struct Misbehave: Worker {
       let bytes = (0..<4096).map { _ in UInt8.random(in: 0...255) } + [0x0A]
       for descriptor in Self.sockets { _ = write(descriptor, bytes, bytes.count) }
       Stop.wait(at: try job.parameters["stop"]?.stringValue ?? "")
-    case "wait with a child":
+    case "wait with a child", "wait with a child elsewhere":
       let stop = try job.parameters["stop"]?.stringValue ?? ""
       Stop.tell(stop)
-      Stop.tell(stop, of: Self.start("sleep", "1000"))
+      // setsid(1) makes a session of its own by itself where it leads no group.
+      let child = how.hasSuffix("elsewhere") ? Self.start("setsid", "sleep", "1000") : Self.start("sleep", "1000")
+      Stop.tell(stop, of: child)
       while true { pause() }
     case "wait": Stop.wait(at: try job.parameters["stop"]?.stringValue ?? "")
     case "wait and ignore":

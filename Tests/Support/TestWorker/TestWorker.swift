@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Synchronization
 import WorkerKit
@@ -8,7 +9,7 @@ import WorkerKit
     Nothing.self, Add.self, AddSlowly.self, Fail.self, FailForGood.self, Crash.self, CrashOnce.self, Wait.self,
     Chunks.self,
     Spawn.self, Late.self, Selfish.self, Misbehave.self, Snooze.self, LongFetch.self, Deaf.self, SpawnUnique.self,
-    Named.self,
+    Named.self, FailPatiently.self,
   ]
 
   static func main() {
@@ -35,12 +36,13 @@ struct Add: Worker {
   }
 }
 
-/// Like ``Add``, but never in one transaction with others.
+/// Like ``Add``, but never in one transaction with others, since it works for longer than such a transaction may take.
 struct AddSlowly: Worker {
   static let kind = "add-slowly"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
-    usleep(2000)
+    let end = ContinuousClock.now + .milliseconds(2)
+    while ContinuousClock.now < end {}
     try Add().run(job, in: context)
   }
 }
@@ -96,9 +98,19 @@ struct Wait: Worker {
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     let path = try job.parameters["until"]?.stringValue ?? ""
     job.report(done: 1, of: 2)
+    // Watched before it is looked for, so that it cannot come unnoticed.
+    let watch = csystem_inotify()
+    defer { close(watch) }
+    let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard inotify_add_watch(watch, directory, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
+      throw PermanentFailure("\(directory) cannot be watched")
+    }
     while !FileManager.default.fileExists(atPath: path) {
       try job.checkStop()
-      usleep(1000)
+      var ready = [watch, job.stopDescriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      poll(&ready, 2, -1)
+      var events = [UInt8](repeating: 0, count: 4096)
+      _ = read(watch, &events, events.count)
     }
     try Add().run(job, in: context)
   }
@@ -139,7 +151,8 @@ struct Late: Worker {
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     while true {
       try job.checkStop()
-      usleep(1000)
+      var ready = pollfd(fd: job.stopDescriptor, events: Int16(POLLIN), revents: 0)
+      poll(&ready, 1, -1)
     }
   }
 }

@@ -51,6 +51,19 @@ import WorkerProtocol
     #expect(scene.coordinator.inHandByKey.isEmpty)
   }
 
+  /// The limit counts what is in hand, so what one worker has not begun is taken back for another that has nothing to do.
+  @Test func aLimitIsUsedByAsManyWorkersAsItAllows() {
+    var scene = Scene(kinds: ["index": 2])
+    let one = scene.worker(credit: 2)
+    scene.coordinator.becameReady((1...3).map { job($0) })
+    #expect(scene.runs() == [one: [uri(1), uri(2)]])
+    scene.coordinator.workerSaid(.begin([uri(1)]), one)
+    let two = scene.worker(credit: 2)
+    #expect(scene.effects().contains(.send(.recall(1), to: one)))
+    scene.coordinator.workerSaid(.returned([uri(2)]), one)
+    #expect(scene.runs() == [two: [uri(2)]])
+  }
+
   @Test func aKeyOfManyJobsDoesNotKeepTheOthersOutOfTheWindow() {
     var scene = Scene()
     scene.look()

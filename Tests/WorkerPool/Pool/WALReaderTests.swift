@@ -58,7 +58,7 @@ import Testing
       said += String(decoding: data, as: UTF8.self)
     }
     #expect(WALReaders.processes(store: store) == [shell.processIdentifier])
-    #expect(WALReaders.command(of: shell.processIdentifier) == "sqlite3")
+    #expect(ProcFile.command(shell.processIdentifier) == "sqlite3")
     try input.fileHandleForWriting.close()
     shell.waitUntilExit()
     #expect(WALReaders.processes(store: store) == [])

@@ -57,6 +57,15 @@ import Testing
     #expect(!text.contains("\u{1B}"))
   }
 
+  @Test func aWatchedStatusIsDrawnInThePlaceOfTheOneBefore() {
+    // Home, each line with its rest cleared, and then all below.
+    #expect(StatusText.redrawn(["a", "b"]) == "\u{1B}[Ha\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
+    #expect(
+      StatusText.redrawn(StatusText.lines(status)).split(separator: "\n").dropLast().allSatisfy {
+        $0.hasSuffix("\u{1B}[K")
+      })
+  }
+
   @Test func metricsAreInPrometheusFormat() throws {
     let text = PrometheusText.text(status)
     #expect(text.contains("# TYPE workerpool_jobs gauge\nworkerpool_jobs{state=\"dead\"} 2\n"))

@@ -78,3 +78,14 @@ import Testing
     #expect(policy.failedToStart(jitter: 0) == RestartPolicy.firstDelay)
   }
 }
+
+@Suite struct WorkerLimitsTests {
+  @Test func theNumberOfJobsIsSpreadByATenth() {
+    var limits = WorkerLimits()
+    #expect(limits.jobs(jitter: 0.5) == nil)
+    limits.jobs = 1000
+    #expect([0, 0.5, 1].map { limits.jobs(jitter: $0) } == [900, 1000, 1100])
+    limits.jobs = 1
+    #expect([0, 1].map { limits.jobs(jitter: $0) } == [1, 1])
+  }
+}

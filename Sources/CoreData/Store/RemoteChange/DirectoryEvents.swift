@@ -50,16 +50,13 @@ final class DirectoryEvents {
       }
       buffer.withUnsafeBytes { bytes in
         var offset = 0
-        let headerSize = MemoryLayout<inotify_event>.size
-        while offset + headerSize <= count {
-          let event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+        var event = csystem_file_event()
+        while csystem_next_file_event(bytes.baseAddress, count, &offset, &event) != 0 {
           if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
             paths = nil
-          } else if event.len > 0, let directory = directories[event.wd]?.path {
-            let name = bytes[(offset + headerSize)..<(offset + headerSize + Int(event.len))].prefix { $0 != 0 }
-            paths?.insert("\(directory)/\(String(decoding: name, as: UTF8.self))")
+          } else if let name = event.name, let directory = directories[event.watch]?.path {
+            paths?.insert("\(directory)/\(String(cString: name))")
           }
-          offset += headerSize + Int(event.len)
         }
       }
     }

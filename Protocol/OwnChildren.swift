@@ -1,0 +1,30 @@
+import Foundation
+import Glibc
+
+/// The children of this process: those that it has started, and orphans that have come to it (PR_SET_CHILD_SUBREAPER of prctl(2)).
+package enum OwnChildren {
+  /// Their process IDs, dead ones that nobody has waited for among them.
+  ///
+  /// Source: proc(5), `/proc/PID/task/TID/children`.
+  package static func all() -> [pid_t] {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return threads.flatMap { thread in
+      let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/children", encoding: .utf8)
+      return (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
+    }
+  }
+
+  /// Ends them all, with what they have started, in whatever group or session; blocks until they are gone.
+  package static func endAll() {
+    while true {
+      var status: Int32 = 0
+      let pid = waitpid(-1, &status, WNOHANG)
+      if pid > 0 || (pid < 0 && errno == EINTR) { continue }
+      if pid < 0 { return }
+      for child in all() { kill(child, SIGKILL) }
+      var info = siginfo_t()
+      // Waits until one of them has died, without taking it. Its children come here then.
+      waitid(P_ALL, 0, &info, WEXITED | WNOWAIT)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Glibc
+
+/// Writes lines to a descriptor on a thread of its own, so that nobody waits for whoever reads them.
+///
+/// What is not written yet waits in a buffer of bounded size. Lines for which there is no room are counted, and where they would have
+/// stood a line says how many they were.
+///
+/// `@unchecked Sendable`: all that changes is only touched while `condition` is locked.
+final class LogWriter: @unchecked Sendable {
+  /// Bytes of lines that wait at most.
+  static let defaultCapacity = 4 << 20
+  /// Bytes of one call of write(2).
+  private static let chunk = 64 << 10
+
+  private let descriptor: Int32
+  private let capacity: Int
+  private let leftOut: @Sendable (_ count: Int) -> String
+  private let condition = NSCondition()
+  private var pending: [UInt8] = []
+  /// Lines since the last one for which there was room.
+  private var omitted = 0
+  private var isWriting = false
+  private var hasThread = false
+
+  /// - Parameters:
+  ///   - descriptor: where to write; it stays the caller's, and is not made non-blocking, since others may share it.
+  ///   - capacity: bytes that wait at most. Default 4 MiB.
+  ///   - leftOut: the line that tells of so many lines which are missing, without a newline.
+  init(
+    descriptor: Int32, capacity: Int = defaultCapacity, leftOut: @escaping @Sendable (_ count: Int) -> String
+  ) {
+    self.descriptor = descriptor
+    self.capacity = capacity
+    self.leftOut = leftOut
+  }
+
+  /// Leaves a line, without a newline, to be written. Safe on any thread; never waits for the reader.
+  func write(_ line: String) {
+    condition.lock()
+    defer { condition.unlock() }
+    // Once lines are missing there is room again when half is written, so that the gaps are few.
+    guard pending.count + line.utf8.count < (omitted > 0 ? capacity / 2 : capacity) else {
+      omitted += 1
+      return
+    }
+    tellOmitted()
+    append(line)
+    startThread()
+    condition.broadcast()
+  }
+
+  /// Waits until all lines are written, `patience` seconds at most; returns whether they are.
+  @discardableResult
+  func flush(patience: Double) -> Bool {
+    let end = Date(timeIntervalSinceNow: patience)
+    condition.lock()
+    defer { condition.unlock() }
+    while isWriting || !pending.isEmpty || omitted > 0 {
+      if !condition.wait(until: end) { return false }
+    }
+    return true
+  }
+
+  // MARK: With the lock held
+
+  private func append(_ line: String) {
+    pending.append(contentsOf: line.utf8)
+    pending.append(0x0A)
+  }
+
+  private func tellOmitted() {
+    guard omitted > 0 else { return }
+    append(leftOut(omitted))
+    omitted = 0
+  }
+
+  private func startThread() {
+    guard !hasThread else { return }
+    hasThread = true
+    let thread = Thread { [self] in run() }
+    thread.name = "log"
+    thread.start()
+  }
+
+  // MARK: The thread
+
+  private func run() -> Never {
+    // Signals are for the loop.
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, nil)
+    condition.lock()
+    while true {
+      if pending.isEmpty { tellOmitted() }
+      guard !pending.isEmpty else {
+        isWriting = false
+        condition.broadcast()
+        condition.wait()
+        continue
+      }
+      isWriting = true
+      let bytes = Array(pending.prefix(Self.chunk))
+      pending.removeFirst(bytes.count)
+      condition.unlock()
+      writeAll(bytes)
+      condition.lock()
+    }
+  }
+
+  /// Blocks until the reader has taken everything. What cannot be written at all, since nobody reads any more, is gone.
+  private func writeAll(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        // Somebody who shares the descriptor has made it non-blocking.
+        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&ready, 1, -1)
+      } else if errno != EINTR {
+        return
+      }
+    }
+  }
+}

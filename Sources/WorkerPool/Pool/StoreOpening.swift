@@ -1,0 +1,162 @@
+import Foundation
+import Glibc
+import Jobs
+
+/// The time from the start of a pool until its store is open: others may have it locked, and then the pool says so, obeys signals and
+/// requests, and gives up after a while.
+///
+/// The store is opened on a thread of its own, since SQLite blocks; all else happens on a loop.
+final class StoreOpening {
+  /// Seconds after which the pool says what it waits for, and begins to answer; it says so again after three times as long.
+  static let firstNotice = 1.0
+  /// Seconds between two tries.
+  static let retryDelay = 0.5
+
+  private let configuration: PoolConfiguration
+  private let open: @Sendable () throws -> any JobSource
+  private let loop: EventLoop
+  private let results: Mailbox<Result<any JobSource, any Error>>
+  private let signals: SignalSource?
+  private let log: Log
+  private let problems = RecentProblems()
+  private let startedAt = Clock.now
+  private var statusServer: StatusServer?
+  private var lastReason: String?
+  private var outcome: Result<(any JobSource)?, any Error> = .success(nil)
+  /// How many worker processes there shall be: signals and requests may change it.
+  private(set) var workers: Int
+
+  /// - Parameter open: opens the store; may be called again after it has thrown. It is called on a thread of its own.
+  init(
+    _ configuration: PoolConfiguration, signals: SignalSource?, open: @escaping @Sendable () throws -> any JobSource
+  ) throws {
+    self.configuration = configuration
+    self.signals = signals
+    self.open = open
+    workers = configuration.workers
+    log = .records { [problems, log = configuration.log] record in
+      problems.note(record)
+      log(record)
+    }
+    loop = try EventLoop()
+    results = try Mailbox()
+  }
+
+  /// Returns the open store's source, or `nil` when the pool was told to end; throws ``Pool/StartError`` or `FileError`.
+  func run() throws -> (any JobSource)? {
+    loop.deliver(from: results) { [weak self] in self?.handle($0) }
+    if let signals {
+      loop.watch(signals.descriptor, for: .readable) { [weak self] in
+        for signal in signals.collect() { self?.handle(signal: signal) }
+      }
+    }
+    loop.atEndOfTurn { [weak self] in self?.statusServer?.flush() }
+    loop.timers.after(configuration.storePatience) { [weak self] in self?.giveUp() }
+    sayLater(Self.firstNotice)
+    tryToOpen()
+    loop.run()
+    return try outcome.get()
+  }
+
+  private func tryToOpen() {
+    Thread.detachNewThread { [results, open] in results.post(Result { try open() }) }
+  }
+
+  private func handle(_ result: Result<any JobSource, any Error>) {
+    switch result {
+    case .success(let source): end(.success(source))
+    case .failure(let error) where Self.isLock(error):
+      lastReason = ErrorText.text(error)
+      loop.timers.after(Self.retryDelay) { [weak self] in self?.tryToOpen() }
+    case .failure(let error as FileError): end(.failure(error))
+    case .failure(let error as Pool.StartError): end(.failure(error))
+    case .failure(let error):
+      end(.failure(Pool.StartError.store(path: configuration.store, reason: ErrorText.text(error))))
+    }
+  }
+
+  private func end(_ outcome: Result<(any JobSource)?, any Error>) {
+    self.outcome = outcome
+    loop.stop()
+  }
+
+  /// Whether somebody else's lock was in the way, which may be gone later: SQLITE_BUSY or SQLITE_PROTOCOL.
+  ///
+  /// Source: https://www.sqlite.org/rescode.html
+  private static func isLock(_ error: any Error) -> Bool {
+    guard let code = (error as NSError).userInfo[NSSQLiteErrorDomain] as? NSNumber else { return false }
+    return [5, 15].contains(code.intValue & 0xff)
+  }
+
+  // MARK: What is said meanwhile
+
+  private func sayLater(_ seconds: Double) {
+    loop.timers.after(seconds - (Clock.now - startedAt)) { [weak self] in
+      guard let self else { return }
+      log(
+        .storeWaiting, "the store \(configuration.store) is not open after \(Int(seconds)) s: \(reason)",
+        .path(configuration.store))
+      if statusServer == nil { listen() }
+      sayLater(3 * seconds)
+    }
+  }
+
+  /// Who is in the way, if that can be seen.
+  private var reason: String {
+    let holders = StoreLocks.holders(store: configuration.store)
+    guard holders.isEmpty else {
+      let names = holders.sorted().map { "process \($0) (\(ProcFile.command($0)))" }
+      return "\(names.joined(separator: ", ")) has it locked"
+    }
+    return lastReason ?? "it waits for a lock, or there is much to bring in order"
+  }
+
+  private func giveUp() {
+    end(
+      .failure(
+        Pool.StartError.storeIsLocked(
+          path: configuration.store, seconds: configuration.storePatience, reason: reason)))
+  }
+
+  private func listen() {
+    do {
+      let path = RuntimeDirectory(queue: configuration.queue).statusSocket
+      statusServer = try StatusServer(path: path, loop: loop) { [weak self] in self?.answer($0, $1) }
+    } catch {
+      log(.trouble, "there is no status socket yet: \(error)")
+    }
+  }
+
+  private func answer(_ request: StatusRequest, _ client: StatusServer.Client) {
+    switch request.command {
+    case .status: client.reply(StatusReply(status: status))
+    case .stop:
+      client.reply(StatusReply())
+      stop()
+    default: client.reply(StatusReply(ok: false, error: "the store is not open yet: \(reason)"))
+    }
+  }
+
+  private var status: PoolStatus {
+    PoolStatus(
+      pid: getpid(), store: URL(fileURLWithPath: configuration.store).path,
+      model: URL(fileURLWithPath: configuration.model).path, phase: "opening", age: Clock.now - startedAt,
+      isPaused: false, pausedQueues: [], pausedKinds: [], workerCount: workers, workers: [], plugins: [], waiting: [:],
+      counters: .init(), restarts: 0, rates: [], problems: problems.all)
+  }
+
+  private func handle(signal: Int32) {
+    switch signal {
+    case SIGTTIN: workers += 1
+    case SIGTTOU: workers = max(0, workers - 1)
+    // Plugins are looked for when the store is open.
+    case SIGHUP: break
+    default: stop()
+    }
+  }
+
+  private func stop() {
+    log(.poolStopping, "stopping: the store is not open yet")
+    end(.success(nil))
+  }
+}

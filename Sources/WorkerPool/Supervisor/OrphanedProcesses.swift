@@ -1,0 +1,71 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// What dead workers had started, in whatever group or session: it has become this process's child, and is ended.
+///
+/// The kernel gives the children of a process that has died to the nearest ancestor that asked for them (PR_SET_CHILD_SUBREAPER,
+/// prctl(2)). Each worker does, so that they stay with it while it lives, and so does the pool, where its process is a pool and nothing else.
+final class OrphanedProcesses {
+  private let loop: EventLoop
+  private let log: Log
+  private let socket: String
+  /// This process has children of others, too: it was started in place of a program that had some, or is the first of its container.
+  /// Then only what its environment marks as a worker's is ended.
+  private let hasOtherChildren: Bool
+  /// Descriptors of processes that were killed, by process ID.
+  private var dying: [pid_t: Int32] = [:]
+  /// The children that are none.
+  var known: () -> Set<pid_t> = { [] }
+  /// Called when the last one has ended.
+  var whenGone: () -> Void = {}
+
+  /// - Parameter socket: the path of the workers' socket, which marks what belongs to this pool.
+  init(loop: EventLoop, log: Log, socket: String) {
+    self.loop = loop
+    self.log = log
+    self.socket = socket
+    hasOtherChildren = getpid() == 1 || !OwnChildren.all().isEmpty
+    _ = csystem_become_subreaper()
+  }
+
+  deinit {
+    for descriptor in dying.values {
+      loop.unwatch(descriptor)
+      close(descriptor)
+    }
+  }
+
+  /// Whether none is left.
+  var isEmpty: Bool { dying.isEmpty }
+
+  /// Kills those that have come since the last call, and in time what they have started.
+  func end() {
+    let known = known()
+    for pid in OwnChildren.all() where !known.contains(pid) && dying[pid] == nil && isOurs(pid) {
+      if StrayProcesses.isAlive(pid) {
+        log(.processStray, "process \(pid) (\(ProcFile.command(pid))), left behind by a worker, is killed", .pid(pid))
+        kill(pid, SIGKILL)
+      }
+      let descriptor = csystem_pidfd_open(pid)
+      // Out of descriptors: it is waited for when the next worker has died.
+      guard descriptor >= 0 else { continue }
+      dying[pid] = descriptor
+      loop.watch(descriptor, for: .readable) { [weak self] in self?.reap(pid) }
+    }
+  }
+
+  private func isOurs(_ pid: pid_t) -> Bool {
+    !hasOtherChildren || StrayProcesses.worker(of: pid, socket: socket) != nil
+  }
+
+  private func reap(_ pid: pid_t) {
+    var status: Int32 = 0
+    guard waitpid(pid, &status, WNOHANG) == pid, let descriptor = dying.removeValue(forKey: pid) else { return }
+    loop.unwatch(descriptor)
+    close(descriptor)
+    // Its own children have come here.
+    end()
+    if dying.isEmpty { whenGone() }
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import CoreData
+
+@Suite struct WriteTurnTests {
+  /// Who has just written comes after who waits, however quickly it asks again.
+  ///
+  ///     one                     other
+  ///     has the turn
+  ///                             waits at the door
+  ///     passes the turn on
+  ///     wants it again          has it
+  ///     has it
+  @Test(.timeLimit(.minutes(1))) func whoWaitsIsNext() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)").path
+    defer { unlink(path) }
+    let one = try WriteTurn(path: path)
+    for _ in 1...50 {
+      let turns = Turns()
+      let other = try WriteTurn(path: path)
+      let thread = Thread {
+        other.take { turns.note("other") }
+        turns.done.signal()
+      }
+      try one.take {
+        turns.note("one")
+        thread.start()
+        try waitUntilSomebodyIsAtTheDoor(path)
+      }
+      one.take { turns.note("one") }
+      turns.done.wait()
+      #expect(turns.names == ["one", "other", "one"])
+    }
+  }
+
+  /// `@unchecked Sendable`: `names` is only touched by whoever has the turn, and at the end.
+  private final class Turns: @unchecked Sendable {
+    private(set) var names: [String] = []
+    let done = DispatchSemaphore(value: 0)
+
+    func note(_ name: String) { names.append(name) }
+  }
+
+  private func waitUntilSomebodyIsAtTheDoor(_ path: String) throws {
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    var lock = flock()
+    repeat {
+      sched_yield()
+      lock = flock(
+        l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: WriteTurn.Part.door.rawValue, l_len: 1, l_pid: 0)
+      // F_OFD_GETLK of fcntl(2): who would be in the way.
+      try #require(fcntl(descriptor, 36, &lock) == 0)
+    } while lock.l_type == Int16(F_UNLCK)
+  }
+}

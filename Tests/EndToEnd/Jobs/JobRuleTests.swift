@@ -1,0 +1,110 @@
+import Foundation
+import Jobs
+import Testing
+
+/// What a pool is told about its jobs, seen in when they start: weights, priorities, rates and limits.
+@Suite(.serialized) struct JobRuleTests {
+  /// A weight decides between queues, whatever the priorities, and inside a queue priority decides.
+  @Test(.timeLimit(.minutes(2))) func weightsShareTheStartsAndPriorityDecidesInside() throws {
+    let items = try ItemPool()
+    let pool = try items.start(options: ["--weight", "mail=3"])
+    #expect(try pool.command("pause").code == 0)
+    let lines = (0..<120).map { number in
+      let (queue, priority) = number % 2 == 0 ? ("mail", number / 2 % 3) : ("bulk", number / 2 % 3 + 10)
+      return #"{"kind": "nothing", "queue": "\#(queue)", "priority": \#(priority)}"#
+    }
+    try items.drop(lines, as: "jobs.json")
+    try pool.wait { $0.jobs?["available"] == 120 }
+    #expect(try pool.command("resume").code == 0)
+    try pool.waitForJobs(120)
+    let jobs = try items.jobs(pool).sorted { $0.started < $1.started }
+    let mail = jobs.prefix(60).count { $0["queue"]?.stringValue == "mail" }
+    #expect((42...48).contains(mail), "\(mail) of the first 60 are of the queue that should have 45")
+    for queue in ["mail", "bulk"] {
+      let priorities = jobs.filter { $0["queue"]?.stringValue == queue }.compactMap { $0["priority"]?.intValue }
+      #expect(priorities == priorities.sorted(by: >), "\(queue): \(priorities)")
+    }
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aRateSpreadsTheStarts() throws {
+    let items = try ItemPool()
+    let pool = try items.start(workers: 2, options: ["--rate", "nothing=4/1"])
+    #expect(try pool.command("pause").code == 0)
+    try items.drop(Array(repeating: #"{"kind": "nothing"}"#, count: 12), as: "jobs.json")
+    try pool.wait { $0.jobs?["available"] == 12 }
+    let resumed = Date()
+    #expect(try pool.command("resume").code == 0)
+    try pool.waitForJobs(12)
+    let starts = try items.jobs(pool).map { $0.started.timeIntervalSince(resumed) }.sorted()
+    // Four at once, then one every quarter of a second.
+    for (number, start) in starts.enumerated() where number >= 4 {
+      #expect(start >= Double(number - 3) / 4 - 0.001, "job \(number) started after \(start) s")
+    }
+    try pool.stop()
+  }
+
+  /// Of three workers one stays idle though a job waits; a job that nothing keeps back goes past it.
+  @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+  func limitsPerKeyAndPerKindKeepJobsBack(isByKey: Bool) throws {
+    let items = try ItemPool(items: 4)
+    let stop = try StopPoint(items.place)
+    let options = isByKey ? [] : ["--limit", "misbehave=2"]
+    let pool = try items.start(workers: 3, options: options)
+    let key = isByKey ? #", "limitKey": "disk", "limit": 2"# : ""
+    let parameters = #""parameters": {"how": "wait", "stop": "\#(stop.path)"}"#
+    let lines = items.items[..<3].map { #"{"kind": "misbehave", "objects": ["\#($0)"], \#(parameters)\#(key)}"# }
+    try items.drop(lines, as: "jobs.json")
+    let first = try stop.waitForArrival()
+    let second = try stop.waitForArrival()
+    #expect(first.pid != second.pid)
+    // What comes later and is not limited is done by the third worker, while the third job waits.
+    try items.submit("add", items: [items.items[3]])
+    try pool.waitForJobs(1)
+    let status = try pool.status()
+    #expect(status.workers.reduce(0) { $0 + $1.running.count } == 2)
+    #expect(status.jobs?["available"] == 3 && status.jobs?["succeeded"] == 1)
+    stop.release()
+    // The third begins when one of the two has ended.
+    let third = try stop.waitForArrival()
+    #expect(try pool.status().workers.contains { $0.pid == third.pid })
+    stop.release()
+    stop.release()
+    try pool.waitForJobs(4)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aPausedKindWaitsAndGoesOn() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    #expect(try pool.command("pause", "--kind", "add").code == 0)
+    try items.submit("add")
+    try items.drop([#"{"kind": "nothing"}"#], as: "other.json")
+    try pool.waitForJobs(1)
+    #expect(try pool.status().jobs?["available"] == 1)
+    #expect(try pool.command("resume", "--kind", "add").code == 0)
+    try pool.waitForJobs(2)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+  }
+}
+
+extension ItemPool {
+  /// Renames a file with these lines into the pool's directory.
+  func drop(_ lines: [String], as name: String) throws {
+    let temporary = queue + "/incoming/.\(name)"
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: temporary))
+    try #require(rename(temporary, queue + "/incoming/" + name) == 0)
+  }
+
+  /// All jobs as `workerpool jobs --json` shows them, the oldest first.
+  func jobs(_ pool: RunningPool) throws -> [JSONValue] {
+    try pool.command("jobs", "--json", "--limit", "0").lines.map { try JSONParser.parse($0) }.reversed()
+  }
+}
+
+extension JSONValue {
+  /// When the job's last attempt began.
+  fileprivate var started: Date { self["startedAt"]?.stringValue.flatMap(Timestamp.date) ?? .distantPast }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// `workerpool run` whose log the test reads by itself, line by line, or does not read.
+final class StartingPool {
+  let process = Process()
+  let log: LineReader
+  private let errors: FileHandle
+
+  init(_ items: ItemPool, options: [String] = []) throws {
+    let pipe = Pipe()
+    errors = pipe.fileHandleForReading
+    log = LineReader(errors)
+    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    process.arguments =
+      [
+        "run", "--workers", "1", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins",
+        items.plugins,
+      ] + options
+    process.standardInput = FileHandle.nullDevice
+    process.standardError = pipe
+    try process.run()
+    try pipe.fileHandleForWriting.close()
+  }
+
+  deinit {
+    if process.isRunning {
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  /// The descriptor from which the log is read.
+  var logDescriptor: Int32 { errors.fileDescriptor }
+
+  /// Whether the kernel takes nothing more for the log until somebody reads.
+  var isLogFull: Bool {
+    // The pipe's other end, which the pool holds (proc(5)).
+    let end = open("/proc/self/fd/\(logDescriptor)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(end) }
+    var ready = pollfd(fd: end, events: Int16(POLLOUT), revents: 0)
+    return poll(&ready, 1, 0) == 0
+  }
+
+  /// Reads the log up to the first line that contains the text, which it returns; `nil` when the pool ends before.
+  func line(with text: String) -> String? {
+    while let line = log.next() {
+      if line.contains(text) { return line }
+    }
+    return nil
+  }
+
+  /// Reads what is still said, and returns it with the exit code.
+  func end(_ signal: Int32? = nil) -> (code: Int32, lines: [String]) {
+    if let signal { kill(process.processIdentifier, signal) }
+    var lines: [String] = []
+    while let line = log.next() { lines.append(line) }
+    process.waitUntilExit()
+    return (process.terminationStatus, lines)
+  }
+}
