@@ -76,20 +76,25 @@ extension NSManagedObjectContext {
 
   /// Makes a child's changes this context's own. On this context's queue, while the child waits on its own.
   final func takeOver(_ changes: SavedChanges, from child: NSManagedObjectContext) throws {
-    let updated = changes.updated.map { (theirs: $0, mine: self.object(with: $0.objectID)) }
+    let updated = changes.updated.map { (theirs: $0, mine: counterpart(of: $0)) }
     for (object, mine) in updated {
-      if mine.isFault { _ = mine.access() }
+      _ = mine.access()
       if mine.isDeleted || mine.state.contains(.gone) { throw goneInParent(object) }
     }
     let inserted = changes.inserted.map { (theirs: $0, mine: adopt($0)) }
     for (_, mine) in inserted { resolveTemporaries(of: mine, knownTo: child) }
     for (object, mine) in updated { takeOverValues(of: object, into: mine) }
     for (object, mine) in inserted + updated { takeOverMembers(of: object, into: mine) }
-    for object in changes.deleted {
-      let id = currentID(object.objectID)
-      delete(registry.find(id.key, id.home.table) ?? self.object(with: id))
-    }
+    for object in changes.deleted { delete(counterpart(of: object)) }
     processPendingChanges()
+  }
+
+  /// This context's object for a child's changed one. Where it has no values of its own, or not any more, it takes those that the
+  /// child has read through it: the changes are made upon these, and what another has saved since is a conflict.
+  private func counterpart(of object: NSManagedObject) -> NSManagedObject {
+    let mine = self.object(with: object.objectID)
+    if mine.isFault, let base = object.committed ?? object.snapshot, base.version > 0 { mine.supply(base) }
+    return mine
   }
 
   /// Registers a child's new object here, with the child's values.
@@ -166,6 +171,12 @@ extension NSManagedObjectContext {
     for object in changes.inserted where object.objectID.isTemporaryID { temporaryKeys.insert(object.objectID.key) }
     for object in changes.inserted + changes.updated {
       object.committed = nil
+      // Which version of its row these values become is decided above.
+      if let current = object.snapshot, current.version != 0 {
+        let snapshot = object.state.contains(.ownsSnapshot) ? current : current.copy()
+        snapshot.version = 0
+        object.snapshot = snapshot
+      }
       object.state.remove(.ownsSnapshot)
       for case let toMany? in object.toManys { toMany.markSaved() }
     }
