@@ -52,6 +52,16 @@ import WorkerPool
     try pool.stop()
   }
 
+  @Test(.timeLimit(.minutes(2))) func aScriptReadsTheURIsOfTheObjects() throws {
+    let place = try TestPlace()
+    let pool = try pool(place, script: "cat", #", "input": "uris""#)
+    let uris = (1...3).map { "x-coredata://STORE/Country/p\($0)" }
+    try pool.submit("exec", "--set", "command=script", uris[0], uris[1], uris[2])
+    try pool.waitForJobs(1)
+    #expect(try job(1, pool)["output"]?["stdout"]?.stringValue == uris.map { $0 + "\n" }.joined())
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(2))) func anExitCodeIsAFailureThatKeepsWhatWasSaid() throws {
     let place = try TestPlace()
     let pool = try pool(place, script: "echo so far; echo cause >&2; exit 64", #", "permanentCodes": [64]"#)

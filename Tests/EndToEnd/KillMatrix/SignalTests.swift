@@ -49,7 +49,13 @@ import Testing
     worker.waitForEnd()
     #expect(try pool.leftovers().isEmpty)
     #expect(try items.rows() == "0|0|0")
-    if how == "wait" { try finish(items, stop) }
+    if how == "wait" { return try finish(items, stop) }
+    // Nothing but its death ends the job in the next pool, either; the attempt after that is a good one.
+    let next = try items.start()
+    try stop.waitForArrival().kill9()
+    try next.waitForJobs(1)
+    try next.stop()
+    try items.checkNothingIsLeft(of: next)
   }
 
   @Test(.timeLimit(.minutes(5)))

@@ -94,6 +94,11 @@ import Testing
     #expect(log.flush(patience: 30))
   }
 
+  @Test func nothingFromOutsideReachesTheTerminalAsItIs() {
+    let line = Log.text(LogRecord(event: .workerOutput, text: "test[7] p1: \u{1B}[2Jcleared\u{7}"))
+    #expect(line.hasSuffix(#"test[7] p1: \u{1b}[2Jcleared\u{7}"#), "\(line)")
+  }
+
   @Test func theLineThatTellsOfMissingOnesIsAnEventLikeOthers() throws {
     let pipe = try SmallPipe()
     defer { pipe.closeBoth() }
