@@ -77,7 +77,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var coordinator: NSPersistentStoreCoordinator?
   final var parentContext: NSManagedObjectContext?
   /// Whether a context has this one as its parent: then IDs that become permanent are remembered for it.
-  final var hasChildren = false
+  final var hasChildren: Bool { hadChild.load(ordering: .relaxed) }
+  /// Children may be made on any thread.
+  private final let hadChild = Atomic<Bool>(false)
   final var permanentIDs: [Int64: NSManagedObjectID] = [:]
   /// The keys of objects that are new in the parent: their IDs become permanent when the root of the chain saves.
   final var temporaryKeys: Set<Int64> = []
@@ -160,7 +162,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         newValue?.concurrencyType != .confinementConcurrencyType,
         "The context \(newValue?.label ?? "") is confined to a thread and cannot be a parent: a parent needs a queue.")
       parentContext = newValue
-      newValue?.hasChildren = true
+      newValue?.hadChild.store(true, ordering: .relaxed)
     }
   }
 

@@ -163,7 +163,7 @@ final class Party: @unchecked Sendable {
       case 1 where items.count > Self.population / 2:
         // A hit of this very step would count, though the row may be gone.
         guard let item, !item.hasChanges, let hits = hits(of: item), losesNothing(context) else { continue }
-        step.deleted[item.objectID.uriRepresentation()] = hits
+        step.deleted[item.objectID.uriRepresentation().lastPathComponent] = hits
         context.delete(item)
       case 2...4:
         guard let item, !item.isDeleted else { continue }

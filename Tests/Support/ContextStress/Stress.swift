@@ -1,5 +1,4 @@
 import CoreData
-import Synchronization
 
 /// The stacks, the parties that work on them, and the account that is settled at the end.
 final class Stress: Sendable {
@@ -15,10 +14,16 @@ final class Stress: Sendable {
       let model = NSManagedObjectModel(contentsOf: url)
     else { throw Wrong("no model") }
     let file = folder.appendingPathComponent("stress.sqlite")
+    let options = [NSPersistentStoreRemoteChangeNotificationPostOptionKey: true as NSNumber]
     coordinators = try (1...2).map { _ in
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-      try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
+      try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: options)
       return coordinator
+    }
+    for coordinator in coordinators {
+      _ = NotificationCenter.default.addObserver(
+        forName: .NSPersistentStoreRemoteChange, object: coordinator, queue: nil
+      ) { [ledger] _ in ledger.add(\.remoteChanges, 1) }
     }
     parties = Party.all(on: coordinators, ledger: ledger, seed: seed)
     try fill()
@@ -73,7 +78,8 @@ final class Stress: Sendable {
     print(
       "\(account.steps) steps, \(account.saves) saves, \(account.conflicts) conflicts; \(account.inserted) inserted, "
         + "\(account.deleted.count) deleted, \(account.deletedTwice) of them twice, \(account.hits) hits; "
-        + "\(file.count) items")
+        + "\(account.remoteChanges) remote changes noticed; \(file.count) items")
+    guard account.remoteChanges > 0 else { throw Wrong("no coordinator noticed that the file was written") }
     if let trouble = account.trouble { throw Wrong(trouble) }
     guard file.count == account.inserted - account.deleted.count else {
       throw Wrong("\(file.count) items, but \(account.inserted) were inserted and \(account.deleted.count) deleted")
@@ -136,49 +142,53 @@ struct ItemState: Equatable {
 }
 
 /// What was saved, counted by those who saved it.
-final class Ledger: Sendable {
+///
+/// `@unchecked Sendable`: `account` is only touched under the lock, which is no `Mutex` because ThreadSanitizer knows nothing of that.
+final class Ledger: @unchecked Sendable {
   struct Account {
     var steps = 0
     var saves = 0
     var conflicts = 0
     var inserted = 0
-    /// The hits that each had when it was deleted.
-    var deleted: [URL: Int64] = [:]
+    /// The hits that each had when it was deleted, by the last part of its URI: many, and little memory.
+    var deleted: [String: Int64] = [:]
     /// A row that another context deletes meanwhile is no conflict: both have deleted it.
     var deletedTwice = 0
     var hits: Int64 = 0
+    var remoteChanges = 0
     var trouble: String?
   }
 
-  private let account = Mutex(Account())
+  private let lock = NSLock()
+  private var account = Account()
 
-  var value: Account { account.withLock { $0 } }
+  var value: Account { lock.withLock { account } }
 
   func add(_ key: WritableKeyPath<Account, Int> & Sendable, _ count: Int) {
-    account.withLock { $0[keyPath: key] += count }
+    lock.withLock { account[keyPath: key] += count }
   }
 
   func enter(_ step: Step) {
-    account.withLock {
-      $0.saves += 1
-      $0.inserted += step.inserted
-      $0.hits += step.hits
+    lock.withLock {
+      account.saves += 1
+      account.inserted += step.inserted
+      account.hits += step.hits
       for (uri, hits) in step.deleted {
         // Hits only grow: who saw the most was the one whose deletion met the row.
-        let before = $0.deleted.updateValue(max(hits, $0.deleted[uri] ?? 0), forKey: uri)
-        if before != nil { $0.deletedTwice += 1 }
+        let before = account.deleted.updateValue(max(hits, account.deleted[uri] ?? 0), forKey: uri)
+        if before != nil { account.deletedTwice += 1 }
       }
     }
   }
 
-  func fail(_ sentence: String) { account.withLock { $0.trouble = $0.trouble ?? sentence } }
+  func fail(_ sentence: String) { lock.withLock { account.trouble = account.trouble ?? sentence } }
 }
 
 /// What one save of a party will have done.
 struct Step {
   var inserted = 0
-  /// The hits that each had.
-  var deleted: [URL: Int64] = [:]
+  /// The hits that each had, by the last part of its URI.
+  var deleted: [String: Int64] = [:]
   var hits: Int64 = 0
 }
 
