@@ -116,13 +116,13 @@ import Testing
           log.clear()
           let (inserted, updated) = (sets[NSInsertedObjectsKey] ?? [], sets[NSUpdatedObjectsKey] ?? [])
           let deleted = sets[NSDeletedObjectsKey] ?? []
-          #expect(inserted.isDisjoint(with: known), "step \(step)")
-          #expect(deleted.isSubset(of: known), "step \(step)")
-          #expect(updated.isSubset(of: known) && updated.isDisjoint(with: deleted), "step \(step)")
-          #expect(deleted.isDisjoint(with: sets[NSRefreshedObjectsKey] ?? []), "step \(step)")
+          try #require(inserted.isDisjoint(with: known), "step \(step)")
+          try #require(deleted.isSubset(of: known), "step \(step)")
+          try #require(updated.isSubset(of: known) && updated.isDisjoint(with: deleted), "step \(step)")
+          try #require(deleted.isDisjoint(with: sets[NSRefreshedObjectsKey] ?? []), "step \(step)")
           known.formUnion(inserted)
           known.subtract(deleted)
-          #expect(known == Set(objects.filter { $0.managedObjectContext != nil && !$0.isDeleted }), "step \(step)")
+          try #require(known == Set(objects.filter { $0.managedObjectContext != nil && !$0.isDeleted }), "step \(step)")
         default: break
         }
       }
