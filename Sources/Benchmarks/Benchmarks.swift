@@ -11,8 +11,8 @@ struct Benchmarks {
     try CommitLatency.fetchIfWanted()
     let options = try Options(CommandLine.arguments.dropFirst())
     let measures =
-      StoreBenchmarks.measures + AccessorBenchmarks.measures + CommitLatency.measures + PoolBenchmarks.measures
-      + IdlePool.measures + BacklogBenchmark.measures
+      StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
+      + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures + BacklogBenchmark.measures
     let chosen = options.names.isEmpty ? measures : measures.filter { options.names.contains($0.name) }
     guard !chosen.isEmpty else {
       FileHandle.standardError.write(

@@ -22,12 +22,13 @@ enum StoreBenchmarks {
   private static let insertSQL =
     "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZAGE, ZJOINED, ZSCORE, ZEMAIL, ZNAME) VALUES (?, 1, 1, ?, ?, ?, ?, ?)"
 
-  private static func insertPlain(_ sqlite: PlainSQLite, _ values: [PersonValues]) {
+  /// One transaction; the rows' keys follow the given one.
+  static func insertPlain(_ sqlite: PlainSQLite, _ values: [PersonValues], after key: Int = 0) {
     let statement = sqlite.prepare(insertSQL)
     defer { sqlite3_finalize(statement) }
     sqlite.execute("BEGIN IMMEDIATE")
     for (index, value) in values.enumerated() {
-      sqlite3_bind_int64(statement, 1, Int64(index + 1))
+      sqlite3_bind_int64(statement, 1, Int64(key + index + 1))
       sqlite3_bind_int64(statement, 2, value.age)
       sqlite3_bind_double(statement, 3, value.joined)
       sqlite3_bind_double(statement, 4, value.score)

@@ -104,6 +104,8 @@ public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
 public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
+/// The token of the generation that a save made, in Apple's `DidSave`; no notification of this module has it.
+public let NSManagedObjectContextQueryGenerationKey = "newQueryGeneration"
 
 extension Notification.Name {
   /// At the end of each event that changed objects: sets of objects under `NSInsertedObjectsKey` and its like.
@@ -143,5 +145,7 @@ extension NSManagedObjectContext {
     case deletedObjectIDs = "deleted_objectIDs"
     case refreshedObjectIDs = "refreshed_objectIDs"
     case invalidatedObjectIDs = "invalidated_objectIDs"
+    /// In no notification of this module.
+    case queryGeneration = "newQueryGeneration"
   }
 }

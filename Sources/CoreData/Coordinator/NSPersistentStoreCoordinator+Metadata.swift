@@ -28,7 +28,8 @@ extension NSPersistentStoreCoordinator {
 
   /// Replaces what a store's file says of itself, at once, apart from what the store itself needs; needs no model.
   public class func setMetadata(
-    _ metadata: [String: Any]?, ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
+    _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
+    options: [AnyHashable: Any]? = nil
   ) throws {
     try checkType(storeType)
     try CoreDataErrors.translating("Writing the metadata of \(url.path)") {
@@ -46,7 +47,7 @@ extension NSPersistentStoreCoordinator {
   public class func setMetadata(
     _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws {
-    try setMetadata(metadata, ofType: type.rawValue, at: url, options: options)
+    try setMetadata(metadata, forPersistentStoreOfType: type.rawValue, at: url, options: options)
   }
 
   class func checkType(_ storeType: String) throws {

@@ -15,7 +15,10 @@ extension FetchedResults {
           "The fetched object at index \(start) has the section name \"\(name)\" out of order: the first sort descriptor "
             + "has to put objects into the order of their sections.")
       }
-      let end = found[start...].firstIndex { sectionName(of: $0) != name } ?? found.count
+      var end = start + 1
+      while end < found.count, isOfOneSection(found[end - 1], found[end]) || sectionName(of: found[end]) == name {
+        end += 1
+      }
       sections.append(FetchedSection(name: name, rows: found[start..<end], results: self))
       start = end
     }
@@ -24,15 +27,30 @@ extension FetchedResults {
 
   func sectionName(of row: AnyObject) -> String {
     guard let sectionNameKeyPath else { return "" }
-    let value =
-      (row as? NSManagedObject)?.value(forKeyPath: sectionNameKeyPath)
-      ?? KeyValueReading.value(at: KeyPathComponents(sectionNameKeyPath).keys, of: row)
+    let object = row as? NSManagedObject
+    let value: Any?
+    if let object, object.layout.places[sectionNameKeyPath] != nil {
+      // No key path to be taken apart.
+      value = object.value(forKey: sectionNameKeyPath)
+    } else {
+      value =
+        object?.value(forKeyPath: sectionNameKeyPath)
+        ?? KeyValueReading.value(at: KeyPathComponents(sectionNameKeyPath).keys, of: row)
+    }
     return switch value {
     case nil: ""
     case let text as String: text
     case let number as NSNumber: number.stringValue
     case let value?: String(describing: value)
     }
+  }
+
+  /// Whether two rows have the same value where their section's name comes from, found without making the names.
+  private func isOfOneSection(_ first: AnyObject, _ second: AnyObject) -> Bool {
+    guard let sectionNameKeyPath, let first = first as? NSManagedObject, let second = second as? NSManagedObject,
+      first.layout === second.layout, let slot = first.layout.slot(sectionNameKeyPath)
+    else { return false }
+    return first.access().isEqual(second.access(), slot: slot)
   }
 
   /// The rows cut into sections of the given lengths; nil if these do not add up.

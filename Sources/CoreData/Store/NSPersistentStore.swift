@@ -53,7 +53,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   /// Replaces what a SQLite store's file says of itself, apart from what the store itself needs.
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
-    try NSPersistentStoreCoordinator.setMetadata(metadata, ofType: NSSQLiteStoreType, at: url)
+    try NSPersistentStoreCoordinator.setMetadata(metadata, forPersistentStoreOfType: NSSQLiteStoreType, at: url)
   }
 
   /// The entities of this store, by number.

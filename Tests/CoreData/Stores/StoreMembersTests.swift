@@ -51,7 +51,7 @@ import Testing
   @Test func metadataIsWrittenToAFileWithoutAModelInBothSpellings() throws {
     let store = try TemporaryStore()
     let uuid = store.coordinator.persistentStores[0].identifier
-    try NSPersistentStoreCoordinator.setMetadata(["a": 1], ofType: NSSQLiteStoreType, at: store.url)
+    try NSPersistentStoreCoordinator.setMetadata(["a": 1], forPersistentStoreOfType: NSSQLiteStoreType, at: store.url)
     try NSPersistentStoreCoordinator.setMetadata(["b": 2], type: .sqlite, at: store.url)
     let read = try NSPersistentStore.metadataForPersistentStore(with: store.url)
     #expect(read["a"] == nil && read["b"] as? Int == 2 && read[NSStoreUUIDKey] as? String == uuid)
