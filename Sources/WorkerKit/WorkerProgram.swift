@@ -95,7 +95,17 @@ struct WorkerProgram {
     }
   }
 
+  /// Seconds after which a worker says that its store is not open yet. The pool ends it when it has not said hello within ten.
+  private static let storeNotice = 1.0
+
   private func openStore(_ environment: WorkerEnvironment) -> JobStore? {
+    let isOpen = DispatchSemaphore(value: 0)
+    defer { isOpen.signal() }
+    // SQLite blocks this thread while another process has the store locked.
+    Thread.detachNewThread {
+      guard isOpen.wait(timeout: .now() + Self.storeNotice) == .timedOut else { return }
+      complain("the store is not open yet: it waits for a lock, or there is much to bring in order")
+    }
     do {
       return try environment.openStore()
     } catch {

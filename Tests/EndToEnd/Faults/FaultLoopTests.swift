@@ -87,8 +87,9 @@ import Testing
   private func check(_ fault: FaultyPool.Fault, _ library: String) throws {
     let items = try itemsWithJobs()
     let pool = try FaultyPool(items, library: library, program: fault.program, fault: fault)
-    // A fault for good may leave nothing to wait for but its being told.
-    try pool.follow(silences: fault.isForGood ? 40 : 150) { log in
+    // A fault for good may leave nothing to wait for but its being told; a lock is waited for, for half a minute, before that.
+    let silences = fault.isForGood && fault.program == .worker ? 450 : fault.isForGood ? 40 : 150
+    try pool.follow(silences: silences) { log in
       try isDone(items) || fault.isForGood && tellsReason(log, fault)
     }
     let wasDone = try isDone(items)
