@@ -15,6 +15,26 @@ import Testing
     #expect(NSManagedObjectModel.mergedModel(from: [Bundle.module])?.entitiesByName["Keeper"] != nil)
   }
 
+  @Test func aCompositeAttributeIsADictionary() throws {
+    let stack = try ZooStack()
+    try stack.perform { context in
+      let animal = Animal(context: context)
+      #expect(animal.cage?["house"] as? String == "A" && animal.cage?.count == 1)
+      animal.cage = ["house": "B", "place": ["row": 3]]
+      try context.save()
+    }
+    try stack.perform { context in
+      let request: NSFetchRequest<Animal> = Animal.fetchRequest()
+      request.predicate = NSPredicate(format: "cage.place.row == 3")
+      let animal = try #require(try context.fetch(request).first)
+      #expect(animal.cage?["house"] as? String == "B")
+      #expect((animal.cage?["place"] as? [String: Any])?["row"] as? Int == 3)
+      animal.cage = nil
+      try context.save()
+      try #expect(context.fetch(request).isEmpty)
+    }
+  }
+
   @Test func everyAttributeTypeKeepsItsValueThroughTheFile() throws {
     let stack = try ZooStack()
     let id = UUID()

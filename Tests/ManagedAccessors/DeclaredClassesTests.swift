@@ -37,6 +37,7 @@ extension Note {
       note.score = 2.5
       note.weight = 0.5
       note.words = ["one", "two"]
+      note.shelf = ["room": "attic", "board": 2]
       note.inExtension = 7
       note.linuxText = "linux"
       note.elsewhere = "from another module"
@@ -47,6 +48,7 @@ extension Note {
       #expect(note.price == NSDecimalNumber(string: "1.25") && note.link == URL(string: "https://example.org"))
       #expect(note.identifier?.uuidString == "E621E1F8-C36C-495A-93FC-0C247A3E6E5F" && note.attachment == Data([1, 2]))
       #expect(note.score == 2.5 && note.weight == 0.5 && note.words == ["one", "two"] && note.inExtension == 7)
+      #expect(note.shelf?["room"] as? String == "attic" && note.shelf?["board"] as? Int == 2)
       #expect(note.linuxText == "linux" && note.elsewhere == "from another module")
       #expect(note.value(forKey: "onLinux") as? String == "linux")
     }

@@ -65,7 +65,7 @@ struct ConstraintResolution {
   private func giveBack(_ object: NSManagedObject, _ names: [String]) {
     guard let context, let committed = object.committed else { return }
     if policy == .rollbackMergePolicyType { return context.rebase(object, on: committed, policy) }
-    for slot in names.compactMap(object.layout.slot) {
+    for slot in names.compactMap({ object.layout.slot($0.components(separatedBy: ".")[0]) }) {
       if object.layout.slots[slot].kind == .toOne {
         let related = committed.related(slot).flatMap { context.object(for: $0, from: object, slot: slot) }
         object.setRelated(related, slot: slot)

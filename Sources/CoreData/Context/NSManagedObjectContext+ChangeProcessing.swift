@@ -48,7 +48,7 @@ extension NSManagedObjectContext {
     // Observers may ask what the event's values were, and may make changes that belong to the next event.
     let outer = postedEvent
     postedEvent = event
-    NotificationCenter.default.post(name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: info)
+    post(.NSManagedObjectContextObjectsDidChange, info)
     postedEvent = outer
   }
 
@@ -104,7 +104,7 @@ public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
 public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
-/// The token of the generation that a save made, in Apple's `DidSave`; no notification of this module has it.
+/// After a save of a context whose reads are pinned: the `NSQueryGenerationToken` of what they see now.
 public let NSManagedObjectContextQueryGenerationKey = "newQueryGeneration"
 
 extension Notification.Name {
@@ -145,7 +145,6 @@ extension NSManagedObjectContext {
     case deletedObjectIDs = "deleted_objectIDs"
     case refreshedObjectIDs = "refreshed_objectIDs"
     case invalidatedObjectIDs = "invalidated_objectIDs"
-    /// In no notification of this module.
     case queryGeneration = "newQueryGeneration"
   }
 }

@@ -84,13 +84,16 @@ extension NSManagedObjectContext {
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let stores = try stores(holding: entity, affectedStores)
       if stores.count == 1 {
-        return try storedObjects(storeFetch(settings, entity), stores, includesValues)
+        var fetch = try storeFetch(settings, entity)
+        if includesValues { fetch.properties = settings.partialProperties(of: entity) }
+        return try storedObjects(fetch, stores, includesValues)
       }
     }
     // What is changed here, be it in a related object, may match no more or match now: the window comes last.
     var whole = settings
     whole.fetchLimit = 0
     whole.fetchOffset = 0
+    whole.propertiesToFetch = nil
     var found: [NSManagedObject]
     if let parentContext {
       let ids = try parentContext.performAndWait {
@@ -120,6 +123,10 @@ extension NSManagedObjectContext {
         objects += try filteredInMemory(fetch, store)
         continue
       }
+      if fetch.properties != nil {
+        objects += try partialFaults(fetch, store)
+        continue
+      }
       // A fetch gives each row once, so in an empty context all objects are new.
       let isFirst = registry.count == 0
       try store.fetch(fetch) { home, key, snapshot in
@@ -135,10 +142,25 @@ extension NSManagedObjectContext {
     return objects
   }
 
+  /// Faults that have some of their values.
+  private func partialFaults(_ fetch: SQLiteStore.Fetch, _ store: SQLiteStore) throws -> [NSManagedObject] {
+    var slots: [Int: Set<Int>] = [:]
+    for case let decoder? in store.partialPlan(fetch).decoders { slots[decoder.home.number] = decoder.slots }
+    var objects: [NSManagedObject] = []
+    try store.fetch(fetch) { home, key, values in
+      let object = reusable(key, home.table) ?? register(home, key, snapshot: nil)
+      if object.isFault, object.snapshot == nil, let values {
+        object.batch = FetchBatch(values, slots: slots[home.number] ?? [])
+      }
+      objects.append(object)
+    }
+    return objects
+  }
+
   /// What SQL cannot say (blocks, transient properties) is asked of each object, where the rows are in memory anyway.
   private func filteredInMemory(_ fetch: SQLiteStore.Fetch, _ store: SQLiteStore) throws -> [NSManagedObject] {
     var all = fetch
-    (all.predicate, all.sortDescriptors, all.limit, all.offset) = (nil, [], 0, 0)
+    (all.predicate, all.sortDescriptors, all.limit, all.offset, all.properties) = (nil, [], 0, 0, nil)
     let objects = try storedObjects(all, [store], true)
     let found = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)
     let window = found.dropFirst(fetch.offset)

@@ -51,8 +51,7 @@ extension NSManagedObjectContext {
       (NSDeletedObjectIDsKey, saved.deleted),
     ] where !ids.isEmpty { info[key] = Set(ids) }
     guard !info.isEmpty else { return }
-    NotificationCenter.default.post(
-      name: .NSManagedObjectContextDidMergeChangesObjectIDs, object: self, userInfo: info)
+    post(.NSManagedObjectContextDidMergeChangesObjectIDs, info)
   }
 
   private func mergeInsertion(of id: NSManagedObjectID) {

@@ -11,7 +11,7 @@ extension NSManagedObjectContext {
     undoTracking?.isSaving = true
     defer { undoTracking?.isSaving = false }
     processPendingChanges()
-    NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
+    post(.NSManagedObjectContextWillSave)
     try callWillSave()
     try validate()
     // A willSave() or a validation may have changed something once more, or a cascade have taken back all there was.
@@ -130,8 +130,9 @@ extension NSManagedObjectContext {
       objects[key] = Set(list)
       ids[idKey] = Set(list.map(\.objectID))
     }
-    NotificationCenter.default.post(name: .NSManagedObjectContextDidSave, object: self, userInfo: objects)
-    NotificationCenter.default.post(name: .NSManagedObjectContextDidSaveObjectIDs, object: self, userInfo: ids)
+    if let savedGeneration { objects[NSManagedObjectContextQueryGenerationKey] = savedGeneration }
+    post(.NSManagedObjectContextDidSave, objects)
+    post(.NSManagedObjectContextDidSaveObjectIDs, ids)
   }
 }
 

@@ -65,7 +65,7 @@ open class NSMergeConflict: NSObject {
 extension Snapshot {
   /// The attributes by name, and to-one relationships as object IDs; nil is NSNull.
   ///
-  /// - Parameter names: the properties wanted; nil for all that are stored.
+  /// - Parameter names: the properties wanted, elements of composite attributes by key path; nil for all that are stored.
   func values(of object: NSManagedObject, _ names: [String]? = nil) -> [String: Any] {
     var values: [String: Any] = [:]
     for (slot, description) in layout.slots.enumerated()
@@ -77,7 +77,17 @@ extension Snapshot {
         values[description.name] = value(slot) ?? NSNull()
       }
     }
+    for name in names ?? [] where name.contains(".") { values[name] = element(at: name) ?? NSNull() }
     return values
+  }
+}
+
+extension Snapshot {
+  /// The value of an element of a composite attribute, by key path.
+  func element(at keyPath: String) -> Any? {
+    let path = keyPath.components(separatedBy: ".")
+    guard let slot = layout.slot(path[0]), let elements = value(slot) as? [String: Any] else { return nil }
+    return CompositeValue.value(at: path[1...], in: elements)
   }
 }
 

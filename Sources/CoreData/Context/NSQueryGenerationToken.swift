@@ -21,6 +21,13 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
 
   public static var supportsSecureCoding: Bool { true }
 
+  /// The names that Apple's archives may have.
+  static func registerNames() {
+    for name in ["NSQueryGenerationToken", "_NSQueryGenerationToken"] {
+      NSKeyedUnarchiver.setClass(NSQueryGenerationToken.self, forClassName: name)
+    }
+  }
+
   /// Only `current` means anything outside of the process: the others are archived as nothing and give nil.
   public func encode(with coder: NSCoder) { coder.encode(generation == nil, forKey: "isCurrent") }
 

@@ -44,8 +44,13 @@ final class PerformScope {
 
   /// Whether the current thread may use what belongs to the main queue.
   static var isOnMainQueue: Bool {
+    isMainQueueItself || current?.holdsMainQueue == true
+  }
+
+  /// Whether the current thread is the one that the main queue runs on.
+  static var isMainQueueItself: Bool {
     _ = mainQueueMark
-    return Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) != nil || current?.holdsMainQueue == true
+    return Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) != nil
   }
 
   /// A program with an asynchronous `main` has its main queue run on any thread: the queue itself has to say who it is.

@@ -3,7 +3,7 @@ extension NSPersistentStoreCoordinator {
   // MARK: Destroying
 
   /// Empties a store's file, with what lies beside it. The file itself stays, with nothing in it; others that have it open find an
-  /// empty database.
+  /// empty database. Where it is open in this coordinator, it is removed from it, and may be added again.
   ///
   /// Waits for whoever is writing, and throws 134090 if that takes longer than `NSPersistentStoreTimeoutOption`. Does nothing where
   /// there is no file. With `NSPersistentStoreTablePrefixOption` too, all stores in the file go.
@@ -11,17 +11,25 @@ extension NSPersistentStoreCoordinator {
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
     try Self.checkType(storeType)
-    if SharedMemoryDatabases.isInMemory(url) { return SharedMemoryDatabases.forget(url) }
+    if SharedMemoryDatabases.isInMemory(url) {
+      SharedMemoryDatabases.forget(url)
+      return try removeStores(at: url)
+    }
     guard FileManager.default.fileExists(atPath: url.path) else { return }
     try CoreDataErrors.translating("Destroying \(url.path)") {
       let connection = try SQLiteConnection(
         path: url.path, access: .readWrite, busyTimeout: SQLiteDatabase.Configuration.busyTimeout(options))
       defer { connection.close() }
       try connection.erase()
+      try removeStores(at: url)
       // Takes the log away, unless somebody else has the file open.
       _ = try? connection.rows("PRAGMA journal_mode = DELETE")
     }
     try? FileManager.default.removeItem(at: ExternalData.supportFolder(of: url))
+  }
+
+  private func removeStores(at url: URL) throws {
+    for store in persistentStores where store.url?.standardizedFileURL == url.standardizedFileURL { try remove(store) }
   }
 
   public final func destroyPersistentStore(

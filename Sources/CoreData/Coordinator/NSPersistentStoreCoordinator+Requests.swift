@@ -52,7 +52,7 @@ extension NSPersistentStoreCoordinator {
   private func update(
     _ request: NSBatchUpdateRequest, for context: NSManagedObjectContext
   ) throws -> NSBatchUpdateResult {
-    let entity = try entity(request.entity, request.entityName)
+    let entity = try entity(request.givenEntity, request.entityName)
     var rows = BatchResult()
     for store in try stores(for: request, entity) {
       rows += try store.batch("Updating rows of \(request.entityName)", ChangeOrigin(context)) { connection, recorder in

@@ -75,7 +75,7 @@ struct InferredMapping {
       let name = "\(entity.destination.name ?? "").\(property.name)"
       switch (property, was) {
       case (let new as NSAttributeDescription, let old as NSAttributeDescription):
-        guard new.attributeType == old.attributeType else { throw failure("\(name) has another type than before") }
+        try check(new, old, name)
         entity.attributes[new.name] = old
       case (let new as NSRelationshipDescription, let old as NSRelationshipDescription):
         try check(new, old, name, renamed)
@@ -84,6 +84,43 @@ struct InferredMapping {
       default: throw failure("\(name) is a relationship now and was an attribute, or the other way round")
       }
     }
+  }
+
+  private static func check(_ new: NSAttributeDescription, _ old: NSAttributeDescription, _ name: String) throws {
+    guard new.attributeType == old.attributeType else { throw failure("\(name) has another type than before") }
+    guard let new = new as? NSCompositeAttributeDescription, let old = old as? NSCompositeAttributeDescription else {
+      return
+    }
+    for (element, was) in zip(new.elements, matchElements(of: new, old)) {
+      let name = "\(name).\(element.name)"
+      if let was {
+        try check(element, was, name)
+      } else if !element.isOptional && element.initialValue == nil {
+        throw failure("\(name) must have a value now, and has no default for objects that have none")
+      }
+    }
+  }
+
+  /// What each element of a composite attribute was.
+  private static func matchElements(
+    of new: NSCompositeAttributeDescription, _ old: NSCompositeAttributeDescription
+  ) -> [NSAttributeDescription?] {
+    match(new.elements, old.elements, { ($0.name, $0.renamingIdentifier) })
+  }
+
+  /// The names that led to an element in the old composite attribute; nil for a new one.
+  static func path(
+    _ path: ArraySlice<String>, of new: NSCompositeAttributeDescription, in old: NSCompositeAttributeDescription
+  ) -> [String]? {
+    guard let name = path.first, let index = new.elements.firstIndex(where: { $0.name == name }),
+      let was = matchElements(of: new, old)[index]
+    else { return nil }
+    let rest = path.dropFirst()
+    if rest.isEmpty { return [was.name] }
+    guard let inner = new.elements[index] as? NSCompositeAttributeDescription,
+      let innerOld = was as? NSCompositeAttributeDescription
+    else { return nil }
+    return self.path(rest, of: inner, in: innerOld).map { [was.name] + $0 }
   }
 
   private static func check(
@@ -100,7 +137,7 @@ struct InferredMapping {
   private static func checkNewAttributes(of entity: Entity) throws {
     for attribute in entity.destination.attributesByName.values where !attribute.isOptional && !attribute.isTransient {
       let was = entity.attributes[attribute.name]
-      guard attribute.defaultValue == nil, was?.isOptional ?? true, entity.source != nil else { continue }
+      guard attribute.initialValue == nil, was?.isOptional ?? true, entity.source != nil else { continue }
       if attribute is NSDerivedAttributeDescription { continue }
       throw failure(
         "\(entity.destination.name ?? "").\(attribute.name) must have a value now, and has no default for objects that have none"

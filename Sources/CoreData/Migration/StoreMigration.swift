@@ -172,7 +172,9 @@ struct StoreMigration {
   private func value(
     of attribute: AttributeColumn, _ entity: EntityMapping, _ inferred: InferredMapping.Entity, _ source: EntityMapping
   ) throws -> SQL {
-    guard let description = entity.entity.attributesByName[attribute.name] else { return "NULL" }
+    guard let description = entity.entity.attributesByName[attribute.name] else {
+      return try value(ofElement: attribute, entity, inferred, source)
+    }
     let defaultValue = try defaultValue(of: description, entity)
     guard let was = inferred.attributes[attribute.name], let column = source.attributes[was.name]?.column else {
       return "\(bind: defaultValue)"
@@ -187,16 +189,42 @@ struct StoreMigration {
     return description.isOptional ? value : "coalesce(\(value), \(bind: defaultValue))"
   }
 
+  /// An element of a composite attribute. One that is new in a composite of before gets its default where the composite had a value.
+  private func value(
+    ofElement attribute: AttributeColumn, _ entity: EntityMapping, _ inferred: InferredMapping.Entity,
+    _ source: EntityMapping
+  ) throws -> SQL {
+    let path = attribute.name.components(separatedBy: ".")
+    guard let composite = entity.entity.attributesByName[path[0]] as? NSCompositeAttributeDescription,
+      let element = composite.element(at: path.dropFirst())
+    else { return "NULL" }
+    let initial = (composite.initialValue as? [String: Any]).flatMap { CompositeValue.value(at: path[1...], in: $0) }
+    let defaultValue: SQL = "\(bind: try stored { StoredValue.bind(initial, element, $0, 1) })"
+    guard let was = inferred.attributes[composite.name] as? NSCompositeAttributeDescription,
+      let columns = source.composites[was.name]
+    else { return defaultValue }
+    let old = InferredMapping.path(path[1...], of: composite, in: was)
+    let column = columns.leaves.first { $0.path == old }?.column.column
+    if element.isOptional { return column.map { "\(raw: $0)" } ?? "NULL" }
+    let all = columns.leaves.map(\.column.column) + ["NULL"]
+    let value = column.map { "coalesce(\(raw: $0), \(defaultValue))" as SQL } ?? defaultValue
+    return "CASE WHEN coalesce(\(raw: all.joined(separator: ", "))) IS NULL THEN NULL ELSE \(value) END"
+  }
+
   private func defaultValue(of attribute: NSAttributeDescription, _ entity: EntityMapping) throws -> SQLiteValue {
     let layout = entity.entity.layout
     let writer = RowWriter(entity, layout: layout)
     guard attribute.defaultValue != nil, let slot = layout.slot(attribute.name),
       let step = writer.steps.first(where: { $0.slot == slot })
     else { return .null }
-    // SQLite says what it would store.
+    return try stored { _ = writer.bind(step, of: layout.defaults, to: $0, at: 1) { $0 } }
+  }
+
+  /// What SQLite would store of the value that the body binds.
+  private func stored(_ bind: (SQLiteStatement) -> Void) throws -> SQLiteValue {
     let statement = try connection.statement("SELECT ?1")
     defer { statement.reset() }
-    _ = writer.bind(step, of: layout.defaults, to: statement, at: 1) { $0 }
+    bind(statement)
     return try statement.step() ? statement.value(0) : .null
   }
 

@@ -33,6 +33,21 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// Kept as the model says; nothing here syncs with CloudKit. Default: false.
   open var allowsCloudEncryption = false { willSet { checkEditable() } }
 
+  override func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    guard let other = other as? NSAttributeDescription, super.hasSameValues(as: other) else { return false }
+    return attributeType == other.attributeType && attributeValueClassName == other.attributeValueClassName
+      && valueTransformerName == other.valueTransformerName && SameValues.of(defaultValue, other.defaultValue)
+      && allowsExternalBinaryDataStorage == other.allowsExternalBinaryDataStorage
+      && preservesValueInHistoryOnDeletion == other.preservesValueInHistoryOnDeletion
+      && allowsCloudEncryption == other.allowsCloudEncryption
+  }
+
+  /// What a new object has, as the model says.
+  var initialValue: Any? { defaultValue }
+
+  /// Whether a value may be invalid.
+  var hasRules: Bool { !isOptional || !validationPredicates.isEmpty }
+
   override func makeEmpty() -> NSPropertyDescription {
     NSAttributeDescription()
   }

@@ -1,10 +1,16 @@
 /// An attribute made of several attributes, its elements; its value is a dictionary by element name.
 ///
+/// In fetches the elements go by key paths: "address.city". Elements belong to the entity of their composite attribute, so that
+/// they too become immutable once a coordinator uses the model.
+///
 /// Source: Apple's documentation of `NSCompositeAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// The parts, each an attribute; one may be composite itself.
-  open var elements: [NSAttributeDescription] = [] { willSet { checkEditable() } }
+  open var elements: [NSAttributeDescription] = [] {
+    willSet { checkEditable() }
+    didSet { for element in elements { element.owner = owner } }
+  }
 
   public override init() {
     super.init()
@@ -19,5 +25,47 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
     super.copyValues(into: copy)
     guard let copy = copy as? NSCompositeAttributeDescription else { return }
     copy.elements = elements.compactMap { $0.copyOfSelf() as? NSAttributeDescription }
+  }
+
+  override func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    guard let other = other as? NSCompositeAttributeDescription else { return false }
+    return super.hasSameValues(as: other) && elements == other.elements
+  }
+
+  /// The elements' default values; nil where none has one.
+  override var initialValue: Any? {
+    if let defaultValue { return defaultValue }
+    let values = elements.compactMap { element in element.initialValue.map { (element.name, $0) } }
+    return values.isEmpty ? nil : Dictionary(values, uniquingKeysWith: { first, _ in first })
+  }
+
+  override var hasRules: Bool { super.hasRules || elements.contains(where: \.hasRules) }
+
+  func element(_ name: String) -> NSAttributeDescription? { elements.first { $0.name == name } }
+
+  /// The elements that are not composite themselves, those of elements among them, in the order of their names, each with the
+  /// names that lead to it.
+  var leaves: [(path: [String], attribute: NSAttributeDescription)] {
+    elements.sorted { $0.name.precedesByBytes($1.name) }.flatMap { element in
+      guard let composite = element as? NSCompositeAttributeDescription else { return [([element.name], element)] }
+      return composite.leaves.map { ([element.name] + $0.path, $0.attribute) }
+    }
+  }
+}
+
+extension NSAttributeDescription {
+  /// The attribute that names lead to from here: this one, or one of its elements.
+  func element(at path: some Collection<String>) -> NSAttributeDescription? {
+    guard let name = path.first else { return self }
+    return (self as? NSCompositeAttributeDescription)?.element(name)?.element(at: path.dropFirst())
+  }
+}
+
+extension NSEntityDescription {
+  /// The attribute at the end of a key path through relationships and composite attributes.
+  func attribute(at keys: some Collection<String>) -> NSAttributeDescription? {
+    guard let key = keys.first else { return nil }
+    if let attribute = attributesByName[key] { return attribute.element(at: keys.dropFirst()) }
+    return relationshipsByName[key]?.destinationEntity?.attribute(at: keys.dropFirst())
   }
 }

@@ -15,4 +15,9 @@ open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sen
     guard let copy = copy as? NSDerivedAttributeDescription else { return }
     copy.derivationExpression = derivationExpression
   }
+
+  override func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    guard let other = other as? NSDerivedAttributeDescription else { return false }
+    return super.hasSameValues(as: other) && derivationExpression == other.derivationExpression
+  }
 }

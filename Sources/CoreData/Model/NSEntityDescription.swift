@@ -161,6 +161,14 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     copyOfSelf()
   }
 
+  /// By value: entities of two models are equal where they say the same. Other entities count by their names.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSEntityDescription else { return false }
+    return self === other || hasSameValues(as: other)
+  }
+
+  open override var hash: Int { name.hashValue }
+
   open override var description: String {
     "<NSEntityDescription: \(name ?? "(no name)"), \(properties.count) properties>"
   }

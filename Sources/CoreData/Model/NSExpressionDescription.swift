@@ -25,4 +25,10 @@ open class NSExpressionDescription: NSPropertyDescription, @unchecked Sendable {
     copy.expression = expression
     copy.expressionResultType = expressionResultType
   }
+
+  override func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    guard let other = other as? NSExpressionDescription else { return false }
+    return super.hasSameValues(as: other) && expression == other.expression
+      && expressionResultType == other.expressionResultType
+  }
 }

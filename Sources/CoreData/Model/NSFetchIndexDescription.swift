@@ -43,6 +43,16 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
     return copy
   }
 
+  /// By value.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSFetchIndexDescription else { return false }
+    return self === other
+      || name == other.name && elements == other.elements
+        && partialIndexPredicate == other.partialIndexPredicate
+  }
+
+  open override var hash: Int { name.hashValue }
+
   private func adoptElements() {
     for element in elements {
       element.indexDescription = self
@@ -125,4 +135,13 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
     copy.isAscending = isAscending
     return copy
   }
+
+  /// By value; the property counts by its name.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSFetchIndexElementDescription else { return false }
+    return givenName == other.givenName && collationType == other.collationType && isAscending == other.isAscending
+      && (givenProperty as? NSExpressionDescription) == (other.givenProperty as? NSExpressionDescription)
+  }
+
+  open override var hash: Int { givenName.hashValue }
 }

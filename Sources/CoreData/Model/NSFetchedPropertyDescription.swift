@@ -28,4 +28,9 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
     super.copyValues(into: copy)
     (copy as? NSFetchedPropertyDescription)?.fetchRequest = fetchRequest
   }
+
+  override func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    guard let other = other as? NSFetchedPropertyDescription else { return false }
+    return super.hasSameValues(as: other) && SameValues.of(fetchRequest, other.fetchRequest)
+  }
 }

@@ -24,6 +24,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   public override init() {
     super.init()
+    NSPersistentHistoryToken.register()
   }
 
   // MARK: Entities
@@ -85,6 +86,21 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
       }
     }
   }
+
+  // MARK: Comparing
+
+  /// By value: the entities whatever their order, configurations, version identifiers and fetch request templates.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSManagedObjectModel else { return false }
+    return self === other
+      || entitiesByName == other.entitiesByName
+        && entityNamesByConfiguration.mapValues(Set.init) == other.entityNamesByConfiguration.mapValues(Set.init)
+        && versionIdentifiers == other.versionIdentifiers
+        && localizationDictionary ?? [:] == other.localizationDictionary ?? [:]
+        && SameValues.of(fetchRequestTemplates, other.fetchRequestTemplates)
+  }
+
+  open override var hash: Int { Set(entitiesByName.keys).hashValue }
 
   // MARK: Copying
 

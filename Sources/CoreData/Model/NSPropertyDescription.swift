@@ -46,7 +46,10 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   private var ownerAnchor: EntityAnchor?
   final var owner: NSEntityDescription? {
     get { ownerAnchor?.entity }
-    set { ownerAnchor = newValue?.anchor }
+    set {
+      ownerAnchor = newValue?.anchor
+      for element in (self as? NSCompositeAttributeDescription)?.elements ?? [] { element.owner = newValue }
+    }
   }
   var storedRenamingIdentifier: String?
 
@@ -98,6 +101,25 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
     copy.storedRenamingIdentifier = storedRenamingIdentifier
     copy.setValidationPredicates(validationPredicates, withValidationWarnings: validationWarnings)
   }
+
+  /// Whether the other, of the same class, says the same. Subclasses add their own.
+  func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    name == other.name && owner?.name == other.owner?.name && isOptional == other.isOptional
+      && isTransient == other.isTransient && isIndexed == other.isIndexed
+      && isIndexedBySpotlight == other.isIndexedBySpotlight
+      && isStoredInExternalRecord == other.isStoredInExternalRecord && versionHashModifier == other.versionHashModifier
+      && renamingIdentifier == other.renamingIdentifier && SameValues.of(userInfo, other.userInfo)
+      && SameValues.of(validationPredicates, other.validationPredicates)
+      && SameValues.of(validationWarnings, other.validationWarnings)
+  }
+
+  /// By value: properties of two models are equal where they say the same, in entities of the same name.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSPropertyDescription else { return false }
+    return self === other || type(of: self) == type(of: other) && hasSameValues(as: other)
+  }
+
+  open override var hash: Int { name.hashValue }
 
   open override var description: String {
     "<\(type(of: self)): \(owner?.name ?? "(no entity)").\(name)>"

@@ -46,4 +46,12 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     copy.deleteRule = deleteRule
     copy.isOrdered = isOrdered
   }
+
+  /// The destination and the inverse count by their names.
+  override func hasSameValues(as other: NSPropertyDescription) -> Bool {
+    guard let other = other as? NSRelationshipDescription, super.hasSameValues(as: other) else { return false }
+    return destinationEntity?.name == other.destinationEntity?.name
+      && inverseRelationship?.name == other.inverseRelationship?.name && maxCount == other.maxCount
+      && minCount == other.minCount && deleteRule == other.deleteRule && isOrdered == other.isOrdered
+  }
 }

@@ -95,8 +95,8 @@ final class EntityLayout: @unchecked Sendable {
     self.temporaryHome = EntityHome(layout: self, family: nil, number: 0, table: EntityHome.temporaryTable)
     self.defaults = Snapshot.make(self)
     for (index, slot) in slots.enumerated() {
-      if let value = slot.property as? NSAttributeDescription, let defaultValue = value.defaultValue {
-        defaults.set(defaultValue, slot: index, of: entity)
+      if let attribute = slot.property as? NSAttributeDescription, let value = attribute.initialValue {
+        defaults.set(value, slot: index, of: entity)
       }
     }
   }
@@ -148,7 +148,7 @@ enum SlotKind: UInt8 {
   case date
   case string
   case data
-  /// One reference to a `Boxed` value: Decimal, UUID, URL, transformable.
+  /// One reference to a `Boxed` value: Decimal, UUID, URL, transformable, composite.
   case boxed
   /// `RelatedKey`.
   case toOne
@@ -173,6 +173,9 @@ struct SlotDescription {
 
   var name: String { property.name }
   var relationship: NSRelationshipDescription? { property as? NSRelationshipDescription }
+  var composite: NSCompositeAttributeDescription? {
+    attributeType == .compositeAttributeType ? property as? NSCompositeAttributeDescription : nil
+  }
 
   init(_ attribute: NSAttributeDescription) {
     property = attribute
@@ -180,7 +183,7 @@ struct SlotDescription {
     isTransient = attribute.isTransient
     isDerived = attribute is NSDerivedAttributeDescription
     isOptional = attribute.isOptional
-    needsValidation = !attribute.isOptional || !attribute.validationPredicates.isEmpty
+    needsValidation = attribute.hasRules
     kind =
       switch attribute.attributeType {
       case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType: .integer

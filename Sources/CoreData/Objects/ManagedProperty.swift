@@ -59,7 +59,7 @@ extension NSManagedObject {
   @inline(__always)
   final func read<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ type: T.Type) -> T? {
     let slot = property.slot(in: layout, kind)
-    return T.load(accessSlots() + slot)
+    return T.load(accessSlots(reading: slot) + slot)
   }
 
   @inline(__always)
@@ -67,7 +67,7 @@ extension NSManagedObject {
     let slot = property.slot(in: layout, kind)
     let observed = willChangeObserved(property.name)
     willEdit()
-    if let value { T.assign(accessSlots() + slot, value) } else { snapshot.unsafelyUnwrapped.setNil(slot) }
+    if let value { T.assign(slots.unsafelyUnwrapped + slot, value) } else { snapshot.unsafelyUnwrapped.setNil(slot) }
     observed?.finish()
   }
 }

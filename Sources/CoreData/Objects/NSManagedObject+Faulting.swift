@@ -8,11 +8,29 @@ extension NSManagedObject {
     return snapshot.unsafelyUnwrapped
   }
 
-  /// As `access()`, for typed reading: the slots themselves, with nothing counted.
+  /// The values for reading one slot: a fault may have it without being filled.
   @inline(__always)
-  final func accessSlots() -> UnsafeMutablePointer<SnapshotSlot> {
-    if !state.isDisjoint(with: [.fault, .isChecked]) { prepareAccess() }
+  final func access(slot: Int) -> Snapshot {
+    if !state.isDisjoint(with: [.fault, .isChecked]), let fetched = prepareReading(slot) { return fetched }
+    return snapshot.unsafelyUnwrapped
+  }
+
+  /// As `access(slot:)`, for typed reading: the slots themselves, with nothing counted.
+  @inline(__always)
+  final func accessSlots(reading slot: Int) -> UnsafeMutablePointer<SnapshotSlot> {
+    if !state.isDisjoint(with: [.fault, .isChecked]), let fetched = prepareReading(slot) { return fetched.slots }
     return slots.unsafelyUnwrapped
+  }
+
+  /// What a fetch of some properties left, if the slot is among it; else the object has all its values after this.
+  @inline(never)
+  private final func prepareReading(_ slot: Int) -> Snapshot? {
+    if snapshot == nil, let fetched = batch?.values(having: slot), reference?.context != nil {
+      checkQueue()
+      return fetched
+    }
+    prepareAccess()
+    return nil
   }
 
   /// Traps where the thread may not use the object, if that is checked.
@@ -58,6 +76,7 @@ extension NSManagedObject {
         "The values of \(objectID) cannot be read: its context is gone, was reset, or the object was deleted.")
     }
     batch?.fill(in: context)
+    batch = nil
     if snapshot != nil { return }
     do {
       snapshot = try context.storedRow(objectID)
@@ -84,6 +103,7 @@ extension NSManagedObject {
     snapshot = nil
     committed = nil
     toManys = []
+    if batch?.values != nil { batch = nil }
     state.insert(.fault)
     state.subtract([.ownsSnapshot, .updated])
   }

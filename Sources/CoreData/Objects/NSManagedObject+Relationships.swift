@@ -4,7 +4,7 @@ extension NSManagedObject {
 
   /// The object at the other end of a to-one, a fault if it was not registered yet.
   final func related(_ slot: Int) -> NSManagedObject? {
-    guard let key = access().related(slot) else { return nil }
+    guard let key = access(slot: slot).related(slot) else { return nil }
     guard let context = reference?.context else {
       if state.contains(.gone) { return nil }
       fatalError("A relationship of \(objectID) cannot be followed: its context is gone.")

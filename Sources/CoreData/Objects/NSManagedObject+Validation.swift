@@ -11,7 +11,9 @@ extension NSManagedObject {
       for slot in layout.validatedSlots {
         let description = layout.slots[slot]
         // A value that only has to be there is not looked at.
-        if description.property.validationPredicates.isEmpty && !values.isNil(slot) { continue }
+        let onlyHasToBeThere =
+          description.property.validationPredicates.isEmpty && description.attributeType != .compositeAttributeType
+        if onlyHasToBeThere && !values.isNil(slot) { continue }
         let value = description.kind == .toOne ? related(slot) : values.value(slot)
         do { try validateAgainstModel(value, key: description.name) } catch { errors.append(error) }
       }
@@ -45,22 +47,39 @@ extension NSManagedObject {
   /// One property's value against its description: presence, then its predicates.
   final func validateAgainstModel(_ value: Any?, key: String) throws {
     guard case .slot(let slot) = layout.places[key] else { return }
-    let property = layout.slots[slot].property
+    try validate(value, layout.slots[slot].property, key: key)
+  }
+
+  private func validate(_ value: Any?, _ property: NSPropertyDescription, key: String) throws {
     guard let value else {
       if property.isOptional { return }
       throw validationError(.validationMissingMandatoryProperty, key: key, value: nil)
     }
-    try validate(value, against: property)
+    try validate(value, against: property, key: key)
   }
 
-  private func validate(_ value: Any, against property: NSPropertyDescription) throws {
+  private func validate(_ value: Any, against property: NSPropertyDescription, key: String) throws {
     for (index, predicate) in property.validationPredicates.enumerated() where !predicate.evaluate(with: value) {
       let warning = property.validationWarnings.indices.contains(index) ? property.validationWarnings[index] : nil
       let code = (warning as? NSNumber)?.intValue ?? CocoaError.Code.managedObjectValidation.rawValue
       throw validationError(
-        CocoaError.Code(rawValue: code), key: property.name, value: value, predicate: predicate,
+        CocoaError.Code(rawValue: code), key: key, value: value, predicate: predicate,
         message: warning as? String)
     }
+    if let composite = property as? NSCompositeAttributeDescription, let elements = value as? [String: Any] {
+      try validate(elements, of: composite, key: key)
+    }
+  }
+
+  /// The elements of a composite attribute that has a value, each under its key path.
+  private func validate(_ values: [String: Any], of composite: NSCompositeAttributeDescription, key: String) throws {
+    var errors: [any Error] = []
+    for element in composite.elements where element.hasRules {
+      do {
+        try validate(values[element.name], element, key: "\(key).\(element.name)")
+      } catch { errors.append(error) }
+    }
+    if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
   private func validateMembers(_ index: Int) throws {
@@ -79,7 +98,9 @@ extension NSManagedObject {
     if relationship.maxCount > 0 && count > relationship.maxCount {
       throw validationError(.validationRelationshipExceedsMaximumCount, key: relationship.name, value: nil)
     }
-    if !relationship.validationPredicates.isEmpty { try validate(toMany(index).asCollection, against: relationship) }
+    if !relationship.validationPredicates.isEmpty {
+      try validate(toMany(index).asCollection, against: relationship, key: relationship.name)
+    }
   }
 
   /// An object that a Deny rule protects may go only when nothing is left at the other end.

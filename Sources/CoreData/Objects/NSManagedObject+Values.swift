@@ -7,8 +7,7 @@ extension NSManagedObject {
     guard let place = layout.places[key] else { return unmodelledValue(key) }
     switch place {
     case .slot(let slot):
-      let values = access()
-      return layout.slots[slot].kind == .toOne ? related(slot) : values.value(slot)
+      return layout.slots[slot].kind == .toOne ? related(slot) : access(slot: slot).value(slot)
     case .toMany(let index): return toMany(index).asCollection
     case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
     }
@@ -38,10 +37,20 @@ extension NSManagedObject {
     NSExpression(forKeyPath: keyPath).expressionValue(with: self, context: nil)
   }
 
+  /// Sets a property of a related object, or one element of a composite attribute. Nothing happens where a relationship on the way
+  /// leads nowhere.
   public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
-    guard let dot = keyPath.lastIndex(of: ".") else { return setValue(value, forKey: keyPath) }
-    guard let owner = self.value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject else { return }
-    owner.setValue(value, forKey: String(keyPath[keyPath.index(after: dot)...]))
+    guard let dot = keyPath.firstIndex(of: ".") else { return setValue(value, forKey: keyPath) }
+    let key = String(keyPath[..<dot])
+    let rest = String(keyPath[keyPath.index(after: dot)...])
+    if let slot = layout.slot(key), let composite = layout.slots[slot].composite {
+      let path = rest.components(separatedBy: ".")
+      if composite.element(at: path) == nil { unknownKey(keyPath) }
+      var elements = self.value(forKey: key) as? [String: Any] ?? [:]
+      CompositeValue.set(value, at: path[...], in: &elements)
+      return setValue(elements, forKey: key)
+    }
+    (self.value(forKey: key) as? NSManagedObject)?.setValue(value, forKeyPath: rest)
   }
 
   public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {

@@ -4,13 +4,7 @@ extension Snapshot {
   func value(_ slot: Int) -> Any? {
     let description = layout.slots[slot]
     switch description.kind {
-    case .integer:
-      guard let integer = load(slot, as: Int64.self) else { return nil }
-      return switch description.attributeType {
-      case .integer16AttributeType: NSNumber(value: Int16(truncatingIfNeeded: integer))
-      case .integer32AttributeType: NSNumber(value: Int32(truncatingIfNeeded: integer))
-      default: NSNumber(value: integer)
-      }
+    case .integer: return load(slot, as: Int64.self).map { AttributeValue.number($0, description.attributeType) }
     case .boolean: return load(slot, as: Int64.self).map { NSNumber(value: $0 != 0) }
     case .double: return load(slot, as: Double.self).map { NSNumber(value: $0) }
     case .float: return load(slot, as: Double.self).map { NSNumber(value: Float($0)) }
@@ -41,16 +35,16 @@ extension Snapshot {
     let description = layout.slots[slot]
     switch description.kind {
     case .integer:
-      guard let integer = integerValue(value) else { return false }
+      guard let integer = AttributeValue.integer(value) else { return false }
       assign(slot: slot, to: integer)
     case .boolean:
-      guard let integer = integerValue(value) else { return false }
+      guard let integer = AttributeValue.integer(value) else { return false }
       assign(slot: slot, to: integer == 0 ? 0 : 1 as Int64)
     case .double:
-      guard let double = doubleValue(value) else { return false }
+      guard let double = AttributeValue.double(value) else { return false }
       assign(slot: slot, to: double)
     case .float:
-      guard let double = doubleValue(value) else { return false }
+      guard let double = AttributeValue.double(value) else { return false }
       assign(slot: slot, to: Double(Float(double)))
     case .date:
       if let date = value as? Date {
@@ -65,41 +59,16 @@ extension Snapshot {
       guard let data = value as? Data else { return false }
       assign(slot: slot, to: data)
     case .boxed:
-      guard let boxed = boxedValue(value, type: description.attributeType) else { return false }
-      assign(slot: slot, to: boxed)
+      if let composite = description.composite {
+        guard let elements = CompositeValue.converted(value, composite) else { return false }
+        if elements.isEmpty { setNil(slot) } else { assign(slot: slot, to: Boxed(elements)) }
+        return true
+      }
+      guard let boxed = AttributeValue.boxed(value, description.attributeType) else { return false }
+      assign(slot: slot, to: Boxed(boxed))
     case .toOne: return false
     }
     return true
-  }
-
-  private func integerValue(_ value: Any) -> Int64? {
-    switch value {
-    case let integer as Int64: integer
-    case let integer as Int: Int64(integer)
-    case let boolean as Bool: boolean ? 1 : 0
-    default: (value as? NSNumber)?.int64Value
-    }
-  }
-
-  private func doubleValue(_ value: Any) -> Double? {
-    switch value {
-    case let double as Double: double
-    case let float as Float: Double(float)
-    case let integer as Int: Double(integer)
-    default: (value as? NSNumber)?.doubleValue
-    }
-  }
-
-  private func boxedValue(_ value: Any, type: NSAttributeType) -> Boxed? {
-    switch type {
-    case .decimalAttributeType:
-      if let decimal = value as? NSDecimalNumber { return Boxed(decimal) }
-      if let decimal = value as? Decimal { return Boxed(NSDecimalNumber(decimal: decimal)) }
-      return (value as? NSNumber).map { Boxed(NSDecimalNumber(decimal: $0.decimalValue)) }
-    case .UUIDAttributeType: return (value as? UUID).map { Boxed($0) }
-    case .URIAttributeType: return (value as? URL).map { Boxed($0) }
-    default: return Boxed(value)
-    }
   }
 
   /// Whether both have the same value in a slot. Transformable values are compared as objects where they are, else unequal.
@@ -114,6 +83,9 @@ extension Snapshot {
       let mine = load(slot, as: Boxed.self)
       let others = other.load(slot, as: Boxed.self)
       if mine === others { return true }
+      if layout.slots[slot].attributeType == .compositeAttributeType {
+        return CompositeValue.isEqual(mine?.value, others?.value)
+      }
       if let left = mine?.value as? AnyHashable, let right = others?.value as? AnyHashable { return left == right }
       return false
     }
@@ -148,6 +120,7 @@ extension NSAttributeType {
     case .binaryDataAttributeType: "Data"
     case .UUIDAttributeType: "a UUID"
     case .URIAttributeType: "a URL"
+    case .compositeAttributeType: "a dictionary with values for its elements"
     default: "a value of its transformer's class"
     }
   }

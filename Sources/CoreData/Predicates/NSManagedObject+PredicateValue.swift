@@ -13,7 +13,7 @@ extension NSManagedObject {
       guard let related = related(slot) else { return .null }
       return rest.isEmpty ? .object(related.objectID) : related.predicateValue(at: rest)
     }
-    return rest.isEmpty ? access().predicateValue(slot) : readPredicateValue(at: keys)
+    return rest.isEmpty ? access(slot: slot).predicateValue(slot) : readPredicateValue(at: keys)
   }
 
   private func readPredicateValue(at keys: ArraySlice<String>) -> PredicateValue {

@@ -6,8 +6,18 @@
 ///
 /// Source: Apple's documentation of `NSBatchUpdateRequest`.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
-  open private(set) var entity: NSEntityDescription?
   open private(set) var entityName: String
+  /// nil where only the name was given.
+  let givenEntity: NSEntityDescription?
+
+  /// The entity whose rows are updated; where only its name was given, that of the newest model in use. Traps where none has it.
+  open var entity: NSEntityDescription {
+    if let givenEntity { return givenEntity }
+    for model in LoadedModels.all.reversed() {
+      if let entity = model.entitiesByName[entityName] { return entity }
+    }
+    fatalError("No model in use has an entity named \"\(entityName)\".")
+  }
 
   /// Which rows; nil for all.
   open var predicate: NSPredicate?
@@ -23,7 +33,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
   private init(entity: NSEntityDescription?, name: String) {
-    self.entity = entity
+    givenEntity = entity
     entityName = name
     super.init()
   }
@@ -35,7 +45,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   open override var requestType: NSPersistentStoreRequestType { .batchUpdateRequestType }
 
   open override func copy(with zone: NSZone? = nil) -> Any {
-    let copy = NSBatchUpdateRequest(entity: entity, name: entityName)
+    let copy = NSBatchUpdateRequest(entity: givenEntity, name: entityName)
     copy.predicate = predicate
     copy.includesSubentities = includesSubentities
     copy.propertiesToUpdate = propertiesToUpdate

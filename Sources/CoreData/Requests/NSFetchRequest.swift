@@ -89,8 +89,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.prefetchedKeyPaths = newValue }
   }
 
-  /// Columns of a dictionary result: names or property descriptions; nil for all attributes. Managed objects are read with all
-  /// their values, whatever stands here.
+  /// Columns of a dictionary result: names or property descriptions; nil for all attributes.
+  ///
+  /// Managed objects come as faults that have the attributes and to-one relationships named here; reading any other property reads the
+  /// whole row. Where `returnsObjectsAsFaults` is false, there is a batch size, the context has a parent, or it has changes that are to
+  /// be included, this has no effect on objects.
   open var propertiesToFetch: [Any]? {
     get { settings.propertiesToFetch }
     set { settings.propertiesToFetch = newValue }
@@ -156,6 +159,14 @@ struct FetchSettings {
   var propertiesToGroupBy: [Any]?
   var havingPredicate: NSPredicate?
   var shouldRefreshRefetchedObjects = false
+
+  /// The properties that objects are to have; nil for all.
+  func partialProperties(of entity: NSEntityDescription) -> Set<String>? {
+    guard returnsObjectsAsFaults, let propertiesToFetch, !propertiesToFetch.isEmpty else { return nil }
+    let names = propertiesToFetch.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name }
+    let known = Set(names).intersection(entity.propertiesByName.keys)
+    return known.isEmpty ? nil : known
+  }
 
   /// Throws for settings that contradict each other.
   func check() throws {

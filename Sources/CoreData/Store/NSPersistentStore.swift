@@ -40,6 +40,12 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// What the configuration of a store is called that was opened without one.
   static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
 
+  /// Reads anew what the store's file says of itself; what was set and not yet saved is forgotten. Nothing for stores in memory.
+  open func loadMetadata() throws {
+    guard let url, !SharedMemoryDatabases.isInMemory(url), type == NSSQLiteStoreType else { return }
+    metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
+  }
+
   /// Called when a coordinator has added the store.
   open func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
 
@@ -73,6 +79,9 @@ public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
+/// Kept and without effect: migrations are never put off. Apple's text of the name was not seen.
+public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
+  "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 /// An NSNumber: whether to gather statistics for SQLite's choice of indexes when the store is opened (`ANALYZE`).
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 /// An NSNumber: whether to rebuild the file without gaps when the store is opened (`VACUUM`).

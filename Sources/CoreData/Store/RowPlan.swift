@@ -8,7 +8,11 @@ final class RowPlan: Sendable {
   /// By entity number.
   let decoders: [RowDecoder?]
 
-  init(_ mapping: EntityMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool) {
+  /// - Parameter properties: the names of those to be read; nil for all.
+  init(
+    _ mapping: EntityMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool,
+    properties: Set<String>? = nil
+  ) {
     let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
     var columns = ["Z_PK", "Z_OPT"] + (numbers.count > 1 ? ["Z_ENT"] : [])
     var indexes: [String: Int32] = [:]
@@ -23,12 +27,17 @@ final class RowPlan: Sendable {
     for number in numbers {
       guard let mapping = schema.entitiesByNumber[number], let home = family.homes[number] else { continue }
       var steps: [RowDecoder.Step] = []
+      var composites: [RowDecoder.Composite] = []
       for (slot, description) in home.layout.slots.enumerated() {
+        if let properties, !properties.contains(description.name) { continue }
         if let attribute = mapping.attributes[description.name] {
           steps.append(
             RowDecoder.Step(
               kind: description.kind, type: description.attributeType, slot: slot, column: index(attribute.column),
               external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false))
+        } else if let composite = mapping.composites[description.name] {
+          composites.append(
+            RowDecoder.Composite(slot: slot, leaves: composite.leaves.map { ($0, index($0.column.column)) }))
         } else if let toOne = mapping.toOnes[description.name] {
           steps.append(
             RowDecoder.Step(
@@ -37,7 +46,7 @@ final class RowPlan: Sendable {
               destination: Int64(schema.entitiesByName[toOne.destinationEntityName]?.number ?? 0)))
         }
       }
-      decoders[number] = RowDecoder(home: home, steps: steps)
+      decoders[number] = RowDecoder(home: home, steps: steps, composites: composites)
     }
     self.columns = columns
     self.decoders = decoders
@@ -69,13 +78,27 @@ final class RowDecoder: Sendable {
     var destination: Int64 = 0
   }
 
+  /// A composite attribute, and the column of each of its elements.
+  struct Composite: Sendable {
+    let slot: Int
+    let leaves: [(leaf: CompositeColumns.Leaf, column: Int32)]
+  }
+
   let home: EntityHome
   let steps: [Step]
+  /// Apart, so that steps are plain numbers.
+  let composites: [Composite]
+  private let hasComposites: Bool
 
-  init(home: EntityHome, steps: [Step]) {
+  init(home: EntityHome, steps: [Step], composites: [Composite]) {
     self.home = home
     self.steps = steps
+    self.composites = composites
+    hasComposites = !composites.isEmpty
   }
+
+  /// The slots that are read.
+  var slots: Set<Int> { Set(steps.map(\.slot) + composites.map(\.slot)) }
 
   func decode(_ statement: SQLiteStatement) -> Snapshot {
     let snapshot = Snapshot.make(home.layout, version: statement.integer(1))
@@ -110,6 +133,14 @@ final class RowDecoder: Sendable {
         }
       }
     }
+    if hasComposites { decodeComposites(statement, into: snapshot) }
     return snapshot
+  }
+
+  private func decodeComposites(_ statement: SQLiteStatement, into snapshot: Snapshot) {
+    for composite in composites {
+      guard let elements = StoredValue.composite(statement, composite.leaves, home) else { continue }
+      snapshot.initialize(slot: composite.slot, to: Boxed(elements))
+    }
   }
 }

@@ -8,7 +8,7 @@ final class RowWriter: @unchecked Sendable {
   let deleteSQL: String
   let versionSQL: String
   let touchSQL: String
-  /// Columns of each step, in the order of binding: one, or key and entity.
+  /// Columns of each step, in the order of binding: one, or key and entity, or one for each element.
   let columns: [[String]]
   private var updates: [[Int]: String] = [:]
 
@@ -25,6 +25,10 @@ final class RowWriter: @unchecked Sendable {
             kind: description.kind, type: description.attributeType, slot: slot, column: 0,
             external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false))
         columns.append([attribute.column])
+      } else if let composite = mapping.composites[description.name] {
+        steps.append(
+          RowDecoder.Step(kind: .boxed, type: .compositeAttributeType, slot: slot, column: 0))
+        columns.append(composite.leaves.map(\.column.column))
       } else if let toOne = mapping.toOnes[description.name] {
         steps.append(
           RowDecoder.Step(
@@ -66,6 +70,7 @@ final class RowWriter: @unchecked Sendable {
       if let related { statement.bind(related.number, at: index + 1) } else { statement.bindNull(at: index + 1) }
       return index + 2
     }
+    if step.type == .compositeAttributeType { return bindElements(slot, of: snapshot, to: statement, at: index) }
     switch step.kind {
     case .integer, .boolean: bind(snapshot.load(slot, as: Int64.self), statement, index) { $0.bind($1, at: index) }
     case .double, .float, .date: bind(snapshot.load(slot, as: Double.self), statement, index) { $0.bind($1, at: index) }
@@ -82,6 +87,18 @@ final class RowWriter: @unchecked Sendable {
     case .toOne: break
     }
     return index + 1
+  }
+
+  private func bindElements(
+    _ slot: Int, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32
+  ) -> Int32 {
+    let elements = snapshot.load(slot, as: Boxed.self)?.value as? [String: Any] ?? [:]
+    var index = index
+    for leaf in mapping.composites[snapshot.layout.slots[slot].name]?.leaves ?? [] {
+      StoredValue.bind(leaf.value(in: elements), leaf.attribute, statement, index)
+      index += 1
+    }
+    return index
   }
 
   @inline(__always)

@@ -47,15 +47,19 @@ extension SQLiteStore {
     let row = NSMutableDictionary(capacity: columns.count)
     for column in columns {
       let index = Int32(column.index)
-      guard !statement.isNull(index), let value = value(statement, index, column.kind) else { continue }
-      row[column.name] = value
+      if let value = value(statement, index, column.kind) { row[column.name] = value }
     }
     return row
   }
 
   private func value(_ statement: SQLiteStatement, _ index: Int32, _ kind: SQLResultColumn.Kind) -> Any? {
     switch kind {
-    case .value(let type, let attribute): return value(statement, index, type, attribute)
+    case .value(let type, let attribute):
+      if statement.isNull(index) { return nil }
+      return StoredValue.value(statement, index, type, attribute, home(of: attribute))
+    case .composite(let leaves):
+      let columns = leaves.enumerated().map { ($1, index + Int32($0)) }
+      return StoredValue.composite(statement, columns, home(of: leaves.first?.attribute))
     case .object(let entityName, let hasEntityColumn):
       let key = statement.integer(index)
       let number = hasEntityColumn ? Int(statement.integer(index + 1)) : 0
@@ -66,46 +70,7 @@ extension SQLiteStore {
     }
   }
 
-  func value(
-    _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?
-  ) -> Any? {
-    switch type {
-    case .integer16AttributeType: return NSNumber(value: Int16(truncatingIfNeeded: statement.integer(index)))
-    case .integer32AttributeType: return NSNumber(value: Int32(truncatingIfNeeded: statement.integer(index)))
-    case .integer64AttributeType: return NSNumber(value: statement.integer(index))
-    case .booleanAttributeType: return NSNumber(value: statement.integer(index) != 0)
-    case .doubleAttributeType: return NSNumber(value: statement.real(index))
-    case .floatAttributeType: return NSNumber(value: Float(statement.real(index)))
-    case .dateAttributeType: return Date(timeIntervalSinceReferenceDate: statement.real(index))
-    case .stringAttributeType: return statement.text(index)
-    case .UUIDAttributeType:
-      return statement.blob(index).flatMap {
-        $0.count == 16 ? $0.withUnsafeBytes { $0.loadUnaligned(as: UUID.self) } : nil
-      }
-    case .URIAttributeType: return statement.text(index).flatMap(URL.init(string:))
-    case .decimalAttributeType:
-      return statement.text(index).map { NSDecimalNumber(string: $0, locale: Locale(identifier: "en_US_POSIX")) }
-    case .binaryDataAttributeType:
-      let home = attribute.flatMap { family.homesByName[$0.entity.name ?? ""] }
-      let isExternal = attribute?.allowsExternalBinaryDataStorage ?? false
-      return statement.blob(index).map { data in
-        home.flatMap { isExternal ? ExternalData.decode(data, $0) : nil } ?? data
-      }
-    case .transformableAttributeType:
-      return statement.blob(index).map { StoredValue.decodeTransformable($0, attribute?.valueTransformerName) }
-    case .undefinedAttributeType, .objectIDAttributeType, .compositeAttributeType:
-      return plainValue(statement.value(index))
-    }
-  }
-
-  /// A value of no declared type, as SQLite has it.
-  private func plainValue(_ value: SQLiteValue) -> Any? {
-    switch value {
-    case .null: nil
-    case .integer(let value): NSNumber(value: value)
-    case .real(let value): NSNumber(value: value)
-    case .text(let value): value
-    case .blob(let value): value
-    }
+  private func home(of attribute: NSAttributeDescription?) -> EntityHome? {
+    attribute?.owner.flatMap { family.homesByName[$0.name ?? ""] }
   }
 }

@@ -62,8 +62,12 @@ extension SQLiteStore {
     }
     let attributes = entities.filter { layout.table(of: $0) == table.name }.flatMap { $0.attributesByName.values }
     for column in table.columns where !found.contains(column.name) {
-      let attribute = attributes.first { layout.column(of: $0)?.column == column.name }
-      guard let attribute, attribute.isOptional, attribute.defaultValue == nil else {
+      let attribute = attributes.first { attribute in
+        layout.column(of: attribute)?.column == column.name
+          || (attribute as? NSCompositeAttributeDescription).flatMap(layout.columns)?.leaves
+            .contains { $0.column.column == column.name } ?? false
+      }
+      guard let attribute, attribute.isOptional, attribute.initialValue == nil else {
         throw Difference(text: "the file has no \(table.name).\(column.name), which needs a value")
       }
       try connection.execute("ALTER TABLE \(table.name) ADD COLUMN \(column.name) \(column.declaredType)")

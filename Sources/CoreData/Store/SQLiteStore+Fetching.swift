@@ -10,6 +10,8 @@ extension SQLiteStore {
     var offset = 0
     /// Whether the rows' values are wanted, or their keys alone.
     var includesValues = true
+    /// The properties whose values are wanted; nil for all.
+    var properties: Set<String>?
     /// What state of the file to read; nil for the newest.
     var generation: QueryGeneration?
     /// Stops and counts an asynchronous fetch.
@@ -18,7 +20,9 @@ extension SQLiteStore {
 
   /// Gives the body each row, on the caller's thread, as it is read. Without values the snapshot is nil.
   func fetch(_ fetch: Fetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
-    let plan = plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
+    let plan =
+      fetch.properties == nil
+      ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities) : partialPlan(fetch)
     let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_OPT, t0.Z_ENT"
     let (sql, bindings) = try select(columns, fetch, isOrdered: true)
     let cache = cache(fetch.generation)
@@ -40,11 +44,18 @@ extension SQLiteStore {
           let snapshot = decoder.decode(statement)
           body(decoder.home, key, snapshot)
           // What the cache keeps of a long fetch is bounded, so no more of it need be carried there.
-          if rows.count < 4096 { rows.append((key, decoder.home.table, snapshot)) }
+          if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.home.table, snapshot)) }
         }
       }
     }
     cache.add(rows, since: epoch)
+  }
+
+  /// The columns of the properties that the fetch names.
+  func partialPlan(_ fetch: Fetch) -> RowPlan {
+    RowPlan(
+      mapping(fetch.entityName), schema: schema, family: family, includesSubentities: fetch.includesSubentities,
+      properties: fetch.properties)
   }
 
   /// Whether the fetch's predicate and order can be put into SQL.

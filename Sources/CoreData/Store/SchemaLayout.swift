@@ -8,6 +8,7 @@ struct SchemaLayout {
   let prefix: String
   private(set) var tables: [EntityTable] = []
   private var attributes: [ObjectIdentifier: AttributeColumn] = [:]
+  private var composites: [ObjectIdentifier: CompositeColumns] = [:]
   private var toOnes: [ObjectIdentifier: ToOneColumn] = [:]
 
   init(_ numbering: EntityNumbering, prefix: String) throws(StoreSchemaError) {
@@ -20,6 +21,10 @@ struct SchemaLayout {
 
   func column(of attribute: NSAttributeDescription) -> AttributeColumn? {
     attributes[ObjectIdentifier(attribute)]
+  }
+
+  func columns(of composite: NSCompositeAttributeDescription) -> CompositeColumns? {
+    composites[ObjectIdentifier(composite)]
   }
 
   func column(of toOne: NSRelationshipDescription) -> ToOneColumn? {
@@ -69,12 +74,29 @@ struct SchemaLayout {
   private mutating func addAttributes(
     of entity: NSEntityDescription, types: Set<NSAttributeType>, to columns: inout ColumnList
   ) {
-    for case let attribute as NSAttributeDescription in numbering.properties(of: entity)
-    where types.contains(attribute.attributeType) {
-      let name = columns.add("Z" + attribute.name.uppercased(), attribute.attributeType.declaredType)
-      attributes[ObjectIdentifier(attribute)] = AttributeColumn(
-        name: attribute.name, column: name, type: attribute.attributeType)
+    for case let attribute as NSAttributeDescription in numbering.properties(of: entity) {
+      if let composite = attribute as? NSCompositeAttributeDescription {
+        addElements(of: composite, types: types, to: &columns)
+      } else if types.contains(attribute.attributeType) {
+        attributes[ObjectIdentifier(attribute)] = add([attribute.name], attribute.attributeType, to: &columns)
+      }
     }
+  }
+
+  /// The elements of a composite attribute have columns among those of its entity: "ZADDRESS_CITY" for "address.city".
+  private mutating func addElements(
+    of composite: NSCompositeAttributeDescription, types: Set<NSAttributeType>, to columns: inout ColumnList
+  ) {
+    for (path, attribute) in composite.leaves where types.contains(attribute.attributeType) {
+      let column = add([composite.name] + path, attribute.attributeType, to: &columns)
+      composites[ObjectIdentifier(composite), default: CompositeColumns()].add(
+        CompositeColumns.Leaf(path: path, attribute: attribute, column: column))
+    }
+  }
+
+  private func add(_ path: [String], _ type: NSAttributeType, to columns: inout ColumnList) -> AttributeColumn {
+    let column = columns.add("Z" + path.joined(separator: "_").uppercased(), type.declaredType)
+    return AttributeColumn(name: path.joined(separator: "."), column: column, type: type)
   }
 
   private mutating func addKeys(of entity: NSEntityDescription, to columns: inout ColumnList) {
@@ -126,9 +148,18 @@ struct SchemaLayout {
     _ property: NSPropertyDescription, of entity: NSEntityDescription
   ) throws(StoreSchemaError) {
     guard let attribute = property as? NSAttributeDescription else { return }
+    let name = "\(entity.name ?? "").\(attribute.name)"
+    if let composite = attribute as? NSCompositeAttributeDescription {
+      if composite.elements.isEmpty { throw StoreSchemaError("the composite attribute \(name) has no elements") }
+      for element in composite.elements {
+        try checkName(element.name, "the element \(name).")
+        try checkType(element, of: entity)
+      }
+      return
+    }
     guard attribute.attributeType.declaredType.isEmpty else { return }
     throw StoreSchemaError(
-      "the attribute \(entity.name ?? "").\(attribute.name) is of a type that the SQLite store does not keep")
+      "the attribute \(name) is of a type that the SQLite store does not keep")
   }
 }
 

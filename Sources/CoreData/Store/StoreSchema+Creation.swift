@@ -17,10 +17,15 @@ extension StoreSchema {
     }
     let mappings = numbering.entities.map { entity in
       var attributes: [String: AttributeColumn] = [:]
+      var composites: [String: CompositeColumns] = [:]
       var toOnes: [String: ToOneColumn] = [:]
       var toManys: [String: ToManyMapping] = [:]
       for property in entity.properties {
         switch property {
+        case let composite as NSCompositeAttributeDescription:
+          guard let columns = layout.columns(of: composite) else { continue }
+          composites[composite.name] = columns
+          for leaf in columns.leaves { attributes[leaf.column.name] = leaf.column }
         case let attribute as NSAttributeDescription:
           attributes[attribute.name] = layout.column(of: attribute)
         case let relationship as NSRelationshipDescription where !relationship.isToMany:
@@ -37,7 +42,8 @@ extension StoreSchema {
         superNumber: numbering.parent(of: entity).map(numbering.number(of:)) ?? 0,
         rootNumber: numbering.number(of: numbering.root(of: entity)),
         numbersIncludingSubentities: numbering.family(of: entity).map(numbering.number(of:)),
-        table: layout.table(of: entity), attributes: attributes, toOnes: toOnes, toManys: toManys)
+        table: layout.table(of: entity), attributes: attributes, composites: composites,
+        toOnes: toOnes, toManys: toManys)
     }
     self.init(prefix: layout.prefix, entities: mappings, tables: layout.tables, joinTables: joins.map(\.table))
   }

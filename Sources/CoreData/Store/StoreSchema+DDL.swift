@@ -66,7 +66,7 @@ extension StoreSchema {
       let list = elements.map { "\($0.column) COLLATE BINARY \($0.isAscending ? "ASC" : "DESC")" }
       statements.append(
         """
-        CREATE INDEX \(prefix)_\(mapping.name)_\(name) ON \(mapping.table) (\(list.joined(separator: ", ")))
+        CREATE INDEX \(prefix)_\(mapping.name)_\(name.asIndexName) ON \(mapping.table) (\(list.joined(separator: ", ")))
         """)
     }
     let declared = Set(mapping.entity.declaredProperties.map(\.name))
@@ -95,10 +95,15 @@ extension StoreSchema {
       let columns = mapping.columns(of: names)
       guard columns.count == names.count, !columns.isEmpty else { return nil }
       let list = columns.map { "\($0) COLLATE BINARY ASC" }.joined(separator: ", ")
-      let name = "\(prefix)_\(mapping.name)_UNIQUE_\(names.joined(separator: "_"))"
+      let name = "\(prefix)_\(mapping.name)_UNIQUE_\(names.joined(separator: "_").asIndexName)"
       return "CREATE UNIQUE INDEX \(name) ON \(mapping.table) (\(list))"
     }
   }
+}
+
+extension String {
+  /// Without the dots of key paths.
+  fileprivate var asIndexName: String { replacingOccurrences(of: ".", with: "_") }
 }
 
 extension EntityMapping {

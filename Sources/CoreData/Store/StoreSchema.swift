@@ -59,8 +59,10 @@ final class EntityMapping: Sendable {
   let numbersIncludingSubentities: [Int]
   /// The table of the root entity, which all its sub-entities share.
   let table: String
-  /// Persistent attributes (no transients), by name.
+  /// Persistent attributes (no transients), by name; the elements of composite ones by key path, "address.city".
   let attributes: [String: AttributeColumn]
+  /// Persistent composite attributes by name.
+  let composites: [String: CompositeColumns]
   /// To-one relationships by name.
   let toOnes: [String: ToOneColumn]
   /// To-many relationships by name.
@@ -69,7 +71,7 @@ final class EntityMapping: Sendable {
   init(
     entity: NSEntityDescription, number: Int, superNumber: Int, rootNumber: Int,
     numbersIncludingSubentities: [Int], table: String, attributes: [String: AttributeColumn],
-    toOnes: [String: ToOneColumn], toManys: [String: ToManyMapping]
+    composites: [String: CompositeColumns], toOnes: [String: ToOneColumn], toManys: [String: ToManyMapping]
   ) {
     self.entity = entity
     self.name = entity.name ?? ""
@@ -79,6 +81,7 @@ final class EntityMapping: Sendable {
     self.numbersIncludingSubentities = numbersIncludingSubentities
     self.table = table
     self.attributes = attributes
+    self.composites = composites
     self.toOnes = toOnes
     self.toManys = toManys
   }
@@ -89,6 +92,13 @@ struct AttributeColumn: Sendable {
   let name: String
   let column: String
   let type: NSAttributeType
+}
+
+extension EntityMapping {
+  /// The persistent attributes in the order of their names; of composite ones, not the elements.
+  var attributeNames: [String] {
+    (attributes.keys.filter { !$0.contains(".") } + composites.keys).sorted()
+  }
 }
 
 /// The columns of a to-one relationship.

@@ -71,6 +71,53 @@ enum StoredValue {
   }
 }
 
+extension StoredValue {
+  /// A column that is not NULL, as key-value coding gives it.
+  ///
+  /// - Parameter home: where data outside the file is looked for.
+  static func value(
+    _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?,
+    _ home: EntityHome?
+  ) -> Any? {
+    switch type {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
+      return AttributeValue.number(statement.integer(index), type)
+    case .booleanAttributeType: return NSNumber(value: statement.integer(index) != 0)
+    case .doubleAttributeType: return NSNumber(value: statement.real(index))
+    case .floatAttributeType: return NSNumber(value: Float(statement.real(index)))
+    case .dateAttributeType: return Date(timeIntervalSinceReferenceDate: statement.real(index))
+    case .stringAttributeType: return statement.text(index)
+    case .UUIDAttributeType:
+      return statement.blob(index).flatMap {
+        $0.count == 16 ? $0.withUnsafeBytes { $0.loadUnaligned(as: UUID.self) } : nil
+      }
+    case .URIAttributeType: return statement.text(index).flatMap(URL.init(string:))
+    case .decimalAttributeType:
+      return statement.text(index).map { NSDecimalNumber(string: $0, locale: Locale(identifier: "en_US_POSIX")) }
+    case .binaryDataAttributeType:
+      let isExternal = attribute?.allowsExternalBinaryDataStorage ?? false
+      return statement.blob(index).map { data in
+        home.flatMap { isExternal ? ExternalData.decode(data, $0) : nil } ?? data
+      }
+    case .transformableAttributeType:
+      return statement.blob(index).map { decodeTransformable($0, attribute?.valueTransformerName) }
+    case .undefinedAttributeType, .objectIDAttributeType, .compositeAttributeType:
+      return plainValue(statement.value(index))
+    }
+  }
+
+  /// A value of no declared type, as SQLite has it.
+  private static func plainValue(_ value: SQLiteValue) -> Any? {
+    switch value {
+    case .null: nil
+    case .integer(let value): NSNumber(value: value)
+    case .real(let value): NSNumber(value: value)
+    case .text(let value): value
+    case .blob(let value): value
+    }
+  }
+}
+
 /// Binary values of attributes that allow external storage: a first byte says where the value is.
 enum ExternalData {
   /// 1: the value follows. 2: the name of a file follows, in the store's support folder.

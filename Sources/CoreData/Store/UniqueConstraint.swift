@@ -135,14 +135,19 @@ private struct ConstraintConflictFinder {
     let permanentIDs = context.permanentIDs
     var values: [SQLiteValue] = []
     for name in constraint.names {
-      guard let slot = object.layout.slot(name), let step = writer.steps.first(where: { $0.slot == slot }) else {
+      let path = name.components(separatedBy: ".")
+      guard let slot = object.layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
         return nil
       }
       // SQLite says what it would store. A to-one may bind its entity, too.
       let statement = try connection.statement("SELECT ?1, ?2")
       defer { statement.reset() }
       // New objects keep their temporary keys here: no row has those.
-      _ = writer.bind(step, of: snapshot, to: statement, at: 1) { permanentIDs[$0.key]?.relatedKey ?? $0 }
+      if let leaf = mapping.composites[path[0]]?.leaves.first(where: { $0.column.name == name }) {
+        StoredValue.bind(snapshot.element(at: name), leaf.attribute, statement, 1)
+      } else {
+        _ = writer.bind(step, of: snapshot, to: statement, at: 1) { permanentIDs[$0.key]?.relatedKey ?? $0 }
+      }
       guard try statement.step() else { return nil }
       switch statement.value(0) {
       case .null: return nil

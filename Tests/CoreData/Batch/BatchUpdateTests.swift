@@ -29,6 +29,18 @@ import Testing
     return store
   }
 
+  @Test func aRequestKnowsItsEntityAndTakesIt() throws {
+    let store = try library()
+    let comic = try #require(store.model.entitiesByName["Comic"])
+    let request = NSBatchUpdateRequest(entity: comic)
+    #expect(request.entity === comic && request.entityName == "Comic")
+    #expect(NSBatchUpdateRequest(entityName: "Comic").entity.name == "Comic")
+    request.propertiesToUpdate = ["artist": "B"]
+    request.resultType = .updatedObjectsCountResultType
+    try #expect(execute(request, store) as? Int == 1)
+    try #expect(store.sql("SELECT ZARTIST FROM ZBOOK WHERE ZTITLE = 'Three'") == [["B"]])
+  }
+
   @Test func constantsAreWrittenToTheRowsThatMatch() throws {
     let store = try library()
     let values: [AnyHashable: Any] = ["isRead": true, "price": Decimal(string: "9.5")!, "uuid": NSNull()]

@@ -32,7 +32,7 @@ import Testing
   static func say(_ name: String) { FileHandle.standardError.write(Data("-- \(name)\n".utf8)) }
 
   /// How many SELECTs ran in each section.
-  private func selects(_ result: ExitTest.Result?) -> [String: Int] {
+  static func selects(_ result: ExitTest.Result?) -> [String: Int] {
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     var section = ""
     var counts: [String: Int] = [:]
@@ -58,7 +58,7 @@ import Testing
         for book in books { #expect(book.text("title")?.hasPrefix("b") == true) }
       }
     }
-    #expect(selects(result)["begin"] == 1 && selects(result)["fire"] == nil)
+    #expect(Self.selects(result)["begin"] == 1 && Self.selects(result)["fire"] == nil)
   }
 
   @Test func withoutValuesTheFirstUseReadsTheRow() async throws {
@@ -71,7 +71,7 @@ import Testing
         for book in books.prefix(3) { #expect(book.text("title")?.hasPrefix("b") == true) }
       }
     }
-    #expect(selects(result)["begin"] == 1 && selects(result)["fire"] == 3)
+    #expect(Self.selects(result)["begin"] == 1 && Self.selects(result)["fire"] == 3)
   }
 
   @Test func aBatchSizeReadsOneBatchAtATime() async throws {
@@ -88,7 +88,7 @@ import Testing
         #expect(!books[10..<30].contains { !$0.isFault })
       }
     }
-    let counts = selects(result)
+    let counts = Self.selects(result)
     #expect(counts["begin"] == 1 && counts["batch at 0"] == 1 && counts["batch at 30"] == 1 && counts["rest"] == nil)
   }
 
@@ -106,7 +106,7 @@ import Testing
         #expect(books.last?.members("tags").count == 1 && books.first?.members("tags").isEmpty == true)
       }
     }
-    let counts = selects(result)
+    let counts = Self.selects(result)
     #expect(counts["begin"] == 5 && counts["use"] == nil, "\(counts)")
   }
 
@@ -125,7 +125,7 @@ import Testing
         _ = try context.existingObject(with: ids[0])
       }
     }
-    let counts = selects(result)
+    let counts = Self.selects(result)
     #expect(counts["begin"] == 1 && counts["objects"] == nil && counts["read"] == 1, "\(counts)")
   }
 
@@ -133,6 +133,6 @@ import Testing
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       try FetchCostTests.count { context in try #expect(context.count(for: FetchCostTests.request()) == 40) }
     }
-    #expect(selects(result)["begin"] == 1)
+    #expect(Self.selects(result)["begin"] == 1)
   }
 }

@@ -25,6 +25,25 @@ import Testing
     }
   }
 
+  @Test func aSaveTellsWhatAPinnedContextSeesAfterIt() throws {
+    let store = try library()
+    let context = store.context()
+    try context.performAndWait {
+      let log = NotificationLog(context)
+      context.make("Tag", ["label": "a"])
+      try context.save()
+      #expect(log.last(.NSManagedObjectContextDidSave)?[NSManagedObjectContextQueryGenerationKey] == nil)
+      try context.setQueryGenerationFrom(.current)
+      _ = try titles(context)
+      let before = try #require(context.queryGenerationToken)
+      context.make("Tag", ["label": "b"])
+      try context.save()
+      let key = NSManagedObjectContext.NotificationKey.queryGeneration.rawValue
+      let told = log.last(.NSManagedObjectContextDidSave)?[key] as? NSQueryGenerationToken
+      #expect(told == context.queryGenerationToken && told != nil && told != before)
+    }
+  }
+
   private func titles(_ context: NSManagedObjectContext) throws -> [String?] {
     try context.all("Book", sort: "pages").map { $0.text("title") }
   }

@@ -58,6 +58,18 @@ import Testing
     try #expect(labels(add(store.url)) == [])
   }
 
+  @Test func metadataThatAnotherWroteIsSeenAfterLoadingItAnew() throws {
+    let store = try TemporaryStore()
+    let opened = store.coordinator.persistentStores[0]
+    store.coordinator.setMetadata(["mine": 1], for: opened)
+    try NSPersistentStoreCoordinator.setMetadata(
+      ["app": "theirs"], forPersistentStoreOfType: NSSQLiteStoreType, at: store.url)
+    #expect(opened.metadata["app"] == nil)
+    try opened.loadMetadata()
+    #expect(opened.metadata["app"] as? String == "theirs" && opened.metadata["mine"] == nil)
+    #expect(opened.metadata[NSStoreUUIDKey] as? String == opened.identifier)
+  }
+
   // MARK: Kinds of stores
 
   @Test func otherStoreTypesAreRefusedClearly() throws {
@@ -177,6 +189,37 @@ import Testing
     #expect(other.persistentStores[0].identifier != uuid)
     // Nothing there, nothing to do.
     try other.destroyPersistentStore(at: store.folder.appendingPathComponent("none"), type: .sqlite)
+  }
+
+  @Test func aStoreThatIsOpenHereCanBeDestroyedAndAddedAgain() throws {
+    let store = try TemporaryStore()
+    try save("a", store.coordinator)
+    let old = store.coordinator.persistentStores[0]
+    let context = context(store.coordinator)
+    let tag = try context.performAndWait { try context.all("Tag")[0].objectID }
+    try store.coordinator.destroyPersistentStore(at: store.url, ofType: NSSQLiteStoreType)
+    #expect(store.coordinator.persistentStores.isEmpty && old.persistentStoreCoordinator == nil)
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master") == [["0"]])
+    try store.coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url)
+    try #expect(labels(store.coordinator) == [] && store.coordinator.persistentStores[0].identifier != old.identifier)
+    try save("b", store.coordinator)
+    try #expect(labels(store.coordinator) == ["b"])
+    context.performAndWait {
+      _ = #expect(throws: (any Error).self) { try context.existingObject(with: tag) }
+    }
+  }
+
+  @Test(arguments: ["/dev/null", "/dev/null/destroyed"])
+  func aStoreInMemoryIsDestroyedToo(path: String) throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let url = URL(fileURLWithPath: path)
+    for label in ["a", "b"] {
+      try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+      try save(label, coordinator)
+      try #expect(labels(coordinator) == [label])
+      try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+      #expect(coordinator.persistentStores.isEmpty)
+    }
   }
 
   @Test func destroyingWaitsForTheLockOfAWriter() throws {

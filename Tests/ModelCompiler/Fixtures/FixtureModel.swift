@@ -39,9 +39,6 @@ struct FixtureModel {
       attributes["representedClassName"] =
         represented.dropFirst().contains(".") ? ".\(entity?.className ?? "")" : represented
       attributes["codeGenerationType"] = "class"
-    case "attribute" where attributes["attributeType"] == "Composite":
-      // The store keeps no composites.
-      attributes["transient"] = "YES"
     case "attribute" where attributes["attributeType"] == "Transformable":
       // Their transformers and classes are in the apps.
       attributes["optional"] = "YES"

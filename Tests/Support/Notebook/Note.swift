@@ -29,6 +29,7 @@ public class Note: Item {
   @NSManaged public var score: Double
   @NSManaged public var weight: Float
   @NSManaged public var words: [String]?
+  @NSManaged public var shelf: [String: Any]?
   @NSManaged public var parent: Note?
   @NSManaged public var children: NSSet?
   @NSManaged var tags: Set<Label>

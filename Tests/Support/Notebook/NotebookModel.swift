@@ -46,6 +46,10 @@ public enum NotebookModel {
         ("inExtension", .integer32AttributeType),
         ("onLinux", .stringAttributeType), ("elsewhere", .stringAttributeType),
       ])
+    let shelf = NSCompositeAttributeDescription()
+    shelf.name = "shelf"
+    shelf.elements = [attribute("room", .stringAttributeType), attribute("board", .integer16AttributeType)]
+    note.properties += [shelf]
     let label = entity("Label", "Label", [("name", .stringAttributeType)])
     let sheet = entity("Sheet", "Drawer.Sheet", [("color", .transformableAttributeType)])
     relate(note, "children", true, note, "parent", false)

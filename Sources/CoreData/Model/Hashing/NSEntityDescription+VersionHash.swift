@@ -55,6 +55,9 @@ extension NSPropertyDescription {
       hasher.append(littleEndian(Int(attribute.attributeType.rawValue)))
       if attribute.allowsExternalBinaryDataStorage { hasher.append([1]) }
       if attribute.preservesValueInHistoryOnDeletion { hasher.append([1]) }
+      // Apple's hash of a composite was not seen; without its elements a change of them would go unnoticed.
+      let elements = (attribute as? NSCompositeAttributeDescription)?.elements ?? []
+      for element in elements.sorted(by: { $0.name.precedesByBytes($1.name) }) { hasher.append(element.versionHash) }
     case let relationship as NSRelationshipDescription:
       hasher.append((relationship.destinationEntity?.name ?? "").utf8)
       hasher.append((relationship.inverseRelationship?.name ?? "").utf8)

@@ -34,6 +34,8 @@ extension ModelReader {
       let description = try attribute(part, entityName)
       description.name = property.name
       description.isOptional = property.isOptional
+      description.versionHashModifier = property.node.attributes["versionHashModifier"]
+      description.renamingIdentifier = property.node.attributes["elementID"]
       parts.append(description)
     }
     composite.elements = parts

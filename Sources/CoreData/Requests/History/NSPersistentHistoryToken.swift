@@ -1,6 +1,7 @@
 /// A place in the history of one or more stores: each store's UUID, with the number of a transaction.
 ///
-/// Archives of Apple's framework are read; those written here have the same content under this class's own name.
+/// Archives of Apple's framework are read, once the program has a model or a coordinator. Those written here have the same content
+/// under this class's own name: Foundation on Linux does not heed the names that `NSKeyedArchiver` is told.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
@@ -8,10 +9,14 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   let numbers: [String: Int64]
 
   private static let key = "NSPersistentHistoryTokenDictionary"
-  private static let isRegistered: Void = NSKeyedUnarchiver.setClass(
-    NSPersistentHistoryToken.self, forClassName: "_NSPersistentHistoryToken")
+  /// Apple's token is of a class below.
+  private static let archivedName = "_NSPersistentHistoryToken"
+  private static let isRegistered: Void = {
+    NSKeyedUnarchiver.setClass(NSPersistentHistoryToken.self, forClassName: archivedName)
+    NSQueryGenerationToken.registerNames()
+  }()
 
-  /// Lets Apple's archives be read. Called when a coordinator is made.
+  /// Lets archives under Apple's names be read. Called when a model or a coordinator is made.
   static func register() { _ = isRegistered }
 
   init(_ numbers: [String: Int64]) {

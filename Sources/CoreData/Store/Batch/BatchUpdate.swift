@@ -24,14 +24,16 @@ struct BatchUpdate {
   func run(_ connection: SQLiteConnection, _ recorder: HistoryRecorder?) throws -> BatchResult {
     let constants = Snapshot.make(mapping.entity.layout)
     let assignments = try (request.propertiesToUpdate ?? [:]).map { key, value in
-      try assignment(of: value, to: property(key), constants)
+      try assignment(of: value, to: key, constants)
     }
     guard !assignments.isEmpty else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The batch update of \(mapping.name) names no property.")
     }
     let (restriction, bindings) = try condition()
     let needsRows = recorder != nil || request.resultType == .updatedObjectIDsResultType
-    let names = try (request.propertiesToUpdate ?? [:]).keys.map { try property($0).name }
+    let names = try (request.propertiesToUpdate ?? [:]).keys.map { key in
+      try element(key).map { $0.column.name.components(separatedBy: ".")[0] } ?? property(key).name
+    }
     let sql = """
       UPDATE \(mapping.table) AS t0 SET \(assignments.map(text).joined(separator: ", ")), Z_OPT = Z_OPT + 1\
       \(restriction)\(needsRows ? " RETURNING Z_PK, Z_ENT" : "")
@@ -82,9 +84,15 @@ struct BatchUpdate {
     return property
   }
 
-  private func assignment(
-    of value: Any, to property: NSPropertyDescription, _ constants: Snapshot
-  ) throws -> Assignment {
+  /// The element of a composite attribute that a key names: "address.city".
+  private func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
+    guard let name = key.base as? String, name.contains(".") else { return nil }
+    return mapping.composites[name.components(separatedBy: ".")[0]]?.leaves.first { $0.column.name == name }
+  }
+
+  private func assignment(of value: Any, to key: AnyHashable, _ constants: Snapshot) throws -> Assignment {
+    if let element = element(key) { return try assignment(of: value, to: element) }
+    let property = try property(key)
     if let relationship = property as? NSRelationshipDescription { return try assignment(of: value, to: relationship) }
     guard let slot = mapping.entity.layout.slot(property.name),
       let position = writer.steps.firstIndex(where: { $0.slot == slot })
@@ -107,10 +115,32 @@ struct BatchUpdate {
     return .constant(position: position)
   }
 
+  private func assignment(of value: Any, to element: CompositeColumns.Leaf) throws -> Assignment {
+    let name = "\(mapping.name).\(element.column.name)"
+    let expression = value as? NSExpression ?? NSExpression(forConstantValue: value)
+    guard expression.expressionType == .constantValue, let constant = expression.constantValue, !(constant is NSNull)
+    else {
+      guard expression.expressionType != .constantValue || element.attribute.isOptional else {
+        throw CoreDataErrors.error(
+          .validationMissingMandatoryProperty, "\(name) needs a value.",
+          [NSValidationKeyErrorKey: element.column.name])
+      }
+      return try assignment(of: expression, to: element.column)
+    }
+    guard let converted = AttributeValue.converted(constant, element.attribute) else {
+      throw failure("\(name) holds \(element.column.type.valueDescription), and was given a \(type(of: constant)).")
+    }
+    return try assignment(of: NSExpression(forConstantValue: converted), to: element.column)
+  }
+
   private func assignment(of expression: NSExpression, to property: NSPropertyDescription) throws -> Assignment {
     guard let attribute = mapping.attributes[property.name] else {
-      throw failure("\(mapping.name).\(property.name) is not stored.")
+      throw failure("\(mapping.name).\(property.name) is not stored, or not in one column.")
     }
+    return try assignment(of: expression, to: attribute)
+  }
+
+  private func assignment(of expression: NSExpression, to attribute: AttributeColumn) throws -> Assignment {
     let generator = store.generator(for: mapping.name)
     let sql: SQL = try SQLGenerationError.translated {
       let wanted = SQLType(attribute.type)
@@ -125,12 +155,10 @@ struct BatchUpdate {
     }
     guard generator.joins.isEmpty else {
       throw failure(
-        "The value of \(mapping.name).\(property.name) is \(expression.printed), which needs other rows than the updated one."
+        "The value of \(mapping.name).\(attribute.name) is \(expression.printed), which needs other rows than the updated one."
       )
     }
-    let isInteger = writer.steps.contains {
-      $0.kind == .integer && mapping.entity.layout.slots[$0.slot].name == property.name
-    }
+    let isInteger = SQLType(attribute.type) == .integer && attribute.type != .booleanAttributeType
     return .expression(column: attribute.column, isInteger ? "CAST(\(sql) AS INTEGER)" : sql)
   }
 

@@ -20,7 +20,7 @@ struct HistoryColumns: Sendable {
       for property in entity.declaredProperties.sorted(by: { $0.name.precedesByBytes($1.name) }) {
         if let toOne = mapping.toOnes[property.name] {
           toOnes += Array(repeating: property.name, count: toOne.entityColumn == nil ? 1 : 2)
-        } else if mapping.attributes[property.name] != nil {
+        } else if mapping.attributes[property.name] != nil || mapping.composites[property.name] != nil {
           attributes.append(property.name)
         } else if mapping.toManys[property.name] != nil {
           toManys.append(property.name)

@@ -98,13 +98,15 @@ struct HistoryReader {
       let names = statement.blob(5).flatMap { history.columns(number)?.names(in: $0) } ?? []
       updated = Set(names.compactMap { id.entity.propertiesByName[$0] })
     }
-    var tombstone: [AnyHashable: Any] = [:]
+    var tombstone: [String: Any] = [:]
     if type == .delete {
       for (offset, attribute) in history.preserved(number).enumerated() where offset < history.tables.tombstoneCount {
-        let description = id.entity.attributesByName[attribute.name]
+        let path = attribute.name.components(separatedBy: ".")
+        let description = id.entity.attribute(at: path)
         let column = Int32(6 + offset)
         if statement.isNull(column) { continue }
-        tombstone[attribute.name] = store.value(statement, column, attribute.type, description)
+        let value = StoredValue.value(statement, column, attribute.type, description, id.home)
+        CompositeValue.set(value, at: path[...], in: &tombstone)
       }
     }
     return NSPersistentHistoryChange(

@@ -41,7 +41,9 @@ extension EntityMapping {
     Array(sequence(first: entity, next: \.superentity)).reversed().flatMap { entity in
       entity.declaredProperties.sorted { $0.name.precedesByBytes($1.name) }
         .filter { ($0 as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion ?? false }
-        .compactMap { attributes[$0.name] }
+        .flatMap { property in
+          composites[property.name]?.leaves.map(\.column) ?? attributes[property.name].map { [$0] } ?? []
+        }
     }
   }
 }

@@ -3,6 +3,8 @@ struct SQLResultColumn {
   enum Kind {
     /// A value of the attribute type.
     case value(NSAttributeType, NSAttributeDescription?)
+    /// A composite attribute, from a column for each element.
+    case composite([CompositeColumns.Leaf])
     /// An object: its key; and, in the next column, its entity's number where `hasEntityColumn`.
     case object(entityName: String, hasEntityColumn: Bool)
   }
@@ -22,7 +24,7 @@ extension SQLGenerator {
   ///     nil for all stored attributes by name.
   ///   - groupedBy: What `groupClause` gets: with grouping, every other column must be an aggregate.
   func columns(_ properties: [Any]?, groupedBy: [Any]? = nil) throws -> (text: String, columns: [SQLResultColumn]) {
-    let properties = properties ?? root.mapping.attributes.keys.sorted()
+    let properties = properties ?? root.mapping.attributeNames
     let groups = groupedBy.map { Set($0.compactMap(SQLGenerator.name)) }
     var parts: [SQL] = []
     var results: [SQLResultColumn] = []
@@ -60,6 +62,7 @@ extension SQLGenerator {
       throw SQLGenerationError.unsupportedExpression("a column that is neither a name nor a property description")
     }
     if let groups, !groups.contains(name) { throw SQLGenerationError.notGrouped(name) }
+    if let column = try column(ofComposite: name, name) { return column }
     let path = NSExpression(forKeyPath: name)
     switch try operand(path, SQLEnvironment(root: root)) {
     case .scalar(let sql, let type):
@@ -82,6 +85,11 @@ extension SQLGenerator {
   ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {
     guard let expression = description.expression else {
       throw SQLGenerationError.unsupportedExpression("the column \(description.name), which has no expression")
+    }
+    if expression.expressionType == .keyPath,
+      let column = try column(ofComposite: expression.keyPath, description.name)
+    {
+      return column
     }
     var environment = SQLEnvironment(root: root)
     environment.isAggregating = true
@@ -111,12 +119,28 @@ extension SQLGenerator {
     return (description.name, ["\(bind: value)"], .value(wanted == .undefinedAttributeType ? type : wanted, nil))
   }
 
+  /// The elements of a composite attribute; nil where the path leads to something else.
+  private func column(
+    ofComposite path: String, _ name: String
+  ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind)? {
+    guard let composite = attribute(at: path) as? NSCompositeAttributeDescription else { return nil }
+    var columns: [SQL] = []
+    var leaves: [CompositeColumns.Leaf] = []
+    for leaf in composite.leaves {
+      let keyPath = ([path] + leaf.path).joined(separator: ".")
+      guard case .scalar(let sql, _) = try operand(NSExpression(forKeyPath: keyPath), SQLEnvironment(root: root)) else {
+        throw SQLGenerationError.unsupportedExpression(keyPath)
+      }
+      columns.append(sql)
+      let column = AttributeColumn(name: keyPath, column: sql.text, type: leaf.attribute.attributeType)
+      leaves.append(CompositeColumns.Leaf(path: leaf.path, attribute: leaf.attribute, column: column))
+    }
+    return (name, columns, .composite(leaves))
+  }
+
   /// The attribute at the end of a key path.
   private func attribute(at path: String) -> NSAttributeDescription? {
-    let keys = KeyPathComponents(path).keys
-    var entity: NSEntityDescription? = root.mapping.entity
-    for key in keys.dropLast() { entity = entity?.relationshipsByName[key]?.destinationEntity }
-    return keys.last.flatMap { entity?.attributesByName[$0] }
+    root.mapping.entity.attribute(at: KeyPathComponents(path).keys)
   }
 }
 

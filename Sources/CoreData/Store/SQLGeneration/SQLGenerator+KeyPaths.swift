@@ -10,8 +10,10 @@ extension SQLGenerator {
       if key == "self" || key == "SELF" || key == "objectID" { continue }
       let mapping = home(of: key, below: scope.mapping)
       if let attribute = mapping.attributes[key] {
-        return try resolve(rest, after: scalar(attribute, in: scope, mapping), key: key, mapping)
+        let value = scalar(attribute, mapping.entity.attributesByName[key], in: scope)
+        return try resolve(rest, after: value, key: key, mapping)
       }
+      if let composite = mapping.composites[key] { return try resolve(rest, of: composite, in: scope, key, mapping) }
       if let toOne = mapping.toOnes[key] {
         let destination = try self.mapping(ofEntity: toOne.destinationEntityName)
         // The key column says all that is asked: no need for the row.
@@ -41,8 +43,25 @@ extension SQLGenerator {
     return declaring.count == 1 ? having[0] : mapping
   }
 
-  private func scalar(_ attribute: AttributeColumn, in scope: SQLScope, _ mapping: EntityMapping) -> SQLOperand {
-    let description = mapping.entity.attributesByName[attribute.name]
+  /// An element of a composite attribute; or all of it, or of an element that is composite, which can be told from NULL only.
+  private func resolve(
+    _ keys: [String], of composite: CompositeColumns, in scope: SQLScope, _ name: String, _ mapping: EntityMapping
+  ) throws -> SQLOperand {
+    if let leaf = composite.leaves.first(where: { keys.starts(with: $0.path) }) {
+      let value = scalar(leaf.column, leaf.attribute, in: scope)
+      return try resolve(Array(keys.dropFirst(leaf.path.count)), after: value, key: leaf.column.name, mapping)
+    }
+    let path = keys.last == "self" ? keys.dropLast() : keys[...]
+    let columns = composite.leaves(at: path).map { scope.column($0.column.column) }
+    if columns.isEmpty {
+      throw SQLGenerationError.unknownKey(([name] + keys).joined(separator: "."), entity: mapping.name)
+    }
+    return .scalar(columns.count == 1 ? columns[0] : "coalesce(\(columns.joined(", ")))", .opaque)
+  }
+
+  private func scalar(
+    _ attribute: AttributeColumn, _ description: NSAttributeDescription?, in scope: SQLScope
+  ) -> SQLOperand {
     let isExternal = description?.allowsExternalBinaryDataStorage ?? false
     return .scalar(scope.column(attribute.column), isExternal ? .opaque : SQLType(attribute.type))
   }

@@ -1,0 +1,103 @@
+/// Messages with object IDs: from contexts on the main queue on the main actor, and from contexts with a queue of their own to observers
+/// that run whenever they get to it.
+///
+///     for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) { … }
+///
+/// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
+extension NSManagedObjectContext {
+  /// Posted after a context on the main queue saved: the IDs of what that was about.
+  public struct DidSaveObjectIDsMessage: NotificationCenter.MainActorMessage {
+    public typealias Subject = NSManagedObjectContext
+    public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
+
+    public let context: NSManagedObjectContext
+    public let insertedIDs: Set<NSManagedObjectID>
+    public let updatedIDs: Set<NSManagedObjectID>
+    public let deletedIDs: Set<NSManagedObjectID>
+    public let refreshedIDs: Set<NSManagedObjectID>
+    public let invalidatedIDs: Set<NSManagedObjectID>
+    /// The place in the stores' histories then; nil where no store has a history, and in a context with a parent.
+    public let historyToken: NSPersistentHistoryToken?
+    /// What the context's reads see then; nil where that is not pinned, and in a context with a parent.
+    public let queryGeneration: NSQueryGenerationToken?
+
+    private init(_ context: NSManagedObjectContext, _ notification: Notification) {
+      self.context = context
+      insertedIDs = notification.objectIDs(.insertedObjectIDs)
+      updatedIDs = notification.objectIDs(.updatedObjectIDs)
+      deletedIDs = notification.objectIDs(.deletedObjectIDs)
+      refreshedIDs = notification.objectIDs(.refreshedObjectIDs)
+      invalidatedIDs = notification.objectIDs(.invalidatedObjectIDs)
+      historyToken = context.savedHistoryToken
+      queryGeneration = context.savedGeneration
+    }
+
+    /// nil for a notification of another name, or from a context on another queue.
+    @MainActor public static func makeMessage(_ notification: Notification) -> DidSaveObjectIDsMessage? {
+      sender(of: notification, name, .mainQueueConcurrencyType).map { DidSaveObjectIDsMessage($0, notification) }
+    }
+
+    @MainActor public static func makeNotification(_ message: DidSaveObjectIDsMessage) -> Notification {
+      Notification(name: name, object: message.context, userInfo: info(message.idLists))
+    }
+
+    private var idLists: [(NotificationKey, Set<NSManagedObjectID>)] {
+      [
+        (.insertedObjectIDs, insertedIDs), (.updatedObjectIDs, updatedIDs), (.deletedObjectIDs, deletedIDs),
+        (.refreshedObjectIDs, refreshedIDs), (.invalidatedObjectIDs, invalidatedIDs),
+      ]
+    }
+  }
+
+  /// Posted after a context on a queue of its own saved: the IDs of what that was about.
+  public struct DidSaveObjectIDsAsyncMessage: NotificationCenter.AsyncMessage {
+    public typealias Subject = NSManagedObjectContext
+    public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
+
+    public let context: NSManagedObjectContext
+    public let insertedIDs: Set<NSManagedObjectID>
+    public let updatedIDs: Set<NSManagedObjectID>
+    public let deletedIDs: Set<NSManagedObjectID>
+    public let refreshedIDs: Set<NSManagedObjectID>
+    public let invalidatedIDs: Set<NSManagedObjectID>
+    /// The place in the stores' histories then; nil where no store has a history, and in a context with a parent.
+    public let historyToken: NSPersistentHistoryToken?
+    /// What the context's reads see then; nil where that is not pinned, and in a context with a parent.
+    public let queryGeneration: NSQueryGenerationToken?
+
+    private init(_ context: NSManagedObjectContext, _ notification: Notification) {
+      self.context = context
+      insertedIDs = notification.objectIDs(.insertedObjectIDs)
+      updatedIDs = notification.objectIDs(.updatedObjectIDs)
+      deletedIDs = notification.objectIDs(.deletedObjectIDs)
+      refreshedIDs = notification.objectIDs(.refreshedObjectIDs)
+      invalidatedIDs = notification.objectIDs(.invalidatedObjectIDs)
+      historyToken = context.savedHistoryToken
+      queryGeneration = context.savedGeneration
+    }
+
+    /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
+    public static func makeMessage(_ notification: Notification) -> DidSaveObjectIDsAsyncMessage? {
+      sender(of: notification, name, .privateQueueConcurrencyType).map {
+        DidSaveObjectIDsAsyncMessage($0, notification)
+      }
+    }
+
+    public static func makeNotification(_ message: DidSaveObjectIDsAsyncMessage) -> Notification {
+      Notification(name: name, object: message.context, userInfo: info(message.idLists))
+    }
+
+    private var idLists: [(NotificationKey, Set<NSManagedObjectID>)] {
+      [
+        (.insertedObjectIDs, insertedIDs), (.updatedObjectIDs, updatedIDs), (.deletedObjectIDs, deletedIDs),
+        (.refreshedObjectIDs, refreshedIDs), (.invalidatedObjectIDs, invalidatedIDs),
+      ]
+    }
+  }
+
+  static func info(_ lists: [(NotificationKey, Set<NSManagedObjectID>)]) -> [AnyHashable: Any] {
+    var info: [AnyHashable: Any] = [:]
+    for (key, ids) in lists where !ids.isEmpty { info[key.rawValue] = ids }
+    return info
+  }
+}

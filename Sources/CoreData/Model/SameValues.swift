@@ -1,0 +1,52 @@
+/// Comparing what models hold without a type of its own.
+enum SameValues {
+  static func of(_ one: Any?, _ other: Any?) -> Bool {
+    switch (one, other) {
+    case (nil, nil): true
+    case (let one as NSFetchRequest<any NSFetchRequestResult>, let other as NSFetchRequest<any NSFetchRequestResult>):
+      one.hasSameValues(as: other)
+    case (let one as [Any], let other as [Any]):
+      one.count == other.count && zip(one, other).allSatisfy { of($0, $1) }
+    case (let one as [AnyHashable: Any], let other as [AnyHashable: Any]):
+      one.count == other.count && one.allSatisfy { key, value in other[key].map { of(value, $0) } ?? false }
+    case (let one?, let other?): ofSingle(one, other)
+    default: false
+    }
+  }
+
+  /// Of two values that are no collections. A number is equal to one of another type, as objects are.
+  static func ofSingle(_ one: Any, _ other: Any) -> Bool {
+    if let one = one as? NSObject, let other = other as? NSObject { return one.isEqual(other) }
+    guard let one = one as? AnyHashable, let other = other as? AnyHashable else { return false }
+    return one == other
+  }
+}
+
+extension NSEntityDescription {
+  fileprivate var subentityNames: Set<String?> { Set(subentities.map(\.name)) }
+
+  func hasSameValues(as other: NSEntityDescription) -> Bool {
+    name == other.name && managedObjectClassName == other.managedObjectClassName && isAbstract == other.isAbstract
+      && superentity?.name == other.superentity?.name && subentityNames == other.subentityNames
+      && versionHashModifier == other.versionHashModifier && renamingIdentifier == other.renamingIdentifier
+      && SameValues.of(userInfo, other.userInfo)
+      && uniquenessConstraints.map(names(of:)) == other.uniquenessConstraints.map(other.names(of:))
+      && compoundIndexes.map(names(of:)) == other.compoundIndexes.map(other.names(of:)) && indexes == other.indexes
+      && propertiesByName == other.propertiesByName
+  }
+}
+
+extension NSFetchRequest where ResultType == any NSFetchRequestResult {
+  /// Whether the other request of a model asks for the same.
+  fileprivate func hasSameValues(as other: NSFetchRequest<any NSFetchRequestResult>) -> Bool {
+    entityName == other.entityName && predicate == other.predicate && sortDescriptors == other.sortDescriptors
+      && fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset && fetchBatchSize == other.fetchBatchSize
+      && resultType == other.resultType && includesSubentities == other.includesSubentities
+      && includesPropertyValues == other.includesPropertyValues
+      && returnsObjectsAsFaults == other.returnsObjectsAsFaults
+      && includesPendingChanges == other.includesPendingChanges
+      && returnsDistinctResults == other.returnsDistinctResults
+      && relationshipKeyPathsForPrefetching == other.relationshipKeyPathsForPrefetching
+      && SameValues.of(propertiesToFetch, other.propertiesToFetch)
+  }
+}

@@ -1,0 +1,62 @@
+/// What attributes make of the values that code gives them.
+enum AttributeValue {
+  static func integer(_ value: Any) -> Int64? {
+    switch value {
+    case let integer as Int64: integer
+    case let integer as Int: Int64(integer)
+    case let boolean as Bool: boolean ? 1 : 0
+    default: (value as? NSNumber)?.int64Value
+    }
+  }
+
+  static func double(_ value: Any) -> Double? {
+    switch value {
+    case let double as Double: double
+    case let float as Float: Double(float)
+    case let integer as Int: Double(integer)
+    default: (value as? NSNumber)?.doubleValue
+    }
+  }
+
+  /// A value of the types that lie in boxes.
+  static func boxed(_ value: Any, _ type: NSAttributeType) -> Any? {
+    switch type {
+    case .decimalAttributeType:
+      if let decimal = value as? NSDecimalNumber { return decimal }
+      if let decimal = value as? Decimal { return NSDecimalNumber(decimal: decimal) }
+      return (value as? NSNumber).map { NSDecimalNumber(decimal: $0.decimalValue) }
+    case .UUIDAttributeType: return value as? UUID
+    case .URIAttributeType: return value as? URL
+    default: return value
+    }
+  }
+
+  /// An integer attribute's value as key-value coding gives it.
+  static func number(_ integer: Int64, _ type: NSAttributeType) -> NSNumber {
+    switch type {
+    case .integer16AttributeType: NSNumber(value: Int16(truncatingIfNeeded: integer))
+    case .integer32AttributeType: NSNumber(value: Int32(truncatingIfNeeded: integer))
+    default: NSNumber(value: integer)
+    }
+  }
+
+  /// The value as key-value coding gives it once an attribute has it; nil where the attribute cannot hold it.
+  static func converted(_ value: Any, _ attribute: NSAttributeDescription) -> Any? {
+    let type = attribute.attributeType
+    switch type {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
+      return integer(value).map { number($0, type) }
+    case .booleanAttributeType: return integer(value).map { NSNumber(value: $0 != 0) }
+    case .doubleAttributeType: return double(value).map { NSNumber(value: $0) }
+    case .floatAttributeType: return double(value).map { NSNumber(value: Float($0)) }
+    case .dateAttributeType: return value as? Date
+    case .stringAttributeType: return value as? String
+    case .binaryDataAttributeType: return value as? Data
+    case .compositeAttributeType:
+      return (attribute as? NSCompositeAttributeDescription).flatMap { CompositeValue.converted(value, $0) }
+    case .undefinedAttributeType, .decimalAttributeType, .UUIDAttributeType, .URIAttributeType,
+      .transformableAttributeType, .objectIDAttributeType:
+      return boxed(value, type)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// Values of composite attributes: dictionaries by the names of the elements, with dictionaries in them for elements that are
+/// composite themselves. What is nil has no key, and a composite without any value is nil itself: so the store has it.
+enum CompositeValue {
+  /// The dictionary as the attribute keeps it; nil where it is none, names something that is no element, or has a value that the
+  /// element cannot hold.
+  static func converted(_ value: Any, _ composite: NSCompositeAttributeDescription) -> [String: Any]? {
+    guard let given = value as? [String: Any] else { return nil }
+    var elements: [String: Any] = [:]
+    for (name, value) in given {
+      guard let element = composite.element(name) else { return nil }
+      guard let value = KeyValueReading.unwrapped(value) else { continue }
+      guard let converted = AttributeValue.converted(value, element) else { return nil }
+      if element.attributeType == .compositeAttributeType, (converted as? [String: Any])?.isEmpty == true { continue }
+      elements[name] = converted
+    }
+    return elements
+  }
+
+  /// The element that names lead to.
+  static func value(at path: ArraySlice<String>, in elements: [String: Any]) -> Any? {
+    guard let name = path.first, let value = elements[name] else { return nil }
+    let rest = path.dropFirst()
+    return rest.isEmpty ? value : (value as? [String: Any]).flatMap { self.value(at: rest, in: $0) }
+  }
+
+  /// Sets the element that names lead to, with the dictionaries on the way.
+  static func set(_ value: Any?, at path: ArraySlice<String>, in elements: inout [String: Any]) {
+    guard let name = path.first else { return }
+    let rest = path.dropFirst()
+    if rest.isEmpty {
+      elements[name] = value
+    } else {
+      var inner = elements[name] as? [String: Any] ?? [:]
+      set(value, at: rest, in: &inner)
+      elements[name] = inner
+    }
+  }
+
+  static func isEqual(_ left: Any?, _ right: Any?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): true
+    case (let left as [String: Any], let right as [String: Any]):
+      left.count == right.count && left.allSatisfy { name, value in isEqual(value, right[name]) }
+    case (let left?, let right?): SameValues.ofSingle(left, right)
+    default: false
+    }
+  }
+}
