@@ -1,8 +1,7 @@
 import CoreData
 import Jobs
 
-/// Brings waiting job files into the store: all that wait in one transaction, which is made durable, and only then are the files
-/// removed.
+/// Brings waiting job files into the store: many in one transaction, which is made durable, and only then are the files removed.
 ///
 /// A crash at any point loses no job and doubles none: files stay until the commit is on disk, and the commit holds the files'
 /// identities until the files are known to be gone. Jobs may start as soon as they are committed, before that is on disk: what
@@ -10,8 +9,10 @@ import Jobs
 ///
 /// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue.
 final class Intake: @unchecked Sendable {
-  /// How many files go into one transaction at most, so that the first of many jobs starts soon.
+  /// How many files go into one transaction at most, and with how many jobs no further file does: so that the first of many jobs
+  /// starts soon, and memory is bounded. The jobs of one file stay together.
   static let filesPerTransaction = 1000
+  static let jobsPerTransaction = 10_000
   /// How many rows of files that are gone are kept before they are deleted in one transaction.
   static let filesToForget = 10_000
   /// How long a file that nobody announced must have rested before it is read, in nanoseconds.
@@ -66,10 +67,7 @@ final class Intake: @unchecked Sendable {
   func take(_ names: [String], report: @escaping @Sendable (Report) -> Void) {
     context.perform { [self] in
       var rest = names[...]
-      while !rest.isEmpty {
-        takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: 0, report: report)
-        rest = rest.dropFirst(Self.filesPerTransaction)
-      }
+      while !rest.isEmpty { takeNow(from: &rest, minimumAge: 0, report: report) }
       if gone.count >= Self.filesToForget, let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
     }
   }
@@ -81,10 +79,7 @@ final class Intake: @unchecked Sendable {
       do {
         var rest = try directory.names()[...]
         if takenButThere.count > 0 { forgetVanished(besides: Set(rest)) }
-        repeat {
-          takeNow(rest.prefix(Self.filesPerTransaction), minimumAge: Self.restingTime, report: report)
-          rest = rest.dropFirst(Self.filesPerTransaction)
-        } while !rest.isEmpty
+        repeat { takeNow(from: &rest, minimumAge: Self.restingTime, report: report) } while !rest.isEmpty
       } catch {
         report(Report(failures: ["\(error)"]))
       }
@@ -96,16 +91,18 @@ final class Intake: @unchecked Sendable {
 // MARK: - Inside the context's queue
 
 extension Intake {
-  /// Reads the files, commits their jobs, reports, and only then waits for the disk and removes the files: a job need not wait
-  /// for that.
-  private func takeNow(_ names: ArraySlice<String>, minimumAge: Int64, report: (Report) -> Void) {
+  /// Reads the first files, commits their jobs, reports, and only then waits for the disk and removes the files: a job need not
+  /// wait for that. Takes out of `names` what was looked at.
+  private func takeNow(from names: inout ArraySlice<String>, minimumAge: Int64, report: (Report) -> Void) {
     var outcome = Report()
     var taken: [FileIdentity] = []
     var leftOver: [FileIdentity] = []
     var requests: [[JobRequest]] = []
+    var jobCount = 0
     // A file may be announced twice: renamed into the directory, and closed after that.
     var seen: Set<String> = []
-    for name in names where IncomingDirectory.isJobFileName(name) && seen.insert(name).inserted {
+    while seen.count < Self.filesPerTransaction, jobCount < Self.jobsPerTransaction, let name = names.popFirst() {
+      guard IncomingDirectory.isJobFileName(name) && seen.insert(name).inserted else { continue }
       switch directory.read(name, minimumAge: minimumAge) {
       case .jobs(_, let identity) where takenButThere.contains(identity): leftOver.append(identity)
       case .jobs(let jobs, let identity):
@@ -121,6 +118,7 @@ extension Intake {
         }
         taken.append(identity)
         requests.append(jobs)
+        jobCount += jobs.count
       case .bad(let reason): reject(name, reason, &outcome)
       case .fresh: outcome.postponed += 1
       case .gone: continue

@@ -60,8 +60,11 @@ import Testing
   /// `@unchecked Sendable`: only touched on the intake's serial queue.
   private final class Sum: @unchecked Sendable {
     private(set) var report = Intake.Report()
+    /// Of each report.
+    private(set) var jobs: [Int] = []
 
     func add(_ other: Intake.Report) {
+      jobs.append(other.jobs)
       report.files += other.files
       report.jobs += other.jobs
       report.rejected += other.rejected
@@ -195,6 +198,22 @@ import Testing
     try place.put(#"{"kind":"b"}"#, "1.json")
     _ = await take(["1.json"], intake)
     #expect(try kinds(store) == ["a", "b"])
+  }
+
+  @Test func filesOfVeryManyJobsAreTakenInSeveralTransactions() async throws {
+    let place = try Place()
+    defer { place.remove() }
+    let intake = try Intake(layout: place.layout, store: try place.store())
+    let half = Intake.jobsPerTransaction / 2
+    for name in ["1.json", "2.json", "3.json"] {
+      try place.put(String(repeating: "{\"kind\":\"a\"}\n", count: half), name)
+      try place.age(name)
+    }
+    let sum = Sum()
+    intake.takeAll { sum.add($0) }
+    #expect(throws: Never.self) { try intake.recover() }
+    #expect(sum.jobs == [2 * half, half])
+    #expect(place.incoming.isEmpty)
   }
 
   @Test func manyFilesAreTakenInFewTransactions() async throws {
