@@ -49,11 +49,15 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   open var sectionNameKeyPath: String? { results.sectionNameKeyPath }
   open var cacheName: String? { results.cacheName }
 
-  /// Fetches; the delegate hears nothing of it.
+  /// Fetches; the delegate hears nothing of it. Called elsewhere than on the context's queue it goes there and waits.
   ///
   /// Throws the fetch's errors, 134060 where an object's section does not fit the order of the others, and 134060 where the
   /// request was changed and the cache was not deleted.
-  open func performFetch() throws { try results.fetch() }
+  open func performFetch() throws {
+    let context = results.context
+    if context.isOnItsQueue || context.concurrencyType == .confinementConcurrencyType { return try results.fetch() }
+    try context.performAndWait { try results.fetch() }
+  }
 
   /// Removes the cache of the name, or all of this program for nil.
   open class func deleteCache(withName name: String?) { SectionCache.delete(name) }

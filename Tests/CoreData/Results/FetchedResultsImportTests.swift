@@ -72,6 +72,18 @@ import Testing
     await context.perform { #expect(mirror.calls.isEmpty) }
   }
 
+  /// Programs make a controller and fetch before they are on the context's queue.
+  @Test func performFetchGoesToTheQueueOfItsContext() throws {
+    let store = try TemporaryStore()
+    try store.save { context in for number in 0..<5 { context.make("Book", ["title": "\(number)", "pages": number]) } }
+    let context = store.context()
+    let listing = controller(context)
+    try listing.performFetch()
+    context.performAndWait {
+      #expect(listing.fetchedObjects?.map { $0.text("title") } == ["0", "1", "2", "3", "4"])
+    }
+  }
+
   @Test func inBatchesRowsAreReadAsTheyAreUsed() throws {
     let store = try TemporaryStore()
     try store.save { context in

@@ -1,0 +1,95 @@
+import CoreData
+import Testing
+
+/// A colour that supports secure coding. Not nested: Foundation archives the names of top-level classes only.
+final class Paint: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  let name: String
+
+  init(_ name: String) { self.name = name }
+  required init?(coder: NSCoder) { name = coder.decodeObject(of: NSString.self, forKey: "name") as String? ?? "" }
+  func encode(with coder: NSCoder) { coder.encode(name as NSString, forKey: "name") }
+}
+
+/// Transformable attributes with a transformer of the program's own.
+@Suite struct TransformerTests {
+  final class PaintTransformer: NSSecureUnarchiveFromDataTransformer {
+    override class var allowedTopLevelClasses: [AnyClass] { [Paint.self] }
+  }
+
+  /// Keeps text backwards.
+  final class Mirror: ValueTransformer {
+    override func transformedValue(_ value: Any?) -> Any? {
+      (value as? String).map { Data(String($0.reversed()).utf8) }
+    }
+    override func reverseTransformedValue(_ value: Any?) -> Any? {
+      (value as? Data).map { String(String(decoding: $0, as: UTF8.self).reversed()) }
+    }
+  }
+
+  private func stored(_ name: String, _ value: Any, _ body: (Any?) -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transformer-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let attribute = NSAttributeDescription()
+    attribute.name = "paint"
+    attribute.attributeType = .transformableAttributeType
+    attribute.valueTransformerName = name
+    let entity = NSEntityDescription()
+    entity.name = "Wall"
+    entity.properties = [attribute]
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    func context() throws -> NSManagedObjectContext {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("walls.sqlite"),
+        options: nil)
+      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      context.persistentStoreCoordinator = coordinator
+      return context
+    }
+    let writing = try context()
+    try writing.performAndWait {
+      NSEntityDescription.insertNewObject(forEntityName: "Wall", into: writing).setValue(value, forKey: "paint")
+      try writing.save()
+    }
+    let reading = try context()
+    try reading.performAndWait {
+      let walls = try reading.fetch(NSFetchRequest<NSManagedObject>(entityName: "Wall"))
+      body(walls.first?.value(forKey: "paint"))
+    }
+  }
+
+  /// A secure transformer reads with `transformedValue`, the other way round than others.
+  @Test func aSecureTransformerKeepsAnObjectOfItsClass() throws {
+    let name = NSValueTransformerName("TransformerTests.Paint")
+    ValueTransformer.setValueTransformer(PaintTransformer(), forName: name)
+    defer { ValueTransformer.setValueTransformer(nil, forName: name) }
+    try stored(name.rawValue, Paint("ochre")) { value in
+      #expect((value as? Paint)?.name == "ochre")
+    }
+  }
+
+  @Test func aSecureTransformerReadsNoOtherClass() throws {
+    let archive = try #require(PaintTransformer().reverseTransformedValue(Paint("ochre")) as? Data)
+    #expect((PaintTransformer().transformedValue(archive) as? Paint)?.name == "ochre")
+    #expect(NSSecureUnarchiveFromDataTransformer().transformedValue(archive) == nil)
+    let list = NSSecureUnarchiveFromDataTransformer().reverseTransformedValue(NSArray(array: ["a"]))
+    #expect(NSSecureUnarchiveFromDataTransformer().transformedValue(list) as? [String] == ["a"])
+    #expect(PaintTransformer().transformedValue(list) == nil)
+  }
+
+  @Test func anOrdinaryTransformerWritesWithTransformedValue() throws {
+    let name = NSValueTransformerName("TransformerTests.Mirror")
+    let mirror = Mirror()
+    ValueTransformer.setValueTransformer(mirror, forName: name)
+    defer { ValueTransformer.setValueTransformer(nil, forName: name) }
+    #expect(ValueTransformer(forName: name) === mirror)
+    #expect(ValueTransformer.valueTransformerNames().contains(name))
+    #expect(ValueTransformer(forName: NSValueTransformerName("TransformerTests.none")) == nil)
+    try stored(name.rawValue, "stressed") { value in
+      #expect(value as? String == "stressed")
+    }
+  }
+}
