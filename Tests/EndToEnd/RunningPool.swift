@@ -44,6 +44,7 @@ final class RunningPool {
   }
 
   var pid: Int32 { process.processIdentifier }
+  var isRunning: Bool { process.isRunning }
 
   func submit(_ arguments: String...) throws {
     let finished = try run(Built.path("workerpool"), ["submit", "--queue", queue] + arguments)

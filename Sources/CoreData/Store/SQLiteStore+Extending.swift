@@ -75,10 +75,10 @@ extension SQLiteStore {
   }
 
   private static func remakeIndexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws {
-    for table in schema.tables {
+    for table in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
       // Those without a text belong to the table's constraints.
       let names = try connection.rows(
-        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table.name)])
+        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
       for case .text(let name)? in names.map(\.first) { try connection.execute("DROP INDEX \(name)") }
     }
     for statement in schema.indexStatements { try connection.execute(statement) }

@@ -87,7 +87,9 @@ extension Supervisor {
     tellOmittedLines(of: worker)
     workers[worker.id] = nil
     orphans?.end()
-    let neverCameUp = worker.phase == .starting || worker.startFailure != nil
+    // Who was killed by somebody, or for want of memory, is not to blame for not having come up.
+    let wasKilled = worker.startFailure == nil && death == .signalled(SIGKILL)
+    let neverCameUp = (worker.phase == .starting || worker.startFailure != nil) && !wasKilled
     let wasAsked = worker.phase != .starting && worker.phase != .up && death == .exited(code: 0)
     let obituary = Obituary(pid: worker.pid, death: death, cause: worker.cause, lastLines: worker.lastLines)
     log(

@@ -23,6 +23,10 @@ import WorkerProtocol
       complain("this version is broken")
       exit(3)
     }
+    if name == "victim" {
+      tell("victim \(getpid())")
+      kill(getpid(), SIGKILL)
+    }
     if name == "quitter" {
       complain("I never liked this job")
       exit(3)

@@ -176,6 +176,14 @@ import WorkerProtocol
     try pool.end()
   }
 
+  /// Somebody kills them, or the kernel for want of memory: that may pass.
+  @Test func aPluginWhoseProcessesAreKilledBeforeHelloIsNotGivenUp() throws {
+    let pool = try PoolHarness(plugins: ["fake", "victim"], workers: 2)
+    #expect(pool.effects.wait { $0.count > RestartPolicy.patience })
+    #expect(try failure(of: "victim", in: pool) == nil)
+    try pool.end()
+  }
+
   @Test func aPluginOfAnotherVersionIsNotStarted() throws {
     let pool = try PoolHarness(plugins: ["future"])
     #expect(pool.waitForLog("plugin future: it speaks protocol version 99"))

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import CoreData
+
+/// `NSPersistentStoreExtendOption`: a file gets what a newer model only adds.
+@Suite struct ExtendingTests {
+  @Test func aModelWithManyToManyRelationshipsIsExtended() throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      let tag = context.make("Tag", ["label": "new"])
+      context.make("Book", ["title": "One", "tags": NSSet(object: tag)])
+    }
+    let indexes = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name"
+    let before = try store.sql(indexes)
+    let model = LibraryModel.make()
+    model.entitiesByName["Author"]?.properties += [LibraryModel.attribute("nickname", .stringAttributeType)]
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: [NSPersistentStoreExtendOption: true])
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      context.make("Author", ["name": "Ada", "nickname": "A"])
+      try context.save()
+      #expect(try context.all("Book", where: "ANY tags.label == 'new'").count == 1)
+    }
+    #expect(try store.sql("SELECT ZNICKNAME FROM ZAUTHOR") == [["A"]])
+    #expect(try store.sql(indexes) == before)
+  }
+}
