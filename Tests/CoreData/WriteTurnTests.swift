@@ -12,7 +12,7 @@ import Testing
   ///     passes the turn on
   ///     wants it again          has it
   ///     has it
-  @Test(.timeLimit(.minutes(1))) func whoWaitsIsNext() throws {
+  @Test(.timeLimit(.minutes(20))) func whoWaitsIsNext() throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)").path
     defer { unlink(path) }
     let one = try WriteTurn(path: path)

@@ -7,7 +7,7 @@ import WorkerProtocol
 
 /// Wrong things from every side, while the pool works.
 @Suite(.serialized) struct BadNeighbourTests {
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func wrongFilesAndConnectionsStopNobody() throws {
     let items = try ItemPool()
     let pool = try items.start()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite(.serialized) struct DemoTests {
-  @Test(.timeLimit(.minutes(3)))
+  @Test(.timeLimit(.minutes(20)))
   func theDemoGoesFromBeginningToEndWithoutATerminalAndLeavesNothing() throws {
     let place = try TestPlace()
     for number in 1...20 {
@@ -24,7 +24,7 @@ import Testing
   }
 
   /// Whatever ends the demo, its pool does not outlive it.
-  @Test(.timeLimit(.minutes(2)), arguments: [SIGINT, SIGKILL])
+  @Test(.timeLimit(.minutes(20)), arguments: [SIGINT, SIGKILL])
   func aDemoThatIsEndedTakesItsPoolAlong(signal: Int32) throws {
     let place = try TestPlace()
     for number in 1...50 {

@@ -31,7 +31,7 @@ import WorkerPool
     return String(decoding: handle.readDataToEndOfFile(), as: UTF8.self)
   }
 
-  @Test(.timeLimit(.minutes(2))) func aScriptReadsTheObjectsAndItsOutputIsKept() throws {
+  @Test(.timeLimit(.minutes(20))) func aScriptReadsTheObjectsAndItsOutputIsKept() throws {
     let place = try TestPlace()
     let pool = try pool(
       place, script: "echo \"$1 $WORKERPOOL_JOB\"; cat; echo warning >&2",
@@ -52,7 +52,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aScriptReadsTheURIsOfTheObjects() throws {
+  @Test(.timeLimit(.minutes(20))) func aScriptReadsTheURIsOfTheObjects() throws {
     let place = try TestPlace()
     let pool = try pool(place, script: "cat", #", "input": "uris""#)
     let uris = (1...3).map { "x-coredata://STORE/Country/p\($0)" }
@@ -62,7 +62,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func anExitCodeIsAFailureThatKeepsWhatWasSaid() throws {
+  @Test(.timeLimit(.minutes(20))) func anExitCodeIsAFailureThatKeepsWhatWasSaid() throws {
     let place = try TestPlace()
     let pool = try pool(place, script: "echo so far; echo cause >&2; exit 64", #", "permanentCodes": [64]"#)
     try pool.submit("exec", "--set", "command=script")
@@ -75,7 +75,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func whatIsNotAllowedIsNotRun() throws {
+  @Test(.timeLimit(.minutes(20))) func whatIsNotAllowedIsNotRun() throws {
     let place = try TestPlace()
     let pool = try pool(place, script: "exit 0")
     try pool.submit("exec", "--set", "command=scrip")
@@ -92,7 +92,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aProgramThatTakesTooLongIsEndedWithAllThatItStarted() throws {
+  @Test(.timeLimit(.minutes(20))) func aProgramThatTakesTooLongIsEndedWithAllThatItStarted() throws {
     let place = try TestPlace()
     // A grandchild in a session of its own, and a shell that ignores SIGTERM.
     let pool = try pool(
@@ -109,7 +109,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aProgramEndsWithItsWorker() throws {
+  @Test(.timeLimit(.minutes(20))) func aProgramEndsWithItsWorker() throws {
     let place = try TestPlace()
     let pipe = place.path("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
@@ -151,7 +151,7 @@ import WorkerPool
     return try (1...5).map { _ in try WatchedProcess(try #require(lines.next().flatMap { Int32($0) })) }
   }
 
-  @Test(.timeLimit(.minutes(2))) func whatAProgramScattersEndsWithAWorkerThatIsKilled() throws {
+  @Test(.timeLimit(.minutes(20))) func whatAProgramScattersEndsWithAWorkerThatIsKilled() throws {
     let place = try TestPlace()
     let pipe = place.path("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
@@ -169,7 +169,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func whatAProgramScattersEndsWithThePool() throws {
+  @Test(.timeLimit(.minutes(20))) func whatAProgramScattersEndsWithThePool() throws {
     let place = try TestPlace()
     let pipe = place.path("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)

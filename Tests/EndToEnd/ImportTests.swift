@@ -18,7 +18,7 @@ import Testing
       """)
   }
 
-  @Test(.enabled(if: ISOCodes.areThere, "the package iso-codes is not installed"), .timeLimit(.minutes(5)))
+  @Test(.enabled(if: ISOCodes.areThere, "the package iso-codes is not installed"), .timeLimit(.minutes(20)))
   func isoCodesAreImportedByTwoWorkersAndASecondTimeNothingChanges() throws {
     let place = try TestPlace()
     let model = try ISOCodesModel.write(into: place)
@@ -63,7 +63,7 @@ import Testing
   ///     sees progress, stops it     (stopped)
   ///     sees rows, kill -9          (killed)
   ///                                 another worker goes on from the last checkpoint
-  @Test(.timeLimit(.minutes(3)))
+  @Test(.timeLimit(.minutes(20)))
   func anImportGoesOnFromItsLastChunkWhenItsWorkerIsKilled() throws {
     let place = try TestPlace()
     let model = try ISOCodesModel.write(into: place)
@@ -94,7 +94,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func anImportThatCannotWorkSaysWhereAndWhy() throws {
     let place = try TestPlace()
     let model = try ISOCodesModel.write(into: place)

@@ -9,7 +9,7 @@ import WorkerPool
     try StoreShell(store: items.store, "PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (a); DROP TABLE t;")
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [SIGTERM, SIGINT, SIGQUIT])
+  @Test(.timeLimit(.minutes(20)), arguments: [SIGTERM, SIGINT, SIGQUIT])
   func thePoolSaysWhoHasItAndObeysSignals(signal: Int32) throws {
     let items = try ItemPool()
     let holder = try holder(items)
@@ -28,7 +28,7 @@ import WorkerPool
     #expect(try FileManager.default.contentsOfDirectory(atPath: items.queue + "/run").allSatisfy { $0 == "write-turn" })
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func itEndsWithACodeOfItsOwnWhenTheLockStays() throws {
     let items = try ItemPool()
     let holder = try holder(items)
@@ -41,7 +41,7 @@ import WorkerPool
     try holder.letGo()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func itGoesOnWhenTheLockIsGone() throws {
     let items = try ItemPool()
     let holder = try holder(items)
@@ -55,7 +55,7 @@ import WorkerPool
   }
 
   /// The turn at writing is a lock, too, which SQLite knows nothing of.
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func aWriteTurnThatSomebodyKeepsIsWaitedForInTheSameWay() throws {
     let items = try ItemPool()
     try FileManager.default.createDirectory(atPath: items.queue + "/run", withIntermediateDirectories: true)

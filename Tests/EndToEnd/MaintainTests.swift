@@ -15,7 +15,7 @@ import WorkerPool
     try pool.submit("import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2")
   }
 
-  @Test(.timeLimit(.minutes(2))) func eachTaskIsDoneWhileThePoolRuns() throws {
+  @Test(.timeLimit(.minutes(20))) func eachTaskIsDoneWhileThePoolRuns() throws {
     let place = try TestPlace()
     let pool = try pool(place)
     try submitImport(place, pool, code: "AA")
@@ -35,7 +35,7 @@ import WorkerPool
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func deadJobsAreRetriedByPredicate() throws {
+  @Test(.timeLimit(.minutes(20))) func deadJobsAreRetriedByPredicate() throws {
     let place = try TestPlace()
     let pool = try pool(place)
     for name in ["one", "two", "three"] {

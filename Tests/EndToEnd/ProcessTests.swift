@@ -4,7 +4,7 @@ import WorkerPool
 
 /// What an operator does to processes, and what they may use, while jobs go on.
 @Suite(.serialized) struct ProcessTests {
-  @Test(.timeLimit(.minutes(3)))
+  @Test(.timeLimit(.minutes(20)))
   func reloadingReplacesEachProcessAndLosesNoJob() throws {
     let items = try ItemPool(items: 40)
     let pool = try items.start(workers: 2)
@@ -24,7 +24,7 @@ import WorkerPool
     #expect(try items.rows() == "3|1|0")
   }
 
-  @Test(.timeLimit(.minutes(3)))
+  @Test(.timeLimit(.minutes(20)))
   func aProcessThatUsesUpItsTimeIsEndedByTheKernelAndItsJobTriedAgain() throws {
     let items = try ItemPool()
     let pool = try items.start(options: ["--cpu", "2"])
@@ -37,7 +37,7 @@ import WorkerPool
   }
 
   /// A reader of another process keeps the log from getting shorter for as long as it reads.
-  @Test(.timeLimit(.minutes(3)))
+  @Test(.timeLimit(.minutes(20)))
   func whoKeepsTheLogFromGettingShorterIsNamed() throws {
     let items = try ItemPool()
     let pool = try items.start()

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import WorkerPool
 
@@ -45,6 +46,8 @@ final class RunningPool {
 
   var pid: Int32 { process.processIdentifier }
   var isRunning: Bool { process.isRunning }
+  /// The last lines of its log.
+  var lastLines: String { log.lastLines.joined(separator: "\n") }
 
   func submit(_ arguments: String...) throws {
     let finished = try run(Built.path("workerpool"), ["submit", "--queue", queue] + arguments)
@@ -134,9 +137,11 @@ final class RunningPool {
 
 /// Reads lines from a pipe as they come.
 final class LineReader: @unchecked Sendable {
-  // `@unchecked Sendable`: used by one thread at a time: the test's, and after `drain` the one that it starts.
+  // `@unchecked Sendable`: used by one thread at a time: the test's, and after `drain` the one that it starts; the drained lines are
+  // locked.
   private let handle: FileHandle
   private var rest: [UInt8] = []
+  private let drained = Mutex<[String]>([])
   private let end = DispatchSemaphore(value: 0)
 
   init(_ handle: FileHandle) { self.handle = handle }
@@ -155,13 +160,18 @@ final class LineReader: @unchecked Sendable {
     }
   }
 
-  /// Reads and forgets all further lines on a thread of its own, so that the writer never blocks.
+  /// Reads all further lines on a thread of its own, so that the writer never blocks, and keeps the last ones.
   func drain() {
     Thread.detachNewThread { [self] in
-      while next() != nil {}
+      while let line = next() { drained.withLock { $0 = $0.suffix(Self.keptLines - 1) + [line] } }
       end.signal()
     }
   }
+
+  private static let keptLines = 20
+
+  /// The last lines that were drained.
+  var lastLines: [String] { drained.withLock { $0 } }
 
   /// Waits until every process that has the other end is gone.
   func waitForEnd() { end.wait() }

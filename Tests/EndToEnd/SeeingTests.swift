@@ -6,7 +6,7 @@ import Testing
 
 /// What an operator sees of a pool.
 @Suite(.serialized) struct SeeingTests {
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func oneCommandTellsTheStoryOfAJobAndOfAWorker() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
@@ -55,7 +55,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func theLogIsJSONWithOneEventForEachChange() throws {
     let items = try ItemPool()
     try items.submit("misbehave", "--set", "how=abort")
@@ -104,7 +104,7 @@ import Testing
 
 /// What a service manager sees of a pool.
 @Suite(.serialized) struct ServiceManagerTests {
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func theServiceManagerIsToldOfTheStartOfLifeAndOfTheEnd() throws {
     let items = try ItemPool()
     let path = items.place.path("notify")

@@ -16,7 +16,7 @@ import Testing
     try #require(finished.code == 0, "\(finished.errors)")
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func aPausedQueueWaitsAndGoesOn() throws {
     let place = try TestPlace()
     let pool = try pool(place)
@@ -33,7 +33,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func aDeadJobRunsAgainWhenAPersonSaysSo() throws {
     let place = try TestPlace()
     let pool = try pool(place)
@@ -50,7 +50,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func aCancelledJobDoesNotRun() throws {
     let place = try TestPlace()
     let pool = try pool(place)
@@ -63,7 +63,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func thePoolScalesAndStops() throws {
     let place = try TestPlace()
     let pool = try pool(place)
@@ -80,7 +80,7 @@ import Testing
     #expect(try pool.command("status").code == 3)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(20)))
   func fetchShowsWhatIsThereFitForATerminal() throws {
     let place = try TestPlace()
     let pool = try pool(place)

@@ -22,7 +22,7 @@ struct SurfJournalTests {
       """)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func everyExportedValueIsWhatSQLiteShows() throws {
     let place = try TestPlace()
     let (store, model) = try copy(place)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import WorkerProtocol
 
 /// Finds `worker-NAME` files and asks each what it is, all at a time and without blocking the loop.
@@ -11,8 +12,9 @@ final class PluginDiscovery {
   }
 
   /// How long `describe` may take, in seconds.
-  static let patience = 5.0
-  /// Seconds between two tries while the machine is short of something, and how many tries follow the first.
+  static let patience = 10.0
+  /// Seconds between two tries while the machine is short of something, or when the process was killed, and how many tries follow
+  /// the first.
   static let retryDelay = 0.5
   static let retries = 10
   static let prefix = "worker-"
@@ -21,7 +23,7 @@ final class PluginDiscovery {
   private let environment: [String: String]
   private var result = Result()
   private var probes: [String: Probe] = [:]
-  /// Plugins that could not be asked for want of resources, and are asked again.
+  /// Plugins that could not be asked, and are asked again.
   private var delayed = 0
   private var isFinished = false
   private let completion: (Result) -> Void
@@ -29,6 +31,7 @@ final class PluginDiscovery {
   private struct Probe {
     let process: ChildProcess
     let timer: TimerQueue.Token
+    let triesLeft: Int
     var output: [String] = []
     var lastErrors: [String] = []
     var isLate = false
@@ -84,7 +87,7 @@ final class PluginDiscovery {
         self?.probes[name]?.isLate = true
         self?.probes[name]?.process.signal(SIGKILL)
       }
-      probes[name] = Probe(process: process, timer: timer)
+      probes[name] = Probe(process: process, timer: timer, triesLeft: triesLeft)
     } catch {
       if error.isShortage, triesLeft > 0 { return startLater(name, path, triesLeft: triesLeft - 1) }
       result.failures[name] = .notExecutable(path: path, reason: String(cString: strerror(error.number)))
@@ -105,6 +108,10 @@ final class PluginDiscovery {
   private func finish(_ name: String, _ path: String, _ death: Death) {
     guard let probe = probes.removeValue(forKey: name) else { return }
     loop.timers.cancel(probe.timer)
+    // Somebody's deed, or the kernel's for want of memory, says nothing of the plugin.
+    if death == .signalled(SIGKILL), !probe.isLate, probe.triesLeft > 0 {
+      return startLater(name, path, triesLeft: probe.triesLeft - 1)
+    }
     do throws(StartFailure) {
       result.plugins.append(try Self.plugin(name, path, probe, death))
     } catch {

@@ -137,7 +137,7 @@ import Testing
         == (0..<5).map { ["\($0)", "1", "19"] })
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(20)))
   func thousandsOfConflictsInOneSaveAreResolvedTogether() throws {
     let library = try UniqueLibrary()
     try library.store.save { context in for number in 0..<5000 { context.make("Book", ["title": "\(number)"]) } }

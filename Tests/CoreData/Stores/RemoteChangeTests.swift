@@ -3,7 +3,7 @@ import Testing
 @testable import CoreData
 
 /// Who has saved is told to everybody who asked for it, in this process and in others.
-@Suite(.timeLimit(.minutes(5))) struct RemoteChangeTests {
+@Suite(.timeLimit(.minutes(20))) struct RemoteChangeTests {
   private static func options(_ more: [AnyHashable: Any] = [:]) -> [AnyHashable: Any] {
     let options: [AnyHashable: Any] = [
       NSPersistentHistoryTrackingKey: true, NSPersistentStoreRemoteChangeNotificationPostOptionKey: true,

@@ -5,7 +5,7 @@ import Testing
 /// A job's life from its file to its end and its deletion, as real pools lead it.
 @Suite(.serialized) struct JobLifeTests {
   /// The kind would wait for up to an hour after each of two failures; the job's own attempts and backoff go before that.
-  @Test(.timeLimit(.minutes(2))) func aJobIsTriedAgainAsItWantsAndEachErrorIsKept() throws {
+  @Test(.timeLimit(.minutes(20))) func aJobIsTriedAgainAsItWantsAndEachErrorIsKept() throws {
     let items = try ItemPool()
     let pool = try items.start()
     try items.submit("fail-patiently", "--max-attempts", "4", "--backoff", "0.05")
@@ -22,7 +22,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aKindsBackoffIsSpreadByChance() throws {
+  @Test(.timeLimit(.minutes(20))) func aKindsBackoffIsSpreadByChance() throws {
     let items = try ItemPool()
     let pool = try items.start()
     try items.drop(Array(repeating: #"{"kind": "fail-patiently"}"#, count: 8), as: "jobs.json")
@@ -38,7 +38,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aCrashIsKeptWithProcessSignalAndLastWords() throws {
+  @Test(.timeLimit(.minutes(20))) func aCrashIsKeptWithProcessSignalAndLastWords() throws {
     let items = try ItemPool()
     let pool = try items.start()
     try items.submit("crash")
@@ -55,7 +55,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aUniqueKeyIsTakenUntilItsJobHasEndedOrItsTimeIsOver() throws {
+  @Test(.timeLimit(.minutes(20))) func aUniqueKeyIsTakenUntilItsJobHasEndedOrItsTimeIsOver() throws {
     let items = try ItemPool()
     let pool = try items.start()
     #expect(try pool.command("pause").code == 0)
@@ -75,7 +75,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func whatWaitsForADeadJobDoesAsItWasTold() throws {
+  @Test(.timeLimit(.minutes(20))) func whatWaitsForADeadJobDoesAsItWasTold() throws {
     let items = try ItemPool(items: 3)
     let pool = try items.start(workers: 2)
     // The labels of a file are known in its later lines.
@@ -93,7 +93,7 @@ import Testing
   }
 
   /// The youngest stay, then none; what is not finished stays in any case.
-  @Test(.timeLimit(.minutes(2))) func thePoolPrunesByCountAndByAge() throws {
+  @Test(.timeLimit(.minutes(20))) func thePoolPrunesByCountAndByAge() throws {
     let items = try ItemPool()
     let first = try items.start()
     try items.drop(Array(repeating: #"{"kind": "nothing"}"#, count: 5), as: "jobs.json")

@@ -5,7 +5,7 @@ import Testing
 /// What a pool is told about its jobs, seen in when they start: weights, priorities, rates and limits.
 @Suite(.serialized) struct JobRuleTests {
   /// A weight decides between queues, whatever the priorities, and inside a queue priority decides.
-  @Test(.timeLimit(.minutes(2))) func weightsShareTheStartsAndPriorityDecidesInside() throws {
+  @Test(.timeLimit(.minutes(20))) func weightsShareTheStartsAndPriorityDecidesInside() throws {
     let items = try ItemPool()
     let pool = try items.start(options: ["--weight", "mail=3"])
     #expect(try pool.command("pause").code == 0)
@@ -27,7 +27,7 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aRateSpreadsTheStarts() throws {
+  @Test(.timeLimit(.minutes(20))) func aRateSpreadsTheStarts() throws {
     let items = try ItemPool()
     let pool = try items.start(workers: 2, options: ["--rate", "nothing=4/1"])
     #expect(try pool.command("pause").code == 0)
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Of three workers one stays idle though a job waits; a job that nothing keeps back goes past it.
-  @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(20)), arguments: [true, false])
   func limitsPerKeyAndPerKindKeepJobsBack(isByKey: Bool) throws {
     let items = try ItemPool(items: 4)
     let stop = try StopPoint(items.place)
@@ -75,7 +75,7 @@ import Testing
     try items.checkNothingIsLeft(of: pool)
   }
 
-  @Test(.timeLimit(.minutes(2))) func aPausedKindWaitsAndGoesOn() throws {
+  @Test(.timeLimit(.minutes(20))) func aPausedKindWaitsAndGoesOn() throws {
     let items = try ItemPool()
     let pool = try items.start()
     #expect(try pool.command("pause", "--kind", "add").code == 0)

@@ -4,7 +4,7 @@ import Testing
 /// Jobs that do something bad at their first attempt: it is known and counted, nothing is left of it, and the next attempt succeeds.
 @Suite(.serialized) struct BadJobTests {
   @Test(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(20)),
     arguments: [
       ("exit", "exited with code 0"), ("abort", "signal 6"), ("loop", "took longer than"), ("eat memory", "signal"),
       ("grandchildren", "signal 6"), ("close the socket", "had not answered"), ("garbage", "broken the protocol"),
@@ -35,7 +35,7 @@ import Testing
     try items.checkNothingIsLeft(of: pool)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aFloodOfOutputStopsNobody() throws {
     let items = try ItemPool()
     try items.submit("misbehave", "--set", "how=flood")
@@ -46,7 +46,7 @@ import Testing
     #expect(try items.rows() == "3|1|0")
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aPluginThatDiesAtItsStartEndsThePoolWithACodeOfItsOwn() throws {
     let items = try ItemPool()
     try FileManager.default.removeItem(atPath: items.plugins + "/worker-test")
@@ -69,7 +69,7 @@ import Testing
     try items.checkNothingIsLeft(of: pool)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func ofTwoSupervisorsOneRuns() throws {
     let items = try ItemPool()
     let first = try items.start()

@@ -23,7 +23,7 @@ import Testing
   ///                                                          lets the worker go
   ///     finishes it, saves, exits
   ///                                     a new one starts
-  @Test(.timeLimit(.minutes(5)), arguments: Victim.allCases, Moment.allCases)
+  @Test(.timeLimit(.minutes(20)), arguments: Victim.allCases, Moment.allCases)
   func everyJobTakesEffectOnce(victim: Victim, moment: Moment) throws {
     let items = try ItemPool(items: 3)
     let stop = try StopPoint(items.place)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func anOrphanWhoseJobNeverEndsEndsItself() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
@@ -70,7 +70,7 @@ import Testing
     try items.checkNothingIsLeft(of: second)
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: ["wait with a child", "wait with a child elsewhere"])
+  @Test(.timeLimit(.minutes(20)), arguments: ["wait with a child", "wait with a child elsewhere"])
   func whatADeadWorkerOfADeadPoolHasStartedIsEndedByTheNextPool(how: String) throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)

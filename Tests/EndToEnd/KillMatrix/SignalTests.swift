@@ -22,7 +22,7 @@ import Testing
     try items.checkNothingIsLeft(of: pool)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func termLetsTheJobFinish() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
@@ -36,7 +36,7 @@ import Testing
     try items.checkNothingIsLeft(of: pool)
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: ["wait", "wait and ignore"])
+  @Test(.timeLimit(.minutes(20)), arguments: ["wait", "wait and ignore"])
   func termFiveTimesEndsItAtOnce(how: String) throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
@@ -58,7 +58,7 @@ import Testing
     try items.checkNothingIsLeft(of: next)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func intTwiceDoesNotWaitForTheJob() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
@@ -71,7 +71,7 @@ import Testing
     try finish(items, stop)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func quitEndsEverythingAtOnce() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)
@@ -82,7 +82,7 @@ import Testing
     try finish(items, stop)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aJobThatOutlastsTheDeadlineIsStopped() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)

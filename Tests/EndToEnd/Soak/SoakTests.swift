@@ -126,7 +126,7 @@ private final class Soak {
       let waiting = "SELECT count(*) FROM WPPOOLJOB WHERE ZSTATE != 3"
       let files = try FileManager.default.contentsOfDirectory(atPath: items.queue + "/incoming")
       if try sqlite(items.store, waiting) == "0", files.isEmpty { break }
-      try #require(pool.isRunning, "the pool has ended by itself")
+      try #require(pool.isRunning, "the pool has ended by itself: \(pool.lastLines)")
       try pause()
     }
     try pool.stop()

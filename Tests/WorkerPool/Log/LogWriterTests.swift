@@ -41,7 +41,7 @@ import Testing
     LogWriter(descriptor: pipe.writing, capacity: capacity) { "left out \($0)" }
   }
 
-  @Test(.timeLimit(.minutes(1))) func aFullPipeStopsNobodyAndEveryLineIsThereOrCounted() throws {
+  @Test(.timeLimit(.minutes(20))) func aFullPipeStopsNobodyAndEveryLineIsThereOrCounted() throws {
     let pipe = try SmallPipe()
     defer { pipe.closeBoth() }
     let log = writer(pipe, capacity: 16_384)
@@ -71,7 +71,7 @@ import Testing
     #expect(next == written && missing > 0 && missing < written, "\(missing) of \(next) are missing")
   }
 
-  @Test(.timeLimit(.minutes(1))) func whatHadRoomIsThereWhenTheReaderComesLate() throws {
+  @Test(.timeLimit(.minutes(20))) func whatHadRoomIsThereWhenTheReaderComesLate() throws {
     let pipe = try SmallPipe()
     defer { pipe.closeBoth() }
     let log = writer(pipe, capacity: 1 << 20)
@@ -84,7 +84,7 @@ import Testing
     #expect(log.flush(patience: 10))
   }
 
-  @Test(.timeLimit(.minutes(1))) func aReaderThatIsGoneStopsNobody() throws {
+  @Test(.timeLimit(.minutes(20))) func aReaderThatIsGoneStopsNobody() throws {
     let pipe = try SmallPipe()
     signal(SIGPIPE, SIG_IGN)
     close(pipe.reading)

@@ -210,15 +210,34 @@ import WorkerProtocol
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-broken")
     try Data("nothing".utf8).write(to: file)
+    let result = try discover(in: directory)
+    #expect(result.failures["broken"] == .notExecutable(path: file.path, reason: "Permission denied"))
+  }
+
+  private func discover(in directory: URL) throws -> PluginDiscovery.Result {
     let loop = try EventLoop()
-    var result: PluginDiscovery.Result?
+    var result = PluginDiscovery.Result()
     let discovery = PluginDiscovery(directories: [directory.path], environment: [:], loop: loop) { [unowned loop] in
       result = $0
       loop.stop()
     }
     loop.run()
     withExtendedLifetime(discovery) {}
-    #expect(result?.failures["broken"] == .notExecutable(path: file.path, reason: "Permission denied"))
+    return result
+  }
+
+  @Test func aPluginThatIsKilledWhileItDescribesItselfIsAskedAgain() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plugins-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appendingPathComponent("worker-victim")
+    let description = #"{"name":"victim","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"}]}"#
+    let script =
+      "#!/bin/sh\n[ -e \(file.path).asked ] || { : > \(file.path).asked; kill -9 $$; }\necho '\(description)'\n"
+    try Data(script.utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    let result = try discover(in: directory)
+    #expect(result.plugins.map(\.name) == ["victim"] && result.failures.isEmpty)
   }
 
   @Test func aSilentWorkerIsToldApart() throws {
