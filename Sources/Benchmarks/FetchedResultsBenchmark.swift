@@ -107,8 +107,10 @@ enum FetchedResultsBenchmark {
     }
 
     func plain() throws -> [Double] {
+      // `nonisolated(unsafe)`: used by the thread of `stalls` alone, and by this one when it has ended.
       nonisolated(unsafe) let writer = PlainSQLite(stack.path)
       let reader = PlainSQLite(stack.path)
+      // `nonisolated(unsafe)`: used on the main queue alone.
       nonisolated(unsafe) let select = reader.prepare("SELECT \(columns) FROM ZPERSON WHERE Z_PK > ?")
       defer { sqlite3_finalize(select) }
       return try stalls { save in

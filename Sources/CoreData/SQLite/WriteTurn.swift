@@ -3,9 +3,10 @@ internal import CSystem
 /// A fair turn at writing between the processes of one pool: an open-file-description lock on a file of its own.
 ///
 /// SQLite's busy handler lets a process wait arbitrarily long behind faster ones. So would a single lock: the kernel wakes who waits for
-/// it, but gives it to whoever asks first, and that is who has just had it. Therefore there are two: whoever wants the turn waits for the
-/// place at its door first, and leaves that when it has the turn. The kernel gives both back when their holder dies. Never on the database file itself: closing any descriptor of that
-/// would drop SQLite's own locks (https://www.sqlite.org/howtocorrupt.html, 2.2).
+/// it, but gives it to whoever asks first, and that is who has just had it. Therefore there are two: whoever wants the turn waits
+/// for the place at its door first, and leaves that when it has the turn. The kernel gives both back when their holder dies.
+/// Never on the database file itself: closing any descriptor of that would drop SQLite's own locks
+/// (https://www.sqlite.org/howtocorrupt.html, 2.2).
 final class WriteTurn: Sendable {
   private let descriptor: Int32
 

@@ -1,5 +1,6 @@
 import CoreData
 
+// `@unchecked Sendable` as its superclass is; it is compiled, never used.
 private final class Context: NSManagedObjectContext, @unchecked Sendable {
   override var hasChanges: Bool { super.hasChanges }
   override var parent: NSManagedObjectContext? {
@@ -130,6 +131,7 @@ private func merging(_ context: NSManagedObjectContext, _ notification: Notifica
 
 // MARK: Merge policies
 
+// `@unchecked Sendable` as its superclass is; it is compiled, never used.
 private final class Policy: NSMergePolicy, @unchecked Sendable {
   override func resolve(mergeConflicts list: [Any]) throws { try super.resolve(mergeConflicts: list) }
   override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {

@@ -1,5 +1,6 @@
 import CoreData
 
+// `@unchecked Sendable` as its superclass is; it is compiled, never used.
 private final class Container: NSPersistentContainer, @unchecked Sendable {
   override class func defaultDirectoryURL() -> URL { super.defaultDirectoryURL() }
   override func newBackgroundContext() -> NSManagedObjectContext { super.newBackgroundContext() }
