@@ -10,6 +10,8 @@ import CoreData
 public enum JobFile {
   /// The largest file that is read, in bytes; larger ones are rejected unread.
   public static let maximumSize = 16 << 20
+  /// How many jobs a file may hold: they are taken in one transaction, and are all in memory until it ends.
+  public static let maximumJobs = 100_000
 
   /// The jobs of a file, in their order.
   ///
@@ -33,6 +35,9 @@ public enum JobFile {
         }
         let job = try request(try parser.value(), line: line)
         try checkLabels(of: job, &labels, line: line)
+        guard jobs.count < maximumJobs else {
+          throw JobFileError(line: nil, reason: "holds more than \(maximumJobs) jobs; write several files")
+        }
         jobs.append(job)
         lines.note(end: parser.position, in: bytes)
       }

@@ -18,8 +18,14 @@ final class WorkerConnection: @unchecked Sendable {
     /// Until when the main thread sleeps at most.
     var armed: Double?
     var saved = SavedElsewhere()
-    /// A plugin's code runs: its SQL statements may be interrupted, those of WorkerKit may not.
-    var isInPlugin = false
+    /// Since when a plugin's code has been running: its SQL statements may be interrupted, those of WorkerKit may not.
+    var pluginUse: Double?
+    /// Since when WorkerKit has been reading or writing the jobs' rows, until that is told. Both in seconds of the monotonic clock.
+    var storeUse: Double?
+
+    var isInPlugin: Bool { pluginUse != nil }
+    /// The store is in use by WorkerKit, or will be before the main thread is woken again.
+    var mayWaitForStore: Bool { storeUse != nil || (!session.waiting.isEmpty && !isInPlugin) }
   }
 
   private let condition = NSCondition()
@@ -40,6 +46,9 @@ final class WorkerConnection: @unchecked Sendable {
   /// How often the statements of a job that should stop are interrupted, in milliseconds: it may begin another one.
   private static let interruptInterval = 200.0
 
+  /// Seconds that WorkerKit waits for the store before it says so.
+  private static let storeNotice = 3.0
+
   /// Interrupts the SQL statements that run now. Set before there is a second thread.
   var interruptStatements: @Sendable () -> Void = {}
 
@@ -59,14 +68,14 @@ final class WorkerConnection: @unchecked Sendable {
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting) = condition.withLock {
+      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting, mayWaitForStore) = condition.withLock {
         state.armed = state.deadline?.at
         let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
         let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
         if isInterrupting { interruptStatements() }
         return (
           state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
-          isInterrupting
+          isInterrupting, state.mayWaitForStore
         )
       }
       if isOver { return refusal == nil ? 0 : 65 }
@@ -79,6 +88,8 @@ final class WorkerConnection: @unchecked Sendable {
       let next = [deadline?.at, orphanEnd].compactMap { $0 }.min()
       var wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
       if isInterrupting { wait = wait < 0 ? Self.interruptInterval : min(wait, Self.interruptInterval) }
+      // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
+      if mayWaitForStore { wait = wait < 0 ? Self.storeNotice * 1000 : min(wait, Self.storeNotice * 1000) }
       guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
       if watched[0].revents != 0 { receive() }
       if watched[1].revents != 0 { handleSignals() }
@@ -87,6 +98,7 @@ final class WorkerConnection: @unchecked Sendable {
         _ = read(wake, &count, 8)
       }
       if let deadline, deadline.at <= Self.now { passed(deadline) }
+      noteSlowStore()
       if let orphanEnd, orphanEnd <= Self.now { orphanTimePassed() }
     }
   }
@@ -134,6 +146,18 @@ final class WorkerConnection: @unchecked Sendable {
   /// Seconds that a job gets to stop when it has been asked to.
   private static let stopGrace = 5.0
 
+  /// A store that is locked by another process is waited for, and that is told once.
+  private func noteSlowStore() {
+    let isSlow = condition.withLock {
+      guard let since = state.storeUse, Self.now - since >= Self.storeNotice else { return false }
+      state.storeUse = nil
+      return true
+    }
+    if isSlow {
+      complain("the store has not answered for \(Int(Self.storeNotice)) s: it waits for a lock, or much is saved")
+    }
+  }
+
   /// Nobody is left who would end this process: it asks its job to stop, as the pool does at its own end, and then ends itself.
   private func orphanTimePassed() {
     change { state in
@@ -171,6 +195,7 @@ final class WorkerConnection: @unchecked Sendable {
     let jobs = state.session.begin(limit: limit)
     // The jobs that begin now see what is on disk.
     state.saved = SavedElsewhere()
+    if !jobs.isEmpty { state.storeUse = Self.now }
     settle()
     return jobs.isEmpty ? nil : jobs
   }
@@ -184,6 +209,7 @@ final class WorkerConnection: @unchecked Sendable {
     defer { condition.unlock() }
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
+    state.storeUse = nil
     noteStops()
   }
 
@@ -206,8 +232,20 @@ final class WorkerConnection: @unchecked Sendable {
 
   /// Runs a plugin's code; while it should stop, its SQL statements are interrupted.
   func inPlugin(_ body: () throws -> Void) rethrows {
-    condition.withLock { state.isInPlugin = true }
-    defer { condition.withLock { state.isInPlugin = false } }
+    let start = Self.now
+    condition.withLock {
+      state.pluginUse = start
+      state.storeUse = nil
+    }
+    defer {
+      let end = Self.now
+      condition.withLock {
+        state.pluginUse = nil
+        state.storeUse = end
+      }
+      // The main thread has not looked all that time.
+      if end - start >= Self.storeNotice { wakeMainThread() }
+    }
     try body()
   }
 

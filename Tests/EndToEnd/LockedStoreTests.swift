@@ -54,6 +54,47 @@ import WorkerPool
     #expect(pool.end(SIGTERM).code == 0)
   }
 
+  /// A store that is locked while the pool runs: jobs wait, a status says for whom, and nothing is lost.
+  @Test(.timeLimit(.minutes(20)))
+  func aRunningPoolNamesWhoItWaitsFor() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let holder = try StoreShell(store: items.store, "BEGIN IMMEDIATE;")
+    try items.submit("add")
+    try pool.wait { $0.lockHolders?.map(\.pid) == [holder.pid] }
+    let text = try pool.command("status").output
+    #expect(text.contains("process \(holder.pid) (sqlite3) has it locked"), "\(text)")
+    #expect(text.contains("process \(holder.pid) (sqlite3) has the store locked, and jobs wait for that"), "\(text)")
+    #expect(try pool.command("status", "--prometheus").output.contains("workerpool_store_locked 1\n"))
+    try holder.letGo()
+    try pool.waitForJobs(1)
+    #expect(try pool.status().lockHolders == [])
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+  }
+
+  /// Who waits says so, in the pool and in a worker, before SQLite gives up.
+  @Test(.timeLimit(.minutes(20)))
+  func whoWaitsForALockSaysSo() throws {
+    let items = try ItemPool()
+    let pool = try StartingPool(items)
+    try #require(pool.line(with: " is up") != nil)
+    let stop = try StopPoint(items.place)
+    try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
+    _ = try stop.waitForArrival()
+    let holder = try StoreShell(store: items.store, "BEGIN IMMEDIATE;")
+    stop.release()
+    try items.drop([#"{"kind": "nothing"}"#], as: "more.json")
+    var missing = ["process \(holder.pid) (sqlite3) has it locked", "it waits for a lock, or much is saved"]
+    while !missing.isEmpty {
+      let line = try #require(pool.line(with: "the store has not answered for 3 s"))
+      missing.removeAll { line.contains($0) }
+    }
+    try holder.letGo()
+    #expect(pool.end(SIGTERM).code == 0)
+    #expect(try items.rows().hasPrefix("3|"))
+  }
+
   /// The turn at writing is a lock, too, which SQLite knows nothing of.
   @Test(.timeLimit(.minutes(20)))
   func aWriteTurnThatSomebodyKeepsIsWaitedForInTheSameWay() throws {

@@ -110,6 +110,14 @@ import Testing
     #expect(throws: JobFileError.self) { try JobFile.parse([UInt8](repeating: 0x20, count: JobFile.maximumSize + 1)) }
   }
 
+  @Test func aFileOfVeryManyJobsIsRejected() throws {
+    let line = "{\"kind\":\"a\"}\n"
+    let most = Array(String(repeating: line, count: JobFile.maximumJobs).utf8)
+    #expect(try JobFile.parse(most).count == JobFile.maximumJobs)
+    let tooMany = String(decoding: most, as: UTF8.self) + line
+    #expect(reason(tooMany) == "the file holds more than 100000 jobs; write several files")
+  }
+
   @Test func whatIsWrittenIsReadBack() throws {
     let jobs = [
       JobRequest(kind: "a"),

@@ -48,6 +48,10 @@ public enum PrometheusText {
     if let bytes = status.walBytes {
       text.add("wal_bytes", "gauge", "Size of the write-ahead log.", [([:], Double(bytes))])
     }
+    if let holders = status.lockHolders {
+      text.add(
+        "store_locked", "gauge", "1 while a process keeps others from writing.", [([:], holders.isEmpty ? 0 : 1)])
+    }
     if let files = status.rejectedFiles {
       text.add("rejected_files", "gauge", "Bad files in the queue directory.", [([:], Double(files))])
     }

@@ -60,7 +60,19 @@ public enum StatusAdvice {
   }
 
   private static func store(_ status: PoolStatus) -> [String] {
-    guard let bytes = status.walBytes, bytes > longLog else { return [] }
-    return ["the write-ahead log has \(bytes >> 20) MiB: a long read in some process may keep it from being copied"]
+    var lines: [String] = []
+    let workers = Set(status.workers.map(\.pid))
+    for holder in status.lockHolders ?? [] where !workers.contains(holder.pid) {
+      lines.append(
+        "process \(holder.pid) (\(holder.command)) has the store locked, and jobs wait for that: let it end its "
+          + "transaction, or end it")
+    }
+    if status.phase == "running", status.jobs == nil {
+      lines.append("the store did not answer in time: its numbers are missing here")
+    }
+    guard let bytes = status.walBytes, bytes > longLog else { return lines }
+    return lines + [
+      "the write-ahead log has \(bytes >> 20) MiB: a long read in some process may keep it from being copied"
+    ]
   }
 }

@@ -36,6 +36,11 @@ public enum StatusText {
         "          process \(reader.pid) (\(TerminalText.escaped(reader.command))) keeps it from getting shorter, "
           + "reading for \(duration(reader.age)) at least")
     }
+    for holder in status.lockHolders ?? [] {
+      lines.append(
+        "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked: who wants to write waits"
+      )
+    }
     lines += [""] + workers(status)
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status) }
     let advice = StatusAdvice.lines(status)

@@ -66,6 +66,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// The answer to `look`.
   case looked(ticket: Int, StoreOverview)
+  /// Something takes very long; what may be in the way.
+  case waiting(String)
   /// Something else went wrong, which a person should know.
   case trouble(String)
   case finished

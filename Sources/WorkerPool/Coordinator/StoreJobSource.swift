@@ -25,6 +25,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   private let retention: JobRetention
   private let periodic: PeriodicDirectory
   private let pinnedLog = Mutex(PinnedLog())
+  private let storeWatch = StoreWatch()
   /// Ends of jobs may have been missed: all jobs that wait are looked at. On the context's queue.
   private var looksAtAll = true
 
@@ -39,7 +40,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     periodic = PeriodicDirectory(path: layout.periodic)
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
-    intake = try Intake(layout: layout, store: store)
+    intake = try Intake(layout: layout, store: store, watch: storeWatch)
     checkpointer = try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 
@@ -68,6 +69,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     self.report = report
+    storeWatch.tell { [path = store.url.path] in
+      let holders = StoreLocks.named(store: path) ?? "it waits for a lock, or there is much to do"
+      report(.waiting("the store has not answered for \(Int(StoreWatch.patience)) s: \(holders)"))
+    }
     context.perform { [self] in report(.started(pauses: found.pauses, elsewhere: found.elsewhere)) }
   }
 
@@ -404,10 +409,12 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     on other: NSManagedObjectContext? = nil, _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
     onFailure: @escaping @Sendable (any Error) -> Void
   ) {
+    // Counting and pruning may take long, and nobody waits for them.
+    let watch = other == nil ? storeWatch : nil
     let context = other ?? context
     context.perform {
       do {
-        try body(context)
+        if let watch { try watch.during { try body(context) } } else { try body(context) }
       } catch {
         context.rollback()
         onFailure(error)

@@ -5,11 +5,36 @@ import WorkerProtocol
 
 /// A look at the whole pool: what is known here at once, then what the store says.
 extension PoolServer {
+  /// What is collected for a status, until the store has answered.
+  struct Look {
+    var status: PoolStatus
+    /// Who had the store locked at the beginning.
+    let holders: Set<Int32>
+    let timeout: TimerQueue.Token
+    let completion: (PoolStatus) -> Void
+  }
+
+  /// Seconds that the store gets to answer: a status without what only it knows is better than none.
+  static let lookPatience = 5.0
+  /// Who holds a lock twice in so many seconds keeps others waiting.
+  static let lockInterval = 0.1
+
   /// Collects a status and hands it over on the loop.
   func look(completion: @escaping (PoolStatus) -> Void) {
     lastTicket += 1
-    looks[lastTicket] = (status(), completion)
-    source.count(ticket: lastTicket)
+    let ticket = lastTicket
+    looks[ticket] = Look(
+      status: status(), holders: StoreLocks.holders(store: configuration.store),
+      timeout: loop.timers.after(Self.lookPatience) { [weak self] in self?.endLook(ticket) }, completion: completion)
+    source.count(ticket: ticket)
+  }
+
+  private func endLook(_ ticket: Int) {
+    guard var look = looks.removeValue(forKey: ticket) else { return }
+    loop.timers.cancel(look.timeout)
+    let holders = look.holders.isEmpty ? [] : look.holders.intersection(StoreLocks.holders(store: configuration.store))
+    look.status.lockHolders = holders.sorted().map { PoolStatus.LockHolder(pid: $0, command: ProcFile.command($0)) }
+    look.completion(look.status)
   }
 
   func counted(_ ticket: Int, _ jobs: [String: Int]?, _ walBytes: Int?) {
@@ -23,13 +48,13 @@ extension PoolServer {
   }
 
   func looked(_ ticket: Int, _ overview: StoreOverview) {
-    guard let look = looks.removeValue(forKey: ticket) else { return }
-    var status = look.status
-    status.backlog = overview.backlog
-    status.waitingTime = PoolStatus.Spread(overview.times.waiting)
-    status.runTime = PoolStatus.Spread(overview.times.running)
-    status.rejectedFiles = overview.rejectedFiles
-    look.completion(status)
+    guard let look = looks[ticket] else { return }
+    looks[ticket]?.status.backlog = overview.backlog
+    looks[ticket]?.status.waitingTime = PoolStatus.Spread(overview.times.waiting)
+    looks[ticket]?.status.runTime = PoolStatus.Spread(overview.times.running)
+    looks[ticket]?.status.rejectedFiles = overview.rejectedFiles
+    if look.holders.isEmpty { return endLook(ticket) }
+    loop.timers.after(Self.lockInterval) { [weak self] in self?.endLook(ticket) }
   }
 
   private func status() -> PoolStatus {

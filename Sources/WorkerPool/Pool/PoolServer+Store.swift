@@ -57,6 +57,7 @@ extension PoolServer {
     case .counted(let ticket, let jobs, let walBytes):
       counted(ticket, jobs, walBytes)
     case .looked(let ticket, let overview): looked(ticket, overview)
+    case .waiting(let text): log(.storeWaiting, text, .path(configuration.store))
     case .trouble(let text): log(.trouble, text)
     case .finished: loop.stop()
     }

@@ -18,7 +18,7 @@ final class PoolServer {
   let problems = RecentProblems()
   var history = PoolHistory(now: Clock.now)
   /// Looks at the whole pool that wait for the store.
-  var looks: [Int: (status: PoolStatus, completion: (PoolStatus) -> Void)] = [:]
+  var looks: [Int: Look] = [:]
   var metricsTimer: TimerQueue.Token?
   var serviceManager: ServiceManager?
 

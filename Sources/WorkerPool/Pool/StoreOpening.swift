@@ -103,12 +103,8 @@ final class StoreOpening {
 
   /// Who is in the way, if that can be seen.
   private var reason: String {
-    let holders = StoreLocks.holders(store: configuration.store)
-    guard holders.isEmpty else {
-      let names = holders.sorted().map { "process \($0) (\(ProcFile.command($0)))" }
-      return "\(names.joined(separator: ", ")) has it locked"
-    }
-    return lastReason ?? "it waits for a lock, or there is much to bring in order"
+    StoreLocks.named(store: configuration.store) ?? lastReason
+      ?? "it waits for a lock, or there is much to bring in order"
   }
 
   private func giveUp() {

@@ -24,6 +24,7 @@ final class Intake: @unchecked Sendable {
   private let directory: IncomingDirectory
   private let store: JobStore
   private let context: NSManagedObjectContext
+  private let watch: StoreWatch
   /// Files whose jobs are in the store, but which are not yet gone from the directory.
   private var takenButThere: Set<FileIdentity> = []
   /// Objects of files that are gone; deleted in groups by `forgetTakenFiles()`.
@@ -46,9 +47,10 @@ final class Intake: @unchecked Sendable {
     var failures: [String] = []
   }
 
-  init(layout: QueueLayout, store: JobStore) throws {
+  init(layout: QueueLayout, store: JobStore, watch: StoreWatch = StoreWatch()) throws {
     directory = try IncomingDirectory(layout: layout)
     self.store = store
+    self.watch = watch
     context = store.makeContext(name: "queue directory")
   }
 
@@ -128,7 +130,7 @@ extension Intake {
       }
     }
     do {
-      if !taken.isEmpty { try insert(requests, of: taken, &outcome) }
+      if !taken.isEmpty { try watch.during { try insert(requests, of: taken, &outcome) } }
       outcome.files = taken.count
       leftOver += taken
     } catch {

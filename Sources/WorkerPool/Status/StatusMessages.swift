@@ -179,7 +179,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var counters: Counters
   /// Processes that died and were replaced.
   public var restarts: Int
-  /// Jobs in the store by state; `nil` when they could not be counted.
+  /// Jobs in the store by state; `nil` when they could not be counted, or the store did not answer within five seconds.
   public var jobs: [String: Int]?
   /// Size of the store's write-ahead log in bytes.
   public var walBytes: Int?
@@ -195,6 +195,15 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var rejectedFiles: Int?
   /// Who keeps the log from being brought into the store, if anybody does.
   public var walReaders: [WALReader]?
+  /// Who has had the store locked for a tenth of a second at least, so that others wait; workers, too.
+  public var lockHolders: [LockHolder]?
+
+  /// A process that writes to the store, or has it for itself.
+  public struct LockHolder: Codable, Equatable, Sendable {
+    public var pid: Int32
+    /// The name of its program.
+    public var command: String
+  }
 
   /// A process that reads the store as it was a while ago.
   public struct WALReader: Codable, Equatable, Sendable {

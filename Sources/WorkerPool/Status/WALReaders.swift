@@ -38,6 +38,12 @@ enum StoreLocks {
     let held = KernelLock.all(in: locks).filter { $0.isWrite && $0.pid != getpid() && inodes.contains($0.inode) }
     return Set(held.map(\.pid))
   }
+
+  /// The same in words; `nil` when nobody holds one.
+  static func named(store path: String) -> String? {
+    let names = holders(store: path).sorted().map { "process \($0) (\(ProcFile.command($0)))" }
+    return names.isEmpty ? nil : "\(names.joined(separator: ", ")) has it locked"
+  }
 }
 
 /// A lock that a process holds on a part of a file.

@@ -75,6 +75,7 @@ final class FaultyPool {
     environment["FAULT_LOG"] = record
     if let fault {
       environment["FAULT_MARK"] = items.place.path("fault")
+      environment["FAULT_GROUP"] = fault.call.group
       environment["FAULT_AT"] = String(fault.call.number)
       environment["FAULT_MODE"] = fault.isForGood ? "ever" : "once"
       environment["FAULT_ERRNO"] = String(fault.error)
@@ -87,9 +88,8 @@ final class FaultyPool {
       items.plugins, "--deadline", "1",
     ]
     if program == .worker {
-      for name in ["LD_PRELOAD", "FAULT_PROGRAM", "FAULT_LOG", "FAULT_MARK", "FAULT_AT", "FAULT_MODE", "FAULT_ERRNO"] {
-        process.arguments? += ["--env", name]
-      }
+      let names = ["PROGRAM", "LOG", "MARK", "GROUP", "AT", "MODE", "ERRNO"].map { "FAULT_" + $0 }
+      for name in ["LD_PRELOAD"] + names { process.arguments? += ["--env", name] }
     }
     process.environment = environment
     process.standardInput = FileHandle.nullDevice

@@ -1,6 +1,6 @@
 // Loaded before the C library (LD_PRELOAD) this numbers the system calls of a program that can fail, and lets them fail as its
-// environment says: FAULT_AT, the number of the call; FAULT_MODE, `once` or `ever` (then all later calls of its group fail, too);
-// FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file. FAULT_PROGRAM is the name of the
+// environment says: FAULT_GROUP and FAULT_AT, the first call of that group with this number or a higher one, since runs differ a little;
+// FAULT_MODE, `once` or `ever` (then all later calls of the group fail, too); FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file. FAULT_PROGRAM is the name of the
 // program that this is about; in others, and where it is called to describe itself, nothing is counted. FAULT_MARK is a file that is made
 // when a call fails `once`: after that none fails in any process.
 //
@@ -24,8 +24,8 @@
 
 static atomic_int calls;
 static int fault_at, fault_errno, is_for_good, is_watched, log_descriptor = -1;
-static const char *mark;
-static _Atomic(const char *) failing_group;
+static const char *mark, *fault_group;
+static atomic_int has_failed;
 static pid_t program;
 
 // The C library's own functions; other libraries call them before this one has begun.
@@ -54,6 +54,7 @@ __attribute__((constructor)) static void begin(int count, char **arguments) {
   if (!is_watched) return;
   text = getenv("FAULT_AT");
   fault_at = text ? atoi(text) : 0;
+  fault_group = getenv("FAULT_GROUP");
   text = getenv("FAULT_ERRNO");
   fault_errno = text ? atoi(text) : EIO;
   text = getenv("FAULT_MODE");
@@ -89,10 +90,8 @@ static int fails(const char *group, const char *function, int descriptor, const 
     int length = snprintf(line, sizeof line, "%d %s %s %s\n", number, group, function, name ? name + 1 : path ? path : "");
     if (length > 0) real_write(log_descriptor, line, (size_t)length);
   }
-  const char *failing = failing_group;
-  if (number != fault_at && !(failing && strcmp(failing, group) == 0)) return 0;
-  if (is_for_good) failing_group = group;
-  else if (!is_first()) return 0;
+  if (number < fault_at || !fault_group || strcmp(fault_group, group) != 0) return 0;
+  if (!is_for_good && (atomic_exchange(&has_failed, 1) || !is_first())) return 0;
   errno = fault_errno;
   return 1;
 }

@@ -40,6 +40,16 @@ import WorkerProtocol
     try pool.end()
   }
 
+  @Test func aStoreThatDoesNotAnswerDoesNotKeepAStatusBack() throws {
+    let pool = try PoolHarness()
+    pool.source.isSilent.store(true, ordering: .relaxed)
+    let status = try pool.status()
+    #expect(status.phase == "running" && status.jobs == nil && status.backlog == nil)
+    #expect(StatusText.lines(status).contains { $0.contains("the store did not answer in time") })
+    pool.source.isSilent.store(false, ordering: .relaxed)
+    try pool.end()
+  }
+
   @Test func anExitWithCodeZeroInTheMiddleOfAJobIsACrash() throws {
     let pool = try PoolHarness(jobs: [fakeJob("exit", 1)])
     #expect(pool.source.settled.wait { $0.count == 1 })
