@@ -38,25 +38,34 @@ import Testing
     try #expect(library.books() == [["One", "1", "1", "1", nil]])
   }
 
+  /// Saves the new books "One" and "Two", where somebody else has been first with a "One":
+  ///
+  ///     context                    | rival
+  ///     ---------------------------+----------------------
+  ///     makes "One"                |
+  ///                                | makes "One" and saves
+  ///     saves: meets the other row |
+  private func saveAfterARival(
+    _ context: NSManagedObjectContext, _ library: UniqueLibrary, _ inAnotherCoordinator: Bool
+  ) throws -> (book: NSManagedObject, other: NSManagedObject) {
+    let rival = library.context(
+      .errorMergePolicyType, on: inAnotherCoordinator ? try library.store.otherCoordinator() : nil)
+    let book = context.make("Book", ["title": "One", "pages": 7])
+    let other = context.make("Book", ["title": "Two"])
+    try rival.performAndWait {
+      rival.make("Book", ["title": "One", "pages": 1, "rating": 5.0])
+      try rival.save()
+    }
+    try context.save()
+    return (book, other)
+  }
+
   @Test(arguments: ConstraintPolicies.winning, [false, true])
   func aNewObjectThatWinsTakesOverTheRow(_ policy: NSMergePolicyType, _ inAnotherCoordinator: Bool) throws {
     let library = try UniqueLibrary()
     let context = library.context(policy)
-    let rival = library.context(
-      .errorMergePolicyType, on: inAnotherCoordinator ? try library.store.otherCoordinator() : nil)
     try context.performAndWait {
-      // context                 | rival
-      // ------------------------+----------------------
-      // makes "One"             |
-      //                         | makes "One" and saves
-      // saves: updates that row |
-      let book = context.make("Book", ["title": "One", "pages": 7])
-      let other = context.make("Book", ["title": "Two"])
-      try rival.performAndWait {
-        rival.make("Book", ["title": "One", "pages": 1, "rating": 5.0])
-        try rival.save()
-      }
-      try context.save()
+      let (book, other) = try saveAfterARival(context, library, inAnotherCoordinator)
       // A value that was not given is a value, too.
       try #expect(library.books() == [["One", "1", "2", "7", nil], ["Two", "2", "1", "0", nil]])
       #expect(!context.hasChanges && !book.hasChanges && !other.hasChanges)
@@ -74,16 +83,8 @@ import Testing
   func aNewObjectThatYieldsIsDroppedAndTheRowStays(_ policy: NSMergePolicyType, _ inAnotherCoordinator: Bool) throws {
     let library = try UniqueLibrary()
     let context = library.context(policy)
-    let rival = library.context(
-      .errorMergePolicyType, on: inAnotherCoordinator ? try library.store.otherCoordinator() : nil)
     try context.performAndWait {
-      let book = context.make("Book", ["title": "One", "pages": 7])
-      let other = context.make("Book", ["title": "Two"])
-      try rival.performAndWait {
-        rival.make("Book", ["title": "One", "pages": 1, "rating": 5.0])
-        try rival.save()
-      }
-      try context.save()
+      let (book, other) = try saveAfterARival(context, library, inAnotherCoordinator)
       try #expect(library.books() == [["One", "1", "1", "1", "5.0"], ["Two", "2", "1", "0", nil]])
       #expect(!context.hasChanges && book.managedObjectContext == nil && !book.isInserted)
       let found = try context.all("Book", sort: "title")

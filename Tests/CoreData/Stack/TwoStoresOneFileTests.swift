@@ -158,21 +158,27 @@ import Testing
     try reader.performAndWait { try #expect(reader.all("Author")[0].text("name") == "Eve") }
   }
 
+  /// A context with two stores, one for each end of a relationship.
+  private static func contextOfTwoStores() throws -> NSManagedObjectContext {
+    let left = LibraryModel.entity("Left", [])
+    let right = LibraryModel.entity("Right", [])
+    LibraryModel.relate(left, "other", right, "other", toMany: (false, false))
+    let model = NSManagedObjectModel()
+    model.entities = [left, right]
+    model.setEntities([left], forConfigurationName: "L")
+    model.setEntities([right], forConfigurationName: "R")
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    for name in ["L", "R"] {
+      try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: name, at: nil)
+    }
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
   @Test func relatingObjectsOfTwoStoresIsRefused() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let left = LibraryModel.entity("Left", [])
-      let right = LibraryModel.entity("Right", [])
-      LibraryModel.relate(left, "other", right, "other", toMany: (false, false))
-      let model = NSManagedObjectModel()
-      model.entities = [left, right]
-      model.setEntities([left], forConfigurationName: "L")
-      model.setEntities([right], forConfigurationName: "R")
-      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-      for name in ["L", "R"] {
-        try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: name, at: nil)
-      }
-      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      context.persistentStoreCoordinator = coordinator
+      let context = try TwoStoresOneFileTests.contextOfTwoStores()
       try context.performAndWait {
         let (first, second) = (context.make("Left"), context.make("Right"))
         try context.save()
@@ -183,18 +189,7 @@ import Testing
   }
 
   @Test func newObjectsOfTwoStoresThatAreRelatedCannotBeSaved() throws {
-    let left = LibraryModel.entity("Left", [])
-    let right = LibraryModel.entity("Right", [])
-    LibraryModel.relate(left, "other", right, "other", toMany: (false, false))
-    let model = NSManagedObjectModel()
-    model.entities = [left, right]
-    model.setEntities([left], forConfigurationName: "L")
-    model.setEntities([right], forConfigurationName: "R")
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    for name in ["L", "R"] {
-      try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: name, at: nil)
-    }
-    let context = context(coordinator)
+    let context = try Self.contextOfTwoStores()
     context.performAndWait {
       context.make("Left").setValue(context.make("Right"), forKey: "other")
       #expect { try context.save() } throws: { ($0 as NSError).code == 134030 }

@@ -1,17 +1,8 @@
 /// Makes slightly wrong texts out of right ones, the same ones each time.
-struct Mutator: RandomNumberGenerator {
-  private var state: UInt64
+struct Mutator {
+  private var random: SeededGenerator
 
-  init(seed: UInt64) { state = seed }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   /// What means something to a parser somewhere.
   private static let pieces: [[UInt8]] =
@@ -23,17 +14,17 @@ struct Mutator: RandomNumberGenerator {
   /// The bytes with one to four changes.
   mutating func mutated(_ original: [UInt8]) -> [UInt8] {
     var bytes = original
-    for _ in 0...Int.random(in: 0..<4, using: &self) {
-      let place = Int.random(in: 0...bytes.count, using: &self)
-      let end = min(bytes.count, place + Int.random(in: 0...8, using: &self))
-      switch Int.random(in: 0..<7, using: &self) {
-      case 0 where place < bytes.count: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-      case 1 where place < bytes.count: bytes[place] = .random(in: 0...255, using: &self)
+    for _ in 0...Int.random(in: 0..<4, using: &random) {
+      let place = Int.random(in: 0...bytes.count, using: &random)
+      let end = min(bytes.count, place + Int.random(in: 0...8, using: &random))
+      switch Int.random(in: 0..<7, using: &random) {
+      case 0 where place < bytes.count: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      case 1 where place < bytes.count: bytes[place] = .random(in: 0...255, using: &random)
       case 2: bytes.removeSubrange(place..<end)
       case 3: bytes.insert(contentsOf: bytes[place..<end], at: place)
-      case 4: bytes.insert(contentsOf: Self.pieces.randomElement(using: &self) ?? [], at: place)
+      case 4: bytes.insert(contentsOf: Self.pieces.randomElement(using: &random) ?? [], at: place)
       case 5: bytes.removeSubrange(place...)
-      default: bytes.insert(contentsOf: (0..<3).map { _ in UInt8.random(in: 0...255, using: &self) }, at: place)
+      default: bytes.insert(contentsOf: (0..<3).map { _ in UInt8.random(in: 0...255, using: &random) }, at: place)
       }
     }
     return bytes

@@ -4,23 +4,11 @@ import WorkerProtocol
 
 @testable import WorkerPool
 
-/// A generator whose sequence is given by its seed (SplitMix64).
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
 @Suite struct RandomisedCoordinatorTests {
   /// Workers come, run, return, die and lose their answers, in any order; the store answers late and with old news. In the end every
   /// job has been run, and at no time was one in two hands.
   @Test(arguments: 1...40) func everyJobIsRunInTheEndAndIsInOneHandAtATime(seed: UInt64) {
-    var random = Seeded(state: seed)
+    var random = SeededGenerator(seed: seed)
     var coordinator = Coordinator()
     // Two queues, one of them with a weight, and a few limit keys, of which some have very many jobs.
     let all = (1...300).map { number in
