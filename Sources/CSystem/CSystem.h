@@ -269,8 +269,11 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
   for (int i = 0; i < program->limit_count; i++) {
     struct rlimit limit;
     if (getrlimit(program->limits[i].resource, &limit) != 0) continue;
+    rlim_t highest = limit.rlim_max;
     if (program->limits[i].value < limit.rlim_max) limit.rlim_max = program->limits[i].value;
     limit.rlim_cur = limit.rlim_max;
+    // SIGXCPU at the soft limit says what has happened; the SIGKILL that follows at the hard one could be anybody's (setrlimit(2)).
+    if (program->limits[i].resource == RLIMIT_CPU && limit.rlim_max < highest) limit.rlim_max++;
     setrlimit(program->limits[i].resource, &limit);
   }
   if (program->directory && chdir(program->directory) != 0) return;

@@ -63,10 +63,22 @@ enum Output {
     (try? text.utf8.writeAll(to: STDOUT_FILENO, path: "standard output")) != nil
   }
 
-  static func error(_ text: String) { try? text.utf8.writeAll(to: STDERR_FILENO, path: "standard error") }
+  /// Text from outside may be in it, and is escaped.
+  static func error(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let escaped = lines.map { TerminalText.escaped(String($0)) }.joined(separator: "\n")
+    try? escaped.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
+  }
 
   /// Whether standard output is a terminal, which can be written over.
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// The terminal's size now; one that does not know its own has room for everything.
+  static var terminalSize: (rows: Int, columns: Int) {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return (Int.max, Int.max) }
+    return (size.ws_row > 0 ? Int(size.ws_row) : Int.max, size.ws_col > 0 ? Int(size.ws_col) : Int.max)
+  }
 }
 
 /// Options that several commands share.

@@ -37,6 +37,8 @@ import Testing
     (["fetch", "--limit"], "--limit needs a value"),
     (["status", "--json=yes"], "--json takes no value"),
     (["scale"], "workerpool scale needs N"),
+    (["pause", "sl\u{1B}[2Jow"], #"no queue and no kind has the name "sl\u{1b}[2Jow""#),
+    (["resume", "--kind", ""], "no queue and no kind has the name"),
   ])
   func wrongArgumentsAreNamedWithTheNearestRightOne(arguments: [String], message: String) throws {
     let finished = try run(Built.path("workerpool"), arguments)

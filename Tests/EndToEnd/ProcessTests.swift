@@ -30,7 +30,7 @@ import WorkerPool
     let pool = try items.start(options: ["--cpu", "2"])
     try items.submit("misbehave", "--set", "how=loop")
     try pool.waitForJobs(1)
-    #expect(try pool.command("jobs", "--json").output.contains("was killed by signal"))
+    #expect(try pool.command("jobs", "--json").output.contains("was killed by signal \(SIGXCPU) (CPU time limit"))
     try pool.stop()
     try items.checkNothingIsLeft(of: pool)
     #expect(try items.rows() == "3|1|1")

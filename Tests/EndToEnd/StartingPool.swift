@@ -6,7 +6,7 @@ final class StartingPool {
   let log: LineReader
   private let errors: FileHandle
 
-  init(_ items: ItemPool, options: [String] = []) throws {
+  init(_ items: ItemPool, options: [String] = [], environment: [String: String] = [:]) throws {
     let pipe = Pipe()
     errors = pipe.fileHandleForReading
     log = LineReader(errors)
@@ -16,6 +16,7 @@ final class StartingPool {
         "run", "--workers", "1", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins",
         items.plugins,
       ] + options
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardError = pipe
     try process.run()

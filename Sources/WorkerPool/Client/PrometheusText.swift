@@ -96,12 +96,13 @@ public enum PrometheusText {
 
     /// Backslash, quotation mark and newline are escaped in a label's value.
     private static func escaped(_ text: String) -> String {
-      text.reduce(into: "") { result, character in
-        switch character {
+      // Scalars, since a carriage return and a newline are one character.
+      text.unicodeScalars.reduce(into: "") { result, scalar in
+        switch scalar {
         case "\\": result += "\\\\"
         case "\"": result += "\\\""
         case "\n": result += "\\n"
-        default: result.append(character)
+        default: result.unicodeScalars.append(scalar)
         }
       }
     }

@@ -4,10 +4,33 @@ import Jobs
 /// The status of a pool as the command line shows it.
 public enum StatusText {
   /// What makes a terminal show these lines in the place of those before, without flicker: the cursor goes home, each line clears its
-  /// rest, and what is below is cleared (ECMA-48: CUP, EL, ED).
-  public static func redrawn(_ lines: [String]) -> String {
-    "\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
+  /// place, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long are cut; where a character takes two columns, the
+  /// terminal cuts them (DECAWM of the VT100).
+  public static func redrawn(_ lines: [String], columns: Int = Int.max) -> String {
+    let lines = lines.map { "\u{1B}[K\(TerminalText.cut($0, to: columns))\n" }
+    return "\u{1B}[?7l\u{1B}[H" + lines.joined() + "\u{1B}[J\u{1B}[?7h"
   }
+
+  /// The status for people in at most so many rows: workers are left out first, idle ones before the others, and then what stands at the
+  /// end.
+  public static func lines(_ status: PoolStatus, rows: Int) -> [String] {
+    let all = lines(status)
+    guard all.count > rows else { return all }
+    let count = max(min(fewestWorkers, status.workers.count), status.workers.count - (all.count - rows + 1))
+    let busyFirst = status.workers.filter { !$0.running.isEmpty } + status.workers.filter(\.running.isEmpty)
+    let shown = Set(busyFirst.prefix(count).map(\.id))
+    var shorter = status
+    shorter.workers.removeAll { !shown.contains($0.id) }
+    let leftOut = status.workers.count - count
+    let more = leftOut > 0 ? ["… \(leftOut) workers more: workerpool workers"] : []
+    let lines = lines(status, workers: workers(shorter) + more)
+    guard lines.count > rows else { return lines }
+    let kept = lines.prefix(max(0, rows - 1))
+    return kept + ["… \(lines.count - kept.count) lines more: workerpool status"]
+  }
+
+  /// So many workers are shown however few rows there are.
+  private static let fewestWorkers = 3
 
   /// The status as JSON on one line.
   public static func json(_ value: some Encodable) -> String {
@@ -17,7 +40,9 @@ public enum StatusText {
   }
 
   /// The status for people.
-  public static func lines(_ status: PoolStatus) -> [String] {
+  public static func lines(_ status: PoolStatus) -> [String] { lines(status, workers: workers(status)) }
+
+  private static func lines(_ status: PoolStatus, workers: [String]) -> [String] {
     var lines = ["pool \(status.pid), \(status.phase) for \(duration(status.age))\(pauses(status))"]
     lines.append("jobs      " + jobs(status))
     let counters = status.counters
@@ -41,7 +66,7 @@ public enum StatusText {
         "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked: who wants to write waits"
       )
     }
-    lines += [""] + workers(status)
+    lines += [""] + workers
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status) }
     let advice = StatusAdvice.lines(status)
     if !advice.isEmpty { lines += ["", "what to do"] + advice.map { "  \(TerminalText.escaped($0))" } }
@@ -96,7 +121,7 @@ public enum StatusText {
   private static func pauses(_ status: PoolStatus) -> String {
     var paused = status.pausedQueues.map { "queue \($0)" } + status.pausedKinds.map { "kind \($0)" }
     if status.isPaused { paused.insert("all", at: 0) }
-    return paused.isEmpty ? "" : "; paused: \(paused.joined(separator: ", "))"
+    return paused.isEmpty ? "" : "; paused: \(TerminalText.escaped(paused.joined(separator: ", ")))"
   }
 
   private static func jobs(_ status: PoolStatus) -> String {

@@ -32,13 +32,31 @@ final class IncomingDirectory: Sendable {
 
   /// Whether a file of that name is for the pool: not hidden, and not still being written under a temporary name.
   ///
-  /// The name must fit beside an `.error` file, too.
-  static func isJobFileName(_ name: String) -> Bool {
-    !name.hasPrefix(".") && !name.hasSuffix(".tmp") && name.utf8.count <= 240
+  static func isJobFileName(_ name: String) -> Bool { isForPool(name) && name.utf8.count <= longestName }
+
+  private static func isForPool(_ name: String) -> Bool { !name.hasPrefix(".") && !name.hasSuffix(".tmp") }
+
+  /// In bytes: the name of an `.error` file must fit beside it, too.
+  private static let longestName = 240
+
+  /// A file whose name no job file can have, being too long or not UTF-8: the name's bytes, with a zero at the end.
+  struct Unusable {
+    let bytes: [CChar]
+
+    /// What it is called in `rejected/`: as much of the name as can be read.
+    var legibleName: String {
+      let text = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      // Four bytes each at most.
+      return String(String.UnicodeScalarView(text.unicodeScalars.prefix(longestName / 4)))
+    }
+
+    var reason: String {
+      bytes.count - 1 > longestName ? "its name has more than \(longestName) bytes" : "its name is not UTF-8"
+    }
   }
 
-  /// The names of all job files that wait, in no order. Names that are not UTF-8 are left out.
-  func names() throws -> [String] {
+  /// The names of all job files that wait, in no order, and what waits besides in vain.
+  func names() throws -> (names: [String], unusable: [Unusable]) {
     // A new description: `fdopendir` takes its descriptor over, and a duplicate would share the reading position.
     let descriptor = openat(incoming, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0, let directory = fdopendir(descriptor) else {
@@ -48,13 +66,19 @@ final class IncomingDirectory: Sendable {
     }
     defer { closedir(directory) }
     var names: [String] = []
+    var unusable: [Unusable] = []
     while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+      withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { bytes in
+          if let name = String(validatingCString: bytes), Self.isJobFileName(name) {
+            names.append(name)
+          } else if Self.isForPool(String(cString: bytes)) {
+            unusable.append(Unusable(bytes: Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes) + 1))))
+          }
+        }
       }
-      if let name, Self.isJobFileName(name) { names.append(name) }
     }
-    return names
+    return (names, unusable)
   }
 
   /// What became of an attempt to read a file.
@@ -184,10 +208,19 @@ final class IncomingDirectory: Sendable {
   /// - Returns: the name that it has there.
   @discardableResult
   func reject(_ name: String, reason: String) throws -> String {
+    try reject(Array(name.utf8CString), as: name, reason: reason)
+  }
+
+  /// Moves a file whose name no job file can have.
+  func reject(_ file: Unusable) throws -> String {
+    try reject(file.bytes, as: file.legibleName, reason: file.reason)
+  }
+
+  private func reject(_ bytes: [CChar], as name: String, reason: String) throws -> String {
     for number in 0..<10_000 {
       let target = number == 0 ? name : "\(name).\(number)"
       guard try makeErrorFile(target + ".error", text: "\(name): \(reason)\n") else { continue }
-      if renameat(incoming, name, rejected, target) == 0 || errno == ENOENT { return target }
+      if renameat(incoming, bytes, rejected, target) == 0 || errno == ENOENT { return target }
       let error = FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
       unlinkat(rejected, target + ".error", 0)
       throw error

@@ -79,8 +79,10 @@ final class Intake: @unchecked Sendable {
   func takeAll(report: @escaping @Sendable (Report) -> Void) {
     context.perform { [self] in
       do {
-        var rest = try directory.names()[...]
+        let (names, unusable) = try directory.names()
+        var rest = names[...]
         if takenButThere.count > 0 { forgetVanished(besides: Set(rest)) }
+        if !unusable.isEmpty { report(rejecting(unusable)) }
         repeat { takeNow(from: &rest, minimumAge: Self.restingTime, report: report) } while !rest.isEmpty
       } catch {
         report(Report(failures: ["\(error)"]))
@@ -224,6 +226,19 @@ extension Intake {
       context.reset()
       return "taken files cannot be forgotten: \(error)"
     }
+  }
+
+  private func rejecting(_ files: [IncomingDirectory.Unusable]) -> Report {
+    var report = Report()
+    for file in files {
+      do {
+        report.rejected.append((try directory.reject(file), file.reason))
+      } catch {
+        report.postponed += 1
+        report.failures.append("\(error)")
+      }
+    }
+    return report
   }
 
   private func reject(_ name: String, _ reason: String, _ report: inout Report) {

@@ -32,6 +32,11 @@ struct PeriodicDirectory: Sendable {
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileError(path: path, action: "be examined", errno: errno) }
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      throw FileError(
+        path: path, action: "be an entry: it belongs to user \(status.st_uid), not to the pool's user or root",
+        errno: EPERM)
+    }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= PeriodicEntry.maximumSize else {
       throw FileError(path: path, action: "be an entry: it is no regular file or too large", errno: EINVAL)
     }

@@ -3,7 +3,11 @@ import Foundation
 /// A unit file that runs a pool under systemd.
 public enum SystemdUnit {
   /// The text of the unit, for a pool with these arguments of `workerpool run`.
-  public static func text(executable: String, arguments: [String], stopDeadline: Double) -> String {
+  public static func text(executable: String, arguments: [String], storePatience: Double, stopDeadline: Double)
+    -> String
+  {
+    // The pool is ready when its store is open.
+    let startTime = Int(storePatience) + 30
     // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what happened.
     let stopTime = Int(stopDeadline) + 30
     let command = ([executable, "run"] + arguments).map(quoted).joined(separator: " ")
@@ -23,8 +27,10 @@ public enum SystemdUnit {
       Restart=on-failure
       # Wrong arguments, and plugins none of which can be started, do not get better by starting again.
       RestartPreventExitStatus=2 4
-      # The pool ends its workers itself; after a crash they finish their job, and the next pool knows them.
+      # The pool ends its workers itself. When it has crashed, systemd ends all that is left of the unit, whatever it has made of its
+      # environment and session; the jobs in hand go back as they were.
       KillMode=mixed
+      TimeoutStartSec=\(startTime)
       TimeoutStopSec=\(stopTime)
       NoNewPrivileges=yes
       PrivateTmp=yes

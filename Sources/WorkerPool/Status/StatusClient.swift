@@ -9,12 +9,16 @@ public final class StatusClient {
   public enum Failure: Error, Sendable, CustomStringConvertible {
     /// No pool runs on this queue directory.
     case notRunning(queue: String)
+    /// One may run there, and this user may not ask it.
+    case notAllowed(path: String)
     /// The pool went away, or what it sent cannot be read.
     case noReply(String)
 
     public var description: String {
       switch self {
       case .notRunning(let queue): "no pool is running on \(queue)"
+      case .notAllowed(let path):
+        "\(path) is closed to user \(geteuid()): ask as the user that the pool runs as, or as root"
       case .noReply(let reason): "the pool did not answer: \(reason)"
       }
     }
@@ -28,6 +32,7 @@ public final class StatusClient {
     do {
       descriptor = try UnixSocket.connect(to: RuntimeDirectory(queue: queue).statusSocket)
     } catch {
+      if error.number == EACCES { throw .notAllowed(path: RuntimeDirectory(queue: queue).path) }
       throw .notRunning(queue: queue)
     }
   }

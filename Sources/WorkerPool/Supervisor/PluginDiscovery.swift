@@ -61,9 +61,10 @@ final class PluginDiscovery {
       for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
         let name = String(file.dropFirst(prefix.count))
         let path = directory + "/" + file
-        var isDirectory: ObjCBool = false
-        guard file.hasPrefix(prefix), isProtocolName(name), !name.contains("."), files[name] == nil,
-          FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue
+        var status = stat()
+        // A link that leads nowhere is found, too: that it cannot be executed is to be known.
+        let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        guard file.hasPrefix(prefix), isProtocolName(name), !name.contains("."), files[name] == nil, !isDirectory
         else { continue }
         files[name] = path
       }
@@ -123,7 +124,7 @@ final class PluginDiscovery {
   private static func plugin(
     _ name: String, _ path: String, _ probe: Probe, _ death: Death
   ) throws(StartFailure) -> Plugin {
-    if probe.isLate { throw .silent(seconds: patience) }
+    if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Int(patience)) seconds") }
     guard death == .exited(code: 0) else {
       throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.suffix(3).joined(separator: " | "))")
     }

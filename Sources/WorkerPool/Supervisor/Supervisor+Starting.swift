@@ -37,7 +37,7 @@ extension Supervisor {
     worker.deadline = loop.timers.after(configuration.helloPatience) { [weak self, weak worker] in
       guard let self, let worker, worker.phase == .starting else { return }
       worker.startFailure = .silent(seconds: configuration.helloPatience)
-      kill(worker, cause: .itself)
+      kill(worker, cause: .silent(seconds: configuration.helloPatience))
     }
   }
 
@@ -119,6 +119,8 @@ extension Supervisor {
 
   private func failedToStart(_ name: String, _ failure: StartFailure) {
     log(.pluginFailed, "plugin \(name) did not start: \(failure)", .plugin(name))
+    // Several were on their way when the last straw came.
+    guard failures[name] == nil else { return }
     let delay = policies[name, default: RestartPolicy()].failedToStart(jitter: .random(in: 0...1))
     if let delay { return keepSlotEmpty(of: name, for: delay) }
     failures[name] = failure

@@ -21,6 +21,8 @@ struct Obituary: Equatable, Sendable {
     case disconnected
     /// The pool, because it did not answer for so many seconds.
     case hung(seconds: Double)
+    /// The pool, because it had been started so many seconds ago and had not said hello.
+    case silent(seconds: Double)
   }
 
   var pid: Int32
@@ -40,6 +42,7 @@ struct Obituary: Equatable, Sendable {
       "was killed because it had closed its connection or broken the protocol"
     case .disconnected: death.description
     case .hung(let seconds): "was killed because it had not answered for \(Int(seconds)) seconds"
+    case .silent(let seconds): "was killed because it had not said hello within \(seconds) seconds"
     }
   }
 }

@@ -111,6 +111,9 @@ extension ParsedArguments {
 private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Command) throws -> ExitCode {
   let queue = arguments.operands.first
   let kind = arguments.string("kind")
+  if let name = [queue, kind].compactMap(\.self).first(where: { !JobFile.isName($0) }) {
+    throw UsageError("no queue and no kind has the name \"\(name)\": names are letters, digits, \".\", \"_\" and \"-\"")
+  }
   _ = try send(StatusRequest(command, queue: queue, kind: kind), to: try arguments.pool())
   let what = queue.map { "queue \($0)" } ?? kind.map { "kind \($0)" } ?? "the pool"
   Output.line("\(what) \(command == .pause ? "pauses" : "goes on")")

@@ -102,7 +102,8 @@ let systemdUnitCommand = CommandDescription(
     }
     Output.text(
       SystemdUnit.text(
-        executable: PoolConfiguration.executablePath, arguments: words, stopDeadline: configuration.stopDeadline))
+        executable: PoolConfiguration.executablePath, arguments: words, storePatience: configuration.storePatience,
+        stopDeadline: configuration.stopDeadline))
     return .success
   })
 

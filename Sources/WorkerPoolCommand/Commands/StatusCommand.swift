@@ -38,7 +38,9 @@ let workersCommand = CommandDescription(
     do {
       let status = try currentStatus(pool)
       if Output.isTerminal, !asJSON {
-        Output.text(StatusText.redrawn(StatusText.lines(status)))
+        // The cursor rests in the last row.
+        let size = Output.terminalSize
+        Output.text(StatusText.redrawn(StatusText.lines(status, rows: size.rows - 1), columns: size.columns))
       } else {
         show(status, asJSON: asJSON)
       }

@@ -57,11 +57,11 @@ final class FaultyPool {
   private(set) var log = ""
   private(set) var hasEnded = false
 
-  /// The shim, built with the compiler that Swift comes with.
-  static func library(in place: TestPlace) throws -> String {
+  /// A shim of Tests/Support, built with the compiler that Swift comes with.
+  static func library(_ name: String = "FaultyCalls", in place: TestPlace) throws -> String {
     let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../Support/FaultyCalls/FaultyCalls.c").standardizedFileURL.path
-    let library = place.path("faulty-calls.so")
+      .appendingPathComponent("../../Support/\(name)/\(name).c").standardizedFileURL.path
+    let library = place.path("\(name).so")
     let built = try run("/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-o", library, source])
     try #require(built.code == 0, "\(built.errors)")
     return library

@@ -220,8 +220,16 @@ import WorkerProtocol
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-broken")
     try Data("nothing".utf8).write(to: file)
+    // A link that leads nowhere is a mistake that somebody wants to know of; a directory is no plugin.
+    let link = directory.appendingPathComponent("worker-lost").path
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere")
+    #expect(mkdir(directory.path + "/worker-folder", 0o700) == 0)
     let result = try discover(in: directory)
-    #expect(result.failures["broken"] == .notExecutable(path: file.path, reason: "Permission denied"))
+    #expect(
+      result.failures == [
+        "broken": .notExecutable(path: file.path, reason: "Permission denied"),
+        "lost": .notExecutable(path: link, reason: "No such file or directory"),
+      ])
   }
 
   private func discover(in directory: URL) throws -> PluginDiscovery.Result {
@@ -257,19 +265,20 @@ import WorkerProtocol
     try FileManager.default.createSymbolicLink(
       atPath: directory.path + "/worker-mute", withDestinationPath: PoolHarness.fakeWorker)
     let loop = try EventLoop()
-    var log: [String] = []
     let lines = Collected<String>()
     let supervisor = Supervisor(
       loop: loop, log: Log { lines.add($0) },
-      configuration: .init(pluginDirectories: [directory.path], workers: 1, environment: [:], helloPatience: 0.05))
+      configuration: .init(pluginDirectories: [directory.path], workers: 3, environment: [:], helloPatience: 0.05))
     let delegate = NobodyWaits()
     supervisor.delegate = delegate
     supervisor.reload()
-    while supervisor.failures["mute"] == nil { loop.turn(milliseconds: 1000) }
-    log = lines.all
+    while supervisor.failures["mute"] == nil || !supervisor.workers.isEmpty { loop.turn(milliseconds: 1000) }
+    let log = lines.all
     #expect(supervisor.failures["mute"] == .silent(seconds: 0.05))
     #expect(log.contains { $0.contains("did not say hello within 0.05 seconds") })
-    #expect(supervisor.workers.isEmpty)
+    #expect(log.contains { $0.contains("was killed because it had not said hello within 0.05 seconds") })
+    #expect(!log.contains { $0.contains("out of memory") }, "the pool knows why it killed it")
+    #expect(log.count { $0.contains("is given up") } == 1, "\(log)")
   }
 }
 

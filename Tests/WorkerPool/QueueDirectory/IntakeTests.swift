@@ -161,6 +161,29 @@ import Testing
     #expect(try kinds(store).isEmpty)
   }
 
+  @Test func aNameThatNoJobFileCanHaveIsRejectedAndNotPassedOver() async throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.store()
+    let intake = try Intake(layout: place.layout, store: store)
+    let long = String(repeating: "ü", count: 125)
+    try place.put(#"{"kind":"a"}"#, long)
+    try place.put(#"{"kind":"a"}"#, "still-written.tmp")
+    try place.put(#"{"kind":"a"}"#, ".hidden")
+    let directory = open(place.layout.incoming, O_RDONLY | O_DIRECTORY)
+    defer { close(directory) }
+    // `bad`, a byte that is never in UTF-8, `name`
+    let bytes = Array("bad".utf8CString.dropLast()) + [CChar(bitPattern: 0xFF)] + Array("name".utf8CString)
+    close(openat(directory, bytes, O_WRONLY | O_CREAT, 0o600))
+    let report = await take(nil, intake)
+    let cut = String(repeating: "ü", count: 60)
+    #expect(Set(report.rejected.map(\.name)) == [cut, "bad\u{FFFD}name"])
+    #expect(place.reason(cut) == "\(cut): its name has more than 240 bytes\n")
+    #expect(place.reason("bad\u{FFFD}name") == "bad\u{FFFD}name: its name is not UTF-8\n")
+    #expect(place.incoming == [".hidden", "still-written.tmp"])
+    #expect(try kinds(store).isEmpty)
+  }
+
   /// The pool died between the commit and the removal of the file:
   ///
   ///     first process        disk

@@ -55,19 +55,48 @@ import Testing
     let text = StatusText.lines(status).joined(separator: "\n")
     #expect(text.contains(#"it exited\u{1b}[2J"#))
     #expect(!text.contains("\u{1B}"))
+    var paused = status
+    paused.pausedQueues = ["a\u{1B}[2J\nb"]
+    #expect(StatusText.lines(paused).allSatisfy { !$0.contains("\u{1B}") && !$0.contains("\n") })
   }
 
   @Test func aWatchedStatusIsDrawnInThePlaceOfTheOneBefore() {
-    // Home, each line with its rest cleared, and then all below.
-    #expect(StatusText.redrawn(["a", "b"]) == "\u{1B}[Ha\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
+    // Home, each line in a cleared place, and then all below cleared; what is too long is cut by the terminal.
     #expect(
-      StatusText.redrawn(StatusText.lines(status)).split(separator: "\n").dropLast().allSatisfy {
-        $0.hasSuffix("\u{1B}[K")
-      })
+      StatusText.redrawn(["a", "b"]) == "\u{1B}[?7l\u{1B}[H\u{1B}[Ka\n\u{1B}[Kb\n\u{1B}[J\u{1B}[?7h")
+    #expect(StatusText.redrawn(["abcdef"], columns: 4).contains("\u{1B}[Kabc…\n"))
+    let lines = StatusText.redrawn(StatusText.lines(status)).split(separator: "\n")
+    #expect(lines.dropFirst().dropLast().allSatisfy { $0.hasPrefix("\u{1B}[K") })
+  }
+
+  @Test func aLowTerminalShowsWhoIsBusyAndWhatToDo() {
+    var crowd = status
+    crowd.workers = (1...200).map { number in
+      var worker = status.workers[0]
+      worker.id = number
+      worker.running = number == 150 ? ["x-coredata://A/PoolJob/p17"] : []
+      return worker
+    }
+    let all = StatusText.lines(crowd)
+    #expect(StatusText.lines(crowd, rows: all.count) == all)
+    let some = StatusText.lines(crowd, rows: 40)
+    #expect(some.count == 40)
+    #expect(some.contains { $0.hasPrefix("150 ") && $0.hasSuffix("p17") }, "\(some)")
+    #expect(some.contains { $0.hasSuffix(" workers more: workerpool workers") })
+    #expect(some.first == all.first && some.last == all.last)
+    #expect(some.contains("what to do"))
+    let few = StatusText.lines(crowd, rows: 10)
+    #expect(few.count == 10 && few.first == all.first)
+    #expect(few.last?.hasSuffix(" lines more: workerpool status") == true)
+    #expect(StatusText.lines(crowd, rows: 1).count == 1)
   }
 
   @Test func metricsAreInPrometheusFormat() throws {
+    var status = status
+    // A carriage return and a newline are one character in Swift.
+    status.backlog?.append(.init(state: "available", kind: "b", queue: "one\r\ntwo\\", count: 1))
     let text = PrometheusText.text(status)
+    #expect(text.contains(#"queue="one"# + "\r" + #"\ntwo\\""#))
     #expect(text.contains("# TYPE workerpool_jobs gauge\nworkerpool_jobs{state=\"dead\"} 2\n"))
     #expect(text.contains(#"workerpool_backlog{kind="b",queue="q\"1\"",state="available"} 5"#))
     #expect(text.contains(#"workerpool_job_run_seconds{quantile="0.5"} 2"#))
