@@ -53,6 +53,39 @@ import Testing
     try pool.waitForJobs(2)
     #expect(try pool.command("cancel", "p2").code == 0)
     try pool.stop()
+    #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("workerpool_up 0\n"))
+  }
+
+  /// A worker goes on with its job when its pool is killed, and the next pool has nobody to give the job to: that looks as if it hung.
+  @Test(.timeLimit(.minutes(20)))
+  func aJobThatAnEarlierPoolsWorkerStillHasIsSeen() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
+    let first = try items.start()
+    let worker = try stop.waitForArrival()
+    try first.wait { $0.workers.contains { !$0.running.isEmpty } }
+    // The claim, by which the next pool knows, is written a moment after the start.
+    while try sqlite(items.store, "SELECT count(*) FROM WPPOOLCLAIM") == "0" {}
+    try first.kill9()
+    let second = try items.start()
+    let status = try second.command("status").output
+    #expect(
+      status.contains("process \(worker.pid), a worker of a pool that was killed, still finishes p1"), "\(status)")
+    let story = try second.command("jobs", "show", "p1").output
+    #expect(story.contains("running in process \(worker.pid)") && story.contains("kill \(worker.pid)"), "\(story)")
+    #expect(try second.command("pause", "default").code == 0)
+    stop.release()
+    worker.waitForEnd()
+    try second.waitForJobs(1)
+    try second.wait { $0.survivors == [] }
+    try items.submit("nothing")
+    try second.wait { $0.jobs?["available"] == 1 }
+    #expect(try second.command("jobs", "show", "p2").output.contains("workerpool resume default"))
+    #expect(try second.command("resume", "default").code == 0)
+    try second.waitForJobs(2)
+    try second.stop()
+    try items.checkNothingIsLeft(of: second)
   }
 
   @Test(.timeLimit(.minutes(20)))

@@ -10,7 +10,8 @@ public enum JobStory {
     let uri = job.objectID.uriRepresentation().absoluteString
     let worker = status?.workers.first { $0.running.contains(uri) }
     var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
-    lines.append("state      " + state(job, worker))
+    let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
+    lines.append("state      " + state(job, worker, survivor))
     lines.append("attempts   \(job.attempt) ended, \(job.crashes) crashes")
     if job.progressTotal > 0 { lines.append("progress   \(job.progressDone) of \(job.progressTotal)") }
     if let checkpoint = job.checkpoint { lines.append("checkpoint \(checkpoint.count) bytes") }
@@ -18,11 +19,17 @@ public enum JobStory {
     if let key = job.uniqueKey { lines.append("unique     \(key)") }
     if let parameters = job.parametersText { lines.append("parameters \(parameters)") }
     lines += list("objects", job.objectURIs) + list("results", job.resultURIs)
-    return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next(job, worker, status)])
+    return
+      (lines + ["", "what happened"] + history(job) + [
+        "", "what comes next", "  " + next(job, worker, survivor, status),
+      ])
       .map(TerminalText.escaped)
   }
 
-  private static func state(_ job: Job, _ worker: PoolStatus.Worker?) -> String {
+  private static func state(
+    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?
+  ) -> String {
+    if let survivor { return "running in process \(survivor.pid), a worker of a pool that was killed" }
     guard let worker else { return job.state.name }
     let busy = worker.busy.map { " for \(StatusText.duration($0))" } ?? ""
     return "running\(busy) in worker \(worker.id), process \(worker.pid)"
@@ -50,7 +57,9 @@ public enum JobStory {
     return order.map { "  \(second($0.element.date))  \($0.element.text)" }
   }
 
-  private static func next(_ job: Job, _ worker: PoolStatus.Worker?, _ status: PoolStatus?) -> String {
+  private static func next(
+    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ status: PoolStatus?
+  ) -> String {
     let name = job.objectID.key.map { "p\($0)" } ?? ""
     switch job.state {
     case .succeeded: return "nothing; its effects are in the store"
@@ -62,9 +71,16 @@ public enum JobStory {
       return "it runs when the jobs before it have succeeded; now: workerpool retry \(name)"
     case .available:
       if worker != nil { return "its worker finishes it; to stop it: workerpool cancel \(name)" }
+      if let survivor {
+        return "its worker finishes it, or gives it back when its time is over; at once: kill \(survivor.pid)"
+      }
       guard let status else { return "it waits, and no pool is running that could run it" }
-      if status.isPaused || status.pausedQueues.contains(job.queue) || status.pausedKinds.contains(job.kind) {
-        return "it waits, because it is paused: workerpool resume"
+      if status.isPaused { return "it waits, because the whole pool is paused: workerpool resume" }
+      if status.pausedQueues.contains(job.queue) {
+        return "it waits, because its queue is paused: workerpool resume \(job.queue)"
+      }
+      if status.pausedKinds.contains(job.kind) {
+        return "it waits, because its kind is paused: workerpool resume --kind \(job.kind)"
       }
       guard status.plugins.contains(where: { $0.failure == nil && $0.kinds.contains(job.kind) }) else {
         return "it waits, because no plugin runs the kind \(job.kind)"

@@ -7,7 +7,8 @@ public enum StatusAdvice {
 
   /// One sentence for each thing; empty when all is well.
   public static func lines(_ status: PoolStatus) -> [String] {
-    opening(status) + plugins(status) + pauses(status) + jobs(status) + workers(status) + store(status)
+    opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + workers(status)
+      + store(status)
   }
 
   private static func opening(_ status: PoolStatus) -> [String] {
@@ -27,6 +28,15 @@ public enum StatusAdvice {
     if status.isPaused { return ["the whole pool is paused; to go on: workerpool resume"] }
     return status.pausedQueues.map { "queue \($0) is paused; to go on: workerpool resume \($0)" }
       + status.pausedKinds.map { "kind \($0) is paused; to go on: workerpool resume --kind \($0)" }
+  }
+
+  private static func survivors(_ status: PoolStatus) -> [String] {
+    (status.survivors ?? []).map { survivor in
+      let names = survivor.jobs.map { $0.split(separator: "/").last.map(String.init) ?? $0 }.joined(separator: " ")
+      return
+        "process \(survivor.pid), a worker of a pool that was killed, still finishes \(names), which no other worker gets "
+        + "meanwhile; to have it given back: kill \(survivor.pid)"
+    }
   }
 
   private static func jobs(_ status: PoolStatus) -> [String] {

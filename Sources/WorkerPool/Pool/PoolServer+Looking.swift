@@ -67,7 +67,7 @@ extension PoolServer {
         workers: workers.count { $0.plugin == name }, failure: supervisor.failures[name].map { "\($0)" })
     }
     let counters = coordinator.counters
-    return PoolStatus(
+    var status = PoolStatus(
       pid: getpid(), store: URL(fileURLWithPath: configuration.store).path,
       model: URL(fileURLWithPath: configuration.model).path, phase: isStopping ? "stopping" : "running",
       age: Clock.now - startedAt,
@@ -78,6 +78,10 @@ extension PoolServer {
         handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
         crashed: counters.crashed, timedOut: counters.timedOut),
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
+    status.survivors = survivors.sorted { $0.key < $1.key }.map { pid, survivor in
+      PoolStatus.Survivor(pid: pid, jobs: survivor.jobs.map(\.description).sorted())
+    }
+    return status
   }
 
   private func status(_ worker: WorkerProcess) -> PoolStatus.Worker {
@@ -117,13 +121,23 @@ extension PoolServer {
   func keepMetricsFile() {
     guard let path = configuration.metricsFile, !isStopping else { return }
     look { [weak self] status in
-      guard let self else { return }
-      do {
-        try PrometheusText.write(status, to: path)
-      } catch {
-        log(.trouble, "the metrics file cannot be written: \(error)", .path(path))
-      }
+      // At the end there is a last one, which this must not replace.
+      guard let self, !isFinishing else { return }
+      write(status, to: path)
       metricsTimer = loop.timers.after(Self.metricsInterval) { [weak self] in self?.keepMetricsFile() }
+    }
+  }
+
+  /// Says in the metrics file that the pool does not run any more.
+  func endMetricsFile() {
+    if let path = configuration.metricsFile { write(status(), to: path) }
+  }
+
+  private func write(_ status: PoolStatus, to path: String) {
+    do {
+      try PrometheusText.write(status, to: path)
+    } catch {
+      log(.trouble, "the metrics file cannot be written: \(error)", .path(path))
     }
   }
 }

@@ -49,6 +49,7 @@ extension PoolServer: SupervisorDelegate {
     isFinishing = true
     // The last worker may have crashed: that is noted before the end.
     carryOut()
+    endMetricsFile()
     let changes = coordinator.takeClaimChanges()
     source.write(claims: [], endedClaims: changes.removed + Array(coordinator.claimed))
     source.finish()

@@ -197,6 +197,15 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var walReaders: [WALReader]?
   /// Who has had the store locked for a tenth of a second at least, so that others wait; workers, too.
   public var lockHolders: [LockHolder]?
+  /// Workers of an earlier pool, which was killed, that still finish their jobs.
+  public var survivors: [Survivor]?
+
+  /// A worker that has outlived its pool.
+  public struct Survivor: Codable, Equatable, Sendable {
+    public var pid: Int32
+    /// URIs of the jobs in its hand.
+    public var jobs: [String]
+  }
 
   /// A process that writes to the store, or has it for itself.
   public struct LockHolder: Codable, Equatable, Sendable {
