@@ -159,26 +159,21 @@ final class BenchmarkPool {
     return time
   }
 
-  /// How many jobs may still run.
-  func waiting() throws -> Int {
+  /// How many no-op jobs have succeeded at their first attempt.
+  func succeeded() throws -> Int {
     let context = store.makeContext(name: "count")
     return try context.performAndWait {
       let request = Job.fetchRequest()
-      request.predicate = NSPredicate(format: "state == %d", Int(JobState.available.rawValue))
+      request.predicate = NSPredicate(
+        format: "kind == %@ AND state == %d AND attempt == 1", NoOperation.kind, Int(JobState.succeeded.rawValue))
       return try context.count(for: request)
     }
   }
 
-  /// How many no-op jobs have succeeded at their first attempt, once so many have.
+  /// The same, once they are so many.
   func waitForSuccess(of count: Int) throws -> Int {
-    let context = store.makeContext(name: "count")
     while true {
-      let succeeded = try context.performAndWait {
-        let request = Job.fetchRequest()
-        request.predicate = NSPredicate(
-          format: "kind == %@ AND state == %d AND attempt == 1", NoOperation.kind, Int(JobState.succeeded.rawValue))
-        return try context.count(for: request)
-      }
+      let succeeded = try succeeded()
       if succeeded >= count { return succeeded }
       usleep(10_000)
     }
