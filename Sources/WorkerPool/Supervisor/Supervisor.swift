@@ -106,6 +106,12 @@ final class Supervisor {
     if plugins.isEmpty {
       log(.pluginsMissing, "no plugins in \(configuration.pluginDirectories.joined(separator: ", "))")
     }
+    for name in configuration.fixedWorkers.keys.sorted()
+    where failures[name] == nil && !plugins.contains(where: { $0.name == name }) {
+      let names = plugins.map(\.name).joined(separator: ", ")
+      log(
+        .trouble, "there are to be workers of \(name), and there is no such plugin; there are \(names)", .plugin(name))
+    }
     delegate?.pluginsChanged(usablePlugins)
     for worker in workers.values {
       if plugins.contains(where: { $0.name == worker.plugin.name }) {
@@ -169,7 +175,10 @@ final class Supervisor {
         return fixed == nil
           ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
       }
-      let reserved = configuration.fixedWorkers.values.reduce(0, +)
+      // Those that can have none keep none from the others.
+      let reserved = plugins.reduce(0) { sum, plugin in
+        sum + (failures[plugin.name] == nil ? configuration.fixedWorkers[plugin.name] ?? 0 : 0)
+      }
       let limit = fixed ?? max(0, configuration.workers - reserved)
       guard occupied < limit else { return }
       start(plugin)

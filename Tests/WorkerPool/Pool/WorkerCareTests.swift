@@ -41,6 +41,14 @@ import WorkerProtocol
     try pool.end()
   }
 
+  @Test func slotsKeptForAPluginThatIsNotThereGoToTheOthersAndTheMistakeIsTold() throws {
+    let pool = try PoolHarness(workers: 2) { $0.fixedWorkers = ["ghost": 1] }
+    #expect(pool.waitForLog("there are to be workers of ghost, and there is no such plugin; there are fake"))
+    #expect(pool.waitForLog("is up", count: 2))
+    #expect(try pool.status().problems.contains { $0.text.contains("ghost") })
+    try pool.end()
+  }
+
   @Test func aFloodOfOutputIsCutAndCounted() throws {
     let pool = try PoolHarness(jobs: [fakeJob("flood", 1)])
     #expect(pool.effects.wait { $0.count == 1 })
