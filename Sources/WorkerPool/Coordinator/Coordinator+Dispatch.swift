@@ -58,14 +58,13 @@ extension Coordinator {
       sources.append(
         Source(key: key, lane: weights.lane(of: key.queue), room: room, best: window.jobs[index], index: index))
     }
-    while let chosen = choose(among: sources) {
+    while true {
+      // A pick is counted against its queue's weight, so only what somebody takes may be picked.
+      sources.removeAll { source in !takers.contains { $0.takes(source.key.kind) } }
+      guard let chosen = choose(among: sources) else { break }
       let source = sources[chosen]
       let kind = source.key.kind
-      guard let taker = idlest(takers, for: kind) else {
-        sources.removeAll { $0.key.kind == kind }
-        continue
-      }
-      guard let job = windows[source.key]?.take(at: source.index) else { break }
+      guard let taker = idlest(takers, for: kind), let job = windows[source.key]?.take(at: source.index) else { break }
       hold(job, by: takers[taker].id)
       takers[taker].jobs.append(job)
       takers[taker].held += 1
@@ -74,7 +73,7 @@ extension Coordinator {
       update(&sources, after: job)
     }
     // What a rate has kept back now is handed out when its time comes.
-    for key in windows.keys where kinds[key.kind]?.bucket != nil && best(in: key) != nil { _ = room(key.kind) }
+    for key in windows.keys where kinds[key.kind]?.pastStarts != nil && best(in: key) != nil { _ = room(key.kind) }
     for taker in takers where !taker.jobs.isEmpty {
       counters.handedOut += taker.jobs.count
       effects.append(.send(.run(taker.jobs.map(\.uri)), to: taker.id))
@@ -129,8 +128,8 @@ extension Coordinator {
   /// How many more jobs of a kind may be handed out now; notes when that changes with time alone.
   private mutating func room(_ kind: String) -> Int {
     guard let room = kinds[kind]?.room(now: now) else { return 0 }
-    if room <= 0, let bucket = kinds[kind]?.bucket, bucket.nextTime > now {
-      nextRateTime = min(nextRateTime ?? bucket.nextTime, bucket.nextTime)
+    if room <= 0, let time = kinds[kind]?.pastStarts?.nextTime, time > now {
+      nextRateTime = min(nextRateTime ?? time, time)
     }
     return room
   }
@@ -158,7 +157,7 @@ extension Coordinator {
   }
 
   private func isFree(_ job: WindowJob) -> Bool {
-    job.limitKey.map { inHandByKey[$0, default: 0] < job.limit } ?? true
+    job.limitKey.map { inHandByKey[$0, default: 0] + elsewhereByKey[$0, default: 0] < job.limit } ?? true
   }
 
   /// Notes that a worker gets the job.
@@ -166,7 +165,7 @@ extension Coordinator {
     held[job.uri] = HeldJob(job: job, worker: id)
     workers[id]?.held.insert(job.uri)
     kinds[job.kind]?.inHand += 1
-    kinds[job.kind]?.bucket?.take(1)
+    kinds[job.kind]?.pastStarts?.take(now: now)
     if let key = job.limitKey { inHandByKey[key, default: 0] += 1 }
   }
 

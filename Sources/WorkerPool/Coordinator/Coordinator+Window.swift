@@ -142,11 +142,17 @@ extension Coordinator {
   }
 
   /// Workers of an earlier supervisor still run these jobs.
-  mutating func setClaimedElsewhere(_ uris: Set<ObjectURI>) {
+  mutating func setClaimedElsewhere(_ claims: [JobSourceClaim]) {
+    let uris = Set(claims.map(\.job))
     let freed = !claimedElsewhere.subtracting(uris).isEmpty
     claimedElsewhere = uris
+    elsewhereByKind = claims.reduce(into: [:]) { counts, claim in claim.kind.map { counts[$0, default: 0] += 1 } }
+    elsewhereByKey = claims.reduce(into: [:]) { counts, claim in claim.limitKey.map { counts[$0, default: 0] += 1 } }
+    for kind in kinds.keys { kinds[kind]?.elsewhere = elsewhereByKind[kind] ?? 0 }
     for key in windows.keys { windows[key]?.remove { uris.contains($0.uri) } }
-    if freed { lookForNewJobs() }
+    guard freed else { return }
+    lookForNewJobs()
+    dispatch()
   }
 
   /// Jobs that are to run alone; they are in no window.

@@ -67,6 +67,9 @@ struct Coordinator {
   var isClosed = false
   /// Held by workers of an earlier supervisor, which are still alive.
   var claimedElsewhere: Set<ObjectURI> = []
+  /// How many of those count against the limits of kinds and keys.
+  var elsewhereByKind: [String: Int] = [:]
+  var elsewhereByKey: [String: Int] = [:]
   var claimed: Set<ObjectURI> = []
   var endedClaims: Set<ObjectURI> = []
   var unclaimedBegun: Set<ObjectURI> = []
@@ -84,9 +87,10 @@ struct Coordinator {
     kinds = kinds.filter { rules.keys.contains($0.key) }
     for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
       if kinds[kind] != nil {
-        kinds[kind]?.setRules(rules, now: now)
+        kinds[kind]?.setRules(rules)
       } else {
-        kinds[kind] = KindState(rules: rules, now: now)
+        kinds[kind] = KindState(rules: rules)
+        kinds[kind]?.elsewhere = elsewhereByKind[kind] ?? 0
         kinds[kind]?.inHand = held.values.count { $0.job.kind == kind }
         findQueues(kind)
       }
@@ -211,7 +215,7 @@ struct Coordinator {
       if held.isCancelled {
         effects.append(.cancelStored(held.job.uri))
       } else {
-        kinds[held.job.kind]?.bucket?.take(-1)
+        kinds[held.job.kind]?.pastStarts?.giveBack()
         putBack(held.job)
       }
     }

@@ -41,6 +41,9 @@ protocol JobSource: AnyObject, Sendable {
 struct JobSourceClaim: Equatable, Sendable {
   let job: ObjectURI
   let pid: Int32
+  /// What the job counts against, where an earlier pool handed it out.
+  var kind: String?
+  var limitKey: String?
 }
 
 /// What came of a request to the store, or happened there.

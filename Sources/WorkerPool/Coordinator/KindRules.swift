@@ -18,37 +18,62 @@ struct KindRules: Equatable, Sendable {
   var rate: JobRate?
 }
 
-/// What is left of a rate at a time: fills up evenly, to no more than one period's jobs.
-struct RateBucket: Equatable, Sendable {
-  let rate: JobRate
-  private var tokens: Double
-  private var time: Double
-
-  init(_ rate: JobRate, now: Double) {
-    self.rate = rate
-    tokens = Double(rate.jobs)
-    time = now
+/// When the jobs of a kind with a rate were handed out: in no stretch of one period are there more of them than the rate allows.
+struct RateWindow: Sendable {
+  /// Jobs that were handed out at about the same time.
+  private struct Starts {
+    let first: Double
+    var last: Double
+    var count = 1
   }
+
+  let rate: JobRate
+  /// The oldest first; all within the last period.
+  private var starts: [Starts] = []
+  private var count = 0
+
+  /// So many times are told apart in a period. Jobs that are closer together count as the last of them, so that the rate is kept.
+  private static let resolution = 1000.0
+
+  init(_ rate: JobRate) { self.rate = rate }
 
   /// How many jobs may be handed out now.
   mutating func room(now: Double) -> Int {
-    tokens = min(Double(rate.jobs), tokens + max(0, now - time) * Double(rate.jobs) / rate.period)
-    time = max(time, now)
-    // What was added up in small parts may lack a little.
-    return Int(tokens + 1e-9)
+    let over = starts.prefix { $0.last + rate.period <= now }
+    count -= over.reduce(0) { $0 + $1.count }
+    starts.removeFirst(over.count)
+    return max(0, rate.jobs - count)
   }
 
-  mutating func take(_ count: Int) { tokens -= Double(count) }
+  /// Counts a job that is handed out.
+  mutating func take(now: Double) {
+    count += 1
+    if let last = starts.last, now - last.first < rate.period / Self.resolution {
+      starts[starts.count - 1].last = max(now, last.last)
+      starts[starts.count - 1].count += 1
+    } else {
+      starts.append(Starts(first: now, last: now))
+    }
+  }
+
+  /// Takes a job back that was handed out and has not begun: one of the youngest, most likely.
+  mutating func giveBack() {
+    guard let last = starts.last else { return }
+    count -= 1
+    if last.count > 1 { starts[starts.count - 1].count -= 1 } else { starts.removeLast() }
+  }
 
   /// When the next job may be handed out, if none may be now.
-  var nextTime: Double { time + max(0, 1 - tokens) * rate.period / Double(rate.jobs) }
+  var nextTime: Double { starts.first.map { $0.last + rate.period } ?? 0 }
 }
 
 /// What the coordinator keeps account of for a kind.
 struct KindState: Sendable {
   var rules: KindRules
-  var bucket: RateBucket?
+  var pastStarts: RateWindow?
   var inHand = 0
+  /// Jobs that workers of an earlier pool still run.
+  var elsewhere = 0
   /// Jobs that may have killed a worker together with others: each is to run alone.
   var suspects: [WindowJob] = []
   /// The queues that have a window.
@@ -56,23 +81,23 @@ struct KindState: Sendable {
   var isFindingQueues = false
   var mustFindAgain = false
 
-  init(rules: KindRules, now: Double) {
+  init(rules: KindRules) {
     self.rules = rules
-    bucket = rules.rate.map { RateBucket($0, now: now) }
+    pastStarts = rules.rate.map(RateWindow.init)
   }
 
-  mutating func setRules(_ new: KindRules, now: Double) {
-    if new.rate != rules.rate { bucket = new.rate.map { RateBucket($0, now: now) } }
+  mutating func setRules(_ new: KindRules) {
+    if new.rate != rules.rate { pastStarts = new.rate.map(RateWindow.init) }
     rules = new
   }
 
   /// Whether its limit lets one more be handed out.
-  var isBelowLimit: Bool { rules.limit.map { inHand < $0 } ?? true }
+  var isBelowLimit: Bool { rules.limit.map { inHand + elsewhere < $0 } ?? true }
 
   /// How many more jobs may be handed out now.
   mutating func room(now: Double) -> Int {
-    let byLimit = rules.limit.map { max(0, $0 - inHand) } ?? .max
-    return min(byLimit, bucket?.room(now: now) ?? .max)
+    let byLimit = rules.limit.map { max(0, $0 - inHand - elsewhere) } ?? .max
+    return min(byLimit, pastStarts?.room(now: now) ?? .max)
   }
 
   /// How many jobs the window of each queue should hold.

@@ -78,16 +78,23 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   /// The claims of processes that are still alive; the others are deleted.
   private func takeStock(_ context: NSManagedObjectContext) throws -> [JobSourceClaim] {
-    var alive: [JobSourceClaim] = []
+    var alive: [(job: Int64, pid: Int32)] = []
     for claim in try store.claims(in: context) {
-      if ProcessStart.ticks(of: claim.pid) == claim.processStart, let uri = ObjectURI(store.uri(job: claim.job)) {
-        alive.append(JobSourceClaim(job: uri, pid: claim.pid))
+      if ProcessStart.ticks(of: claim.pid) == claim.processStart {
+        alive.append((claim.job, claim.pid))
       } else {
         context.delete(claim)
       }
     }
     try context.save()
-    return alive
+    let jobs = Dictionary(
+      try store.jobs(keys: alive.map(\.job), in: context).map { ($0.objectID.key ?? 0, $0) },
+      uniquingKeysWith: { first, _ in first })
+    return alive.compactMap { key, pid in
+      ObjectURI(store.uri(job: key)).map {
+        JobSourceClaim(job: $0, pid: pid, kind: jobs[key]?.kind, limitKey: jobs[key]?.limitKey)
+      }
+    }
   }
 
   // MARK: Ready jobs
@@ -260,7 +267,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
               changed.append(uri)
             } catch {
               context.rollback()
-              problem = ErrorText.text(error)
+              let isKeyTaken = (error as NSError).code == CocoaError.Code.managedObjectConstraintMerge.rawValue
+              problem = ErrorText.text(isKeyTaken ? JobSourceError.keyTaken(uri.description) : error)
             }
           }
         }
@@ -427,10 +435,12 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 /// Why a job cannot be changed.
 private enum JobSourceError: Error, CustomStringConvertible {
   case noJob(String)
+  case keyTaken(String)
 
   var description: String {
     switch self {
     case .noJob(let uri): "\(uri) is no job of this pool"
+    case .keyTaken(let uri): "\(uri) cannot run: another job has its unique key and is not finished"
     }
   }
 }

@@ -43,8 +43,8 @@ extension PoolServer {
     case .retry:
       guard let jobs = uris(request.jobs ?? [], client) else { return }
       log(.jobRetried, "\(jobs.count) jobs are to run again", .jobs(jobs.map(\.description)), .count(jobs.count))
-      source.retry(jobs, ticket: ticket(client, nil))
-    case .checkpoint: source.checkpoint(ticket: ticket(client, nil))
+      source.retry(jobs, ticket: ticket(client))
+    case .checkpoint: source.checkpoint(ticket: ticket(client))
     case .observe:
       client.observe()
       client.reply(StatusReply())
@@ -60,7 +60,7 @@ extension PoolServer {
     let others = jobs.filter { coordinator.held[$0] == nil }
     coordinator.forget(others)
     guard !others.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
-    source.cancel(others, ticket: ticket(client, nil))
+    source.cancel(others, ticket: ticket(client, count: inHand.count))
   }
 
   private func uris(_ texts: [String], _ client: StatusServer.Client) -> [ObjectURI]? {
@@ -72,9 +72,9 @@ extension PoolServer {
     return uris
   }
 
-  private func ticket(_ client: StatusServer.Client, _ status: PoolStatus?) -> Int {
+  private func ticket(_ client: StatusServer.Client, count: Int = 0) -> Int {
     lastTicket += 1
-    tickets[lastTicket] = (client, status)
+    tickets[lastTicket] = (client, count)
     return lastTicket
   }
 }

@@ -53,7 +53,9 @@ extension PoolServer {
     case .replied(let ticket, let count, let error):
       coordinator.lookForNewJobs()
       lookForDueJobs()
-      tickets.removeValue(forKey: ticket)?.0.reply(StatusReply(ok: error == nil, error: error, count: count))
+      guard let asked = tickets.removeValue(forKey: ticket) else { break }
+      let isSome = error == nil || asked.count > 0
+      asked.client.reply(StatusReply(ok: isSome, error: isSome ? nil : error, count: asked.count + count))
     case .counted(let ticket, let jobs, let walBytes):
       counted(ticket, jobs, walBytes)
     case .looked(let ticket, let overview): looked(ticket, overview)
@@ -74,7 +76,7 @@ extension PoolServer {
   private func started(_ pauses: JobPauses, _ elsewhere: [JobSourceClaim]) {
     coordinator.pauses = pauses
     for claim in elsewhere { watchSurvivor(claim) }
-    coordinator.setClaimedElsewhere(Set(survivors.values.flatMap(\.jobs)))
+    coordinator.setClaimedElsewhere(survivors.values.flatMap(\.claims))
     listenForRequests()
     if isStopping { return }
     supervisor.reload()
@@ -115,11 +117,15 @@ extension PoolServer {
         guard let self, let ended = survivors.removeValue(forKey: claim.pid) else { return }
         loop.unwatch(ended.pidfd)
         close(ended.pidfd)
-        source.write(claims: [], endedClaims: Array(ended.jobs))
-        coordinator.setClaimedElsewhere(Set(survivors.values.flatMap(\.jobs)))
+        let jobs = ended.claims.map(\.job)
+        source.write(claims: [], endedClaims: jobs)
+        // Nobody has said how they ended: others may wait for them, and they may have to be tried again.
+        coordinator.noteOver(jobs)
+        lookForDueJobs()
+        coordinator.setClaimedElsewhere(survivors.values.flatMap(\.claims))
       }
     }
-    survivors[claim.pid]?.jobs.insert(claim.job)
+    survivors[claim.pid]?.claims.append(claim)
   }
 
   private func watchQueueDirectory() {

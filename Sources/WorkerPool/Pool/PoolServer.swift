@@ -43,12 +43,12 @@ final class PoolServer {
   var isLookingForDueJobs = false
   var mustLookForDueJobs = false
   private var demandHasChanged = false
-  /// Requests that wait for the store.
-  var tickets: [Int: (StatusServer.Client, PoolStatus?)] = [:]
+  /// Requests that wait for the store, with how many jobs they have changed already.
+  var tickets: [Int: (client: StatusServer.Client, count: Int)] = [:]
   var lastTicket = 0
   var progress: [ObjectURI: (done: Int, total: Int)] = [:]
   /// Workers of an earlier pool that are still alive, by pid.
-  var survivors: [Int32: (pidfd: Int32, jobs: Set<ObjectURI>)] = [:]
+  var survivors: [Int32: (pidfd: Int32, claims: [JobSourceClaim])] = [:]
   private(set) var isStopping = false
   var isFinishing = false
   var exitCode: Int32 = 0

@@ -29,6 +29,41 @@ import WorkerProtocol
     #expect(first.filter { $0.number > 40 } == (61...64).map(uri), "in a lane priority decides")
   }
 
+  /// A worker that takes one job at a time gives each queue its share, too.
+  @Test func weightsHoldWhereJobsAreHandedOutOneByOne() {
+    var scene = Scene(queues: ["default", "mail"])
+    scene.coordinator.weights = QueueWeights(["mail": 3])
+    scene.coordinator.becameReady((1...40).map { job($0, queue: "mail") } + (41...80).map { job($0) })
+    let worker = scene.worker(credit: 1)
+    var started: [ObjectURI] = []
+    for _ in 0..<40 {
+      guard let next = scene.runs()[worker]?.first else { break }
+      started.append(next)
+      scene.coordinator.workerSaid(.begin([next]), worker)
+      scene.coordinator.workerSaid(.done([next]), worker)
+    }
+    #expect(started.count == 40 && started.count { $0.number <= 40 } == 30, "three of four")
+  }
+
+  /// While the workers of one kind are busy, what is picked for others costs its queues nothing.
+  @Test func weightsHoldBetweenKindsWithWorkersOfTheirOwn() {
+    var scene = Scene(kinds: ["index": nil, "export": nil], queues: ["default", "mail"])
+    scene.coordinator.weights = QueueWeights(["mail": 3])
+    scene.coordinator.becameReady(
+      (1...40).map { job($0, queue: "mail") } + (41...80).map { job($0) }
+        + (81...120).map { job($0, kind: "export", queue: "mail") })
+    let indexer = scene.worker(credit: 1)
+    let exporter = scene.worker(credit: 1, kinds: ["export"])
+    var started: [ObjectURI] = []
+    for _ in 0..<20 {
+      guard let next = scene.runs()[indexer]?.first else { break }
+      started.append(next)
+      scene.coordinator.workerSaid(.done([next]), indexer)
+    }
+    #expect(started.count == 20 && started.count { $0.number <= 40 } == 15, "three of four")
+    _ = exporter
+  }
+
   @Test func aQueueWithoutJobsGivesItsShareToTheOthers() {
     var scene = Scene(queues: ["default", "mail"])
     scene.coordinator.weights = QueueWeights(["mail": 3])
@@ -49,6 +84,24 @@ import WorkerProtocol
     scene.coordinator.workerDied(worker, obituary(.stopped))
     _ = scene.effects()
     #expect(scene.coordinator.inHandByKey.isEmpty)
+  }
+
+  /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
+  @Test func limitsHoldAcrossPools() {
+    let ours = JobSourceClaim(job: uri(1), pid: 7, kind: "index", limitKey: "customer 7")
+    var scene = Scene(kinds: ["index": 2, "export": nil])
+    scene.coordinator.setClaimedElsewhere([ours])
+    scene.coordinator.becameReady(
+      [job(2, key: "customer 7"), job(3), job(4)] + [job(5, kind: "export", key: "customer 7")])
+    let worker = scene.worker(credit: 10, kinds: ["index", "export"])
+    #expect(scene.runs() == [worker: [uri(3)]])
+    scene.coordinator.setClaimedElsewhere([])
+    #expect(scene.runs() == [worker: [uri(2)]])
+    // Known before the plugins are.
+    var later = Coordinator()
+    later.setClaimedElsewhere([ours])
+    later.setKinds(["index": KindRules(limit: 1)])
+    #expect(later.kinds["index"]?.isBelowLimit == false)
   }
 
   /// The limit counts what is in hand, so what one worker has not begun is taken back for another that has nothing to do.
@@ -104,21 +157,44 @@ import WorkerProtocol
 
   @Test func aRateLetsSoManyJobsBeginInItsTime() {
     var scene = Scene(rate: JobRate(jobs: 2, period: 10))
-    scene.coordinator.becameReady((1...5).map { job($0) })
+    scene.coordinator.becameReady([job(1)])
     let worker = scene.worker(credit: 10)
-    #expect(scene.runs() == [worker: [uri(1), uri(2)]])
-    #expect(scene.coordinator.nextDeadline == 5)
-    scene.coordinator.now = 4.9
+    #expect(scene.runs() == [worker: [uri(1)]])
+    scene.coordinator.now = 4
+    scene.coordinator.becameReady((2...7).map { job($0) })
+    #expect(scene.runs() == [worker: [uri(2)]])
+    #expect(scene.coordinator.nextDeadline == 10)
+    scene.coordinator.now = 9.9
     scene.coordinator.deadlinePassed()
     #expect(scene.runs() == [:])
-    scene.coordinator.now = 5
+    // In no ten seconds are there more than two.
+    scene.coordinator.now = 10
     scene.coordinator.deadlinePassed()
     #expect(scene.runs() == [worker: [uri(3)]])
+    #expect(scene.coordinator.nextDeadline == 14)
     // Long rest makes no larger crowd than one period's.
     scene.coordinator.now = 1000
     scene.coordinator.deadlinePassed()
     #expect(scene.runs() == [worker: [uri(4), uri(5)]])
+    scene.coordinator.now = 1010
+    scene.coordinator.deadlinePassed()
+    #expect(scene.runs() == [worker: [uri(6), uri(7)]])
     #expect(scene.coordinator.nextDeadline == nil)
+  }
+
+  /// Any stretch of one period has as many starts as the rate says at most, and a steady demand gets nearly all of them.
+  @Test func aRateIsKeptAndUsedHoweverTheJobsCome() {
+    var window = RateWindow(JobRate(jobs: 5000, period: 60))
+    var times: [Double] = []
+    for step in 0..<60_000 {
+      let now = Double(step) * 0.006
+      if window.room(now: now) > 0 {
+        window.take(now: now)
+        times.append(now)
+      }
+    }
+    for (index, time) in times.enumerated() where index >= 5000 { #expect(time - times[index - 5000] >= 60) }
+    #expect(times.count > 29_000, "of 30,000 in six minutes")
   }
 
   @Test func aJobThatIsGivenBackCostsNoRate() {

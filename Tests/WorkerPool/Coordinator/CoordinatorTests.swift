@@ -333,7 +333,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func jobsOfWorkersThatOutlivedTheirSupervisorAreLeftAlone() {
     var scene = Scene()
-    scene.coordinator.setClaimedElsewhere([uri(1)])
+    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: uri(1), pid: 7)])
     let worker = scene.worker(credit: 2)
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])
