@@ -19,24 +19,26 @@ public struct JobRetention: Hashable, Sendable {
 extension JobStore {
   /// Deletes finished jobs that need not be kept any longer, without saving.
   ///
-  /// Jobs that others wait for stay, as do those whose unique key is still kept from others.
-  /// - Parameter limit: looks at so many at most; call again after the save while it deletes any.
+  /// Jobs that others wait for stay, as do failed ones that others must not pass over, and those whose unique key is still kept from
+  /// others.
+  /// - Parameter limit: deletes so many at most; call again after the save while it deletes any.
   /// - Returns: how many.
-  /// - Complexity: reads the finished jobs from the oldest on.
+  /// - Complexity: reads the finished jobs from the oldest on, and what jobs that wait ask for.
   public func prune(
     _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
     var count = 0
+    let wanted = try wantedByWaitingJobs(in: context)
     for state in [JobState.succeeded, .cancelled, .dead] {
       let age = state == .dead ? retention.dead : retention.finished
-      if let age { count += try delete(state, finishedBefore: now - age, limit: limit - count, now, context) }
-    }
-    if let most = retention.count, count < limit {
-      for state in [JobState.succeeded, .cancelled] {
-        let surplus = try context.count(for: finished(state, before: nil)) - most
-        guard surplus > 0 else { continue }
-        count += try delete(state, finishedBefore: nil, limit: min(surplus, limit - count), now, context)
+      let old = try age.map {
+        try delete(state, finishedBefore: now - $0, limit: limit - count, wanted, now, context)
       }
+      count += old ?? 0
+      // Those that go for their age are not to be counted among those that are too many.
+      guard let most = retention.count, state != .dead, old ?? 0 == 0 else { continue }
+      let surplus = try context.count(for: finished(state, before: nil)) - most
+      count += try delete(state, finishedBefore: nil, limit: min(surplus, limit - count), wanted, now, context)
     }
     return count
   }
@@ -50,23 +52,56 @@ extension JobStore {
   }
 
   private func delete(
-    _ state: JobState, finishedBefore date: Date?, limit: Int, _ now: Date, _ context: NSManagedObjectContext
+    _ state: JobState, finishedBefore date: Date?, limit: Int, _ wanted: Wanted, _ now: Date,
+    _ context: NSManagedObjectContext
   ) throws -> Int {
-    guard limit > 0 else { return 0 }
     let request = finished(state, before: date)
     request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
-    request.fetchLimit = limit
+    request.fetchLimit = 1000
     request.returnsObjectsAsFaults = false
-    let jobs = try context.fetch(request)
-    let needed = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
+    // What is deleted here is in the store until the save, and those that stay must not hide the ones behind them.
+    request.includesPendingChanges = false
     var count = 0
-    for job in jobs where !job.isDeleted {
-      if let key = job.objectID.key, needed.contains(key) { continue }
-      if job.activeKey != nil, job.isKeyTaken(at: now) { continue }
-      context.delete(job)
-      count += 1
+    while count < limit {
+      let jobs = try context.fetch(request)
+      if jobs.isEmpty { break }
+      request.fetchOffset += jobs.count
+      let needed = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
+      for job in jobs where count < limit && !job.isDeleted {
+        if let key = job.objectID.key, needed.contains(key) { continue }
+        if state != .succeeded, wanted.includes(job) { continue }
+        if job.activeKey != nil, job.isKeyTaken(at: now) { continue }
+        context.delete(job)
+        count += 1
+      }
     }
     return count
+  }
+
+  /// What jobs wait for that do not run when one before them has failed. The row of ``JobWait`` names one of those only, and while any
+  /// is unfinished not a failed one; a failed one that is gone would count as done.
+  private struct Wanted {
+    var keys: Set<Int64> = []
+    var batches: Set<String> = []
+
+    func includes(_ job: Job) -> Bool {
+      job.objectID.key.map(keys.contains) == true || job.batch.map(batches.contains) == true
+    }
+  }
+
+  private func wantedByWaitingJobs(in context: NSManagedObjectContext) throws -> Wanted {
+    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    request.predicate = NSPredicate(
+      format: "state IN %@", [JobState.pending, .blocked].map { NSNumber(value: $0.rawValue) })
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["options"]
+    request.returnsDistinctResults = true
+    return try context.fetch(request).reduce(into: Wanted()) { wanted, row in
+      let options = JobOptions(text: row["options"] as? String)
+      guard options.whenFailed != .run else { return }
+      wanted.keys.formUnion(options.after.compactMap { key(jobURI: $0) })
+      if let batch = options.afterBatch { wanted.batches.insert(batch) }
+    }
   }
 
   private func blockers(among keys: [Int64], in context: NSManagedObjectContext) throws -> Set<Int64> {

@@ -112,6 +112,7 @@ final class JobRunner: @unchecked Sendable {
         guard let id = store.coordinator.objectID(forURI: uri.description),
           let job = try context.existingObject(with: id) as? Job, job.state == .available
         else { return .done }
+        if let output = (error as? any DetailedFailure)?.output { job.output = output }
         if reason == .cancelled {
           try job.markCancelled()
         } else if let snooze = error as? JobSnoozed, reason == nil {
@@ -120,7 +121,6 @@ final class JobRunner: @unchecked Sendable {
           var policy = (workers[job.kind]?.retryPolicy ?? RetryPolicy()).applied(to: job)
           let details = error as? any DetailedFailure
           if error is PermanentFailure || details?.isPermanent == true { policy.maxAttempts = 0 }
-          if let output = details?.output { job.output = output }
           try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
         }
         try context.save()

@@ -118,13 +118,20 @@ public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   /// Seconds until then.
   public let seconds: Double
 
-  /// - Parameter seconds: 0 or more.
-  public init(for seconds: Double) { self.seconds = max(0, seconds) }
+  /// - Parameter seconds: 0 or more; at most a hundred years, and what is no number counts as 0.
+  public init(for seconds: Double) {
+    // A time that the store could not hold would never come.
+    self.seconds = seconds > 0 ? min(seconds, Self.longest) : 0
+  }
+
+  private static let longest = 100 * 366 * 86_400.0
 
   public var description: String { "the job wants to be called again in \(seconds) seconds" }
 }
 
 /// Thrown by ``Job/checkStop()`` when the job was asked to stop.
 public struct JobStopped: Error, Sendable, CustomStringConvertible {
+  public init() {}
+
   public var description: String { "the job was asked to stop" }
 }

@@ -92,16 +92,38 @@ import WorkerPool
     try pool.stop()
   }
 
+  @Test(
+    .timeLimit(.minutes(20)),
+    arguments: [
+      (#", "environment": 5"#, "\"environment\" in the command \"script\" must be an object"),
+      (#", "permanentCodes": ["x"]"#, "\"permanentCodes\" in the command \"script\" must be an array of numbers"),
+      (#", "permanentCode": [1]"#, "did you mean \"permanentCodes\"?"),
+    ])
+  func aMistakeInTheListOfCommandsIsNamed(settings: String, expected: String) throws {
+    let place = try TestPlace()
+    let pool = try pool(place, script: "exit 0", settings)
+    try pool.submit("exec", "--set", "command=script")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let message = try job(1, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? ""
+    #expect(message.contains(expected), "\(message)")
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(20))) func aProgramThatTakesTooLongIsEndedWithAllThatItStarted() throws {
     let place = try TestPlace()
     // A grandchild in a session of its own, and a shell that ignores SIGTERM.
     let pool = try pool(
       place,
       script:
-        "trap '' TERM; setsid sleep 1000 & echo $! > '\(place.path("pid"))'; head -c 9000000 /dev/zero; sleep 1000")
+        "echo begun; echo cause >&2; trap '' TERM; setsid sleep 1000 & echo $! > '\(place.path("pid"))'; head -c 9000000 /dev/zero; sleep 1000"
+    )
     try pool.submit("exec", "--set", "command=script", "--timeout", "0.5", "--max-attempts", "1")
     try pool.wait { $0.jobs?["dead"] == 1 }
-    #expect(try job(1, pool)["errors"]?.arrayValue?.first?["type"]?.stringValue == "timeout")
+    let job = try job(1, pool)
+    let error = try #require(job["errors"]?.arrayValue?.first)
+    #expect(error["type"]?.stringValue == "timeout" && error["signal"]?.intValue == Int(SIGKILL))
+    #expect(error["stderr"]?.arrayValue?.compactMap(\.stringValue) == ["cause"])
+    #expect(job["output"]?["stdout"]?.stringValue?.hasPrefix("begun\n") == true, "what it said until then is kept")
     let pid = try #require(
       Int32(String(contentsOfFile: place.path("pid"), encoding: .utf8).trimmingCharacters(in: .newlines)))
     #expect(kill(pid, 0) != 0)

@@ -58,6 +58,26 @@ import Testing
         == ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"])
   }
 
+  /// What comes every hour comes every hour: no gap in autumn, nothing more in spring.
+  @Test func everyHourGoesOnThroughAChangeOfTheClocks() throws {
+    #expect(
+      try times("30 * * * *", after: "2026-10-24T23:00:00Z", zone: "Europe/Berlin", count: 4)
+        == ["2026-10-24T23:30:00Z", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:30:00Z"])
+    #expect(
+      try times("*/30 * * * *", after: "2026-10-25T00:10:00Z", zone: "Europe/Berlin", count: 4)
+        == ["2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:00:00Z"])
+    #expect(
+      try times("30 * * * *", after: "2026-03-29T00:00:00Z", zone: "Europe/Berlin", count: 3)
+        == ["2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z", "2026-03-29T02:30:00Z"])
+    // In Cairo the day of the change begins at one o'clock; all of it is another day than the one before.
+    #expect(
+      try times("30 * 24 4 *", after: "2026-04-20T00:00:00Z", zone: "Africa/Cairo", count: 2)
+        == ["2026-04-23T22:30:00Z", "2026-04-23T23:30:00Z"])
+    #expect(
+      try times("0 * 26 10 *", after: "2026-10-24T23:30:00Z", zone: "Europe/Berlin", count: 1)
+        == ["2026-10-25T23:00:00Z"])
+  }
+
   @Test(arguments: [
     "", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "a * * * *",
     "5-1 * * * *", "*/0 * * * *", "1,,2 * * * *", "1-2-3 * * * *", "-1 * * * *", "@often", "0 0 30 2 *", "0 0 31 4,6 *",

@@ -82,7 +82,10 @@ struct AllowedCommands {
     let input = try fields.choice("input", ExecParameters.Input.self) ?? .none
     var environment: [String: String] = [:]
     if let value = fields.value("environment") {
-      for variable in value.objectValue ?? [] {
+      guard let variables = value.objectValue else {
+        throw JSONFieldError("\"environment\" in \(place) must be an object")
+      }
+      for variable in variables {
         guard let text = variable.value.stringValue else {
           throw JSONFieldError("\"environment\" in \(place) must hold strings")
         }
@@ -90,7 +93,14 @@ struct AllowedCommands {
       }
     }
     let directory = try fields.string("directory")
-    let codes = fields.value("permanentCodes")?.arrayValue?.compactMap(\.intValue) ?? []
+    var codes: [Int] = []
+    if let value = fields.value("permanentCodes") {
+      let numbers = value.arrayValue?.map(\.intValue) ?? [nil]
+      codes = numbers.compactMap(\.self).filter((1...255).contains)
+      guard codes.count == numbers.count else {
+        throw JSONFieldError("\"permanentCodes\" in \(place) must be an array of numbers from 1 to 255")
+      }
+    }
     try fields.finish()
     return Command(
       path: path, arguments: arguments, takesArguments: takesArguments, input: input, environment: environment,

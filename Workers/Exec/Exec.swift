@@ -16,7 +16,7 @@ import WorkerKit
       throw PermanentFailure(error.description)
     }
     let result = try run.run(stopDescriptor: job.stopDescriptor)
-    try job.checkStop()
+    if job.isStopRequested { throw ProgramStopped(result: result) }
     guard result.isSuccess else {
       throw ProgramFailure(command: run.name, result: result, permanentCodes: run.permanentCodes)
     }

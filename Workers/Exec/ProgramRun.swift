@@ -13,8 +13,20 @@ struct ProgramResult {
   var signal: Int32? { exitCode == nil ? csystem_wait_status_signal(status) : nil }
   var isSuccess: Bool { exitCode == 0 }
 
-  /// As it is kept on the job.
+  var lastErrors: [String] { errors.text.split(separator: "\n").suffix(AttemptFailure.kept).map(String.init) }
+
+  /// As it is kept on the job: less of the texts where JSON needs more room for them than there is.
   var json: JSONValue {
+    var limit = BoundedText.limit
+    while true {
+      let json = json(limit: limit)
+      if limit == 0 || json.text.utf8.count <= Job.longestOutput { return json }
+      limit /= 2
+    }
+  }
+
+  private func json(limit: Int) -> JSONValue {
+    let (output, errors) = (output.prefix(limit), errors.prefix(limit))
     var members: [JSONMember] = []
     if let exitCode { members.append(JSONMember("exitCode", .number(exitCode))) }
     if let signal { members.append(JSONMember("signal", .number(signal))) }
@@ -32,7 +44,7 @@ struct ProgramFailure: DetailedFailure, CustomStringConvertible {
   var permanentCodes: Set<Int> = []
 
   var output: String? { result.json.text }
-  var standardError: [String] { result.errors.text.split(separator: "\n").suffix(AttemptFailure.kept).map(String.init) }
+  var standardError: [String] { result.lastErrors }
   var signal: Int32? { result.signal }
   var isPermanent: Bool { result.exitCode.map(permanentCodes.contains) ?? false }
 
@@ -40,6 +52,17 @@ struct ProgramFailure: DetailedFailure, CustomStringConvertible {
     let end = result.exitCode.map { "exited with \($0)" } ?? "was ended by signal \(result.signal ?? 0)"
     return "\"\(command)\" \(end)" + (standardError.last.map { ": \($0)" } ?? "")
   }
+}
+
+/// A program that was ended because its job was to stop: what it had said until then is kept.
+struct ProgramStopped: DetailedFailure, CustomStringConvertible {
+  let result: ProgramResult
+
+  var output: String? { result.json.text }
+  var standardError: [String] { result.lastErrors }
+  var signal: Int32? { result.signal }
+  var isPermanent: Bool { false }
+  var description: String { JobStopped().description }
 }
 
 /// The beginning of a text that may be endless.
@@ -55,6 +78,14 @@ struct BoundedText {
   }
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The first bytes of it.
+  func prefix(_ count: Int) -> BoundedText {
+    var text = BoundedText()
+    text.append(bytes.prefix(count))
+    text.isCut = isCut || bytes.count > count
+    return text
+  }
 }
 
 /// A program to be run once.

@@ -16,6 +16,7 @@ public struct CronExpression: Hashable, Sendable {
   private let months: Set<Int>
   private let weekdays: Set<Int>
   private let eitherDay: Bool
+  private let isOfEveryHour: Bool
 
   private static let macros = [
     "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
@@ -36,6 +37,7 @@ public struct CronExpression: Hashable, Sendable {
     }
     minutes = try Self.field(fields[0], "minute", 0...59)
     hours = try Self.field(fields[1], "hour", 0...23)
+    isOfEveryHour = hours.count == 24
     days = try Self.field(fields[2], "day of the month", 1...31)
     months = try Self.field(fields[3], "month", 1...12, names: Self.monthNames, firstName: 1)
     let weekdays = try Self.field(fields[4], "day of the week", 0...7, names: Self.weekdayNames, firstName: 0)
@@ -90,11 +92,13 @@ public struct CronExpression: Hashable, Sendable {
   /// The first time after `date`, in that time zone.
   ///
   /// Where clocks are put forward, a time that is skipped comes at the moment of the change; where they are put back, a time that
-  /// comes twice counts the first time.
+  /// comes twice counts the first time. An expression of every hour knows no such times: it goes on as the hours do, without a gap in
+  /// autumn and without one more in spring.
   public func next(after date: Date, in zone: TimeZone) -> Date? {
-    let local = Int(date.timeIntervalSinceReferenceDate.rounded(.down)) + zone.secondsFromGMT(for: date)
+    let local = Self.civil(date, in: zone)
     // Around a change of the clocks a time that is shown earlier may come later, so more of them are looked at.
     let isCalm = zone.secondsFromGMT(for: date - 86_400) == zone.secondsFromGMT(for: date + 86_400)
+    if isOfEveryHour, !isCalm, let time = nextMinute(after: date, in: zone) { return time }
     let first = isCalm ? local : local - 86_400
     var from = CivilTime.floorDivide(first, 86_400) + CivilTime.daysTo2001
     let (hours, minutes) = (hours.sorted(), minutes.sorted())
@@ -102,8 +106,9 @@ public struct CronExpression: Hashable, Sendable {
       let midnight = (day - CivilTime.daysTo2001) * 86_400
       for hour in hours where midnight + hour * 3600 + 3599 >= first {
         for minute in minutes where midnight + hour * 3600 + minute * 60 >= first {
-          let time = Self.date(civil: midnight + hour * 3600 + minute * 60, in: zone)
-          if time > date { return time }
+          let civil = midnight + hour * 3600 + minute * 60
+          let time = Self.date(civil: civil, in: zone)
+          if time > date, !isOfEveryHour || Self.civil(time, in: zone) == civil { return time }
         }
       }
       from = day + 1
@@ -111,16 +116,33 @@ public struct CronExpression: Hashable, Sendable {
     return nil
   }
 
+  /// The first minute of the two days after `date` at which clocks there show a time that fits.
+  private func nextMinute(after date: Date, in zone: TimeZone) -> Date? {
+    let start = date - Double(Self.civil(date, in: zone).quotientAndRemainder(flooring: 60).remainder)
+    return (1...(2 * 1440)).lazy.map { start + Double($0 * 60) }.first { time in
+      let civil = Self.civil(time, in: zone)
+      let day = CivilTime.floorDivide(civil, 86_400) + CivilTime.daysTo2001
+      return minutes.contains(civil.quotientAndRemainder(flooring: 3600).remainder / 60) && fits(day: day)
+    }
+  }
+
+  /// What clocks there show at that moment, in seconds.
+  private static func civil(_ date: Date, in zone: TimeZone) -> Int {
+    Int(date.timeIntervalSinceReferenceDate.rounded(.down)) + zone.secondsFromGMT(for: date)
+  }
+
   /// The first day from `first` on that fits; days as ``CivilTime`` counts them.
   private func nextDay(from first: Int) -> Int? {
     // The calendar repeats itself after 28 years but for the turn of a century.
-    (first..<(first + 41 * 366)).lazy.first { day in
-      let (_, month, dayOfMonth) = CivilTime.civil(day: day)
-      guard months.contains(month) else { return false }
-      let fitsDay = days.contains(dayOfMonth)
-      let fitsWeekday = weekdays.contains(CivilTime.weekday(day: day))
-      return eitherDay ? fitsDay || fitsWeekday : fitsDay && fitsWeekday
-    }
+    (first..<(first + 41 * 366)).lazy.first(where: fits)
+  }
+
+  private func fits(day: Int) -> Bool {
+    let (_, month, dayOfMonth) = CivilTime.civil(day: day)
+    guard months.contains(month) else { return false }
+    let fitsDay = days.contains(dayOfMonth)
+    let fitsWeekday = weekdays.contains(CivilTime.weekday(day: day))
+    return eitherDay ? fitsDay || fitsWeekday : fitsDay && fitsWeekday
   }
 
   /// The first moment at which clocks there show this, or for a time that is skipped the moment of the change.

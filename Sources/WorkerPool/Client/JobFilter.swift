@@ -5,6 +5,8 @@ import Jobs
 public struct JobFilter: Hashable, Sendable {
   /// nil for all.
   public var state: JobState?
+  /// Only jobs that a process runs now, or only those that none runs; nil for both. In the store a job that runs is available.
+  public var isRunning: Bool?
   public var kind: String?
   public var queue: String?
   public var batch: String?
@@ -16,8 +18,10 @@ public struct JobFilter: Hashable, Sendable {
   /// Whether it leaves no job out.
   public var isEverything: Bool { self == JobFilter() }
 
-  func fetchRequest() throws -> NSFetchRequest<Job> {
+  /// - Parameter running: the jobs that run now.
+  func fetchRequest(running: [NSManagedObjectID]) throws -> NSFetchRequest<Job> {
     var conditions: [NSPredicate] = []
+    if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
     if let state { conditions.append(NSPredicate(format: "state == %d", Int(state.rawValue))) }
     for (key, value) in [("kind", kind), ("queue", queue), ("batch", batch)] {
       if let value { conditions.append(NSPredicate(format: "%K == %@", key, value)) }

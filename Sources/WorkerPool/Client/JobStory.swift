@@ -5,32 +5,48 @@ import Jobs
 public enum JobStory {
   /// The lines of the story. Called on the queue of the job's context.
   ///
-  /// - Parameter status: of the pool that runs on the store, if one does.
-  public static func lines(_ job: Job, status: PoolStatus?) -> [String] {
+  /// - Parameters:
+  ///   - status: of the pool that runs on the store, if one does.
+  ///   - run: who runs it.
+  public static func lines(_ job: Job, status: PoolStatus?, run: JobRun? = nil) -> [String] {
     let uri = job.objectID.uriRepresentation().absoluteString
     let worker = status?.workers.first { $0.running.contains(uri) }
     var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
     let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
-    lines.append("state      " + state(job, worker, survivor))
+    lines.append("state      " + state(job, worker, survivor, run))
     lines.append("attempts   \(job.attempt) ended, \(job.crashes) crashes")
-    if job.progressTotal > 0 { lines.append("progress   \(job.progressDone) of \(job.progressTotal)") }
+    if let done = worker?.progressDone, let total = worker?.progressTotal, total > 0 {
+      lines.append("progress   \(done) of \(total)")
+    } else if job.progressTotal > 0 {
+      lines.append("progress   \(job.progressDone) of \(job.progressTotal)")
+    }
     if let checkpoint = job.checkpoint { lines.append("checkpoint \(checkpoint.count) bytes") }
     if let timeout = job.timeout { lines.append("timeout    \(timeout) s for each attempt") }
     if let key = job.uniqueKey { lines.append("unique     \(key)") }
+    if let batch = job.batch { lines.append("batch      \(batch)") }
+    if let key = job.limitKey {
+      lines.append("limit      \(job.options.limit.map { "\($0) of" } ?? "by") the key \(key)")
+    }
     if let parameters = job.parametersText { lines.append("parameters \(parameters)") }
-    lines += list("objects", job.objectURIs) + list("results", job.resultURIs)
-    return
-      (lines + ["", "what happened"] + history(job) + [
-        "", "what comes next", "  " + next(job, worker, survivor, status),
-      ])
+    lines += list("objects", job.objectURIs) + list("results", job.resultURIs) + list("after", job.options.after)
+    if let batch = job.options.afterBatch { lines.append("after      the batch \(batch)") }
+    if let output = job.output { lines.append("output     " + String(output.prefix(longestOutput))) }
+    let next = next(job, worker, survivor, run, status)
+    return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next])
       .map(TerminalText.escaped)
   }
 
+  /// Characters of a job's output that are shown; `workerpool jobs show JOB --json` shows all.
+  private static let longestOutput = 2000
+
   private static func state(
-    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?
+    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?
   ) -> String {
     if let survivor { return "running in process \(survivor.pid), a worker of a pool that was killed" }
-    guard let worker else { return job.state.name }
+    guard let worker else {
+      guard let run, job.state == .available else { return job.state.name }
+      return "running since \(second(run.since)) in process \(run.pid)"
+    }
     let busy = worker.busy.map { " for \(StatusText.duration($0))" } ?? ""
     return "running\(busy) in worker \(worker.id), process \(worker.pid)"
   }
@@ -58,7 +74,7 @@ public enum JobStory {
   }
 
   private static func next(
-    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ status: PoolStatus?
+    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?, _ status: PoolStatus?
   ) -> String {
     let name = job.objectID.key.map { "p\($0)" } ?? ""
     switch job.state {
@@ -67,13 +83,13 @@ public enum JobStory {
     case .cancelled: return "nothing; to run it all the same: workerpool retry \(name)"
     case .scheduled, .retryable:
       return "it runs after \(job.runAt.map(second) ?? "some time"); now: workerpool retry \(name)"
-    case .pending, .blocked:
-      return "it runs when the jobs before it have succeeded; now: workerpool retry \(name)"
+    case .pending, .blocked: return waiting(job, name)
     case .available:
       if worker != nil { return "its worker finishes it; to stop it: workerpool cancel \(name)" }
       if let survivor {
         return "its worker finishes it, or gives it back when its time is over; at once: kill \(survivor.pid)"
       }
+      if run != nil { return "its process finishes it" }
       guard let status else { return "it waits, and no pool is running that could run it" }
       if status.isPaused { return "it waits, because the whole pool is paused: workerpool resume" }
       if status.pausedQueues.contains(job.queue) {
@@ -87,6 +103,24 @@ public enum JobStory {
       }
       return "it runs when a worker is free"
     }
+  }
+
+  /// What a job waits for that is to run after others: one of them is known.
+  private static func waiting(_ job: Job, _ name: String) -> String {
+    let request = JobWait.fetchRequest()
+    request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
+    let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
+    let uri = job.objectID.uriRepresentation().deletingLastPathComponent().appendingPathComponent("p\(blocker ?? 0)")
+    let id = job.managedObjectContext?.persistentStoreCoordinator?.managedObjectID(forURIRepresentation: uri)
+    let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job
+    guard let before, let blocker else {
+      return "it runs when the jobs before it have succeeded; now: workerpool retry \(name)"
+    }
+    if before.state.isUnfinished {
+      return "it runs when the jobs before it have succeeded, p\(blocker) among them; now: workerpool retry \(name)"
+    }
+    return "it waits for p\(blocker), which is \(before.state.name): workerpool retry p\(blocker); "
+      + "to run it all the same: workerpool retry \(name)"
   }
 
   private static func second(_ date: Date) -> String {

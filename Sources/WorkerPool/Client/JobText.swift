@@ -11,24 +11,34 @@ public enum JobText {
   }
 
   /// The row of a job. Called on the queue of its context.
-  public static func row(_ job: Job) -> [String] {
+  ///
+  /// - Parameter run: who runs it.
+  public static func row(_ job: Job, run: JobRun? = nil) -> [String] {
     [
-      job.objectID.key.map { "p\($0)" } ?? "", job.kind, job.state.name, String(job.priority), String(job.attempt),
+      job.objectID.key.map { "p\($0)" } ?? "", job.kind, state(job, run), String(job.priority), String(job.attempt),
       String(job.crashes), String(job.objectURIs.count), progress(job), Timestamp.text(job.createdAt),
       job.failures.last.map { "\($0.type): \($0.message)" } ?? "",
     ]
   }
+
+  /// The state as people see it: a job that runs is `available` in the store.
+  static func state(_ job: Job, _ run: JobRun?) -> String {
+    run != nil && job.state == .available ? runningName : job.state.name
+  }
+
+  /// What is shown of a job that runs, beside the names of ``JobState``.
+  public static let runningName = "running"
 
   private static func progress(_ job: Job) -> String {
     job.progressTotal > 0 ? "\(job.progressDone)/\(job.progressTotal)" : ""
   }
 
   /// The whole job. Called on the queue of its context.
-  public static func json(_ job: Job) -> JSONValue {
+  public static func json(_ job: Job, run: JobRun? = nil) -> JSONValue {
     var members: [JSONMember] = [
       JSONMember("job", .string(job.objectID.uriRepresentation().absoluteString)),
       JSONMember("kind", .string(job.kind)), JSONMember("queue", .string(job.queue)),
-      JSONMember("state", .string(job.state.name)), JSONMember("priority", .number(job.priority)),
+      JSONMember("state", .string(state(job, run))), JSONMember("priority", .number(job.priority)),
       JSONMember("attempts", .number(job.attempt)), JSONMember("crashes", .number(job.crashes)),
       JSONMember("objects", .array(job.objectURIs.map(JSONValue.string))),
       JSONMember("results", .array(job.resultURIs.map(JSONValue.string))),
@@ -36,6 +46,8 @@ public enum JobText {
       JSONMember("progressDone", .number(job.progressDone)), JSONMember("progressTotal", .number(job.progressTotal)),
       JSONMember("errors", .array(job.failures.map(\.json))),
     ]
+    members.append(JSONMember("pid", (job.state == .available ? run : nil).map { .number($0.pid) } ?? .null))
+    members.append(JSONMember("checkpointBytes", .number(job.checkpoint?.count ?? 0)))
     members.append(JSONMember("unique", .optional(job.uniqueKey)))
     members.append(JSONMember("batch", .optional(job.batch)))
     members.append(JSONMember("limitKey", .optional(job.limitKey)))

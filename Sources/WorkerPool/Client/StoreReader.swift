@@ -65,31 +65,49 @@ public final class StoreReader {
     "x-coredata://\(coordinator.persistentStores.first?.identifier ?? "")/\(Job.entityName)/p\(key)"
   }
 
-  /// Calls `body` with the job of that URI, on its queue. False when there is none.
-  public func job(_ uri: String, body: (Job) throws -> Void) throws -> Bool {
+  /// Calls `body` with the job of that URI and who runs it, on its queue. False when there is none.
+  public func job(_ uri: String, body: (Job, JobRun?) throws -> Void) throws -> Bool {
     guard let id = URL(string: uri).flatMap(coordinator.managedObjectID(forURIRepresentation:)) else { return false }
     return try context.performAndWait {
       let request = Job.fetchRequest()
       request.predicate = NSPredicate(format: "self == %@", id)
       guard let job = try context.fetch(request).first else { return false }
-      try body(job)
+      try body(job, try runs()[job.objectID.key ?? 0])
       return true
     }
   }
 
-  /// Calls `body` with each job that fits, newest first.
+  /// Calls `body` with each job that fits and who runs it, newest first.
   ///
   /// - Throws: ``ObjectQueryError`` for a predicate that cannot be read, and what the fetch throws.
-  public func jobs(_ filter: JobFilter, limit: Int, body: (Job) throws -> Void) throws {
-    let request = try filter.fetchRequest()
-    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
-    request.fetchLimit = limit
-    request.fetchBatchSize = limit == 0 ? 500 : 0
-    request.returnsObjectsAsFaults = false
+  public func jobs(_ filter: JobFilter, limit: Int, body: (Job, JobRun?) throws -> Void) throws {
     try context.performAndWait {
-      for job in try context.fetch(request) { try body(job) }
+      let runs = try runs()
+      let running = runs.keys.compactMap { key in
+        URL(string: jobURI(key: key)).flatMap(coordinator.managedObjectID(forURIRepresentation:))
+      }
+      let request = try filter.fetchRequest(running: running)
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+      request.fetchLimit = limit
+      request.fetchBatchSize = limit == 0 ? 500 : 0
+      request.returnsObjectsAsFaults = false
+      for job in try context.fetch(request) { try body(job, runs[job.objectID.key ?? 0]) }
     }
   }
+
+  /// Who runs which job, by the claims of processes that are alive; those of a dead pool count, too. On the context's queue.
+  private func runs() throws -> [Int64: JobRun] {
+    try context.fetch(JobClaim.fetchRequest()).reduce(into: [:]) { runs, claim in
+      guard ProcessStart.ticks(of: claim.pid) == claim.processStart else { return }
+      runs[claim.job] = JobRun(pid: claim.pid, since: claim.since)
+    }
+  }
+}
+
+/// Who runs a job, and since when. Noted for jobs that run for longer than a moment.
+public struct JobRun: Hashable, Sendable {
+  public let pid: Int32
+  public let since: Date
 }
 
 /// Why there is nothing to read.

@@ -79,7 +79,7 @@ extension PoolServer {
         crashed: counters.crashed, timedOut: counters.timedOut),
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
     status.survivors = survivors.sorted { $0.key < $1.key }.map { pid, survivor in
-      PoolStatus.Survivor(pid: pid, jobs: survivor.jobs.map(\.description).sorted())
+      PoolStatus.Survivor(pid: pid, jobs: survivor.claims.map(\.job.description).sorted())
     }
     return status
   }

@@ -55,7 +55,7 @@ final class IncomingDirectory: Sendable {
     }
   }
 
-  /// The names of all job files that wait, in no order, and what waits besides in vain.
+  /// The names of all job files that wait, in the order of their last changes unless they are very many, and what waits besides in vain.
   func names() throws -> (names: [String], unusable: [Unusable]) {
     // A new description: `fdopendir` takes its descriptor over, and a duplicate would share the reading position.
     let descriptor = openat(incoming, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -78,7 +78,23 @@ final class IncomingDirectory: Sendable {
         }
       }
     }
-    return (names, unusable)
+    return (names.count <= Self.mostInOrder ? inOrder(names) : names, unusable)
+  }
+
+  /// To put so many files in order takes a moment; more would keep the first job waiting.
+  static let mostInOrder = 100_000
+
+  private func inOrder(_ names: [String]) -> [String] {
+    let times = names.map { name in
+      var status = stat()
+      guard fstatat(incoming, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return Int64.max }
+      return Self.nanoseconds(status.st_mtim)
+    }
+    return zip(times, names).sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.1)
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// What became of an attempt to read a file.
@@ -121,7 +137,7 @@ final class IncomingDirectory: Sendable {
     guard status.st_size <= JobFile.maximumSize else {
       return .bad("is larger than \(JobFile.maximumSize) bytes")
     }
-    let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    let modified = Self.nanoseconds(status.st_mtim)
     if minimumAge > 0, abs(Self.now() - modified) < minimumAge { return .fresh }
     do {
       let bytes = try contents(descriptor, size: Int(status.st_size), name: name)
@@ -160,7 +176,7 @@ final class IncomingDirectory: Sendable {
   private static func now() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return nanoseconds(time)
   }
 
   private func path(_ name: String) -> String { layout.incoming + "/" + name }

@@ -66,7 +66,9 @@ private func change(_ arguments: ParsedArguments, _ command: StatusRequest.Comma
   let pool = try arguments.pool()
   var jobs = try arguments.operands.map { try arguments.jobURI($0) }
   if jobs.isEmpty {
-    try StoreReader(poolStore: try arguments.storePath()).jobs(filter, limit: 0) { jobs.append($0.objectID.uriString) }
+    try StoreReader(poolStore: try arguments.storePath()).jobs(filter, limit: 0) { job, _ in
+      jobs.append(job.objectID.uriString)
+    }
     guard !jobs.isEmpty else {
       Output.line("no job matches")
       return .success

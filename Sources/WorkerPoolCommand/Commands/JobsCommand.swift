@@ -22,25 +22,25 @@ let jobsCommand = CommandDescription(
   let reader = try StoreReader(poolStore: try arguments.storePath())
   if let wanted {
     let status = try? arguments.pool().request(StatusRequest(.status)).status
-    let isFound = try reader.job(try arguments.jobURI(wanted)) { job in
+    let isFound = try reader.job(try arguments.jobURI(wanted)) { job, run in
       if arguments.has("json") {
-        Output.line(JobText.json(job).text)
+        Output.line(JobText.json(job, run: run).text)
       } else {
-        JobStory.lines(job, status: status).forEach(Output.line)
+        JobStory.lines(job, status: status, run: run).forEach(Output.line)
       }
     }
     if !isFound { Output.error("workerpool jobs: there is no job \(wanted)\n") }
     return isFound ? .success : .failure
   }
   if arguments.has("json") {
-    try reader.jobs(filter, limit: limit) { job in
-      Output.line(JobText.json(job).text)
+    try reader.jobs(filter, limit: limit) { job, run in
+      Output.line(JobText.json(job, run: run).text)
     }
     return .success
   }
   var table = JobText.table()
-  try reader.jobs(filter, limit: limit) { job in
-    table.add(JobText.row(job))
+  try reader.jobs(filter, limit: limit) { job, run in
+    table.add(JobText.row(job, run: run))
   }
   if table.isEmpty { Output.line("no jobs") } else { table.lines.forEach(Output.line) }
   return .success

@@ -50,6 +50,8 @@ let submitCommand = CommandDescription(
     CommandOption(
       name: "backoff", value: "SECONDS", help: "the longest wait after the first failure", defaultText: "the kind's own"
     ),
+    CommandOption(
+      name: "max-backoff", value: "SECONDS", help: "the longest wait of all", defaultText: "the kind's own"),
     CommandOption(name: "max-attempts", value: "N", help: "attempts that may fail", defaultText: "the kind's own"),
     CommandOption(name: "timeout", value: "SECONDS", help: "what one attempt may take", defaultText: "the kind's own"),
   ],
@@ -114,6 +116,7 @@ private func applyOptions(_ arguments: ParsedArguments, to request: inout JobReq
   let year = 366.0 * 86_400
   request.options.uniqueFor = try arguments.seconds("unique-for", in: 0.001...year)
   request.options.backoff = try arguments.seconds("backoff", in: 0.001...(30 * 86_400))
+  request.options.maxBackoff = try arguments.seconds("max-backoff", in: 0.001...(30 * 86_400))
   request.batch = arguments.string("batch")
   request.limitKey = arguments.string("limit-key")
   request.options.limit = try arguments.int("limit", in: 1...10_000)

@@ -52,6 +52,41 @@ import Testing
     }
   }
 
+  /// What an orphan's job means for others is the next pool's to know: one waits for it, one may not run beside it, one shows as running.
+  @Test(.timeLimit(.minutes(20)))
+  func whatAnOrphanFinishesCountsInTheNextPool() throws {
+    let items = try ItemPool(items: 3)
+    let stop = try StopPoint(items.place)
+    let parameters = #""parameters": {"how": "wait", "stop": "\#(stop.path)"}, "limitKey": "disk""#
+    let first = try items.start(workers: 2)
+    try items.drop(
+      [
+        #"{"kind": "misbehave", "label": "one", "objects": ["\#(items.items[0])"], \#(parameters)}"#,
+        #"{"kind": "add", "after": ["one"], "objects": ["\#(items.items[1])"]}"#,
+        #"{"kind": "misbehave", "objects": ["\#(items.items[2])"], \#(parameters)}"#, #"{"kind": "nothing"}"#,
+      ], as: "jobs.json")
+    let orphan = try stop.waitForArrival()
+    // It is noted who runs the job a moment after it began.
+    try first.waitForJobs(1)
+    while try !first.command("jobs", "--state", "running").output.contains("p1 ") {}
+    try first.kill9()
+    let second = try items.start(workers: 2)
+    #expect(try second.command("jobs", "show", "p1").output.contains("in process \(orphan.pid)"))
+    #expect(try second.command("jobs", "show", "p2").output.contains("p1 among them"))
+    // All that may run has run: the job of the same key has not been handed out.
+    try items.drop([#"{"kind": "nothing"}"#], as: "more.json")
+    try second.waitForJobs(2)
+    try second.wait { $0.workers.allSatisfy { $0.holding == 0 } }
+    stop.release()
+    orphan.waitForEnd()
+    let other = try stop.waitForArrival()
+    #expect(other.pid != orphan.pid)
+    stop.release()
+    try second.waitForJobs(5)
+    try second.stop()
+    try items.checkNothingIsLeft(of: second)
+  }
+
   @Test(.timeLimit(.minutes(20)))
   func anOrphanWhoseJobNeverEndsEndsItself() throws {
     let items = try ItemPool()

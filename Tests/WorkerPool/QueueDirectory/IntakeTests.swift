@@ -47,6 +47,27 @@ import Testing
     }
   }
 
+  /// Files that came while no pool ran are taken as they came, whatever their names are.
+  @Test func theOldestFilesAreTakenFirst() async throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.store()
+    let numbers = (0..<50).map { ($0 * 37) % 50 }
+    for (age, number) in numbers.enumerated() {
+      try place.put(#"{"kind": "k\#(age)"}"#, "\(number).json")
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date() - Double(1000 - age)], ofItemAtPath: place.layout.incoming + "/\(number).json")
+    }
+    #expect(await take(nil, try Intake(layout: place.layout, store: store)).jobs == 50)
+    let context = store.makeContext(name: "test")
+    let kinds = try await context.perform {
+      let request = Job.fetchRequest()
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+      return try context.fetch(request).map(\.kind)
+    }
+    #expect(kinds == (0..<50).map { "k\($0)" })
+  }
+
   /// Everything that a call of the intake reported, added up.
   private func take(_ names: [String]?, _ intake: Intake) async -> Intake.Report {
     let sum = Sum()
