@@ -6,11 +6,13 @@ import Testing
   @Test(
     .timeLimit(.minutes(20)),
     arguments: [
-      ("exit", "exited with code 0"), ("abort", "signal 6"), ("loop", "took longer than"), ("eat memory", "signal"),
-      ("grandchildren", "signal 6"), ("close the socket", "had not answered"), ("garbage", "broken the protocol"),
-      ("freeze", "had not answered"),
+      ("exit", ["exited with code 0"]), ("abort", ["signal 6"]), ("loop", ["took longer than"]),
+      ("eat memory", ["signal"]), ("grandchildren", ["signal 6"]),
+      // The socket is closed for good when the main thread wakes, if it does while the job runs.
+      ("close the socket", ["had not answered", "had closed its connection"]), ("garbage", ["broken the protocol"]),
+      ("freeze", ["had not answered"]),
     ])
-  func aBadJobIsNamedAndDoneAtItsNextAttempt(how: String, reason: String) throws {
+  func aBadJobIsNamedAndDoneAtItsNextAttempt(how: String, reasons: [String]) throws {
     let items = try ItemPool(items: 2)
     let stop = try StopPoint(items.place)
     try items.submit("add", items: [items.items[0]])
@@ -26,7 +28,7 @@ import Testing
     let pool = try items.start(options: options)
     try pool.waitForJobs(2)
     let story = try pool.command("jobs", "--json").output
-    #expect(story.contains(reason), "\(story)")
+    #expect(reasons.contains(where: story.contains), "\(story)")
     // A process that could still do so has said where it was before it was killed.
     if how == "freeze" { #expect(story.contains("thread ") || story.contains("worker-test("), "\(story)") }
     let rows = try items.rows()
