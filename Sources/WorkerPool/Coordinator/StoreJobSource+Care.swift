@@ -1,0 +1,99 @@
+import CoreData
+import Foundation
+import Jobs
+
+/// What comes with time, job files, and the write-ahead log.
+extension StoreJobSource {
+  // MARK: What comes with time
+
+  func submitPeriodic() {
+    work { [self] context in
+      let (entries, problems) = try periodic.entries()
+      let round = try store.insertPeriodic(entries, keeping: Set(problems.keys), into: context)
+      try context.save()
+      let ready = round.jobs.compactMap(JobSummary.init)
+      // Not a moment too early: what is due then is found with that look.
+      let next = round.next.map { max(0.001, $0.timeIntervalSinceNow + 0.001) }
+      report(.periodic(windowJobs(ready), next: next, messages: problems.values.sorted()))
+    } onFailure: { [report] error in
+      report(.periodic([], next: 1, messages: ["periodic jobs cannot be submitted: \(ErrorText.text(error))"]))
+    }
+  }
+
+  func prune() {
+    let context = countingContext
+    work(on: context) { [self] _ in
+      while true {
+        let count = try store.prune(retention, in: context)
+        guard count > 0 else { return }
+        try context.save()
+        context.reset()
+      }
+    } onFailure: { [report] error in
+      report(.trouble("finished jobs cannot be deleted: \(ErrorText.text(error))"))
+    }
+  }
+
+  func count(ticket: Int) {
+    work(on: countingContext) { [self] context in
+      let counts = try store.counts(in: context)
+      let named = Dictionary(uniqueKeysWithValues: counts.map { ($0.name, $1) })
+      report(.counted(ticket: ticket, jobs: named, walBytes: walBytes))
+    } onFailure: { [self] _ in
+      report(.counted(ticket: ticket, jobs: nil, walBytes: walBytes))
+    }
+  }
+
+  private var walBytes: Int? {
+    var status = stat()
+    return stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  // MARK: Files and the log
+
+  func takeFiles(_ names: [String]?) {
+    let took: @Sendable (Intake.Report) -> Void = { [self] round in
+      let messages =
+        round.rejected.map {
+          LogRecord(event: .fileRejected, text: "\($0.name) is rejected: \($0.reason)", fields: [.path($0.name)])
+        } + round.failures.map { LogRecord(event: .trouble, text: $0) }
+      report(
+        .took(
+          jobs: round.jobs, ready: windowJobs(round.ready), someWait: round.someWait, postponed: round.postponed,
+          messages: messages))
+    }
+    if let names { intake.take(names, report: took) } else { intake.takeAll(report: took) }
+  }
+
+  func checkpoint(ticket: Int?) {
+    checkpointQueue.async { [self] in
+      do {
+        let left = try checkpointer.checkpoint()
+        noteReaders(left: left)
+        if let ticket { report(.replied(ticket: ticket, count: left, error: nil)) }
+      } catch {
+        let reason = ErrorText.text(error)
+        report(.trouble("the log cannot be brought into the store: \(reason)"))
+        if let ticket { report(.replied(ticket: ticket, count: 0, error: reason)) }
+      }
+    }
+  }
+
+  /// Who keeps the rest of the log from being brought into the store: a reader that began before it was written.
+  private func noteReaders(left: Int) {
+    let readers = left > 0 ? WALReaders.processes(store: store.url.path) : []
+    pinnedLog.withLock { left > 0 ? $0.note(readers, now: Clock.now) : $0.clear() }
+  }
+
+  var logReaders: [Int32: Double] { pinnedLog.withLock { $0.since } }
+
+  func finish() {
+    // All that was asked for before is done before this.
+    work { [self] _ in
+      checkpointQueue.async { [self] in
+        _ = try? checkpointer.checkpoint()
+        report(.finished)
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import CoreData
+import Jobs
+import WorkerProtocol
+
+/// Jobs that may run, and those that will when others have ended or their time has come.
+extension StoreJobSource {
+  func findQueues(kind: String) {
+    work { [self] context in
+      report(.foundQueues(kind: kind, try store.readyQueues(kind: kind, in: context), reason: nil))
+    } onFailure: { [report] error in
+      report(.foundQueues(kind: kind, [], reason: ErrorText.text(error)))
+    }
+  }
+
+  func fetchReady(_ query: ReadyQuery) {
+    work { [self] context in
+      let jobs = try store.readyJobs(query, in: context)
+      report(.fetched(query, windowJobs(jobs), isComplete: jobs.count < query.limit))
+    } onFailure: { [report] error in
+      report(.fetchFailed(query, reason: ErrorText.text(error)))
+    }
+  }
+
+  func windowJobs(_ jobs: [JobSummary]) -> [WindowJob] {
+    let kinds = kinds.withLock { $0 }
+    return jobs.compactMap { job in
+      ObjectURI(store.uri(job: job.key)).map {
+        WindowJob(
+          uri: $0, kind: job.kind, queue: job.queue, priority: Int(job.priority), order: job.key,
+          timeout: job.timeout ?? kinds[job.kind]?.timeout, limitKey: job.limitKey,
+          limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1)
+      }
+    }
+  }
+
+  // MARK: Jobs that wait for others
+
+  func release(after ended: [ObjectURI]) {
+    work { [self] context in
+      var ready = try adoptPending(context)
+      let keys = looksAtAll ? try store.blockers(in: context) : ended.compactMap { store.key(jobURI: $0.description) }
+      ready += try release(after: keys, context)
+      looksAtAll = false
+      report(.released(windowJobs(ready), remain: try store.hasWaitingJobs(in: context), reason: nil))
+    } onFailure: { [self] error in
+      looksAtAll = true
+      report(.released([], remain: true, reason: ErrorText.text(error)))
+    }
+  }
+
+  private func adoptPending(_ context: NSManagedObjectContext) throws -> [JobSummary] {
+    var ready: [JobSummary] = []
+    while true {
+      let found = try store.adoptPending(in: context)
+      guard found.count > 0 else { return ready }
+      try context.save()
+      context.reset()
+      ready += found.ready + (try release(after: found.cancelled, context))
+    }
+  }
+
+  /// Looks at the jobs that wait for these, then at those that wait for the ones that were cancelled by that, and so on.
+  private func release(after keys: [Int64], _ context: NSManagedObjectContext) throws -> [JobSummary] {
+    var ready: [JobSummary] = []
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let round = rest.prefix(500)
+      rest = rest.dropFirst(500)
+      let found = try store.release(after: Array(round), in: context)
+      try context.save()
+      context.reset()
+      ready += found.ready
+      rest += found.cancelled
+    }
+    return ready
+  }
+
+  func promoteDueJobs() {
+    work { [self] context in
+      var promoted = 0
+      while true {
+        let count = try store.promoteDue(limit: 1000, in: context)
+        try context.save()
+        promoted += count
+        if count < 1000 { break }
+        context.reset()
+      }
+      // A job that is due by then is found with the next look; the timer must not fire a moment too early.
+      let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSinceNow) }
+      report(.promoted(count: promoted, next: next))
+    } onFailure: { [report] error in
+      // A worker may have written one of the rows meanwhile.
+      report(.trouble("jobs whose time has come cannot be made available: \(ErrorText.text(error))"))
+      report(.promoted(count: 0, next: 1))
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import CoreData
+import Foundation
+import Jobs
+import WorkerProtocol
+
+/// What the coordinator writes: the ends of jobs whose worker is dead, what people ask for, claims and pauses.
+extension StoreJobSource {
+  func settle(_ uris: [ObjectURI], _ settlement: Settlement) {
+    work { [self] context in
+      for job in try existing(uris, context) where job.state == .available {
+        let kind = kind(job.kind)
+        let policy = RetryPolicy(
+          maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff,
+          maxBackoff: kind?.maxBackoff
+        ).applied(to: job)
+        switch settlement {
+        case .crashed(let obituary):
+          try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy)
+        case .timedOut(let obituary, let seconds):
+          let message = "took longer than \(seconds) seconds, and did not stop when asked"
+          try job.markFailed(failure(obituary, "timeout", message, job), policy: policy)
+        case .cancelled: try job.markCancelled()
+        }
+      }
+      try context.save()
+      report(.settled(uris, reason: nil))
+    } onFailure: { [report] error in
+      // The worker's commit came through before it died: then the row needs nothing.
+      let isConflict = (error as NSError).code == CocoaError.Code.managedObjectMerge.rawValue
+      report(.settled(uris, reason: isConflict ? nil : ErrorText.text(error)))
+    }
+  }
+
+  private func failure(_ obituary: Obituary, _ type: String, _ message: String, _ job: Job) -> AttemptFailure {
+    var signal: Int32?
+    if case .signalled(let number) = obituary.death { signal = number }
+    return AttemptFailure(
+      attempt: job.attempt + job.crashes + 1, date: Date(), type: type, message: message,
+      host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
+  }
+
+  func cancel(_ jobs: [ObjectURI], ticket: Int?) {
+    change(jobs, ticket) {
+      try $0.markCancelled()
+    } done: { [report] in
+      report(.cancelled($0))
+    }
+  }
+
+  func retry(_ jobs: [ObjectURI], ticket: Int) {
+    change(jobs, ticket) {
+      try $0.markRetried()
+    } done: { _ in
+    }
+  }
+
+  /// Changes rows that no worker writes at the moment, many in one save; if that fails each in one of its own, so that one that
+  /// cannot be changed keeps none of the others from it.
+  private func change(
+    _ uris: [ObjectURI], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void,
+    done: @escaping @Sendable ([ObjectURI]) -> Void
+  ) {
+    work { [self] context in
+      var changed: [ObjectURI] = []
+      var problem: String?
+      for start in stride(from: 0, to: uris.count, by: 200) {
+        let group = Array(uris[start..<min(start + 200, uris.count)])
+        do {
+          guard try existing(group, context).count == group.count else { throw JobSourceError.noJob("one of these") }
+          for job in try existing(group, context) { try body(job) }
+          try context.save()
+          changed += group
+        } catch {
+          context.rollback()
+          for uri in group {
+            do {
+              guard let job = try existing([uri], context).first else { throw JobSourceError.noJob(uri.description) }
+              try body(job)
+              try context.save()
+              changed.append(uri)
+            } catch {
+              context.rollback()
+              let isKeyTaken = (error as NSError).code == CocoaError.Code.managedObjectConstraintMerge.rawValue
+              problem = ErrorText.text(isKeyTaken ? JobSourceError.keyTaken(uri.description) : error)
+            }
+          }
+        }
+        context.reset()
+      }
+      done(changed)
+      if let ticket {
+        report(.replied(ticket: ticket, count: changed.count, error: changed.isEmpty ? problem : nil))
+      }
+    }
+  }
+
+  private func existing(_ uris: [ObjectURI], _ context: NSManagedObjectContext) throws -> [Job] {
+    let ids = uris.compactMap { store.coordinator.objectID(forURI: $0.description) }
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(format: "self IN %@", ids)
+    request.returnsObjectsAsFaults = false
+    return try context.fetch(request)
+  }
+
+  func write(claims: [JobSourceClaim], endedClaims: [ObjectURI]) {
+    guard !claims.isEmpty || !endedClaims.isEmpty else { return }
+    work { [self] context in
+      let now = Date()
+      for (pid, claims) in Dictionary(grouping: claims, by: \.pid) {
+        guard let start = ProcessStart.ticks(of: pid) else { continue }
+        let keys = claims.compactMap { store.key(jobURI: $0.job.description) }
+        store.insertClaims(jobs: keys, pid: pid, processStart: start, since: now, into: context)
+      }
+      let ended = Set(endedClaims.compactMap { store.key(jobURI: $0.description) })
+      if !ended.isEmpty {
+        for claim in try store.claims(in: context) where ended.contains(claim.job) { context.delete(claim) }
+      }
+      try context.save()
+    }
+  }
+
+  func savePauses(_ pauses: JobPauses) {
+    work { [self] context in
+      try store.setPauses(pauses, in: context)
+      try context.save()
+    }
+  }
+}
+
+/// Why a job cannot be changed.
+private enum JobSourceError: Error, CustomStringConvertible {
+  case noJob(String)
+  case keyTaken(String)
+
+  var description: String {
+    switch self {
+    case .noJob(let uri): "\(uri) is no job of this pool"
+    case .keyTaken(let uri): "\(uri) cannot run: another job has its unique key and is not finished"
+    }
+  }
+}
