@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 import Testing
+import WorkerKit
 import WorkerPool
 
 /// What jobs can ask for, with real processes.
@@ -103,6 +104,41 @@ import WorkerPool
       #expect(try context.existingObject(with: result).value(forKey: "value") as? Int == 7)
     }
     try pool.end()
+  }
+
+  @Test func aRunningAndAWaitingJobAreCancelledTogether() throws {
+    let pool = try JobPool()
+    let running = try pool.submit("wait", parameters: #"{"until": "\#(pool.directory.path)/never"}"#)
+    try pool.waitForProgress(of: running)
+    _ = try pool.request(StatusRequest(.pause))
+    let waiting = try pool.submit("add")
+    let reply = try pool.request(StatusRequest(.cancel, jobs: [running, waiting]))
+    #expect(reply.ok && reply.count == 2)
+    try pool.waitForEnd(of: [running])
+    #expect(try pool.states([running, waiting]) == [.cancelled: 2])
+    try pool.end()
+  }
+
+  @Test func aRetryOfAJobWhoseKeyAnotherHasSaysSo() throws {
+    let pool = try JobPool()
+    _ = try pool.request(StatusRequest(.pause))
+    var keyed = JobRequest(kind: "add")
+    keyed.uniqueKey = "once"
+    let first = try #require(try pool.submit([keyed]).first)
+    #expect(try pool.request(StatusRequest(.cancel, jobs: [first])).count == 1)
+    let second = try #require(try pool.submit([keyed]).last)
+    #expect(first != second)
+    let reply = try pool.request(StatusRequest(.retry, jobs: [first]))
+    #expect(!reply.ok && reply.error?.contains("another job has its unique key") == true, "\(reply)")
+    #expect(try pool.states([first, second]) == [.cancelled: 1, .available: 1])
+    try pool.end()
+  }
+
+  /// A time that the store cannot hold would never come.
+  @Test func aJobCannotBePutOffForEver() {
+    #expect([Double.nan, -1, 0].map { JobSnoozed(for: $0).seconds } == [0, 0, 0])
+    #expect(JobSnoozed(for: .infinity).seconds.isFinite)
+    #expect(JobSnoozed(for: 0.5).seconds == 0.5)
   }
 
   @Test func pausesOutliveThePool() throws {
