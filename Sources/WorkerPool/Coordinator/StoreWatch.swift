@@ -9,8 +9,8 @@ final class StoreWatch: Sendable {
   static let patience = 3.0
 
   private struct State {
-    /// When the work under way began, in seconds of the monotonic clock; taken out when it has been told of.
-    var beginnings: [Int: Double] = [:]
+    /// When the work under way should be done, in seconds of the monotonic clock; taken out when it has been told of.
+    var deadlines: [Int: Double] = [:]
     var lastNumber = 0
     var isArmed = false
     var tell: (@Sendable () -> Void)?
@@ -22,15 +22,17 @@ final class StoreWatch: Sendable {
   func tell(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
 
   /// Runs the work, on the thread of the caller.
-  func during<T>(_ work: () throws -> T) rethrows -> T {
+  ///
+  /// - Parameter size: seconds that it may take besides, there being much to do.
+  func during<T>(size: Double = 0, _ work: () throws -> T) rethrows -> T {
     let (number, mustArm) = state.withLock { state in
       state.lastNumber += 1
-      state.beginnings[state.lastNumber] = Clock.now
+      state.deadlines[state.lastNumber] = Clock.now + Self.patience + size
       defer { state.isArmed = true }
       return (state.lastNumber, !state.isArmed)
     }
     if mustArm { arm() }
-    defer { state.withLock { $0.beginnings[number] = nil } }
+    defer { state.withLock { $0.deadlines[number] = nil } }
     return try work()
   }
 
@@ -40,9 +42,9 @@ final class StoreWatch: Sendable {
 
   private func look() {
     let (late, mustArm, tell) = state.withLock { state in
-      let late = state.beginnings.filter { Clock.now - $0.value >= Self.patience }.keys
-      for number in late { state.beginnings[number] = nil }
-      state.isArmed = !state.beginnings.isEmpty
+      let late = state.deadlines.filter { $0.value <= Clock.now }.keys
+      for number in late { state.deadlines[number] = nil }
+      state.isArmed = !state.deadlines.isEmpty
       return (late.count, state.isArmed, state.tell)
     }
     for _ in 0..<late { tell?() }

@@ -18,6 +18,9 @@ final class Intake: @unchecked Sendable {
   /// How long a file that nobody announced must have rested before it is read, in nanoseconds.
   static let restingTime: Int64 = 1_000_000_000
 
+  /// Jobs that are taken in a second even where the machine is slow: what takes longer waits for something.
+  static let slowestPace = 2000.0
+
   /// How many jobs a report tells one by one; more are found in the store.
   static let jobsToTell = 500
 
@@ -132,7 +135,9 @@ extension Intake {
       }
     }
     do {
-      if !taken.isEmpty { try watch.during { try insert(requests, of: taken, &outcome) } }
+      if !taken.isEmpty {
+        try watch.during(size: Double(jobCount) / Self.slowestPace) { try insert(requests, of: taken, &outcome) }
+      }
       outcome.files = taken.count
       leftOver += taken
     } catch {
