@@ -101,6 +101,7 @@ struct Coordinator {
   mutating func workerCameUp(_ id: WorkerID, kinds: [String]) {
     workers[id] = Worker(kinds: Set(kinds))
     effects.append(.send(.welcome(version: ProtocolVersion.current), to: id))
+    effects.append(.demandChanged)
   }
 
   /// A worker said something after its hello.

@@ -109,6 +109,7 @@ final class PoolServer {
     if demandHasChanged {
       demandHasChanged = false
       supervisor.rebalance()
+      carryOut()
     }
     if coordinator.hasClaimChanges, claimTimer == nil {
       claimTimer = loop.timers.after(Coordinator.claimDelay) { [weak self] in self?.writeClaims() }

@@ -1,5 +1,10 @@
 /// How many processes each plugin should have: a pure function of who waits and who works.
 enum SlotPlan {
+  /// Seconds that a plugin's last process may work before it makes place for another plugin that has none.
+  static let turn = 2.0
+  /// Seconds for which a plugin that has just had work keeps a process: more may come.
+  static let warmth = 5.0
+
   /// What is known of a plugin.
   struct Plugin: Equatable {
     var name: String
@@ -11,13 +16,21 @@ enum SlotPlan {
     var busy = 0
     /// Processes that there are.
     var current = 0
+    /// Seconds since the oldest of them was started.
+    var age = 0.0
+    /// Seconds since it had a job in hand, and since it had a process.
+    var idle = Double.infinity
+    var absent = Double.infinity
+
+    var isWarm: Bool { busy > 0 || idle < SlotPlan.warmth }
   }
 
   /// Shares `total` processes out.
   ///
-  /// Fixed numbers come first. Of the rest each plugin gets one while there are enough, those with work first; what is left goes
-  /// where most jobs wait for each process, and without any need stays where it is. A busy process is taken away only when there
-  /// are more of them than `total`.
+  /// Fixed numbers come first, and busy processes stay. A plugin that has jobs waiting and no process gets one: a free one, one of several of
+  /// another plugin, or the last one of a plugin that has had its turn. What is left goes where most jobs wait for each process, then
+  /// to plugins without work, one each, and after that stays where it is. Whoever wants processes for a plugin in any case sets
+  /// their number by hand.
   static func targets(total: Int, plugins: [Plugin]) -> [String: Int] {
     var targets: [String: Int] = [:]
     var left = total
@@ -26,27 +39,63 @@ enum SlotPlan {
       left -= plugin.fixed ?? plugin.busy
     }
     let free = plugins.filter { $0.fixed == nil }
-    let byNeed = free.sorted { one, other in
-      if (one.waiting > 0) != (other.waiting > 0) { return one.waiting > 0 }
-      if (one.current > 0) != (other.current > 0) { return one.current > 0 }
-      return one.name < other.name
-    }
-    for plugin in byNeed where left > 0 && targets[plugin.name] == 0 {
-      targets[plugin.name] = 1
-      left -= 1
-    }
     while left < 0, let largest = free.filter({ (targets[$0.name] ?? 0) > 0 }).max(by: { $0.busy < $1.busy }) {
       targets[largest.name, default: 0] -= 1
       left += 1
     }
+    for plugin in needy(free, targets) {
+      if left > 0 {
+        left -= 1
+      } else if let giver = giver(free, targets) {
+        targets[giver, default: 0] -= 1
+      } else {
+        break
+      }
+      targets[plugin] = 1
+    }
+    func giveOneEach(_ plugins: [Plugin]) {
+      for plugin in plugins where left > 0 && targets[plugin.name] == 0 {
+        targets[plugin.name] = 1
+        left -= 1
+      }
+    }
+    giveOneEach(free.filter(\.isWarm))
     while left > 0, let plugin = neediest(free, targets) {
+      targets[plugin, default: 0] += 1
+      left -= 1
+    }
+    giveOneEach(free.filter { $0.current > 0 } + free.sorted { $0.name < $1.name })
+    while left > 0, let plugin = keeper(free, targets) {
       targets[plugin, default: 0] += 1
       left -= 1
     }
     return targets
   }
 
-  /// The plugin that the next process should go to.
+  /// Whether the plan may be another one in a while, though nothing happens: somebody waits for the turn of another to end, or for one to
+  /// cool down.
+  static func changesWithTime(_ plugins: [Plugin], _ targets: [String: Int]) -> Bool {
+    let free = plugins.filter { $0.fixed == nil }
+    return !needy(free, targets).isEmpty
+      || free.contains { $0.waiting > 0 } && free.contains { $0.busy == 0 && $0.current > 0 && $0.isWarm }
+  }
+
+  /// Plugins with work, none of whose processes is at it: first those that have one, which will be soon, then who has been without
+  /// for longest.
+  private static func needy(_ plugins: [Plugin], _ targets: [String: Int]) -> [String] {
+    let needy = plugins.filter { $0.waiting > 0 && targets[$0.name] == 0 }
+    let without = needy.filter { $0.current == 0 }.sorted { ($1.absent, $0.name) < ($0.absent, $1.name) }
+    return (needy.filter { $0.current > 0 } + without).map(\.name)
+  }
+
+  /// The plugin that makes place for one without a process.
+  private static func giver(_ plugins: [Plugin], _ targets: [String: Int]) -> String? {
+    let largest = plugins.max { (targets[$0.name] ?? 0) < (targets[$1.name] ?? 0) }
+    if let largest, targets[largest.name] ?? 0 > 1 { return largest.name }
+    return plugins.filter { targets[$0.name] == 1 && $0.busy > 0 && $0.age >= turn }.max { $0.age < $1.age }?.name
+  }
+
+  /// The plugin that most jobs wait for, for each process; `nil` when no more processes are needed.
   private static func neediest(_ plugins: [Plugin], _ targets: [String: Int]) -> String? {
     func pressure(_ plugin: Plugin) -> Double {
       let have = targets[plugin.name] ?? 0
@@ -54,8 +103,11 @@ enum SlotPlan {
       let idle = have - min(plugin.busy, have)
       return Double(plugin.waiting - idle) / Double(have + 1)
     }
-    let waiting = plugins.filter { pressure($0) > 0 }
-    if let most = waiting.max(by: { pressure($0) < pressure($1) }) { return most.name }
+    return plugins.filter { pressure($0) > 0 }.max { pressure($0) < pressure($1) }?.name
+  }
+
+  /// The plugin that keeps a process for which there is no need, or gets one.
+  private static func keeper(_ plugins: [Plugin], _ targets: [String: Int]) -> String? {
     if let lost = plugins.first(where: { (targets[$0.name] ?? 0) < $0.current }) { return lost.name }
     return plugins.min { (targets[$0.name] ?? 0) < (targets[$1.name] ?? 0) }?.name
   }

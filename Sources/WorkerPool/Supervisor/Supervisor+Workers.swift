@@ -16,7 +16,7 @@ extension Supervisor {
     workers.values.first { $0.process?.owns(pid: pid) == true }
   }
 
-  /// The worker said a good hello.
+  /// The worker said a good hello. What that changes for others follows when the coordinator knows of it.
   func cameUp(_ id: WorkerID) {
     guard let worker = workers[id], worker.phase == .starting else { return }
     worker.phase = .up
@@ -25,7 +25,6 @@ extension Supervisor {
     log(
       .workerUp, "\(worker.plugin.name)[\(worker.pid)] is up", .pid(worker.pid), .worker(id.number),
       .plugin(worker.plugin.name))
-    rebalance()
   }
 
   /// The worker's hello was not good. It is told so, and ended if it stays.

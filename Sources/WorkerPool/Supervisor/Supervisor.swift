@@ -62,6 +62,12 @@ final class Supervisor {
   var restarts = 0
   var lastNumber = 0
   private var discovery: PluginDiscovery?
+  /// When each plugin had a job in hand, and a process, last.
+  private var lastBusy: [String: Double] = [:]
+  private var lastPresent: [String: Double] = [:]
+  /// While plugins wait for the turn of others: seconds between two looks at whether it has ended.
+  private static let rebalanceInterval = 0.5
+  private var rebalanceTimer: TimerQueue.Token?
   /// Where this process is a pool and nothing else.
   var orphans: OrphanedProcesses? {
     didSet {
@@ -140,14 +146,25 @@ final class Supervisor {
     guard !stopping, let delegate else { return }
     let waiting = delegate.waitingJobs()
     let startable = plugins.filter { failures[$0.name] == nil }
-    let plan = SlotPlan.targets(
-      total: configuration.workers,
-      plugins: startable.map { plugin in
-        let staying = staying(plugin)
-        return SlotPlan.Plugin(
-          name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting[plugin.name] ?? 0,
-          busy: staying.count { delegate.isBusy($0.id) }, current: staying.count)
-      })
+    let known = startable.map { plugin in
+      let staying = staying(plugin)
+      let busy = staying.count { delegate.isBusy($0.id) }
+      let now = Clock.now
+      if busy > 0 { lastBusy[plugin.name] = now }
+      if !staying.isEmpty { lastPresent[plugin.name] = now }
+      return SlotPlan.Plugin(
+        name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting[plugin.name] ?? 0,
+        busy: busy, current: staying.count, age: staying.map { now - $0.startedAt }.max() ?? 0,
+        idle: lastBusy[plugin.name].map { now - $0 } ?? .infinity,
+        absent: lastPresent[plugin.name].map { now - $0 } ?? .infinity)
+    }
+    let plan = SlotPlan.targets(total: configuration.workers, plugins: known)
+    if rebalanceTimer == nil, SlotPlan.changesWithTime(known, plan) {
+      rebalanceTimer = loop.timers.after(Self.rebalanceInterval) { [weak self] in
+        self?.rebalanceTimer = nil
+        self?.rebalance()
+      }
+    }
     for plugin in startable {
       let target = plan[plugin.name] ?? 0
       let surplus = staying(plugin).count - target

@@ -17,7 +17,7 @@ import WorkerProtocol
 
   @Test func aWorkerThatCrashesIsReplacedAndItsJobSettled() throws {
     let pool = try PoolHarness(jobs: [fakeJob("crash", 1), fakeJob("ok", 2)])
-    #expect(pool.effects.wait { $0.contains { $0.hasPrefix("ok p2") } })
+    #expect(pool.effects.wait { $0.contains { $0.hasPrefix("ok p2") } }, "\(pool.effects.all) \(pool.log.all)")
     #expect(pool.source.settled.wait { $0.count == 1 })
     guard case .crashed(let obituary) = pool.source.settled.all.first else {
       Issue.record("the crash was not noted")
@@ -50,6 +50,24 @@ import WorkerProtocol
     try pool.end()
   }
 
+  @Test func allProcessesWorkForTheOnlyPluginThatHasWork() throws {
+    let pool = try PoolHarness(
+      plugins: ["aaa", "bbb", "fake", "other"], workers: 3, jobs: (1...3).map { fakeJob("hold", $0) })
+    #expect(pool.effects.wait { Set($0.compactMap { $0.split(separator: " ").last }).count == 3 }, "three processes")
+    try pool.end(deadline: 0)
+  }
+
+  @Test func pluginsWithWorkTakeTurnsWhereProcessesAreFew() throws {
+    let pool = try PoolHarness(
+      plugins: ["fake", "other"], workers: 1,
+      jobs: [fakeJob("hold", 1), fakeJob("ok", 2)] + [fakeJob("ok", 3, kind: "other")])
+    // The first job ends when its process is drained.
+    #expect(
+      pool.effects.wait { $0.contains { $0.hasPrefix("ok p3") } && $0.contains { $0.hasPrefix("ok p2") } },
+      "\(pool.effects.all) \(pool.log.all)")
+    try pool.end()
+  }
+
   @Test func anExitWithCodeZeroInTheMiddleOfAJobIsACrash() throws {
     let pool = try PoolHarness(jobs: [fakeJob("exit", 1)])
     #expect(pool.source.settled.wait { $0.count == 1 })
@@ -59,7 +77,7 @@ import WorkerProtocol
   @Test func aWorkerThatTalksNonsenseIsDismissedAndItsJobSettled() throws {
     let pool = try PoolHarness(jobs: [fakeJob("nonsense", 1), fakeJob("ok", 2)])
     #expect(pool.waitForLog("the verb EXPLODE does not exist"))
-    #expect(pool.effects.wait { $0.contains { $0.hasPrefix("ok p2") } })
+    #expect(pool.effects.wait { $0.contains { $0.hasPrefix("ok p2") } }, "\(pool.effects.all) \(pool.log.all)")
     #expect(pool.source.settled.all.count == 1)
     try pool.end()
   }

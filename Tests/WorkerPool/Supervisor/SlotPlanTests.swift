@@ -14,7 +14,11 @@ import Testing
   }
 
   @Test func slotsGoWhereJobsWait() {
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1), .init(name: "b", current: 3)) == ["a": 3, "b": 1])
+    #expect(plan(4, .init(name: "a", waiting: 100, current: 1), .init(name: "b", current: 3)) == ["a": 4, "b": 0])
+    // However many plugins without work there are.
+    #expect(
+      plan(2, .init(name: "a", current: 1), .init(name: "b", current: 1), .init(name: "c", waiting: 9))
+        == ["a": 0, "b": 0, "c": 2])
     #expect(plan(1, .init(name: "a", current: 1), .init(name: "b", waiting: 1)) == ["a": 0, "b": 1])
   }
 
@@ -22,11 +26,59 @@ import Testing
     #expect(plan(4, .init(name: "a", waiting: 100), .init(name: "b", waiting: 100)) == ["a": 2, "b": 2])
   }
 
-  @Test func aBusyProcessIsNotTakenAway() {
+  @Test func aPluginThatHasJustHadWorkKeepsAProcess() {
+    let warm = SlotPlan.Plugin(name: "b", current: 1, idle: 1)
+    let cold = SlotPlan.Plugin(name: "b", current: 1, idle: SlotPlan.warmth)
+    let busy = SlotPlan.Plugin(name: "a", waiting: 100, busy: 3, current: 3)
+    #expect(plan(4, busy, warm) == ["a": 3, "b": 1])
+    #expect(plan(4, busy, cold) == ["a": 4, "b": 0])
+    #expect(SlotPlan.changesWithTime([busy, warm], ["a": 3, "b": 1]))
+    #expect(!SlotPlan.changesWithTime([busy, cold], ["a": 4, "b": 0]))
+  }
+
+  @Test func oneOfSeveralBusyProcessesMakesPlaceForAPluginThatHasNone() {
     #expect(
-      plan(2, .init(name: "a", busy: 2, current: 2), .init(name: "b", waiting: 50)) == ["a": 2, "b": 0])
+      plan(2, .init(name: "a", waiting: 9, busy: 2, current: 2), .init(name: "b", waiting: 50)) == ["a": 1, "b": 1])
     #expect(
-      plan(2, .init(name: "a", busy: 1, current: 2), .init(name: "b", waiting: 50)) == ["a": 1, "b": 1])
+      plan(2, .init(name: "a", waiting: 9, busy: 1, current: 2), .init(name: "b", waiting: 50)) == ["a": 1, "b": 1])
+    #expect(
+      plan(2, .init(name: "a", waiting: 9, busy: 2, current: 2), .init(name: "b")) == ["a": 2, "b": 0])
+  }
+
+  @Test func theLastProcessOfAPluginMakesPlaceWhenItHasHadItsTurn() {
+    let young = SlotPlan.Plugin(name: "a", waiting: 9, busy: 1, current: 1, age: SlotPlan.turn / 2)
+    let old = SlotPlan.Plugin(name: "a", waiting: 9, busy: 1, current: 1, age: SlotPlan.turn)
+    let first = SlotPlan.Plugin(name: "b", waiting: 1, absent: 10)
+    let second = SlotPlan.Plugin(name: "c", waiting: 1, absent: 20)
+    #expect(plan(1, young, first) == ["a": 1, "b": 0])
+    #expect(SlotPlan.changesWithTime([young, first], ["a": 1, "b": 0]))
+    #expect(plan(1, old, first) == ["a": 0, "b": 1])
+    // One that is just being started is not given up for another.
+    let starting = SlotPlan.Plugin(name: "a", waiting: 9, current: 1, absent: 0)
+    #expect(plan(1, starting, first, second) == ["a": 1, "b": 0, "c": 0])
+    // Who has been without a process for longest is next.
+    #expect(plan(1, old, first, second) == ["a": 0, "b": 0, "c": 1])
+  }
+
+  /// Three plugins that always have work share one slot: none is passed over.
+  @Test func turnsGoAround() {
+    var absent = ["a": 0.0, "b": 10, "c": 20]
+    var holder = "a"
+    var turns = ""
+    for _ in 0..<9 {
+      let plugins = ["a", "b", "c"].map { name in
+        name == holder
+          ? SlotPlan.Plugin(name: name, waiting: 9, busy: 1, current: 1, age: SlotPlan.turn, idle: 0, absent: 0)
+          : SlotPlan.Plugin(name: name, waiting: 9, absent: absent[name] ?? 0)
+      }
+      let next = SlotPlan.targets(total: 1, plugins: plugins).first { $0.value == 1 }?.key ?? ""
+      for name in absent.keys { absent[name, default: 0] += SlotPlan.turn }
+      absent[holder] = 0
+      absent[next] = 0
+      holder = next
+      turns += next
+    }
+    #expect(turns == "cbacbacba")
   }
 
   @Test func withoutNeedEverythingStaysAsItIs() {
