@@ -33,6 +33,21 @@ import Testing
     try pool.stop()
   }
 
+  /// A command that has returned is carried out: a pause is kept, and a pool that was stopped is in nobody's way.
+  @Test(.timeLimit(.minutes(20)))
+  func whatACommandHasAnsweredHolds() throws {
+    let items = try ItemPool()
+    var pool = try items.start()
+    #expect(try pool.command("pause", "slow").code == 0)
+    try pool.kill9()
+    for _ in 0..<5 {
+      pool = try items.start()
+      #expect(try pool.command("status").output.contains("paused: queue slow"))
+      #expect(try pool.command("stop").code == 0)
+    }
+    try items.checkNothingIsLeft(of: pool, value: 0)
+  }
+
   @Test(.timeLimit(.minutes(20)))
   func aDeadJobRunsAgainWhenAPersonSaysSo() throws {
     let place = try TestPlace()

@@ -18,7 +18,8 @@ protocol JobSource: AnyObject, Sendable {
   func write(claims: [JobSourceClaim], endedClaims: [ObjectURI])
   func cancel(_ jobs: [ObjectURI], ticket: Int?)
   func retry(_ jobs: [ObjectURI], ticket: Int)
-  func savePauses(_ pauses: JobPauses)
+  /// Writes what is paused into the store, for the pools to come; answered with `replied`.
+  func savePauses(_ pauses: JobPauses, ticket: Int)
   /// Submits the jobs of periodic entries whose time has come.
   func submitPeriodic()
   /// Deletes finished jobs that need not be kept any longer.

@@ -119,10 +119,15 @@ extension StoreJobSource {
     }
   }
 
-  func savePauses(_ pauses: JobPauses) {
+  func savePauses(_ pauses: JobPauses, ticket: Int) {
     work { [self] context in
       try store.setPauses(pauses, in: context)
       try context.save()
+      report(.replied(ticket: ticket, count: 0, error: nil))
+    } onFailure: { [report] error in
+      let reason = "this holds until the pool ends, and could not be written into the store: \(ErrorText.text(error))"
+      report(.trouble(reason))
+      report(.replied(ticket: ticket, count: 0, error: reason))
     }
   }
 }

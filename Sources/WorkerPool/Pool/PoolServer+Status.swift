@@ -11,12 +11,11 @@ extension PoolServer {
     case .pause, .resume:
       let scope = request.queue.map(PauseScope.queue) ?? request.kind.map(PauseScope.kind) ?? .everything
       if request.command == .pause { coordinator.pause(scope) } else { coordinator.resume(scope) }
-      source.savePauses(coordinator.pauses)
+      source.savePauses(coordinator.pauses, ticket: ticket(client))
       log(
         request.command == .pause ? .poolPaused : .poolResumed,
         "\(request.queue.map { "queue \($0)" } ?? request.kind.map { "kind \($0)" } ?? "everything") "
           + (request.command == .pause ? "is paused" : "goes on"))
-      client.reply(StatusReply())
     case .scale:
       guard let count = request.count, count >= 0 else {
         return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))

@@ -74,6 +74,17 @@ public final class StatusClient {
     }
   }
 
+  /// Waits until the pool's process has ended, and with it all that another pool on the queue directory could meet.
+  public func waitForEnd() {
+    // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
+    let process = (try? PeerCredentials(of: descriptor)).map { csystem_pidfd_open($0.pid) } ?? -1
+    while (try? next()) != nil {}
+    guard process >= 0 else { return }
+    var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    while poll(&end, 1, -1) < 0, errno == EINTR {}
+    close(process)
+  }
+
   private func send(_ bytes: [UInt8]) throws(SystemCallError) {
     var sent = 0
     while sent < bytes.count {

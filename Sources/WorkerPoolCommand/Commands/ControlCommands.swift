@@ -135,8 +135,7 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   let deadline = try arguments.int("deadline", in: 0...86_400).map(Double.init)
   let pool = try arguments.pool()
   _ = try send(StatusRequest(.stop, deadline: deadline), to: pool)
-  // The connection ends with the pool.
-  while (try? pool.next()) != nil {}
+  pool.waitForEnd()
   Output.line("stopped")
   return .success
 }
