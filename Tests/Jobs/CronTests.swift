@@ -119,6 +119,12 @@ import Testing
     }
   }
 
+  @Test func aTimeIsAWholeMinuteWheneverItIsAskedFor() throws {
+    let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
+    let next = try CronExpression("30 * * * *").next(after: try date("2026-10-25T00:10:00Z") + 0.7, in: zone)
+    #expect(next == (try date("2026-10-25T00:30:00Z")))
+  }
+
   @Test func missedTimesAreCaughtUpAsTheEntrySays() throws {
     let cron = try CronExpression("0 * * * *")
     let (last, now) = (try date("2026-01-01T00:00:00Z"), try date("2026-01-01T05:30:00Z"))

@@ -118,7 +118,8 @@ public struct CronExpression: Hashable, Sendable {
 
   /// The first minute of the two days after `date` at which clocks there show a time that fits.
   private func nextMinute(after date: Date, in zone: TimeZone) -> Date? {
-    let start = date - Double(Self.civil(date, in: zone).quotientAndRemainder(flooring: 60).remainder)
+    let second = Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down))
+    let start = second - Double(Self.civil(second, in: zone).quotientAndRemainder(flooring: 60).remainder)
     return (1...(2 * 1440)).lazy.map { start + Double($0 * 60) }.first { time in
       let civil = Self.civil(time, in: zone)
       let day = CivilTime.floorDivide(civil, 86_400) + CivilTime.daysTo2001

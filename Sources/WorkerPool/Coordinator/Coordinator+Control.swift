@@ -93,17 +93,37 @@ extension Coordinator {
     return changes
   }
 
-  /// Jobs of each kind that nobody has begun and that may run, in the window and in workers' hands.
+  /// Jobs of each kind that nobody has begun and that are not paused, in the window and in workers' hands.
   var waitingByKind: [String: Int] {
-    var waiting: [String: Int] = [:]
-    for (kind, state) in kinds { waiting[kind] = state.inHand + state.suspects.count { isOpen($0.window) } }
+    var waiting = notBegunByKind
+    for (kind, state) in kinds { waiting[kind, default: 0] += state.suspects.count { isOpen($0.window) } }
     for (key, window) in windows where isOpen(key) { waiting[key.kind, default: 0] += window.count }
+    return waiting
+  }
+
+  /// Jobs of each kind that would begin now if there were a process for each: those that wait, as far as limits and rates let them.
+  var startableByKind: [String: Int] {
+    var startable: [String: Int] = [:]
+    for (kind, state) in kinds { startable[kind] = state.suspects.count { isOpen($0.window) } }
+    for (key, window) in windows where isOpen(key) && best(in: key) != nil {
+      startable[key.kind, default: 0] += window.count
+    }
+    for (kind, count) in startable where count > 0 {
+      guard var state = kinds[kind] else { continue }
+      startable[kind] = min(count, state.room(now: now))
+    }
+    return startable.merging(notBegunByKind, uniquingKeysWith: +)
+  }
+
+  /// Jobs of each kind that workers have in hand and have not begun.
+  private var notBegunByKind: [String: Int] {
+    var counts = kinds.mapValues(\.inHand)
     for worker in workers.values {
       for uri in worker.begun {
-        if let kind = held[uri]?.job.kind { waiting[kind, default: 1] -= 1 }
+        if let kind = held[uri]?.job.kind { counts[kind, default: 1] -= 1 }
       }
     }
-    return waiting
+    return counts
   }
 }
 

@@ -9,12 +9,14 @@ extension Coordinator {
 
   /// Gives ready jobs to workers that have credit: the best job of all kinds and queues first, each to the worker that holds least.
   mutating func dispatch() {
-    guard !pauses.all, !isClosed else { return }
     nextRateTime = nil
+    guard !pauses.all, !isClosed else { return }
     var takers = workers.compactMap { id, worker in worker.freeCredit > 0 ? Taker(id, worker) : nil }
     takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
     if !takers.isEmpty { handOut(to: &takers) }
+    // What a rate has kept back now is handed out when its time comes.
+    for key in windows.keys where kinds[key.kind]?.pastStarts != nil && best(in: key) != nil { _ = room(key.kind) }
     refillLowWindows()
     recallForIdleWorkers()
     effects.append(.demandChanged)
@@ -72,8 +74,6 @@ extension Coordinator {
       for index in sources.indices where sources[index].key.kind == kind { sources[index].room -= 1 }
       update(&sources, after: job)
     }
-    // What a rate has kept back now is handed out when its time comes.
-    for key in windows.keys where kinds[key.kind]?.pastStarts != nil && best(in: key) != nil { _ = room(key.kind) }
     for taker in takers where !taker.jobs.isEmpty {
       counters.handedOut += taker.jobs.count
       effects.append(.send(.run(taker.jobs.map(\.uri)), to: taker.id))
@@ -162,7 +162,7 @@ extension Coordinator {
 
   /// Notes that a worker gets the job.
   private mutating func hold(_ job: WindowJob, by id: WorkerID) {
-    held[job.uri] = HeldJob(job: job, worker: id)
+    held[job.uri] = HeldJob(job: job, worker: id, handedOutAt: now)
     workers[id]?.held.insert(job.uri)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)

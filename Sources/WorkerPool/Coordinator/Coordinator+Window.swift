@@ -55,8 +55,8 @@ extension Coordinator {
     guard isOpen(key), !isClosed, let state = kinds[key.kind] else { return }
     windows[key]?.isFetching = true
     windows[key]?.mustFetchAgain = false
-    // What is in hand is still ready in the store, and must not crowd out what is not.
-    let known = window.count + state.inHand + settling.count
+    // What is in somebody's hand, or shall run alone, is still ready in the store, and must not crowd out what is not.
+    let known = window.count + state.inHand + state.suspects.count + settling.count + claimedElsewhere.count
     let query = ReadyQuery(
       kind: key.kind, queue: key.queue, limitKey: limitKey, withoutKeys: limitKey == nil ? window.cutKeys : [],
       limit: known + (limitKey == nil ? state.windowSize : JobWindow.mostOfKey))

@@ -10,6 +10,7 @@ struct Coordinator {
   struct HeldJob {
     let job: WindowJob
     let worker: WorkerID
+    let handedOutAt: Double
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
     var isCancelled = false
@@ -216,7 +217,7 @@ struct Coordinator {
       if held.isCancelled {
         effects.append(.cancelStored(held.job.uri))
       } else {
-        kinds[held.job.kind]?.pastStarts?.giveBack()
+        kinds[held.job.kind]?.pastStarts?.giveBack(from: held.handedOutAt)
         putBack(held.job)
       }
     }

@@ -40,6 +40,7 @@ struct RateWindow: Sendable {
   /// How many jobs may be handed out now.
   mutating func room(now: Double) -> Int {
     let over = starts.prefix { $0.last + rate.period <= now }
+    guard !over.isEmpty else { return max(0, rate.jobs - count) }
     count -= over.reduce(0) { $0 + $1.count }
     starts.removeFirst(over.count)
     return max(0, rate.jobs - count)
@@ -56,11 +57,12 @@ struct RateWindow: Sendable {
     }
   }
 
-  /// Takes a job back that was handed out and has not begun: one of the youngest, most likely.
-  mutating func giveBack() {
-    guard let last = starts.last else { return }
+  /// Takes a job back that was handed out then and has not begun.
+  mutating func giveBack(from time: Double) {
+    guard let index = starts.lastIndex(where: { $0.first <= time && time <= $0.last }) else { return }
     count -= 1
-    if last.count > 1 { starts[starts.count - 1].count -= 1 } else { starts.removeLast() }
+    starts[index].count -= 1
+    if starts[index].count == 0 { starts.remove(at: index) }
   }
 
   /// When the next job may be handed out, if none may be now.

@@ -21,7 +21,7 @@ extension StoreJobSource {
   }
 
   func prune() {
-    let context = countingContext
+    let context = pruningContext
     work(on: context) { [self] _ in
       while true {
         let count = try store.prune(retention, in: context)

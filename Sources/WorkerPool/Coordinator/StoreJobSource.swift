@@ -13,6 +13,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let context: NSManagedObjectContext
   /// Counting a long backlog takes its time, which must not keep jobs waiting.
   let countingContext: NSManagedObjectContext
+  /// So does deleting many old jobs, which must not keep a status waiting either.
+  let pruningContext: NSManagedObjectContext
   let intake: Intake
   let layout: QueueLayout
   /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
@@ -40,6 +42,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     periodic = PeriodicDirectory(path: layout.periodic)
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
+    pruningContext = store.makeContext(name: "pruning")
     intake = try Intake(layout: layout, store: store, watch: storeWatch)
     checkpointer = try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }

@@ -67,7 +67,9 @@ extension PoolServer {
 
   private func lookAgainSoon(_ message: String) {
     log(.trouble, message)
-    loop.timers.after(Self.retryInterval) { [weak self] in
+    guard lookAgainTimer == nil else { return }
+    lookAgainTimer = loop.timers.after(Self.retryInterval) { [weak self] in
+      self?.lookAgainTimer = nil
       self?.coordinator.lookForNewJobs()
       self?.coordinator.lookForWaitingJobs()
     }

@@ -6,7 +6,7 @@ extension PoolServer: SupervisorDelegate {
   static let finishPatience = 20.0
 
   func waitingJobs() -> [String: Int] {
-    let waiting = coordinator.waitingByKind
+    let waiting = coordinator.startableByKind
     return supervisor.plugins.reduce(into: [:]) { result, plugin in
       result[plugin.name] = plugin.description.kinds.reduce(0) { $0 + (waiting[$1.kind] ?? 0) }
     }

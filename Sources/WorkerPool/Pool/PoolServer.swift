@@ -37,6 +37,7 @@ final class PoolServer {
   private var claimTimer: TimerQueue.Token?
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
   var rescanTimer: TimerQueue.Token?
+  var lookAgainTimer: TimerQueue.Token?
   var checkpointTimer: TimerQueue.Token?
   var heartbeat = Heartbeat()
   var heartbeatTimer: TimerQueue.Token?

@@ -74,6 +74,9 @@ public final class StatusClient {
     }
   }
 
+  /// Seconds that the process gets to end when the pool has closed its connections; it may be another program's, and go on.
+  private static let endPatience = 5.0
+
   /// Waits until the pool's process has ended, and with it all that another pool on the queue directory could meet.
   public func waitForEnd() {
     // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
@@ -81,7 +84,7 @@ public final class StatusClient {
     while (try? next()) != nil {}
     guard process >= 0 else { return }
     var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
-    while poll(&end, 1, -1) < 0, errno == EINTR {}
+    while poll(&end, 1, Int32(Self.endPatience * 1000)) < 0, errno == EINTR {}
     close(process)
   }
 

@@ -20,6 +20,7 @@ extension Supervisor {
   func cameUp(_ id: WorkerID) {
     guard let worker = workers[id], worker.phase == .starting else { return }
     worker.phase = .up
+    worker.upSince = Clock.now
     loop.timers.cancel(worker.deadline)
     policies[worker.plugin.name, default: RestartPolicy()].cameUp()
     log(
@@ -76,6 +77,7 @@ extension Supervisor {
       terminate(worker)
     } else {
       worker.phase = .draining
+      worker.drainingSince = Clock.now
       log(
         .workerDraining, "\(worker.plugin.name)[\(worker.pid)] is to finish", .pid(worker.pid),
         .worker(worker.id.number))

@@ -4,7 +4,7 @@ import WorkerProtocol
 
 /// What the supervisor asks of and tells to the rest of the pool. All calls come on the loop.
 protocol SupervisorDelegate: AnyObject {
-  /// Ready jobs that nobody has begun, for each plugin's name.
+  /// Jobs that would begin now if there were a process for each, for each plugin's name.
   func waitingJobs() -> [String: Int]
   /// Whether the worker holds jobs.
   func isBusy(_ id: WorkerID) -> Bool
@@ -145,35 +145,54 @@ final class Supervisor {
   func rebalance() {
     guard !stopping, let delegate else { return }
     let waiting = delegate.waitingJobs()
-    let startable = plugins.filter { failures[$0.name] == nil }
-    let known = startable.map { plugin in
-      let staying = staying(plugin)
-      let busy = staying.count { delegate.isBusy($0.id) }
-      let now = Clock.now
-      if busy > 0 { lastBusy[plugin.name] = now }
-      if !staying.isEmpty { lastPresent[plugin.name] = now }
-      return SlotPlan.Plugin(
-        name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting[plugin.name] ?? 0,
-        busy: busy, current: staying.count, age: staying.map { now - $0.startedAt }.max() ?? 0,
-        idle: lastBusy[plugin.name].map { now - $0 } ?? .infinity,
-        absent: lastPresent[plugin.name].map { now - $0 } ?? .infinity)
-    }
-    let plan = SlotPlan.targets(total: configuration.workers, plugins: known)
-    if rebalanceTimer == nil, SlotPlan.changesWithTime(known, plan) {
+    let known = plugins.filter { failures[$0.name] == nil || !staying($0).isEmpty }
+      .map { state(of: $0, waiting: waiting[$0.name] ?? 0) }
+    let total = configuration.workers - finishingForLong
+    let plan = SlotPlan.targets(total: total, plugins: known)
+    if rebalanceTimer == nil, SlotPlan.changesWithTime(total: configuration.workers, known) {
       rebalanceTimer = loop.timers.after(Self.rebalanceInterval) { [weak self] in
         self?.rebalanceTimer = nil
         self?.rebalance()
       }
     }
-    for plugin in startable {
+    // Who has been without a process for longest is the first to get one that has become free.
+    for state in known.sorted(by: { $0.absent > $1.absent }) {
+      guard let plugin = plugins.first(where: { $0.name == state.name }) else { continue }
       let target = plan[plugin.name] ?? 0
       let surplus = staying(plugin).count - target
       if surplus > 0 {
         let idleFirst = staying(plugin).sorted { !delegate.isBusy($0.id) && delegate.isBusy($1.id) }
         for worker in idleFirst.prefix(surplus) { drain(worker) }
       }
+      guard state.canStart else { continue }
       retireOutdated(plugin, target: target)
       fill(plugin, missing: target - staying(plugin).count)
+    }
+  }
+
+  /// What the plan is to know of a plugin.
+  private func state(of plugin: Plugin, waiting: Int) -> SlotPlan.Plugin {
+    let staying = staying(plugin)
+    let busy = staying.count { delegate?.isBusy($0.id) == true }
+    let now = Clock.now
+    if busy > 0 { lastBusy[plugin.name] = now }
+    if !staying.isEmpty { lastPresent[plugin.name] = now }
+    // After a failure it may not be started yet: no other makes place for it until then.
+    let isDelayed = waitingSlots[plugin.name, default: 0] > 0 && staying.isEmpty
+    return SlotPlan.Plugin(
+      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting, busy: busy,
+      starting: staying.count { $0.phase == .starting }, current: staying.count,
+      age: staying.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
+      idle: lastBusy[plugin.name].map { now - $0 } ?? .infinity,
+      absent: lastPresent[plugin.name].map { now - $0 } ?? .infinity,
+      canStart: failures[plugin.name] == nil && !isDelayed)
+  }
+
+  /// Processes that have had a turn's time to finish what they have in hand: their slots are not free soon.
+  private var finishingForLong: Int {
+    workers.values.count { worker in
+      configuration.fixedWorkers[worker.plugin.name] == nil
+        && worker.drainingSince.map { Clock.now - $0 >= SlotPlan.turn } == true
     }
   }
 

@@ -72,6 +72,9 @@ final class WorkerProcess {
   let token: String
   let startedAt: Double
   var phase = Phase.starting
+  /// When it said hello, and when it was told to finish; monotonic seconds, as `startedAt`.
+  var upSince: Double?
+  var drainingSince: Double?
   var cause = Obituary.Cause.itself
   /// Why it never came up, when the coordinator refused it or it stayed silent.
   var startFailure: StartFailure?

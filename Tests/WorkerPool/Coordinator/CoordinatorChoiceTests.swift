@@ -182,6 +182,51 @@ import WorkerProtocol
     #expect(scene.coordinator.nextDeadline == nil)
   }
 
+  /// Nothing is left to be done at a time that has passed: the loop would turn for ever.
+  @Test func aRateWakesNobodyWhileNothingIsHandedOut() {
+    for stops in [{ $0.pause(.everything) }, { $0.close() }] as [(inout Coordinator) -> Void] {
+      var scene = Scene(rate: JobRate(jobs: 1, period: 10))
+      scene.coordinator.becameReady([job(1), job(2)])
+      let worker = scene.worker(credit: 10)
+      #expect(scene.runs() == [worker: [uri(1)]])
+      #expect(scene.coordinator.nextDeadline == 10)
+      stops(&scene.coordinator)
+      scene.coordinator.now = 10
+      scene.coordinator.deadlinePassed()
+      #expect(scene.coordinator.nextDeadline == nil)
+    }
+  }
+
+  /// A plugin that has given its process away is thought of when its rate lets the next job begin.
+  @Test func aRateWakesThePoolThoughNoWorkerIsThere() {
+    var scene = Scene(rate: JobRate(jobs: 1, period: 10))
+    scene.coordinator.becameReady([job(1), job(2)])
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    scene.coordinator.workerDied(worker, obituary(.itself))
+    #expect(scene.coordinator.startableByKind["index"] == 0 && scene.coordinator.waitingByKind["index"] == 1)
+    #expect(scene.coordinator.nextDeadline == 10)
+    scene.coordinator.now = 10
+    _ = scene.coordinator.takeEffects()
+    scene.coordinator.deadlinePassed()
+    #expect(scene.coordinator.startableByKind["index"] == 1)
+    #expect(scene.coordinator.takeEffects().contains(.demandChanged))
+  }
+
+  /// What a limit holds back needs no process.
+  @Test func jobsThatMayNotBeginAreNoDemand() {
+    var scene = Scene(kinds: ["index": 2, "export": nil])
+    scene.coordinator.becameReady((1...9).map { job($0) } + [job(10, kind: "export"), job(11, kind: "export")])
+    #expect(scene.coordinator.startableByKind == ["index": 2, "export": 2])
+    let worker = scene.worker(credit: 1)
+    #expect(scene.coordinator.startableByKind == ["index": 2, "export": 2], "in hand, and not begun")
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(scene.coordinator.startableByKind == ["index": 1, "export": 2])
+    scene.coordinator.pause(.kind("export"))
+    #expect(scene.coordinator.startableByKind["export"] == 0)
+  }
+
   /// Any stretch of one period has as many starts as the rate says at most, and a steady demand gets nearly all of them.
   @Test func aRateIsKeptAndUsedHoweverTheJobsCome() {
     var window = RateWindow(JobRate(jobs: 5000, period: 60))

@@ -32,8 +32,8 @@ import Testing
     let busy = SlotPlan.Plugin(name: "a", waiting: 100, busy: 3, current: 3)
     #expect(plan(4, busy, warm) == ["a": 3, "b": 1])
     #expect(plan(4, busy, cold) == ["a": 4, "b": 0])
-    #expect(SlotPlan.changesWithTime([busy, warm], ["a": 3, "b": 1]))
-    #expect(!SlotPlan.changesWithTime([busy, cold], ["a": 4, "b": 0]))
+    #expect(SlotPlan.changesWithTime(total: 4, [busy, warm]))
+    #expect(!SlotPlan.changesWithTime(total: 4, [busy, cold]))
   }
 
   @Test func oneOfSeveralBusyProcessesMakesPlaceForAPluginThatHasNone() {
@@ -51,13 +51,35 @@ import Testing
     let first = SlotPlan.Plugin(name: "b", waiting: 1, absent: 10)
     let second = SlotPlan.Plugin(name: "c", waiting: 1, absent: 20)
     #expect(plan(1, young, first) == ["a": 1, "b": 0])
-    #expect(SlotPlan.changesWithTime([young, first], ["a": 1, "b": 0]))
+    #expect(SlotPlan.changesWithTime(total: 1, [young, first]))
+    #expect(!SlotPlan.changesWithTime(total: 0, [young, first]), "there is nothing to wait for")
     #expect(plan(1, old, first) == ["a": 0, "b": 1])
     // One that is just being started is not given up for another.
-    let starting = SlotPlan.Plugin(name: "a", waiting: 9, current: 1, absent: 0)
+    let starting = SlotPlan.Plugin(name: "a", waiting: 9, starting: 1, current: 1, absent: 0)
     #expect(plan(1, starting, first, second) == ["a": 1, "b": 0, "c": 0])
     // Who has been without a process for longest is next.
     #expect(plan(1, old, first, second) == ["a": 0, "b": 0, "c": 1])
+  }
+
+  /// Who waits more changes from moment to moment: that is no reason to end a process before it has come up.
+  @Test func processesThatAreBeingStartedStay() {
+    let a = SlotPlan.Plugin(name: "a", waiting: 500, busy: 1, starting: 1, current: 2)
+    #expect(plan(3, a, .init(name: "b", waiting: 1500, busy: 1, current: 1)) == ["a": 2, "b": 1])
+    // Unless nothing waits for it any more.
+    let idle = SlotPlan.Plugin(name: "a", busy: 1, starting: 1, current: 2)
+    #expect(plan(3, idle, .init(name: "b", waiting: 1500, busy: 1, current: 1)) == ["a": 1, "b": 2])
+    // And one that is on its way is enough for one job.
+    #expect(
+      plan(3, .init(name: "a", waiting: 1, starting: 1, current: 1), .init(name: "b", current: 2)) == ["a": 1, "b": 2])
+  }
+
+  @Test func aPluginThatCannotBeStartedTakesNoPlaceAndKeepsWhatItHas() {
+    let a = SlotPlan.Plugin(name: "a", waiting: 9, busy: 1, current: 1, age: 60)
+    #expect(plan(1, a, .init(name: "b", waiting: 9, absent: 60, canStart: false)) == ["a": 1, "b": 0])
+    #expect(plan(2, a, .init(name: "b", waiting: 9, absent: 60, canStart: false)) == ["a": 2, "b": 0])
+    #expect(plan(2, a, .init(name: "b", waiting: 9, current: 1, canStart: false)) == ["a": 1, "b": 1])
+    // Without work its process makes place.
+    #expect(plan(1, .init(name: "a", waiting: 9), .init(name: "b", current: 1, canStart: false)) == ["a": 1, "b": 0])
   }
 
   /// Three plugins that always have work share one slot: none is passed over.
