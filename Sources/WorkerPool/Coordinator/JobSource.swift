@@ -34,6 +34,10 @@ protocol JobSource: AnyObject, Sendable {
   /// Processes whose reading keeps the log from being brought into the store, with the monotonic time since when they were seen to
   /// do so. May be asked from any thread.
   var logReaders: [Int32: Double] { get }
+  /// Whether something that was asked for is not done. May be asked from any thread, as the next.
+  var isBusy: Bool { get }
+  /// Whether something takes longer than ``StoreWatch/patience`` of which this has not told before.
+  func takeDelay() -> Bool
   /// Finishes what is under way; `finished` is the last event.
   func finish()
 }
@@ -70,8 +74,6 @@ enum JobSourceEvent: Equatable, Sendable {
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// The answer to `look`.
   case looked(ticket: Int, StoreOverview)
-  /// Something takes very long; what may be in the way.
-  case waiting(String)
   /// Something else went wrong, which a person should know.
   case trouble(String)
   case finished

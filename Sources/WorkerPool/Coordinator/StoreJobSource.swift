@@ -72,10 +72,6 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     self.report = report
-    storeWatch.tell { [path = store.url.path] in
-      let holders = StoreLocks.named(store: path) ?? "it waits for a lock, or there is much to do"
-      report(.waiting("the store has not answered for \(Int(StoreWatch.patience)) s: \(holders)"))
-    }
     context.perform { [self] in report(.started(pauses: found.pauses, elsewhere: found.elsewhere)) }
   }
 
@@ -100,6 +96,9 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     }
   }
 
+  var isBusy: Bool { storeWatch.isBusy }
+  func takeDelay() -> Bool { storeWatch.takeDelay() }
+
   // MARK: The context's queue
 
   /// Runs `body` on the context's queue with a context that knows nothing yet, so that it sees what is on disk.
@@ -114,6 +113,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     // Counting and pruning may take long, and nobody waits for them.
     let watch = other == nil ? storeWatch : nil
     let context = other ?? context
+    watch?.expect()
     context.perform {
       do {
         if let watch { try watch.during { try body(context) } } else { try body(context) }
@@ -122,6 +122,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
         onFailure(error)
       }
       context.reset()
+      watch?.finish()
     }
   }
 }

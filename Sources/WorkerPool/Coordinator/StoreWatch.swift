@@ -1,53 +1,50 @@
-import Dispatch
 import Synchronization
 
-/// Notices work on the store that takes very long, most often because another process has it locked.
+/// Keeps account of the work on the store, so that what takes very long is told of: most often another process has it locked.
 ///
-/// While there is work it wakes up once in a few seconds; otherwise never.
+/// It sets no timer: whoever has one looks while there is work.
 final class StoreWatch: Sendable {
   /// Seconds that work may take before somebody is told.
   static let patience = 3.0
 
   private struct State {
-    /// When the work under way should be done, in seconds of the monotonic clock; taken out when it has been told of.
+    /// Work that was asked for and is not done.
+    var pending = 0
+    /// When what is being done should be done, in seconds of the monotonic clock; taken out when it has been told of.
     var deadlines: [Int: Double] = [:]
     var lastNumber = 0
-    var isArmed = false
-    var tell: (@Sendable () -> Void)?
   }
 
   private let state = Mutex(State())
 
-  /// Has `tell` called once for each work that takes too long, on any thread.
-  func tell(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
+  /// Notes that work is asked for, before it is handed to its queue.
+  func expect() { state.withLock { $0.pending += 1 } }
 
-  /// Runs the work, on the thread of the caller.
+  /// Notes that it is over.
+  func finish() { state.withLock { $0.pending -= 1 } }
+
+  /// Whether there is work.
+  var isBusy: Bool { state.withLock { $0.pending > 0 } }
+
+  /// Runs a part of the work that may have to wait, on the thread of the caller.
   ///
   /// - Parameter size: seconds that it may take besides, there being much to do.
   func during<T>(size: Double = 0, _ work: () throws -> T) rethrows -> T {
-    let (number, mustArm) = state.withLock { state in
+    let number = state.withLock { state in
       state.lastNumber += 1
       state.deadlines[state.lastNumber] = Clock.now + Self.patience + size
-      defer { state.isArmed = true }
-      return (state.lastNumber, !state.isArmed)
+      return state.lastNumber
     }
-    if mustArm { arm() }
     defer { state.withLock { $0.deadlines[number] = nil } }
     return try work()
   }
 
-  private func arm() {
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.look() }
-  }
-
-  private func look() {
-    let (late, mustArm, tell) = state.withLock { state in
+  /// Whether something takes too long that nobody has been told of.
+  func takeDelay() -> Bool {
+    state.withLock { state in
       let late = state.deadlines.filter { $0.value <= Clock.now }.keys
       for number in late { state.deadlines[number] = nil }
-      state.isArmed = !state.deadlines.isEmpty
-      return (late.count, state.isArmed, state.tell)
+      return !late.isEmpty
     }
-    for _ in 0..<late { tell?() }
-    if mustArm { arm() }
   }
 }

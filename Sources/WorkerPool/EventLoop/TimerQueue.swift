@@ -25,6 +25,8 @@ final class TimerQueue {
   /// The earliest deadline is last, where it is removed at no cost.
   private var entries: [Entry] = []
   private var nextNumber: UInt64 = 0
+  /// What the descriptor is set to; 0 when it is set to nothing.
+  private var armed: Int64 = 0
 
   init() throws(SystemCallError) {
     descriptor = csystem_timerfd()
@@ -57,6 +59,7 @@ final class TimerQueue {
   func fire() {
     var expirations: UInt64 = 0
     _ = read(descriptor, &expirations, MemoryLayout<UInt64>.size)
+    armed = 0
     let now = csystem_monotonic_nanoseconds()
     while let last = entries.last, last.deadline <= now {
       entries.removeLast()
@@ -66,6 +69,9 @@ final class TimerQueue {
   }
 
   private func arm() {
-    _ = csystem_timerfd_set(descriptor, entries.last?.deadline ?? 0)
+    let next = entries.last?.deadline ?? 0
+    guard next != armed else { return }
+    armed = next
+    _ = csystem_timerfd_set(descriptor, next)
   }
 }

@@ -59,9 +59,27 @@ extension PoolServer {
     case .counted(let ticket, let jobs, let walBytes):
       counted(ticket, jobs, walBytes)
     case .looked(let ticket, let overview): looked(ticket, overview)
-    case .waiting(let text): log(.storeWaiting, text, .path(configuration.store))
     case .trouble(let text): log(.trouble, text)
     case .finished: loop.stop()
+    }
+  }
+
+  /// While the store has something to do, a timer looks whether it takes too long.
+  func watchStore() {
+    guard source.isBusy else {
+      loop.timers.cancel(storeTimer)
+      storeTimer = nil
+      return
+    }
+    guard storeTimer == nil else { return }
+    storeTimer = loop.timers.after(StoreWatch.patience) { [weak self] in
+      guard let self else { return }
+      storeTimer = nil
+      guard source.takeDelay() else { return }
+      let reason = StoreLocks.named(store: configuration.store) ?? "it waits for a lock, or there is much to do"
+      log(
+        .storeWaiting, "the store has not answered for \(Int(StoreWatch.patience)) s: \(reason)",
+        .path(configuration.store))
     }
   }
 

@@ -38,6 +38,7 @@ final class PoolServer {
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
   var rescanTimer: TimerQueue.Token?
   var lookAgainTimer: TimerQueue.Token?
+  var storeTimer: TimerQueue.Token?
   var checkpointTimer: TimerQueue.Token?
   var heartbeat = Heartbeat()
   var heartbeatTimer: TimerQueue.Token?
@@ -117,6 +118,7 @@ final class PoolServer {
     }
     scheduleDeadline()
     scheduleHeartbeat()
+    watchStore()
     workerServer.flush()
     statusServer?.flush()
   }

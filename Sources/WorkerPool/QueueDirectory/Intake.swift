@@ -70,7 +70,9 @@ final class Intake: @unchecked Sendable {
 
   /// Takes the named files, which somebody announced as complete; calls back on a queue of its own after each transaction.
   func take(_ names: [String], report: @escaping @Sendable (Report) -> Void) {
+    watch.expect()
     context.perform { [self] in
+      defer { watch.finish() }
       var rest = names[...]
       while !rest.isEmpty { takeNow(from: &rest, minimumAge: 0, report: report) }
       if gone.count >= Self.filesToForget, let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
@@ -80,7 +82,9 @@ final class Intake: @unchecked Sendable {
   /// Takes every file that waits and has rested; calls back after each transaction, at least once. Called at the start and now
   /// and then.
   func takeAll(report: @escaping @Sendable (Report) -> Void) {
+    watch.expect()
     context.perform { [self] in
+      defer { watch.finish() }
       do {
         let (names, unusable) = try directory.names()
         var rest = names[...]

@@ -112,6 +112,8 @@ final class MemoryJobSource: JobSource {
     if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
   }
   var logReaders: [Int32: Double] { [:] }
+  var isBusy: Bool { false }
+  func takeDelay() -> Bool { false }
   func finish() { report(.finished) }
 }
 
