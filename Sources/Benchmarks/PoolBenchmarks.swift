@@ -97,6 +97,8 @@ final class BenchmarkPool {
       store: url.path, model: model.path, queue: directory.path + "/queue", workers: workers,
       pluginDirectories: [directory.path + "/plugins"])
     configuration.handlesSignals = false
+    // What is done is counted, however much it is.
+    configuration.retention.count = nil
     configuration.log = .silent
     configuration.extraEnvironment = [NoOperation.pipeVariable: pipePath]
     let ended = ended
