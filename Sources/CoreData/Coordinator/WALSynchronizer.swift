@@ -1,0 +1,133 @@
+/// Makes what is committed to a store outlast a loss of power, where its connections commit with `synchronous=NORMAL`.
+///
+/// Not one of Apple's classes. Such a commit is there for every process at once, but reaches the disk later, in the order of the commits.
+/// Synchronising the write-ahead log brings all that it holds to the disk, as a commit with `synchronous=FULL` does at its end; what
+/// the log no longer holds, a checkpoint has brought there before (https://www.sqlite.org/pragma.html#pragma_synchronous,
+/// https://www.sqlite.org/wal.html).
+///
+/// A synchronisation that succeeds after one that failed proves nothing: the kernel reports a failed write once, and may have dropped
+/// what it could not write. So after a failure the log is written again as it stands, and only then synchronised.
+///
+/// Use it from one thread at a time.
+public final class WALSynchronizer {
+  private let connection: SQLiteConnection
+  private let writeTurn: WriteTurn?
+  private let path: String
+  private let calls: Calls
+  private var log: Log?
+  private var mustRewrite = false
+
+  /// The system calls on the log, which a test lets fail.
+  struct Calls {
+    var synchronize: (Int32) -> Int32 = { fdatasync($0) }
+    var write: (Int32, UnsafeRawPointer?, Int, off_t) -> Int = { pwrite($0, $1, $2, $3) }
+  }
+
+  /// The log, held open so that no failure to write it is reported to others alone (fsync(2), "EIO").
+  private final class Log {
+    let descriptor: Int32
+    let device: dev_t
+    let inode: ino_t
+
+    init(_ descriptor: Int32, _ status: stat) {
+      self.descriptor = descriptor
+      (device, inode) = (status.st_dev, status.st_ino)
+    }
+
+    deinit { close(descriptor) }
+  }
+
+  /// - Parameters:
+  ///   - url: the store's file, which must exist.
+  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`.
+  public convenience init(url: URL, writeTurn: String? = nil) throws {
+    try self.init(url: url, writeTurn: writeTurn, calls: Calls())
+  }
+
+  init(url: URL, writeTurn: String?, calls: Calls) throws {
+    self.calls = calls
+    (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
+      (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try WriteTurn(path: $0) })
+    }
+    path = connection.fileName + "-wal"
+  }
+
+  /// Has the log written anew before it is believed to be on disk: an earlier process may have failed to synchronise it.
+  public func distrust() { mustRewrite = true }
+
+  /// Brings all that is committed to the disk.
+  ///
+  /// - Throws: an `NSError`; then it is not known what is on disk.
+  public func synchronize() throws {
+    let log = try currentLog()
+    if mustRewrite { try rewrite(log) }
+    guard calls.synchronize(log.descriptor) == 0 else {
+      let reason = errno
+      mustRewrite = true
+      throw Self.failure("\(path) cannot be synchronised", reason)
+    }
+    mustRewrite = false
+  }
+
+  /// The file that is the log now. That a new one has its name is brought to the disk first.
+  private func currentLog() throws -> Log {
+    // Not the database file itself: closing any descriptor of it drops the locks that SQLite holds on it for the whole process
+    // (https://www.sqlite.org/howtocorrupt.html, 2.2). There are none on the log.
+    var status = stat()
+    if let log, stat(path, &status) == 0, status.st_dev == log.device, status.st_ino == log.inode { return log }
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.failure("\(path) cannot be opened", errno) }
+    guard fstat(descriptor, &status) == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw Self.failure("\(path) cannot be examined", reason)
+    }
+    let new = Log(descriptor, status)
+    try Self.synchronizeDirectory(of: path)
+    log = new
+    return new
+  }
+
+  private static func synchronizeDirectory(of path: String) throws {
+    let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("\(directory) cannot be opened", errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("\(directory) cannot be synchronised", errno) }
+  }
+
+  /// Writes the log over itself, so that the kernel writes all of it to the disk once more. While this has SQLite's write lock nobody
+  /// changes the log, and readers find the same bytes at each moment.
+  private func rewrite(_ log: Log) throws {
+    try CoreDataErrors.translating("Writing the log of \(connection.path) again") {
+      if let writeTurn { try writeTurn.take { try locked(log) } } else { try locked(log) }
+    }
+  }
+
+  private func locked(_ log: Log) throws {
+    try connection.execute("BEGIN IMMEDIATE")
+    defer { try? connection.execute("ROLLBACK") }
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    var offset: off_t = 0
+    while true {
+      let count = pread(log.descriptor, &buffer, buffer.count, offset)
+      guard count >= 0 else { throw Self.failure("\(path) cannot be read", errno) }
+      if count == 0 { return }
+      var written = 0
+      while written < count {
+        let part = buffer.withUnsafeBytes { bytes in
+          calls.write(log.descriptor, bytes.baseAddress.map { $0 + written }, count - written, offset + off_t(written))
+        }
+        guard part > 0 else { throw Self.failure("\(path) cannot be written again", errno) }
+        written += part
+      }
+      offset += off_t(count)
+    }
+  }
+
+  private static func failure(_ what: String, _ reason: Int32) -> NSError {
+    CoreDataErrors.error(
+      .sqlite, "\(what): \(String(cString: strerror(reason)))",
+      [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(reason))])
+  }
+}
