@@ -59,6 +59,7 @@ import Testing
   @Test func submitWritesAJobFileThatWaitsForThePool() throws {
     let place = try TestPlace()
     let queue = place.path("queue")
+    try FileManager.default.createDirectory(atPath: queue + "/incoming", withIntermediateDirectories: true)
     let finished = try workerpool(
       "submit", "import", "--queue", queue, "--set", "file=a b.json", "--set", "chunk=10", "--priority", "-5",
       "--job-queue", "slow", "--unique", "nightly", "--run-at", "2026-01-01T00:00:00Z")

@@ -5,16 +5,20 @@ import Jobs
 public struct JobSubmission {
   private let layout: QueueLayout
 
-  /// - Parameter queue: the path of the queue directory. It is made if it is not there yet.
+  /// - Parameter queue: the path of the queue directory, which a pool has made.
+  /// - Throws: ``JobSubmissionError`` when it is none.
   public init(queue: String) throws {
     layout = QueueLayout(root: queue)
-    try layout.create()
+    var status = stat()
+    guard stat(layout.incoming, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw JobSubmissionError.noQueue(queue)
+    }
   }
 
   /// Writes one file with all the jobs, which are taken in one transaction.
   ///
-  /// - Returns: the path of the file. It is gone as soon as the pool has taken it.
-  /// - Throws: ``FileError``; ``JobFileError`` for jobs that the pool would reject.
+  /// - Returns: the path of the file, which is on disk. It is gone as soon as the pool has taken it.
+  /// - Throws: ``FileError``; ``JobFileError`` for jobs that the pool would reject. Then no job is submitted.
   @discardableResult
   public func submit(_ jobs: [JobRequest]) throws -> String {
     let bytes = Array(try JobFile.text(jobs).utf8)
@@ -29,7 +33,23 @@ public struct JobSubmission {
       unlink(temporary)
       throw error
     }
+    do {
+      try synchronizeIncoming()
+    } catch {
+      // A file that the pool has taken meanwhile is in its care.
+      if unlink(path) == 0 { throw error }
+    }
     return path
+  }
+
+  /// Makes the file's name outlast a loss of power.
+  private func synchronizeIncoming() throws {
+    let descriptor = open(layout.incoming, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError(path: layout.incoming, action: "be opened", errno: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else {
+      throw FileError(path: layout.incoming, action: "be synchronised", errno: errno)
+    }
   }
 
   private func write(_ bytes: [UInt8], to path: String) throws {
@@ -38,6 +58,19 @@ public struct JobSubmission {
     defer { close(descriptor) }
     try bytes.writeAll(to: descriptor, path: path)
     guard fsync(descriptor) == 0 else { throw FileError(path: path, action: "be synchronised", errno: errno) }
+  }
+}
+
+/// Why nothing can be submitted.
+public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// There is no queue directory at the path: only a pool makes one, so that no job waits where nobody looks.
+  case noQueue(String)
+
+  public var description: String {
+    switch self {
+    case .noQueue(let path):
+      "\(path) is not a queue directory: name the one of a pool with --queue, or start a pool on it first (workerpool run)"
+    }
   }
 }
 

@@ -31,6 +31,8 @@ final class ItemPool {
     try place.write(Self.modelText, to: "Items.xcdatamodel/contents")
     model = place.path("Items.xcdatamodel")
     plugins = try place.plugins()
+    // As a pool makes it: job files may come before the first pool runs.
+    try FileManager.default.createDirectory(atPath: queue + "/incoming", withIntermediateDirectories: true)
     try FileManager.default.createSymbolicLink(
       atPath: plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
     let coordinator = NSPersistentStoreCoordinator(
@@ -66,6 +68,9 @@ final class ItemPool {
     }
   }
 
+  /// Whether all job files are taken.
+  var isTaken: Bool { get throws { try files("queue/incoming").isEmpty && files("queue/taken").isEmpty } }
+
   /// State, attempts and crashes of all jobs: `3|1|0`, each kind of row once.
   func rows() throws -> String {
     try sqlite(store, "SELECT DISTINCT ZSTATE, ZATTEMPT, ZCRASHES FROM WPPOOLJOB ORDER BY 1, 2, 3")
@@ -77,6 +82,8 @@ final class ItemPool {
     #expect(try pool.leftovers().isEmpty, "processes are left", sourceLocation: location)
     #expect(try files("queue/run").allSatisfy { $0 == "write-turn" }, sourceLocation: location)
     #expect(try files("queue/incoming").isEmpty, sourceLocation: location)
+    #expect(try files("queue/taken").isEmpty, sourceLocation: location)
+    #expect(try sqlite(store, "SELECT count(*) FROM WPPOOLFILE") == "0", sourceLocation: location)
     #expect(try files("queue/rejected").isEmpty, sourceLocation: location)
     let strangers = try files("").filter { $0.hasSuffix("-journal") || $0.hasSuffix(".tmp") }
     #expect(strangers.isEmpty, sourceLocation: location)
