@@ -131,10 +131,11 @@ extension JobModel {
     let file = entity(TakenFile.entityName, TakenFile.self)
     file.properties = [
       attribute("name", .stringAttributeType),
-      attribute("device", .integer64AttributeType),
-      attribute("inode", .integer64AttributeType),
-      attribute("modified", .integer64AttributeType),
-      attribute("size", .integer64AttributeType),
+      // Only in rows of earlier versions: they are read once, at the first start after an update.
+      optional("device", .integer64AttributeType),
+      optional("inode", .integer64AttributeType),
+      optional("modified", .integer64AttributeType),
+      optional("size", .integer64AttributeType),
     ]
     return file
   }

@@ -76,18 +76,30 @@ extension JobStore {
   }
 
   /// Notes that the jobs of a file are being taken, without saving: see ``TakenFile``.
-  @discardableResult
-  public func insertTakenFile(_ identity: FileIdentity, into context: NSManagedObjectContext) -> TakenFile? {
-    let file = NSEntityDescription.insertNewObject(forEntityName: TakenFile.entityName, into: context) as? TakenFile
-    file?.identity = identity
+  ///
+  /// - Parameter name: the file's private name, unique for ever.
+  public func insertTakenFile(_ name: String, into context: NSManagedObjectContext) -> NSManagedObject {
+    let file = NSEntityDescription.insertNewObject(forEntityName: TakenFile.entityName, into: context)
+    (file as? TakenFile)?.name = name
     return file
   }
 
   /// The files whose jobs are in the store, but which may still lie in the queue directory.
-  public func takenFiles(in context: NSManagedObjectContext) throws -> [FileIdentity: NSManagedObjectID] {
-    let files = try context.fetch(TakenFile.fetchRequest())
-    return Dictionary(files.map { ($0.identity, $0.objectID) }, uniquingKeysWith: { first, _ in first })
+  public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
+    let request = TakenFile.fetchRequest()
+    request.returnsObjectsAsFaults = false
+    return try context.fetch(request).map {
+      TakenFileRow(objectID: $0.objectID, name: $0.name, earlierIdentity: $0.earlierIdentity)
+    }
   }
+}
+
+/// What the store holds of a file that was taken.
+public struct TakenFileRow: Sendable {
+  public let objectID: NSManagedObjectID
+  public let name: String
+  /// Only in rows that an earlier version of the pool wrote.
+  public let earlierIdentity: EarlierFileIdentity?
 }
 
 extension Job {

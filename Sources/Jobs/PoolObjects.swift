@@ -35,43 +35,28 @@ public final class JobClaim: NSManagedObject {
 public final class TakenFile: NSManagedObject {
   public static let entityName = "PoolFile"
 
-  public var identity: FileIdentity {
-    get {
-      FileIdentity(
-        name: string("name") ?? "", device: number("device")?.int64Value ?? 0,
-        inode: number("inode")?.int64Value ?? 0, modified: number("modified")?.int64Value ?? 0,
-        size: number("size")?.int64Value ?? 0)
-    }
-    set {
-      setValue(newValue.name, forKey: "name")
-      setValue(NSNumber(value: newValue.device), forKey: "device")
-      setValue(NSNumber(value: newValue.inode), forKey: "inode")
-      setValue(NSNumber(value: newValue.modified), forKey: "modified")
-      setValue(NSNumber(value: newValue.size), forKey: "size")
-    }
+  /// The file's name in `taken/`, unique for ever.
+  public var name: String {
+    get { string("name") ?? "" }
+    set { setValue(newValue, forKey: "name") }
+  }
+
+  /// What an earlier version of the pool noted instead; `name` is the producer's name then.
+  var earlierIdentity: EarlierFileIdentity? {
+    guard let inode = number("inode"), let modified = number("modified"), let size = number("size") else { return nil }
+    return EarlierFileIdentity(inode: inode.int64Value, modified: modified.int64Value, size: size.int64Value)
   }
 
   public class func fetchRequest() -> NSFetchRequest<TakenFile> { NSFetchRequest<TakenFile>(entityName: entityName) }
 }
 
-/// What tells one file from every other, and from itself after a change.
-public struct FileIdentity: Hashable, Sendable {
-  /// The last component of the path. An inode is soon used again, often within one tick of the clock of `modified`.
-  public var name: String
-  public var device: Int64
-  public var inode: Int64
+/// How earlier versions of the pool, which took files where they lay, told one from every other.
+public struct EarlierFileIdentity: Hashable, Sendable {
+  public let inode: Int64
   /// Nanoseconds since 1970.
-  public var modified: Int64
+  public let modified: Int64
   /// Bytes.
-  public var size: Int64
-
-  public init(name: String, device: Int64, inode: Int64, modified: Int64, size: Int64) {
-    self.name = name
-    self.device = device
-    self.inode = inode
-    self.modified = modified
-    self.size = size
-  }
+  public let size: Int64
 }
 
 /// A setting of the pool that outlives its processes, by name.

@@ -10,6 +10,9 @@ import Testing
     let model = JobModel.make()
     let newer: Set = ["activeKey", "batch", "limitKey", "options", "output"]
     model.entities = model.entities.filter { !["PoolWait", "PoolPeriodic"].contains($0.name) }
+    for (name, attribute) in model.entitiesByName["PoolFile"]?.attributesByName ?? [:] where name != "name" {
+      attribute.isOptional = false
+    }
     let job = model.entities.first { $0.name == "PoolJob" }
     job?.uniquenessConstraints = []
     job?.indexes = []
@@ -59,6 +62,11 @@ import Testing
       let setting = NSEntityDescription.insertNewObject(forEntityName: "PoolSetting", into: writer)
       setting.setValue("pausedQueues", forKey: "name")
       setting.setValue("slow", forKey: "value")
+      let file = NSEntityDescription.insertNewObject(forEntityName: "PoolFile", into: writer)
+      file.setValue("jobs.json", forKey: "name")
+      for (index, key) in ["device", "inode", "modified", "size"].enumerated() {
+        file.setValue(NSNumber(value: index + 1), forKey: key)
+      }
       try writer.save()
       return jobs.map(\.objectID.uriString)
     }
@@ -80,8 +88,14 @@ import Testing
       #expect(jobs.map(\.state) == [.succeeded, .available, .available])
       #expect(jobs.allSatisfy { $0.kind == "index" && $0.queue == "default" && $0.options == JobOptions() })
       #expect(try store.pauses(in: context).queues == ["slow"])
+      let files = try store.takenFiles(in: context)
+      #expect(files.map(\.name) == ["jobs.json"])
+      let identity = try #require(files.first?.earlierIdentity)
+      #expect(identity.inode == 2 && identity.modified == 3 && identity.size == 4)
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).isEmpty)
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "new")], into: context).count == 1)
+      // Files are noted by their names alone now.
+      _ = store.insertTakenFile("private", into: context)
       try jobs[1].markSucceeded(startedAt: Date())
       try context.save()
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).count == 1)

@@ -70,6 +70,8 @@ enum JobSourceEvent: Equatable, Sendable {
   /// Job files were taken: so many jobs are new, these of them may run now, whether some wait for others, and so many files must be
   /// looked at again.
   case took(jobs: Int, ready: [WindowJob], someWait: Bool, postponed: Int, messages: [LogRecord])
+  /// Others have put directories in the place of these, or the pool has made them again.
+  case replaced([QueuePart])
   case replied(ticket: Int, count: Int, error: String?)
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// The answer to `look`.

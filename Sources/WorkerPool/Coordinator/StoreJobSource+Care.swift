@@ -32,6 +32,13 @@ extension StoreJobSource {
     } onFailure: { [report] error in
       report(.trouble("finished jobs cannot be deleted: \(ErrorText.text(error))"))
     }
+    rejectedQueue.async { [self] in
+      do {
+        try intake.rejected.pruneNowAndThen(olderThan: retention.dead)
+      } catch {
+        report(.trouble("bad job files cannot be deleted: \(error)"))
+      }
+    }
   }
 
   func count(ticket: Int) {
@@ -52,17 +59,20 @@ extension StoreJobSource {
   // MARK: Files and the log
 
   func takeFiles(_ names: [String]?) {
-    let took: @Sendable (Intake.Report) -> Void = { [self] round in
-      let messages =
-        round.rejected.map {
-          LogRecord(event: .fileRejected, text: "\($0.name) is rejected: \($0.reason)", fields: [.path($0.name)])
-        } + round.failures.map { LogRecord(event: .trouble, text: $0) }
-      report(
-        .took(
-          jobs: round.jobs, ready: windowJobs(round.ready), someWait: round.someWait, postponed: round.postponed,
-          messages: messages))
+    if let names { intake.take(names) } else { intake.takeAll() }
+  }
+
+  /// Tells what a transaction of the intake brought.
+  func took(_ round: IntakeReport) {
+    let rejected = round.rejected.map {
+      LogRecord(event: .fileRejected, text: "\($0.name) is rejected: \($0.reason)", fields: [.path($0.name)])
     }
-    if let names { intake.take(names, report: took) } else { intake.takeAll(report: took) }
+    let messages = rejected + round.messages.map { LogRecord(event: .trouble, text: $0) }
+    report(
+      .took(
+        jobs: round.jobs, ready: windowJobs(round.ready), someWait: round.someWait, postponed: round.postponed,
+        messages: messages))
+    if !round.replaced.isEmpty { report(.replaced(round.replaced)) }
   }
 
   func checkpoint(ticket: Int?) {
@@ -89,10 +99,12 @@ extension StoreJobSource {
 
   func finish() {
     // All that was asked for before is done before this.
-    work { [self] _ in
-      checkpointQueue.async { [self] in
-        _ = try? checkpointer.checkpoint()
-        report(.finished)
+    intake.finish { [self] in
+      work { [self] _ in
+        checkpointQueue.async { [self] in
+          _ = try? checkpointer.checkpoint()
+          report(.finished)
+        }
       }
     }
   }

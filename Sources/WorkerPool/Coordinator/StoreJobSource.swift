@@ -20,6 +20,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
   let checkpointQueue = DispatchQueue(label: "checkpoint")
   let checkpointer: WALCheckpointer
+  /// Where bad job files are deleted, for which nobody waits.
+  let rejectedQueue = DispatchQueue(label: "rejected job files", qos: .utility)
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   /// What `prepare` found, for `start` to tell. On the context's queue.
   private var found: (pauses: JobPauses, elsewhere: [JobSourceClaim]) = (JobPauses(), [])
@@ -35,7 +37,11 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   ///   - store: for all but the intake.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   ///   - retention: how long finished jobs are kept.
-  init(store: JobStore, layout: QueueLayout, writeTurn: String, retention: JobRetention = JobRetention()) throws {
+  ///   - owners: whose job files are taken.
+  init(
+    store: JobStore, layout: QueueLayout, writeTurn: String, retention: JobRetention = JobRetention(),
+    owners: FileOwnerRule = FileOwnerRule()
+  ) throws {
     self.store = store
     self.layout = layout
     self.retention = retention
@@ -43,7 +49,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")
-    intake = try Intake(layout: layout, store: store, watch: storeWatch)
+    intake = try Intake(layout: layout, store: store, writeTurn: writeTurn, owners: owners, watch: storeWatch)
     checkpointer = try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 
@@ -72,6 +78,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     self.report = report
+    intake.start { [self] in took($0) }
     context.perform { [self] in report(.started(pauses: found.pauses, elsewhere: found.elsewhere)) }
   }
 

@@ -8,7 +8,7 @@ final class DirectoryWatch {
   struct Changes: Equatable {
     /// Names of the files that came, each once for each event.
     var names: [String] = []
-    /// Events were lost, or the directory itself is gone: scan it.
+    /// Events were lost, or the directory itself was moved or deleted: look what there is.
     var needsScan = false
   }
 
@@ -18,13 +18,17 @@ final class DirectoryWatch {
   init(_ path: String) throws(SystemCallError) {
     descriptor = csystem_inotify()
     guard descriptor >= 0 else { throw SystemCallError("inotify_init1") }
-    let mask = UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF)
+    let mask =
+      UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_ONLYDIR) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF)
     guard inotify_add_watch(descriptor, path, mask) >= 0 else {
       throw SystemCallError("inotify_add_watch", path: path)
     }
   }
 
   deinit { close(descriptor) }
+
+  private static let needsLook =
+    UInt32(IN_Q_OVERFLOW) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)
 
   /// Reads all events that wait.
   func collect() -> Changes {
@@ -39,7 +43,7 @@ final class DirectoryWatch {
         var offset = 0
         var event = csystem_file_event()
         while csystem_next_file_event(bytes.baseAddress, count, &offset, &event) != 0 {
-          if event.mask & (UInt32(IN_Q_OVERFLOW) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)) != 0 {
+          if event.mask & Self.needsLook != 0 {
             changes.needsScan = true
           } else if let name = event.name {
             changes.names.append(String(cString: name))

@@ -24,6 +24,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case workerOutput = "worker.output"
   case processStray = "process.stray"
   case fileRejected = "file.rejected"
+  case queueReplaced = "queue.replaced"
   case jobFailed = "job.failed"
   case jobCrashed = "job.crashed"
   case jobTimedOut = "job.timed-out"
@@ -42,7 +43,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
     switch self {
     case .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed, .jobTimedOut, .trouble:
       .error
-    case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .jobFailed,
+    case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
+      .jobFailed,
       .linesLeftOut:
       .warning
     default: .info

@@ -77,7 +77,8 @@ public enum Pool {
         NSPersistentStoreWriteTurnOption: runtime.writeTurn,
       ])
     let source = try StoreJobSource(
-      store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention)
+      store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention,
+      owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source
   }

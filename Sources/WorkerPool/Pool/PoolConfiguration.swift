@@ -21,6 +21,8 @@ public struct PoolConfiguration: Sendable {
   public var kindLimits: [String: Int] = [:]
   /// How many jobs of a kind may begin in a time; instead of what the plugin says.
   public var kindRates: [String: JobRate] = [:]
+  /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`. Default `false`.
+  public var allowsGroup = false
   /// How long finished jobs are kept.
   public var retention = JobRetention()
   /// Seconds that the store may take to open, which others may have locked; then the pool ends. Default 60.

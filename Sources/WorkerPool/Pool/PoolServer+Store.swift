@@ -50,6 +50,7 @@ extension PoolServer {
       if someWait { coordinator.lookForWaitingJobs() }
       if jobs > 0 { scheduleCheckpoint() }
       if postponed > 0 { scheduleRescan(Self.retryInterval) }
+    case .replaced(let parts): replaced(parts)
     case .replied(let ticket, let count, let error):
       coordinator.lookForNewJobs()
       lookForDueJobs()
@@ -149,6 +150,14 @@ extension PoolServer {
   }
 
   private func watchQueueDirectory() {
+    watchIncoming()
+    source.takeFiles(nil)
+    scheduleRescan(Self.rescanInterval)
+  }
+
+  private func watchIncoming() {
+    if let watch = directoryWatch { loop.unwatch(watch.descriptor) }
+    directoryWatch = nil
     do {
       let watch = try DirectoryWatch(configuration.incomingDirectory)
       directoryWatch = watch
@@ -162,8 +171,21 @@ extension PoolServer {
         "\(configuration.incomingDirectory) cannot be watched and is looked at every \(Self.rescanInterval) s: \(error)"
       )
     }
-    source.takeFiles(nil)
-    scheduleRescan(Self.rescanInterval)
+  }
+
+  /// Goes on with directories that others have put in the place of those that were watched.
+  private func replaced(_ parts: [QueuePart]) {
+    guard !isStopping else { return }
+    for part in parts {
+      let path = configuration.queue + "/" + part.rawValue
+      log(.queueReplaced, "\(path) is another directory now; the pool goes on with that one", .path(path))
+    }
+    if parts.contains(.incoming) {
+      watchIncoming()
+      // What came before it was watched.
+      source.takeFiles(nil)
+    }
+    if parts.contains(.periodic) { watchPeriodicEntries() }
   }
 
   private func scheduleRescan(_ seconds: Double) {

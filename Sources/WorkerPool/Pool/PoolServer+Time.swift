@@ -7,11 +7,13 @@ extension PoolServer {
 
   func watchPeriodicEntries() {
     let path = QueueLayout(root: configuration.queue).periodic
+    if let watch = periodicWatch { loop.unwatch(watch.descriptor) }
+    periodicWatch = nil
     do {
       let watch = try DirectoryWatch(path)
       periodicWatch = watch
       loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
-        _ = watch.collect()
+        if watch.collect().needsScan { self?.source.takeFiles(nil) }
         self?.submitPeriodic()
       }
     } catch {

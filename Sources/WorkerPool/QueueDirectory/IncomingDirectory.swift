@@ -1,43 +1,27 @@
 import Foundation
 import Jobs
+import Synchronization
 
-/// The directory that job files come into, by its descriptor: what is listed, read, moved and removed is in that very
-/// directory, whatever happens to its path.
+/// Where job files come from, `incoming/`, and where the pool keeps those that it has made its own, `taken/`.
+///
+/// Both are held by their descriptors and must be on one file system.
 final class IncomingDirectory: Sendable {
-  let layout: QueueLayout
-  private let incoming: Int32
-  private let rejected: Int32
+  let incoming: HeldDirectory
+  let taken: HeldDirectory
+  private let privateNames = Mutex(PrivateNames(avoiding: []))
 
   init(layout: QueueLayout) throws {
-    self.layout = layout
-    incoming = try Self.open(layout.incoming)
-    do {
-      rejected = try Self.open(layout.rejected)
-    } catch {
-      close(incoming)
-      throw error
-    }
-  }
-
-  deinit {
-    close(incoming)
-    close(rejected)
-  }
-
-  private static func open(_ path: String) throws -> Int32 {
-    let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "be opened", errno: errno) }
-    return descriptor
+    incoming = try HeldDirectory(layout.incoming, madeBy: .person)
+    taken = try HeldDirectory(layout.taken, madeBy: .pool(QueueLayout.privateMode))
   }
 
   /// Whether a file of that name is for the pool: not hidden, and not still being written under a temporary name.
-  ///
   static func isJobFileName(_ name: String) -> Bool { isForPool(name) && name.utf8.count <= longestName }
 
   private static func isForPool(_ name: String) -> Bool { !name.hasPrefix(".") && !name.hasSuffix(".tmp") }
 
-  /// In bytes: the name of an `.error` file must fit beside it, too.
-  private static let longestName = 240
+  /// In bytes: what the pool puts before a name in `taken/` and behind it in `rejected/` must have room, too.
+  static let longestName = 240
 
   /// A file whose name no job file can have, being too long or not UTF-8: the name's bytes, with a zero at the end.
   struct Unusable {
@@ -55,204 +39,79 @@ final class IncomingDirectory: Sendable {
     }
   }
 
-  /// The names of all job files that wait, in the order of their last changes unless they are very many, and what waits besides in vain.
-  func names() throws -> (names: [String], unusable: [Unusable]) {
-    // A new description: `fdopendir` takes its descriptor over, and a duplicate would share the reading position.
-    let descriptor = openat(incoming, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0, let directory = fdopendir(descriptor) else {
-      let reason = errno
-      if descriptor >= 0 { close(descriptor) }
-      throw FileError(path: layout.incoming, action: "be listed", errno: reason)
-    }
-    defer { closedir(directory) }
-    var names: [String] = []
-    var unusable: [Unusable] = []
-    while let entry = readdir(directory) {
-      withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { bytes in
-          if let name = String(validatingCString: bytes), Self.isJobFileName(name) {
-            names.append(name)
-          } else if Self.isForPool(String(cString: bytes)) {
-            unusable.append(Unusable(bytes: Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes) + 1))))
-          }
-        }
-      }
-    }
-    return (names.count <= Self.mostInOrder ? inOrder(names) : names, unusable)
+  // MARK: Listing
+
+  /// The names of all job files that wait, in the order of their last changes unless they are very many, and the files whose names
+  /// are unusable.
+  func names() throws(FileError) -> (names: [String], unusable: [Unusable]) {
+    guard let incoming = incoming.current else { return ([], []) }
+    return try names(in: incoming)
   }
 
-  /// To put so many files in order takes a moment; more would keep the first job waiting.
+  /// The files in `taken/`, in the same order.
+  func takenFiles() throws(FileError) -> [PrivateFile] {
+    guard let taken = taken.current else { return [] }
+    return try names(in: taken).names.map { PrivateFile(name: $0, directory: taken, source: nil) }
+  }
+
+  private func names(in directory: OpenDirectory) throws(FileError) -> (names: [String], unusable: [Unusable]) {
+    let isTaken = directory.path == taken.path
+    var names: [String] = []
+    var unusable: [Unusable] = []
+    try directory.forEachName { bytes in
+      if let name = String(validatingCString: bytes), isTaken ? !name.hasPrefix(".") : Self.isJobFileName(name) {
+        names.append(name)
+      } else if Self.isForPool(String(cString: bytes)) {
+        unusable.append(Unusable(bytes: Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes) + 1))))
+      }
+    }
+    return (names.count <= Self.mostInOrder ? inOrder(names, directory) : names, unusable)
+  }
+
+  /// To put this many files in order takes a moment; more would keep the first job waiting.
   static let mostInOrder = 100_000
 
-  private func inOrder(_ names: [String]) -> [String] {
+  private func inOrder(_ names: [String], _ directory: OpenDirectory) -> [String] {
     let times = names.map { name in
-      var status = stat()
-      guard fstatat(incoming, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return Int64.max }
-      return Self.nanoseconds(status.st_mtim)
+      directory.status(of: name).map { OpenDirectory.nanoseconds($0.st_mtim) } ?? Int64.max
     }
     return zip(times, names).sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.1)
   }
 
-  private static func nanoseconds(_ time: timespec) -> Int64 {
-    Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
+  // MARK: Taking
 
-  /// What became of an attempt to read a file.
-  enum Reading {
-    case jobs([JobRequest], FileIdentity)
-    /// The file is no good, and will not get better.
-    case bad(String)
-    /// Written a moment ago by somebody who does not rename: it is read when it has rested.
-    case fresh
+  /// What became of an attempt to take a file.
+  enum Taking {
+    case taken(PrivateFile)
     /// No longer there.
     case gone
-    /// Cannot be read now, through no fault of its own.
-    case unreadable(FileError)
+    /// Somebody who does not rename files wrote it a moment ago: it is taken when it has rested.
+    case fresh
+    /// It cannot be moved now.
+    case failed(FileError)
   }
 
-  /// Reads and checks one file: a regular one, not a link or a pipe, not too large, and all of it right.
+  /// Sees to it that no new name begins as these do.
+  func avoid(_ names: [String]) { privateNames.withLock { $0 = PrivateNames(avoiding: names) } }
+
+  /// Makes whatever lies under that name in `incoming/` the pool's own, in one step: from then on no producer can replace or change it
+  /// by its name.
   ///
   /// - Parameter minimumAge: files that were changed less long ago, in nanoseconds, are `fresh`.
-  func read(_ name: String, minimumAge: Int64) -> Reading {
-    // O_NONBLOCK keeps a named pipe from blocking the open; O_NOFOLLOW fails with ELOOP on a symbolic link (open(2)).
-    let descriptor = openat(incoming, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      switch errno {
-      case ENOENT: return .gone
-      case ELOOP: return .bad("is a symbolic link; a job file must be a regular file")
-      case EACCES, EPERM: return .bad("may not be read by the pool's user")
-      case ENXIO: return .bad("is a socket; a job file must be a regular file")
-      case let reason: return .unreadable(FileError(path: path(name), action: "be opened", errno: reason))
-      }
+  func take(_ name: String, minimumAge: Int64) -> Taking {
+    guard let incoming = incoming.current, let taken = taken.current else { return .gone }
+    if minimumAge > 0 {
+      guard let status = incoming.status(of: name) else { return .gone }
+      if status.st_mode & S_IFMT == S_IFREG, PrivateFile.isFresh(status, minimumAge: minimumAge) { return .fresh }
     }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else {
-      return .unreadable(FileError(path: path(name), action: "be examined", errno: errno))
+    let privateName = privateNames.withLock { $0.next(for: name) }
+    guard renameat(incoming.descriptor, name, taken.descriptor, privateName) == 0 else {
+      let reason = errno
+      if reason == ENOENT { return .gone }
+      let hint = reason == EXDEV ? ", which must be on the same file system and mount" : ""
+      let path = incoming.path + "/" + name
+      return .failed(FileError(path: path, action: "be moved to \(taken.path)\(hint)", errno: reason))
     }
-    guard status.st_mode & S_IFMT == S_IFREG else { return .bad("is not a regular file") }
-    guard status.st_uid == geteuid() || status.st_uid == 0 else {
-      return .bad("belongs to user \(status.st_uid); a job file must belong to the pool's user or to root")
-    }
-    guard status.st_size <= JobFile.maximumSize else {
-      return .bad("is larger than \(JobFile.maximumSize) bytes")
-    }
-    let modified = Self.nanoseconds(status.st_mtim)
-    if minimumAge > 0, abs(Self.now() - modified) < minimumAge { return .fresh }
-    do {
-      let bytes = try contents(descriptor, size: Int(status.st_size), name: name)
-      let identity = FileIdentity(
-        name: name, device: Int64(bitPattern: UInt64(status.st_dev)), inode: Int64(bitPattern: UInt64(status.st_ino)),
-        modified: modified, size: Int64(status.st_size))
-      return .jobs(try JobFile.parse(bytes), identity)
-    } catch let error as JobFileError {
-      return .bad(error.description)
-    } catch let error as FileError {
-      return .unreadable(error)
-    } catch {
-      return .bad("\(error)")
-    }
-  }
-
-  private func contents(_ descriptor: Int32, size: Int, name: String) throws -> [UInt8] {
-    // One byte more than the file has, so that one that grows meanwhile is noticed.
-    var failure: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
-      while count <= size {
-        let got = Glibc.read(descriptor, buffer.baseAddress.map { $0 + count }, size + 1 - count)
-        if got < 0, errno == EINTR { continue }
-        if got < 0 { failure = errno }
-        if got <= 0 { break }
-        count += got
-      }
-    }
-    guard failure == 0 else { throw FileError(path: path(name), action: "be read", errno: failure) }
-    guard bytes.count == size else {
-      throw FileError(path: path(name), action: "be read while it changes", errno: EAGAIN)
-    }
-    return bytes
-  }
-
-  private static func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return nanoseconds(time)
-  }
-
-  private func path(_ name: String) -> String { layout.incoming + "/" + name }
-
-  // MARK: Taking files away
-
-  /// Removes files; ones that are gone already are fine. Returns for each what kept it, if something did.
-  ///
-  /// Many files are removed on several threads: a file system that gives freed blocks back to the disk at once
-  /// (ext4's `discard`) lets each removal wait for the disk.
-  func remove(_ names: [String]) -> [FileError?] {
-    var failures = [FileError?](repeating: nil, count: names.count)
-    let share = 64
-    let shares = (names.count + share - 1) / share
-    guard shares > 1 else {
-      for (index, name) in names.enumerated() { failures[index] = remove(name) }
-      return failures
-    }
-    failures.withUnsafeMutableBufferPointer { buffer in
-      // Each iteration writes elements of its own.
-      nonisolated(unsafe) let buffer = buffer
-      DispatchQueue.concurrentPerform(iterations: shares) { number in
-        for index in (number * share)..<min((number + 1) * share, names.count) { buffer[index] = remove(names[index]) }
-      }
-    }
-    return failures
-  }
-
-  private func remove(_ name: String) -> FileError? {
-    guard unlinkat(incoming, name, 0) == 0 || errno == ENOENT else {
-      return FileError(path: path(name), action: "be removed", errno: errno)
-    }
-    return nil
-  }
-
-  /// Makes removals outlast a power failure.
-  func synchronize() throws {
-    guard fsync(incoming) == 0 else {
-      throw FileError(path: layout.incoming, action: "be synchronised", errno: errno)
-    }
-  }
-
-  /// Moves a bad file to `rejected/`, with a file beside it that says why. An older file of that name is kept.
-  ///
-  /// - Returns: the name that it has there.
-  @discardableResult
-  func reject(_ name: String, reason: String) throws -> String {
-    try reject(Array(name.utf8CString), as: name, reason: reason)
-  }
-
-  /// Moves a file whose name no job file can have.
-  func reject(_ file: Unusable) throws -> String {
-    try reject(file.bytes, as: file.legibleName, reason: file.reason)
-  }
-
-  private func reject(_ bytes: [CChar], as name: String, reason: String) throws -> String {
-    for number in 0..<10_000 {
-      let target = number == 0 ? name : "\(name).\(number)"
-      guard try makeErrorFile(target + ".error", text: "\(name): \(reason)\n") else { continue }
-      if renameat(incoming, bytes, rejected, target) == 0 || errno == ENOENT { return target }
-      let error = FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: errno)
-      unlinkat(rejected, target + ".error", 0)
-      throw error
-    }
-    throw FileError(path: path(name), action: "be moved to \(layout.rejected)", errno: EEXIST)
-  }
-
-  /// False when a file of that name is there already.
-  private func makeErrorFile(_ name: String, text: String) throws -> Bool {
-    let descriptor = openat(rejected, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    if descriptor < 0, errno == EEXIST { return false }
-    guard descriptor >= 0 else {
-      throw FileError(path: layout.rejected + "/" + name, action: "be created", errno: errno)
-    }
-    defer { close(descriptor) }
-    try text.utf8.writeAll(to: descriptor, path: layout.rejected + "/" + name)
-    return true
+    return .taken(PrivateFile(name: privateName, directory: taken, source: incoming))
   }
 }

@@ -1,20 +1,22 @@
 import CoreData
 import Jobs
+import Synchronization
 
 /// Brings waiting job files into the store: many in one transaction, which is made durable, and only then are the files removed.
 ///
-/// A crash at any point loses no job and doubles none: files stay until the commit is on disk, and the commit holds the files'
-/// identities until the files are known to be gone. Jobs may start as soon as they are committed, before that is on disk: what
-/// they write comes after it in the same log, so a loss of power never keeps the effect and loses the job.
+/// A file is first renamed into `taken/` under a private name, which the transaction notes together with the file's jobs. A crash at
+/// any point loses no job and doubles none: at the start a file in `taken/` whose name is noted is only removed, and any other is taken.
+/// Jobs may start as soon as they are committed, before that is on disk: what they write comes after it in the same log, so a loss of
+/// power never keeps the effect and loses the job.
 ///
-/// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue.
+/// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue; `report` is set once, before
+/// anything else.
 final class Intake: @unchecked Sendable {
-  /// How many files go into one transaction at most, and with how many jobs no further file does: so that the first of many jobs
+  /// How many files go into one transaction at most, and with how many jobs or bytes no further file does: so that the first of many jobs
   /// starts soon, and memory is bounded. The jobs of one file stay together.
   static let filesPerTransaction = 1000
   static let jobsPerTransaction = 10_000
-  /// How many rows of files that are gone are kept before they are deleted in one transaction.
-  static let filesToForget = 10_000
+  static let bytesPerTransaction = 4 << 20
   /// How long a file that nobody announced must have rested before it is read, in nanoseconds.
   static let restingTime: Int64 = 1_000_000_000
 
@@ -24,77 +26,89 @@ final class Intake: @unchecked Sendable {
   /// How many jobs a report tells one by one; more are found in the store.
   static let jobsToTell = 500
 
-  private let directory: IncomingDirectory
+  let directory: IncomingDirectory
+  let rejected: RejectedDirectory
+  let watchedPeriodic: HeldDirectory
+  private let owners: FileOwnerRule
   private let store: JobStore
   private let context: NSManagedObjectContext
   private let watch: StoreWatch
-  /// Files whose jobs are in the store, but which are not yet gone from the directory.
-  private var takenButThere: Set<FileIdentity> = []
-  /// Objects of files that are gone; deleted in groups by `forgetTakenFiles()`.
-  private var gone: [NSManagedObjectID] = []
-  private var objectIDs: [FileIdentity: NSManagedObjectID] = [:]
+  private let removal: TakenFileRemoval
+  private let inbox = Mutex(IntakeInbox())
+  private var report: @Sendable (IntakeReport) -> Void = { _ in }
 
-  /// What one round brought.
-  struct Report: Sendable {
-    var files = 0
-    var jobs = 0
-    /// Those of the jobs that may run now, unless they are very many.
-    var ready: [JobSummary] = []
-    /// Whether some of the jobs wait for others.
-    var someWait = false
-    /// Names of bad files, each with the reason.
-    var rejected: [(name: String, reason: String)] = []
-    /// Files that must be looked at again: fresh ones, and ones that could not be read or removed.
-    var postponed = 0
-    /// What kept files from being taken or removed, through no fault of theirs.
-    var failures: [String] = []
-  }
+  /// Names that were announced, and those that the last look found, which have not been looked at yet.
+  private var announced: ArraySlice<String> = []
+  private var found: ArraySlice<String> = []
+  /// Files in `taken/` to be read in this round, and those that have to wait for the next look.
+  private var unread: ArraySlice<PrivateFile> = []
+  private var waiting: [PrivateFile] = []
 
-  init(layout: QueueLayout, store: JobStore, watch: StoreWatch = StoreWatch()) throws {
+  /// - Parameter writeTurn: the file by whose lock the pool's processes take turns at writing.
+  init(
+    layout: QueueLayout, store: JobStore, writeTurn: String? = nil, owners: FileOwnerRule = FileOwnerRule(),
+    watch: StoreWatch = StoreWatch()
+  ) throws {
     directory = try IncomingDirectory(layout: layout)
+    rejected = try RejectedDirectory(layout: layout)
+    watchedPeriodic = try HeldDirectory(layout.periodic, madeBy: .person)
+    self.owners = owners
     self.store = store
     self.watch = watch
     context = store.makeContext(name: "queue directory")
+    removal = TakenFileRemoval(log: try WALSynchronizer(url: store.url, writeTurn: writeTurn))
   }
 
-  /// Takes what an earlier process left half done: its taken files are not to be taken again. Called before anything else.
+  /// Finds what an earlier process left half done. Called before anything else; it blocks, and may be tried again when it has thrown.
   func recover() throws {
     try context.performAndWait {
-      for (identity, objectID) in try store.takenFiles(in: context) {
-        takenButThere.insert(identity)
-        objectIDs[identity] = objectID
-      }
-      context.reset()
+      defer { context.reset() }
+      let left = try LeftOverFiles(directory, store.takenFiles(in: context))
+      unread = left.unread[...]
+      removal.recover(taken: left.taken, gone: left.gone, in: directory.taken.current)
     }
   }
 
-  /// Takes the named files, which somebody announced as complete; calls back on a queue of its own after each transaction.
-  func take(_ names: [String], report: @escaping @Sendable (Report) -> Void) {
+  /// Begins to report, on any thread.
+  func start(reporting report: @escaping @Sendable (IntakeReport) -> Void) {
+    self.report = report
+    removal.start(reporting: report) { [self] rows in ask { $0.rowsToForget += rows } }
+  }
+
+  /// Takes the named files, which somebody announced as complete.
+  func take(_ names: [String]) { ask { $0.announce(names) } }
+
+  /// Takes every file that waits and has rested. Asked for again while a look is under way, it is done once more after that.
+  func takeAll() { ask { $0.mustLook = true } }
+
+  private func ask(_ change: (inout IntakeInbox) -> Void) {
+    let isIdle = inbox.withLock { inbox in
+      change(&inbox)
+      defer { inbox.isWorking = true }
+      return !inbox.isWorking
+    }
+    guard isIdle else { return }
     watch.expect()
     context.perform { [self] in
-      defer { watch.finish() }
-      var rest = names[...]
-      while !rest.isEmpty { takeNow(from: &rest, minimumAge: 0, report: report) }
-      if gone.count >= Self.filesToForget, let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
+      work()
+      watch.finish()
     }
   }
 
-  /// Takes every file that waits and has rested; calls back after each transaction, at least once. Called at the start and now
-  /// and then.
-  func takeAll(report: @escaping @Sendable (Report) -> Void) {
-    watch.expect()
+  /// Ends after the transaction that is under way; then calls back on any thread.
+  func finish(_ completion: @escaping @Sendable () -> Void) {
+    inbox.withLock { $0.isClosed = true }
+    context.perform { [self] in removal.flush() }
+    afterAll { [self] in
+      forget(inbox.withLock { $0.takeRowsToForget() })
+      completion()
+    }
+  }
+
+  /// Calls back on the context's queue when all that was asked for is done, and the files are removed.
+  func afterAll(_ completion: @escaping @Sendable () -> Void) {
     context.perform { [self] in
-      defer { watch.finish() }
-      do {
-        let (names, unusable) = try directory.names()
-        var rest = names[...]
-        if takenButThere.count > 0 { forgetVanished(besides: Set(rest)) }
-        if !unusable.isEmpty { report(rejecting(unusable)) }
-        repeat { takeNow(from: &rest, minimumAge: Self.restingTime, report: report) } while !rest.isEmpty
-      } catch {
-        report(Report(failures: ["\(error)"]))
-      }
-      if let failure = forgetTakenFiles() { report(Report(failures: [failure])) }
+      removal.afterAll { [self] in context.perform(completion) }
     }
   }
 }
@@ -102,66 +116,164 @@ final class Intake: @unchecked Sendable {
 // MARK: - Inside the context's queue
 
 extension Intake {
-  /// Reads the first files, commits their jobs, reports, and only then waits for the disk and removes the files: a job need not
-  /// wait for that. Takes out of `names` what was looked at.
-  private func takeNow(from names: inout ArraySlice<String>, minimumAge: Int64, report: (Report) -> Void) {
-    var outcome = Report()
-    var taken: [FileIdentity] = []
-    var leftOver: [FileIdentity] = []
-    var requests: [[JobRequest]] = []
-    var jobCount = 0
-    // A file may be announced twice: renamed into the directory, and closed after that.
-    var seen: Set<String> = []
-    while seen.count < Self.filesPerTransaction, jobCount < Self.jobsPerTransaction, let name = names.popFirst() {
-      guard IncomingDirectory.isJobFileName(name) && seen.insert(name).inserted else { continue }
-      switch directory.read(name, minimumAge: minimumAge) {
-      case .jobs(_, let identity) where takenButThere.contains(identity): leftOver.append(identity)
-      case .jobs(let jobs, let identity):
-        do {
-          if let problem = try store.problem(with: jobs, in: context) {
-            reject(name, problem, &outcome)
-            continue
-          }
-        } catch {
-          outcome.postponed += 1
-          outcome.failures.append("\(name) cannot be checked: \(error)")
-          continue
+  /// Does what is asked for, one transaction after the other; files that are announced take turns with those that were found.
+  private func work() {
+    while true {
+      let isAsked = inbox.withLock { inbox in
+        if inbox.isClosed { return false }
+        if announced.isEmpty { announced = inbox.takeNames()[...] }
+        let isIdle = announced.isEmpty && found.isEmpty && unread.isEmpty && !inbox.mustLook
+        if isIdle, inbox.rowsToForget.isEmpty {
+          inbox.isWorking = false
+          return false
         }
-        taken.append(identity)
-        requests.append(jobs)
-        jobCount += jobs.count
-      case .bad(let reason): reject(name, reason, &outcome)
-      case .fresh: outcome.postponed += 1
-      case .gone: continue
-      case .unreadable(let error):
-        outcome.postponed += 1
-        outcome.failures.append("\(error)")
+        return true
+      }
+      guard isAsked else { return }
+      forget(inbox.withLock { $0.takeRowsToForget() })
+      if found.isEmpty, inbox.withLock({ $0.takeLook() }) { look() }
+      if !unread.isEmpty { readSome() }
+      if !announced.isEmpty { takeSome(from: &announced, minimumAge: 0) }
+      if !found.isEmpty {
+        takeSome(from: &found, minimumAge: Self.restingTime)
+        if found.isEmpty { removal.flush() }
       }
     }
-    do {
-      if !taken.isEmpty {
-        try watch.during(size: Double(jobCount) / Self.slowestPace) { try insert(requests, of: taken, &outcome) }
-      }
-      outcome.files = taken.count
-      leftOver += taken
-    } catch {
-      context.rollback()
-      context.reset()
-      outcome.postponed += taken.count
-      outcome.failures.append("\(taken.count) job files cannot be taken into the store: \(error)")
-    }
-    report(outcome)
-    remove(leftOver, report)
   }
 
-  /// Commits the jobs of files, and notes those that may run now, if they are not too many to be told one by one.
-  private func insert(_ requests: [[JobRequest]], of files: [FileIdentity], _ outcome: inout Report) throws {
+  /// Looks at the directories, and at all that lies in `incoming/`.
+  private func look() {
+    var outcome = IntakeReport()
+    for (part, directory) in [
+      (QueuePart.incoming, directory.incoming), (.taken, directory.taken), (.rejected, rejected.held),
+      (.periodic, watchedPeriodic),
+    ] { look(at: directory, part, &outcome) }
+    do {
+      let (names, unusable) = try directory.names()
+      found = names[...]
+      for file in unusable { reject(file, &outcome) }
+    } catch {
+      outcome.fail("\(error)")
+    }
+    unread += waiting
+    waiting = []
+    if found.isEmpty { removal.flush() }
+    report(outcome)
+  }
+
+  private func look(at directory: HeldDirectory, _ part: QueuePart, _ outcome: inout IntakeReport) {
+    switch directory.look() {
+    case .none: return
+    case .replaced: outcome.replaced.append(part)
+    case .waiting: outcome.postponed += 1
+    case .missing:
+      outcome.postponed += 1
+      outcome.fail("\(directory.path) is missing: make the directory again; the pool goes on as soon as it is there")
+    case .failed(let error):
+      outcome.postponed += 1
+      outcome.fail("\(error)")
+    }
+  }
+
+  // MARK: One transaction
+
+  /// Files that are read and not yet committed.
+  private struct Batch {
+    var files: [PrivateFile] = []
+    var requests: [[JobRequest]] = []
+    /// Names that were looked at, files that are not taken included.
+    var looks = 0
+    var jobs = 0
+    var bytes = 0
+    var isFull: Bool {
+      looks >= filesPerTransaction || jobs >= jobsPerTransaction || bytes >= bytesPerTransaction
+    }
+  }
+
+  /// Takes the first files that have one of these names, and takes the names out.
+  private func takeSome(from names: inout ArraySlice<String>, minimumAge: Int64) {
+    var batch = Batch()
+    var outcome = IntakeReport()
+    while !batch.isFull, let name = names.popFirst() {
+      batch.looks += 1
+      guard IncomingDirectory.isJobFileName(name) else { continue }
+      switch directory.take(name, minimumAge: minimumAge) {
+      case .taken(let file): read(file, minimumAge: minimumAge, &batch, &outcome)
+      case .gone: continue
+      case .fresh: outcome.postponed += 1
+      case .failed(let error):
+        outcome.postponed += 1
+        outcome.fail("\(error)")
+      }
+    }
+    commit(batch, outcome)
+  }
+
+  /// Reads the first of the files that are in `taken/` already.
+  private func readSome() {
+    var batch = Batch()
+    var outcome = IntakeReport()
+    while !batch.isFull, let file = unread.popFirst() {
+      batch.looks += 1
+      read(file, minimumAge: Self.restingTime, &batch, &outcome)
+    }
+    commit(batch, outcome)
+  }
+
+  private func read(_ file: PrivateFile, minimumAge: Int64, _ batch: inout Batch, _ outcome: inout IntakeReport) {
+    switch file.read(minimumAge: minimumAge, owners: owners) {
+    case .jobs(let jobs, let size):
+      do {
+        if let problem = try store.problem(with: jobs, in: context) { return reject(file, problem, &outcome) }
+      } catch {
+        return postpone(file, "\(file.originalName) cannot be checked: \(ErrorText.text(error))", &outcome)
+      }
+      batch.files.append(file)
+      batch.requests.append(jobs)
+      batch.jobs += jobs.count
+      batch.bytes += size
+    case .bad(let reason): reject(file, reason, &outcome)
+    case .gone: return
+    case .fresh: postpone(file, nil, &outcome)
+    case .unreadable(let error): postpone(file, "\(error)", &outcome)
+    }
+  }
+
+  private func postpone(_ file: PrivateFile, _ reason: String?, _ outcome: inout IntakeReport) {
+    waiting.append(file)
+    outcome.postponed += 1
+    if let reason { outcome.fail(reason) }
+  }
+
+  /// Commits the jobs, reports them, and only then lets the files be removed: a job need not wait for that.
+  private func commit(_ batch: Batch, _ outcome: IntakeReport) {
+    var outcome = outcome
+    var rows: [NSManagedObjectID] = []
+    if !batch.files.isEmpty {
+      do {
+        try watch.during(size: Double(batch.jobs) / Self.slowestPace) { rows = try insert(batch, &outcome) }
+        outcome.files = batch.files.count
+      } catch {
+        context.rollback()
+        context.reset()
+        waiting += batch.files
+        outcome.postponed += batch.files.count
+        outcome.fail("\(batch.files.count) job files cannot be taken into the store: \(ErrorText.text(error))")
+      }
+    }
+    report(outcome)
+    removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) })
+  }
+
+  /// Commits the jobs of files with the files' names, and notes those jobs that may run now, if they are not too many to be told one by
+  /// one. Returns the rows of the files.
+  private func insert(_ batch: Batch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
     for attempt in 1... {
       // Labels belong to their file; files without any are looked up in one go.
       let isLabelled: ([JobRequest]) -> Bool = { $0.contains { $0.label != nil } }
-      var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
-      for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
-      let rows = files.map { store.insertTakenFile($0, into: context) }
+      var jobs = try store.insert(batch.requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
+      for file in batch.requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
+      let rows = batch.files.map { store.insertTakenFile($0.name, into: context) }
       do {
         try context.save()
       } catch let error as NSError
@@ -172,91 +284,52 @@ extension Intake {
         context.reset()
         continue
       }
-      for (identity, row) in zip(files, rows) {
-        takenButThere.insert(identity)
-        objectIDs[identity] = row?.objectID
-      }
-      outcome.jobs = requests.reduce(0) { $0 + $1.count }
+      outcome.jobs = batch.jobs
       outcome.someWait = jobs.contains { $0.state == .pending }
       if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
+      let ids = rows.map(\.objectID)
       context.reset()
-      return
+      return ids
     }
+    return []
   }
 
   /// How often a transaction is tried again because another process was quicker with a unique key.
   private static let constraintPatience = 10
 
-  /// Removes files whose jobs are in the store, as soon as the jobs are on disk; their rows go later.
-  private func remove(_ files: [FileIdentity], _ report: (Report) -> Void) {
-    guard !files.isEmpty else { return }
-    var outcome = Report()
+  /// Deletes the rows of files that are gone for good; those that cannot be deleted now are left to the next pool.
+  private func forget(_ rows: [NSManagedObjectID]) {
+    guard !rows.isEmpty else { return }
     do {
-      try store.synchronize()
-    } catch {
-      outcome.postponed = files.count
-      outcome.failures.append("\(files.count) job files stay where they are: \(error)")
-      return report(outcome)
-    }
-    let failures = directory.remove(files.map(\.name))
-    for (file, failure) in zip(files, failures) {
-      guard let failure else {
-        forget(file)
-        continue
-      }
-      outcome.postponed += 1
-      outcome.failures.append("\(failure)")
-    }
-    if outcome.postponed > 0 { report(outcome) }
-  }
-
-  private func forget(_ identity: FileIdentity) {
-    takenButThere.remove(identity)
-    if let objectID = objectIDs.removeValue(forKey: identity) { gone.append(objectID) }
-  }
-
-  private func forgetVanished(besides names: Set<String>) {
-    for identity in takenButThere where !names.contains(identity.name) { forget(identity) }
-  }
-
-  /// Deletes the rows of files that are gone for good. Returns why it could not.
-  private func forgetTakenFiles() -> String? {
-    guard !gone.isEmpty else { return nil }
-    do {
-      // Otherwise a power failure could bring a file back whose row is gone already.
-      try directory.synchronize()
-      for objectID in gone { context.delete(context.object(with: objectID)) }
+      for row in rows { context.delete(context.object(with: row)) }
       try context.save()
-      gone.removeAll()
-      context.reset()
-      return nil
     } catch {
       context.rollback()
-      context.reset()
-      return "taken files cannot be forgotten: \(error)"
+      report(IntakeReport(failure: "\(rows.count) taken files cannot be forgotten: \(ErrorText.text(error))"))
     }
+    context.reset()
   }
 
-  private func rejecting(_ files: [IncomingDirectory.Unusable]) -> Report {
-    var report = Report()
-    for file in files {
-      do {
-        report.rejected.append((try directory.reject(file), file.reason))
-      } catch {
-        report.postponed += 1
-        report.failures.append("\(error)")
-      }
-    }
-    return report
-  }
+  // MARK: Bad files
 
-  private func reject(_ name: String, _ reason: String, _ report: inout Report) {
+  private func reject(_ file: PrivateFile, _ reason: String, _ outcome: inout IntakeReport) {
     do {
-      try directory.reject(name, reason: reason)
-      report.rejected.append((name, reason))
+      let name = file.originalName
+      try rejected.reject(Array(file.name.utf8CString), in: file.directory, as: name, reason: reason)
+      outcome.rejected.append((name, reason))
     } catch {
-      report.postponed += 1
-      report.failures.append("\(error)")
+      postpone(file, "\(error)", &outcome)
+    }
+  }
+
+  private func reject(_ file: IncomingDirectory.Unusable, _ outcome: inout IntakeReport) {
+    guard let incoming = directory.incoming.current else { return }
+    do {
+      let name = try rejected.reject(file.bytes, in: incoming, as: file.legibleName, reason: file.reason)
+      outcome.rejected.append((name, file.reason))
+    } catch {
+      outcome.postponed += 1
+      outcome.fail("\(error)")
     }
   }
 }

@@ -1,8 +1,8 @@
 import Foundation
 import Jobs
 
-/// Where things lie in a queue directory: `incoming/` for job files, `rejected/` for bad ones, `periodic/`
-/// for jobs that come again and again, `run/` for the pool's sockets.
+/// Where things lie in a queue directory: `incoming/` for job files, `taken/` for those that the pool has made its own, `rejected/` for
+/// bad ones, `periodic/` for jobs that come again and again, `run/` for the pool's sockets.
 public struct QueueLayout: Hashable, Sendable {
   /// The path of the queue directory.
   public let root: String
@@ -11,6 +11,8 @@ public struct QueueLayout: Hashable, Sendable {
 
   /// Producers rename their job files into this directory.
   public var incoming: String { root + "/incoming" }
+  /// Of mode 0700, on the file system of `incoming/`: job files from the moment when the pool takes them until their jobs are on disk.
+  public var taken: String { root + "/taken" }
   /// Bad files are moved here, each with a `.error` file beside it.
   public var rejected: String { root + "/rejected" }
   /// Periodic entries, a file each.
@@ -18,12 +20,15 @@ public struct QueueLayout: Hashable, Sendable {
   /// Of mode 0700: sockets and what else belongs to the running pool.
   public var run: String { root + "/run" }
 
-  /// Makes the directories that are missing; the pool itself sees to it that `run/` is its own.
+  /// The mode of the directories that are the pool's alone.
+  static let privateMode: mode_t = 0o700
+
+  /// Makes the directories that are missing; the pool itself sees to it that `run/` and `taken/` are its own.
   ///
   /// - Throws: ``FileError`` for a path that is something else than a directory or cannot be made.
   public func create() throws {
     for path in [root, incoming, rejected, periodic] { try makeDirectory(path, mode: 0o777) }
-    try makeDirectory(run, mode: 0o700)
+    for path in [run, taken] { try makeDirectory(path, mode: Self.privateMode) }
   }
 
   private func makeDirectory(_ path: String, mode: mode_t) throws {

@@ -24,8 +24,7 @@ extension StoreJobSource {
       // What cannot be read now is left out; the next look may find it.
       overview.backlog = try? store.backlog(in: context)
       if let times = try? store.times(of: keys, in: context) { overview.times = times }
-      overview.rejectedFiles = (try? FileManager.default.contentsOfDirectory(atPath: layout.rejected))?
-        .count { !$0.hasSuffix(".error") }
+      overview.rejectedFiles = try? intake.rejected.count()
       completion(overview)
     }
   }

@@ -40,6 +40,11 @@ let runCommand = CommandDescription(
       name: "keep-count", value: "N", help: "keep so many succeeded and so many cancelled jobs at most",
       defaultText: "100000"),
     CommandOption(
+      name: "allow-group",
+      help:
+        "take job files of other users, too, if their group is the pool's, and only the group may write them and put files into incoming/"
+    ),
+    CommandOption(
       name: "store-wait", value: "SECONDS",
       help: "how long the store may take to open when another process has it locked; then the pool ends with code 5",
       defaultText: "60"),
@@ -132,6 +137,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   if let seconds = try arguments.seconds("heartbeat", in: 0...86_400) { configuration.heartbeat = seconds }
   if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }
+  configuration.allowsGroup = arguments.has("allow-group")
   configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
   configuration.metricsFile = arguments.string("metrics-file")

@@ -23,10 +23,48 @@ import Testing
     print("fault loop: \(faults.count) faults of the \(program)")
   }
 
-  /// What is to fail: the calls of a run in which nothing does.
-  private func faults(
+  /// The pool is killed before each call with which it takes files, makes them durable, removes and forgets them: no job is lost or
+  /// taken twice, and bad files go where they belong.
+  @Test(.timeLimit(.minutes(600)))
+  func whereverThePoolIsKilledItsFilesAreTakenOnce() throws {
+    let place = try TestPlace()
+    let library = try FaultyPool.library(in: place)
+    var calls = try self.calls(of: .supervisor, library, place)
+    if let part = Self.part {
+      calls = calls.enumerated().filter { $0.offset % part.of == part.number - 1 }.map(\.element)
+    } else {
+      calls = intakeCalls(among: calls)
+    }
+    for call in calls {
+      let items = try itemsWithJobs()
+      let fault = FaultyPool.Fault(program: .supervisor, call: call, mode: .kill, error: 0)
+      let pool = try FaultyPool(items, library: library, program: .supervisor, fault: fault)
+      // Runs differ a little: where the last calls are never made the pool is told to end.
+      try pool.follow(silences: 30) { _ in false }
+      _ = pool.end()
+      try finish(items)
+      #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") == "3", "\(fault)\n\(pool.log)")
+    }
+    print("fault loop: killed before \(calls.count) calls")
+  }
+
+  /// Each rename, removal and synchronisation, and of the other calls those from the first rename to the last removal.
+  private func intakeCalls(among calls: [FaultyPool.Call]) -> [FaultyPool.Call] {
+    let steps = calls.indices.filter { ["rename", "unlink", "sync"].contains(calls[$0].group) }
+    guard let first = calls.firstIndex(where: { $0.group == "rename" && $0.file.hasSuffix("-jobs.json") }),
+      let last = calls.lastIndex(where: { $0.group == "unlink" && $0.file.hasSuffix("-jobs.json") }), first < last
+    else { return [] }
+    // Of neighbours of one kind on one file, such as the log's frames, the first stands for all.
+    let between = (first...last).filter { index in
+      calls[index].group != calls[index - 1].group || calls[index].file != calls[index - 1].file
+    }
+    return Set(steps + between).sorted().map { calls[$0] }
+  }
+
+  /// The calls of a run in which nothing fails.
+  private func calls(
     of program: FaultyPool.Program, _ library: String, _ place: TestPlace
-  ) throws -> [FaultyPool.Fault] {
+  ) throws -> [FaultyPool.Call] {
     let items = try itemsWithJobs()
     let record = place.path("calls")
     let pool = try FaultyPool(items, library: library, program: program, fault: nil, record: record)
@@ -35,6 +73,14 @@ import Testing
     let calls = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n")
       .compactMap(FaultyPool.Call.init(line:))
     try #require(calls.count > 50, "\(pool.log)")
+    return calls
+  }
+
+  /// What is to fail: the calls of a run in which nothing does.
+  private func faults(
+    of program: FaultyPool.Program, _ library: String, _ place: TestPlace
+  ) throws -> [FaultyPool.Fault] {
+    let calls = try self.calls(of: program, library, place)
     let groups: Set =
       program == .supervisor
       ? ["write", "sync", "rename", "send", "accept", "spawn", "open", "lock", "read", "socket"]
@@ -43,7 +89,7 @@ import Testing
     if let part = Self.part {
       let all = calls.flatMap { call in
         call.errors.flatMap { error in
-          [false, true].map { FaultyPool.Fault(program: program, call: call, isForGood: $0, error: error) }
+          [.once, .ever].map { FaultyPool.Fault(program: program, call: call, mode: $0, error: error) }
         }
       }
       return all.enumerated().filter { $0.offset % part.of == part.number - 1 }.map(\.element)
@@ -56,8 +102,8 @@ import Testing
     return classes.values.flatMap { calls -> [FaultyPool.Fault] in
       guard let first = calls.first, let last = calls.last, let error = first.errors.first else { return [] }
       return [
-        FaultyPool.Fault(program: program, call: first, isForGood: false, error: error),
-        FaultyPool.Fault(program: program, call: last, isForGood: false, error: first.errors.last ?? error),
+        FaultyPool.Fault(program: program, call: first, error: error),
+        FaultyPool.Fault(program: program, call: last, error: first.errors.last ?? error),
       ]
     }.sorted { $0.call.number < $1.call.number }
   }
@@ -101,7 +147,11 @@ import Testing
       #expect(tellsReason(pool.log + jobs, fault), "\(fault): the reason is not shown\n\(pool.log)\(jobs)")
     }
 
-    // Without the fault the next pool does what is left.
+    try finish(items)
+  }
+
+  /// Without the fault the next pool does what is left.
+  private func finish(_ items: ItemPool) throws {
     let next = try items.start()
     if try !next.command("jobs", "--state", "dead", "--json").output.isEmpty {
       #expect(try next.command("retry", "--state", "dead").code == 0)

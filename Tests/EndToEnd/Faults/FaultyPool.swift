@@ -11,13 +11,21 @@ final class FaultyPool {
 
   /// What fails, and how.
   struct Fault: CustomStringConvertible {
+    enum Mode: String {
+      case once, ever, kill
+    }
+
     let program: Program
     let call: Call
-    let isForGood: Bool
+    var mode = Mode.once
     let error: Int32
 
+    var isForGood: Bool { mode == .ever }
+
     var description: String {
-      "call \(call.number) of \(program.rawValue), \(call.function) \(call.file): \(String(cString: strerror(error)))\(isForGood ? " for good" : "")"
+      let place = "call \(call.number) of \(program.rawValue), \(call.function) \(call.file)"
+      if mode == .kill { return "killed before \(place)" }
+      return "\(place): \(String(cString: strerror(error)))\(isForGood ? " for good" : "")"
     }
   }
 
@@ -77,7 +85,7 @@ final class FaultyPool {
       environment["FAULT_MARK"] = items.place.path("fault")
       environment["FAULT_GROUP"] = fault.call.group
       environment["FAULT_AT"] = String(fault.call.number)
-      environment["FAULT_MODE"] = fault.isForGood ? "ever" : "once"
+      environment["FAULT_MODE"] = fault.mode.rawValue
       environment["FAULT_ERRNO"] = String(fault.error)
     }
     let pipe = Pipe()

@@ -124,8 +124,7 @@ private final class Soak {
     while true {
       try bringBackDeadJobs()
       let waiting = "SELECT count(*) FROM WPPOOLJOB WHERE ZSTATE != 3"
-      let files = try FileManager.default.contentsOfDirectory(atPath: items.queue + "/incoming")
-      if try sqlite(items.store, waiting) == "0", files.isEmpty { break }
+      if try sqlite(items.store, waiting) == "0", try items.isTaken { break }
       try #require(pool.isRunning, "the pool has ended by itself: \(pool.lastLines)")
       try pause()
     }

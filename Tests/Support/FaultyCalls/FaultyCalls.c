@@ -1,6 +1,7 @@
 // Loaded before the C library (LD_PRELOAD) this numbers the system calls of a program that can fail, and lets them fail as its
 // environment says: FAULT_GROUP and FAULT_AT, the first call of that group with this number or a higher one, since runs differ a little;
-// FAULT_MODE, `once` or `ever` (then all later calls of the group fail, too); FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file. FAULT_PROGRAM is the name of the
+// FAULT_MODE, `once`, `ever` (then all later calls of the group fail, too) or `kill` (then the program is killed before the call);
+// FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file. FAULT_PROGRAM is the name of the
 // program that this is about; in others, and where it is called to describe itself, nothing is counted. FAULT_MARK is a file that is made
 // when a call fails `once`: after that none fails in any process.
 //
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 static atomic_int calls;
-static int fault_at, fault_errno, is_for_good, is_watched, log_descriptor = -1;
+static int fault_at, fault_errno, is_for_good, is_kill, is_watched, log_descriptor = -1;
 static const char *mark, *fault_group;
 static atomic_int has_failed;
 static pid_t program;
@@ -59,6 +60,7 @@ __attribute__((constructor)) static void begin(int count, char **arguments) {
   fault_errno = text ? atoi(text) : EIO;
   text = getenv("FAULT_MODE");
   is_for_good = text && strcmp(text, "ever") == 0;
+  is_kill = text && strcmp(text, "kill") == 0;
   text = getenv("FAULT_LOG");
   program = getpid();
   if (text) log_descriptor = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
@@ -92,6 +94,7 @@ static int fails(const char *group, const char *function, int descriptor, const 
   }
   if (number < fault_at || !fault_group || strcmp(fault_group, group) != 0) return 0;
   if (!is_for_good && (atomic_exchange(&has_failed, 1) || !is_first())) return 0;
+  if (is_kill) kill(program, SIGKILL);
   errno = fault_errno;
   return 1;
 }

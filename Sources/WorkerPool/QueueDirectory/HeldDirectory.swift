@@ -1,0 +1,99 @@
+import Foundation
+import Jobs
+import Synchronization
+
+/// One of the queue's directories: held open, and opened again when another directory has taken its place.
+final class HeldDirectory: Sendable {
+  /// Who makes the directory when it is missing.
+  enum Maker {
+    /// The pool, which alone puts files there; with that mode.
+    case pool(mode_t)
+    /// A person: the directory may be missing only while it is being replaced.
+    case person
+  }
+
+  /// What a look at the path found.
+  enum Change: Equatable {
+    case none
+    /// The path leads to another directory than before, which is held now.
+    case replaced
+    /// There is nothing to go on with, as at the look before; or for the first time, which may be a moment between two steps.
+    case waiting
+    /// There has been no directory at the path for two looks. Reported once.
+    case missing
+    /// The path cannot be examined, or what is there cannot be opened. Reported once.
+    case failed(FileError)
+  }
+
+  private struct State {
+    var directory: OpenDirectory?
+    var looksWithout = 0
+    var failure: FileError?
+  }
+
+  let path: String
+  private let maker: Maker
+  private let state: Mutex<State>
+
+  /// - Throws: ``FileError`` when there is no directory, or another user's where the pool needs its own.
+  init(_ path: String, madeBy maker: Maker) throws {
+    self.path = path
+    self.maker = maker
+    state = Mutex(State(directory: try Self.open(path, maker)))
+  }
+
+  /// The directory at the path when somebody last looked; `nil` while there is none.
+  var current: OpenDirectory? { state.withLock { $0.directory } }
+
+  /// Looks whether the path still leads to the directory that is held, and holds the one that it leads to now.
+  func look() -> Change {
+    var status = stat()
+    if stat(path, &status) == 0 {
+      if let held = current, held.isSame(as: status) { return .none }
+      return hold()
+    }
+    guard errno == ENOENT else { return fail(FileError(path: path, action: "be examined", errno: errno), keeps: true) }
+    if case .pool = maker { return hold() }
+    return state.withLock { state in
+      state.directory = nil
+      state.looksWithout += 1
+      return state.looksWithout == 2 ? .missing : .waiting
+    }
+  }
+
+  private func hold() -> Change {
+    do {
+      let directory = try Self.open(path, maker)
+      state.withLock { $0 = State(directory: directory) }
+      return .replaced
+    } catch {
+      return fail(error, keeps: false)
+    }
+  }
+
+  private func fail(_ error: FileError, keeps: Bool) -> Change {
+    state.withLock { state in
+      if !keeps { state.directory = nil }
+      defer { state.failure = error }
+      return state.failure == error ? .waiting : .failed(error)
+    }
+  }
+
+  private static func open(_ path: String, _ maker: Maker) throws(FileError) -> OpenDirectory {
+    guard case .pool(let mode) = maker else { return try OpenDirectory(path) }
+    if mkdir(path, mode) != 0, errno != EEXIST { throw FileError(path: path, action: "be made", errno: errno) }
+    let directory = try OpenDirectory(path)
+    if mode == QueueLayout.privateMode { try makePrivate(directory) }
+    return directory
+  }
+
+  /// Sees to it that nobody else can put files into the directory, or see those in it.
+  private static func makePrivate(_ directory: OpenDirectory) throws(FileError) {
+    guard directory.owner == geteuid() else {
+      throw FileError(path: directory.path, action: "be used: it belongs to user \(directory.owner)", errno: EPERM)
+    }
+    guard fchmod(directory.descriptor, QueueLayout.privateMode) == 0 else {
+      throw FileError(path: directory.path, action: "be kept from other users", errno: errno)
+    }
+  }
+}

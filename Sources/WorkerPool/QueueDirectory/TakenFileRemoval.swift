@@ -1,0 +1,166 @@
+import CoreData
+import Jobs
+import Synchronization
+
+/// Removes taken files as soon as their jobs are on disk, and says which of their rows may be forgotten.
+///
+/// It has a queue of its own, so that no job waits for the disk; files of several transactions share one synchronisation.
+///
+/// `@unchecked Sendable`: but for `pending`, which is locked, the mutable state is only touched on `queue`; what `start` sets is set
+/// before anything else.
+final class TakenFileRemoval: @unchecked Sendable {
+  /// A file whose jobs are committed, and the row that says so.
+  struct Item: Sendable {
+    let file: PrivateFile
+    let row: NSManagedObjectID
+  }
+
+  /// How many rows of files that are gone are kept before they are forgotten in one transaction.
+  static let rowsToForget = 10_000
+  /// With more files than this the intake waits for the disk.
+  static let mostPending = 50_000
+
+  private let queue = DispatchQueue(label: "removal of job files")
+  private let log: WALSynchronizer
+  private let pending = Mutex<[Item]>([])
+  private var report: @Sendable (IntakeReport) -> Void = { _ in }
+  private var forget: @Sendable ([NSManagedObjectID]) -> Void = { _ in }
+  /// Files to remove, and the rows of those that are gone, each with the directory that must be synchronised before it is forgotten.
+  private var committed: [Item] = []
+  private var gone: [(row: NSManagedObjectID, directory: OpenDirectory?)] = []
+  private var lastFailure: String?
+
+  init(log: WALSynchronizer) { self.log = log }
+
+  /// Takes what an earlier process left: files whose jobs are committed, and rows of files that are gone. Called before `start`.
+  func recover(taken: [Item], gone: [NSManagedObjectID], in directory: OpenDirectory?) {
+    committed = taken
+    self.gone = gone.map { ($0, directory) }
+    // That process may have ended because it could not synchronise the log.
+    if !taken.isEmpty { log.distrust() }
+  }
+
+  /// - Parameters:
+  ///   - report: called on the queue for what could not be done.
+  ///   - forget: called on the queue with rows that may be deleted.
+  func start(
+    reporting report: @escaping @Sendable (IntakeReport) -> Void,
+    forgetting forget: @escaping @Sendable ([NSManagedObjectID]) -> Void
+  ) {
+    self.report = report
+    self.forget = forget
+  }
+
+  /// Removes files whose jobs have just been committed.
+  func add(_ items: [Item]) {
+    guard !items.isEmpty else { return }
+    let count = pending.withLock { pending in
+      pending += items
+      return pending.count
+    }
+    if count == items.count { queue.async { [self] in removePending() } }
+    if count > Self.mostPending { queue.sync {} }
+  }
+
+  /// Tries again to remove what could not be removed, and forgets all files that are gone.
+  func flush() {
+    queue.async { [self] in
+      removePending()
+      forgetGone()
+    }
+  }
+
+  /// Calls back on the queue when all that was asked for is done.
+  func afterAll(_ completion: @escaping @Sendable () -> Void) { queue.async(execute: completion) }
+
+  // MARK: On the queue
+
+  private func removePending() {
+    committed += pending.withLock { pending in
+      defer { pending = [] }
+      return pending
+    }
+    guard !committed.isEmpty else { return }
+    do {
+      // First that the files have their private names: a file that came back under its old one would be taken again.
+      try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
+      try log.synchronize()
+    } catch {
+      return fail("\(committed.count) job files stay in taken/: \(ErrorText.text(error))")
+    }
+    removeCommitted()
+    if gone.count >= Self.rowsToForget { forgetGone() }
+  }
+
+  private func removeCommitted() {
+    let failures = Self.remove(committed.map(\.file))
+    var left: [Item] = []
+    for (item, failure) in zip(committed, failures) {
+      if failure == nil { gone.append((item.row, item.file.directory)) } else { left.append(item) }
+    }
+    committed = left
+    if let failure = failures.lazy.compactMap(\.self).first {
+      fail("\(left.count) job files stay in taken/: \(failure)")
+    } else {
+      lastFailure = nil
+    }
+  }
+
+  /// Removes files; returns for each the reason if it could not be removed.
+  ///
+  /// Many files are removed on several threads: a file system that gives freed blocks back to the disk at once
+  /// (ext4's `discard`) lets each removal wait for the disk.
+  private static func remove(_ files: [PrivateFile]) -> [FileError?] {
+    var failures = [FileError?](repeating: nil, count: files.count)
+    let share = 64
+    let shares = (files.count + share - 1) / share
+    guard shares > 1 else { return files.map(removalError) }
+    failures.withUnsafeMutableBufferPointer { buffer in
+      // Each iteration writes elements of its own.
+      nonisolated(unsafe) let buffer = buffer
+      DispatchQueue.concurrentPerform(iterations: shares) { number in
+        for index in (number * share)..<min((number + 1) * share, files.count) {
+          buffer[index] = removalError(files[index])
+        }
+      }
+    }
+    return failures
+  }
+
+  private static func removalError(_ file: PrivateFile) -> FileError? {
+    do {
+      try file.remove()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func forgetGone() {
+    guard !gone.isEmpty else { return }
+    do {
+      // Otherwise a loss of power could bring a file back whose row is gone already.
+      try synchronize(gone.map(\.directory))
+    } catch {
+      return fail("taken files cannot be forgotten: \(error)")
+    }
+    forget(gone.map(\.row))
+    gone = []
+  }
+
+  private func synchronize(_ directories: [OpenDirectory?]) throws {
+    var done: Set<ObjectIdentifier> = []
+    for case let directory? in directories where done.insert(ObjectIdentifier(directory)).inserted {
+      try directory.synchronize()
+    }
+  }
+
+  /// Says once why something could not be done; it is tried again with the next look.
+  private func fail(_ reason: String) {
+    var outcome = IntakeReport()
+    outcome.postponed = 1
+    if reason != lastFailure { outcome.fail(reason) }
+    lastFailure = reason
+    report(outcome)
+  }
+}

@@ -1,0 +1,96 @@
+import CoreData
+import Foundation
+import Jobs
+import Synchronization
+
+@testable import WorkerPool
+
+/// A queue directory and a store in a temporary directory.
+struct IntakePlace {
+  let root = FileManager.default.temporaryDirectory.appendingPathComponent("intake-\(UUID().uuidString)")
+  var layout: QueueLayout { QueueLayout(root: root.appendingPathComponent("queue").path) }
+
+  init() throws {
+    try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    try layout.create()
+  }
+
+  func remove() { try? FileManager.default.removeItem(at: root) }
+
+  func store() throws -> JobStore {
+    try JobStore(url: root.appendingPathComponent("app.sqlite"), model: NSManagedObjectModel())
+  }
+
+  // MARK: Files
+
+  /// Writes a file as a producer does.
+  func put(_ text: String, _ name: String) throws {
+    try Data(text.utf8).write(to: root.appendingPathComponent("file"))
+    try FileManager.default.moveItem(
+      atPath: root.appendingPathComponent("file").path, toPath: layout.incoming + "/" + name)
+  }
+
+  /// Makes a file look as if it had been written a while ago.
+  func age(_ name: String) throws {
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date() - 60], ofItemAtPath: layout.incoming + "/" + name)
+  }
+
+  var incoming: [String] { names(layout.incoming) }
+  var taken: [String] { names(layout.taken) }
+  var rejected: [String] { names(layout.rejected) }
+
+  private func names(_ path: String) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }
+
+  func reason(_ name: String) -> String {
+    (try? String(contentsOfFile: layout.rejected + "/" + name + ".error", encoding: .utf8)) ?? ""
+  }
+
+  // MARK: The intake
+
+  /// What the intake reports about the named files, or about all that wait, when it is done with them.
+  func reports(_ names: [String]?, _ intake: Intake) async -> [IntakeReport] {
+    let reports = Reports()
+    intake.start { reports.add($0) }
+    if let names { intake.take(names) } else { intake.takeAll() }
+    await settle(intake)
+    return reports.all
+  }
+
+  /// The same, added up.
+  func take(_ names: [String]?, _ intake: Intake) async -> (
+    files: Int, jobs: Int, rejected: [(name: String, reason: String)], postponed: Int, failures: [String],
+    replaced: [QueuePart]
+  ) {
+    let all = await reports(names, intake)
+    return (
+      all.reduce(0) { $0 + $1.files }, all.reduce(0) { $0 + $1.jobs }, all.flatMap(\.rejected),
+      all.reduce(0) { $0 + $1.postponed }, all.flatMap(\.messages), all.flatMap(\.replaced)
+    )
+  }
+
+  /// Waits until all that was asked for is done, and files that are gone are forgotten if that was asked for.
+  func settle(_ intake: Intake) async {
+    for _ in 1...2 { await withCheckedContinuation { done in intake.afterAll { done.resume() } } }
+  }
+
+  private final class Reports: Sendable {
+    private let reports = Mutex<[IntakeReport]>([])
+    var all: [IntakeReport] { reports.withLock { $0 } }
+    func add(_ report: IntakeReport) { reports.withLock { $0.append(report) } }
+  }
+
+  // MARK: The store
+
+  func kinds(_ store: JobStore) throws -> [String] {
+    let context = store.makeContext(name: "check")
+    return try context.performAndWait { try context.fetch(Job.fetchRequest()).map(\.kind).sorted() }
+  }
+
+  func takenFiles(_ store: JobStore) throws -> Int {
+    let context = store.makeContext(name: "check")
+    return try context.performAndWait { try store.takenFiles(in: context).count }
+  }
+}
