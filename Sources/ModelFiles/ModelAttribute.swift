@@ -83,7 +83,7 @@ extension ModelDocument {
     _ key: String, of node: ModelNode, _ entityName: String
   ) throws(ManagedObjectModelError) -> Decimal? {
     guard let text = node.attributes[key] else { return nil }
-    guard let number = Decimal(string: text) else {
+    guard let number = NumberText(text)?.decimal else {
       throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is no number")
     }
     return number
@@ -96,7 +96,7 @@ extension ModelDocument {
   ) throws(ManagedObjectModelError) -> Any? {
     let name = node.attributes["name"]
     if type == .dateAttributeType, let text = node.attributes["defaultDateTimeInterval"] {
-      guard let interval = Double(text) else {
+      guard let interval = NumberText(text)?.double else {
         throw error(node, entityName, name, "has the default date \(text), which is no number of seconds")
       }
       return Date(timeIntervalSinceReferenceDate: interval)
@@ -108,15 +108,16 @@ extension ModelDocument {
     return value
   }
 
-  /// What a model file writes as text, as a value of an attribute's type; nil where it is none.
+  /// The value of an attribute's type that a model file writes as this text; nil unless the whole text is one.
   static func value(_ text: String, of type: NSAttributeType) -> Any? {
     switch type {
-    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
-      // Xcode also writes "0.0" for an integer whose type was changed.
-      (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0.rounded(.towardZero)) }).map { NSNumber(value: $0) }
-    case .doubleAttributeType: Double(text).map { NSNumber(value: $0) }
-    case .floatAttributeType: Float(text).map { NSNumber(value: $0) }
-    case .decimalAttributeType: Decimal(string: text).map { NSDecimalNumber(decimal: $0) }
+    // Xcode also writes "0.0" for an integer whose type was changed.
+    case .integer16AttributeType: NumberText(text)?.integer(Int16.self).map { NSNumber(value: Int64($0)) }
+    case .integer32AttributeType: NumberText(text)?.integer(Int32.self).map { NSNumber(value: Int64($0)) }
+    case .integer64AttributeType: NumberText(text)?.integer(Int64.self).map { NSNumber(value: $0) }
+    case .doubleAttributeType: NumberText(text)?.double.map { NSNumber(value: $0) }
+    case .floatAttributeType: NumberText(text)?.float.map { NSNumber(value: $0) }
+    case .decimalAttributeType: NumberText(text)?.decimal.map { NSDecimalNumber(decimal: $0) }
     case .booleanAttributeType:
       switch text.uppercased() {
       case "YES", "TRUE", "1": NSNumber(value: true)
@@ -125,8 +126,8 @@ extension ModelDocument {
       }
     case .stringAttributeType: text
     case .UUIDAttributeType: UUID(uuidString: text)
-    case .URIAttributeType: URL(string: text)
-    case .dateAttributeType: Double(text).map { Date(timeIntervalSinceReferenceDate: $0) }
+    case .URIAttributeType: URL(string: text, encodingInvalidCharacters: false)
+    case .dateAttributeType: NumberText(text)?.double.map { Date(timeIntervalSinceReferenceDate: $0) }
     case .undefinedAttributeType, .binaryDataAttributeType, .transformableAttributeType, .objectIDAttributeType,
       .compositeAttributeType:
       text

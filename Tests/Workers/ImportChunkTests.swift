@@ -12,7 +12,8 @@ import Testing
     person.name = "Person"
     let types: [(String, NSAttributeType)] = [
       ("name", .stringAttributeType), ("small", .integer16AttributeType), ("large", .integer64AttributeType),
-      ("real", .doubleAttributeType), ("exact", .decimalAttributeType), ("flag", .booleanAttributeType),
+      ("real", .doubleAttributeType), ("single", .floatAttributeType), ("exact", .decimalAttributeType),
+      ("flag", .booleanAttributeType),
       ("born", .dateAttributeType), ("id", .UUIDAttributeType), ("home", .URIAttributeType),
       ("photo", .binaryDataAttributeType),
     ]
@@ -151,6 +152,70 @@ import Testing
       try apply([["name": "ok"], ["name": "A"].merging([field: value]) { $1 }], context)
     }
     #expect(error?.description.hasPrefix("row 2: field \"\(field)\": \(expected) is expected for \(field)") == true)
+  }
+
+  /// Each was taken by its beginning, or as something else, without a word.
+  private static let halfReadValues: [(String, [String], String)] = [
+    (
+      "exact", ["1,234.56", "12 EUR", "1.5.6", "0x10", "1 234", "1e", "e5", ".", "-", "", "nan", "1e200"],
+      "a decimal number"
+    ),
+    // More digits than the store keeps: they were cut off when the chunk was saved.
+    ("exact", ["1234567890.1234567891", "9223372036854775808", String(repeating: "1", count: 39)], "a decimal number"),
+    ("real", ["0x10", "nan", "inf", "-infinity", "1e999", "1,5", "12 EUR"], "a number"),
+    ("single", ["0x10", "nan", "1e39"], "a number"),
+    ("small", ["12 34", "0x10", "32768", "-32769", "1.5", "1e5", "12EUR"], "a whole number of 16 bits"),
+    ("large", ["9223372036854775808", "9007199254740993.5", "1e19", "0x10", "nan"], "a whole number of 64 bits"),
+    ("flag", ["truely", "10", "1.0"], "true or false"),
+    ("born", ["2026-02-31", "2026-01-31x", "2026-01-31T08:00:00Zjunk", "31.1.2026"], "a date"),
+    ("id", ["E621E1F8-C36C-495A-93FC-0C247A3E6E5Fx"], "a UUID"),
+    ("home", ["not a uri", ""], "a URI"),
+    ("photo", ["AQI=AQI=x", "AQI"], "data in base64"),
+  ]
+
+  @Test(arguments: halfReadValues)
+  func aValueIsReadWholeOrIsAnErrorThatShowsIt(field: String, texts: [String], expected: String) throws {
+    for text in texts {
+      let context = try context()
+      let error = #expect(throws: RowError.self, "\(text) was taken") {
+        try apply([["name": "A", field: .string(text)]], context)
+      }
+      let description = error?.description ?? ""
+      #expect(description.hasPrefix("row 1: field \"\(field)\": \(expected)"), "\(description)")
+      #expect(description.contains("but it is \"\(text.prefix(30))"), "\(description)")
+    }
+  }
+
+  @Test func numbersKeepEveryDigit() throws {
+    let context = try context()
+    let exact = ["A": "1234567.8912345", "B": "-9223372036854775808", "C": "0.0015", "D": "9007199254740993"]
+    _ = try apply(
+      [
+        ["name": "A", "exact": "1234567.8912345", "large": "9007199254740993.0", "small": " -1.2e3 ", "single": "1.5"],
+        ["name": "B", "exact": "-9223372036854775808", "large": "-9223372036854775808"],
+        ["name": "C", "exact": "1.5E-3", "large": "+5"], ["name": "D", "exact": "9007199254740993.00"],
+      ], context)
+    try context.performAndWait {
+      try context.save()
+      context.reset()
+      for (name, digits) in exact {
+        #expect((try person(name, context).value(forKey: "exact") as? NSDecimalNumber)?.description == digits)
+      }
+      let (a, b, c) = (try person("A", context), try person("B", context), try person("C", context))
+      #expect(a.value(forKey: "large") as? Int64 == 9_007_199_254_740_993, "not by way of a double")
+      #expect(a.value(forKey: "small") as? Int == -1200)
+      #expect(a.value(forKey: "single") as? Float == 1.5)
+      #expect(b.value(forKey: "large") as? Int64 == .min)
+      #expect(c.value(forKey: "large") as? Int == 5)
+    }
+  }
+
+  @Test func anErrorShowsTheBeginningOfALongField() throws {
+    let context = try context()
+    let error = #expect(throws: RowError.self) {
+      try apply([["name": "A", "small": .string(String(repeating: "x", count: 10_000))]], context)
+    }
+    #expect((error?.description.count ?? 0) < 200, "\(String(describing: error))")
   }
 
   private static let wrongParameters: [([String: JSONValue], String)] = [

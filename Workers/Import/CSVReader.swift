@@ -99,7 +99,7 @@ struct CSVReader {
   }
 }
 
-/// What is wrong with a row of the file, and where. Holds no values.
+/// What is wrong with a row of the file, and where. Holds at most the one field that is wrong, shortened.
 struct RowError: Error, Hashable, CustomStringConvertible {
   let line: Int?
   var row: Int?

@@ -135,7 +135,7 @@ enum IndexSymbol: String {
   case size = "SIZE"
 }
 
-/// `CAST(value, "type")`.
+/// `CAST(value, "type")`: nil where the value, or a text as a whole, has no counterpart of that type.
 ///
 /// Beyond what Apple casts: a text in ISO 8601's form becomes a date, `CAST("2026-01-31T08:00:00Z", "NSDate")`, so that
 /// text that a user typed can name one.
@@ -150,14 +150,14 @@ enum PredicateCast {
     case "NSNumber":
       switch value {
       case .date(let seconds): return seconds
-      case .string(let text): return Int64(text) ?? Double(text)
+      case .string(let text): return NumberText(text).flatMap { $0.integer(Int64.self) ?? $0.double }
       case .integer(let number): return number
       case .decimal(let number): return number
       default: return value.double
       }
     case "NSDecimalNumber", "Decimal":
       switch value {
-      case .string(let text): return Decimal(string: text)
+      case .string(let text): return NumberText(text)?.decimal
       case .integer(let number): return Decimal(number)
       case .decimal(let number): return number
       default: return value.double.map { Decimal($0) }
@@ -178,19 +178,32 @@ enum PredicateCast {
       default: return nil
       }
     case "NSURL", "URL":
-      if case .string(let text) = value { return URL(string: text) }
+      if case .string(let text) = value { return URL(string: text, encodingInvalidCharacters: false) }
       if case .url(let text) = value { return URL(string: text) }
       return nil
     default: return nil
     }
   }
 
-  /// A day (its midnight in UTC) or a moment; nil for other texts.
+  /// A day (its midnight in UTC) or a moment with its offset from UTC; nil for other texts.
   private static func date(_ text: String) -> Date? {
-    let styles = [
-      Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
-      Date.ISO8601FormatStyle().year().month().day(),
-    ]
-    return styles.lazy.compactMap { try? $0.parse(text) }.first
+    // Foundation reads a prefix, 31 February as 3 March, and 25:00 as the next day: form and ranges are checked here.
+    let digits = text.utf8.map { (0x30...0x39).contains($0) ? UInt8(ascii: "9") : $0 }
+    var form = String(decoding: digits, as: UTF8.self)[...]
+    guard form.hasPrefix("9999-99-99"), let day = try? dayStyle.parse(String(text.prefix(10))),
+      day.formatted(dayStyle) == text.prefix(10)
+    else { return nil }
+    form = form.dropFirst(10)
+    if form.isEmpty { return day }
+    guard form.hasPrefix("T99:99:99") else { return nil }
+    let time = text.dropFirst(11).prefix(8).split(separator: ":").compactMap { Int($0) }
+    guard time.count == 3, time[0] < 24, time[1] < 60, time[2] <= 60 else { return nil }
+    form = form.dropFirst(9)
+    let hasFraction = form.hasPrefix(".9")
+    if hasFraction { form = form.dropFirst().drop { $0 == "9" } }
+    guard ["Z", "+99:99", "-99:99", "+9999", "-9999", "+99", "-99"].contains(form) else { return nil }
+    return try? Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction).parse(text)
   }
+
+  private static let dayStyle = Date.ISO8601FormatStyle().year().month().day()
 }

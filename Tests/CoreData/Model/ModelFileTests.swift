@@ -171,7 +171,7 @@ import Testing
         "A.n has the default value \"x\", which is no value of its type"
       ),
       ("<model><entity name=", "is not well-formed XML, at line 1"),
-    ]) func errors(contents: String, expected: String) throws
+    ] + wrongNumbers) func errors(contents: String, expected: String) throws
   {
     try withModel(contents) { url in
       let error = #expect(throws: ManagedObjectModelError.self) { try NSManagedObjectModel.load(contentsOf: url) }
@@ -180,6 +180,29 @@ import Testing
       #expect(NSManagedObjectModel(contentsOf: url) == nil)
     }
   }
+
+  /// Defaults and limits that begin like a value, or are one of another type: an attribute took "1,234.56" as 1.
+  private static let wrongNumbers: [(String, String)] =
+    [
+      ("Decimal", "1,234.56"), ("Decimal", "12 EUR"), ("Decimal", "1.5.6"), ("Integer 16", "40000"),
+      ("Integer 32", "1.5"),
+      ("Integer 64", "0x10"), ("Double", "nan"), ("Float", "1e39"), ("Boolean", "10"), ("UUID", "x"),
+      ("URI", "not a uri"),
+    ].map { type, text in
+      (
+        #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" defaultValueString="\#(text)"/></entity></model>"#,
+        "A.n has the default value \"\(text)\", which is no value of its type"
+      )
+    } + [
+      (
+        #"<model><entity name="A"><attribute name="n" attributeType="Date" defaultDateTimeInterval="0x10"/></entity></model>"#,
+        "A.n has the default date 0x10, which is no number of seconds"
+      ),
+      (
+        #"<model><entity name="A"><attribute name="n" attributeType="Decimal" minValueString="1,5"/></entity></model>"#,
+        "A.n has the minValueString \"1,5\", which is no number"
+      ),
+    ]
 
   @Test("A missing or strange file is an error that names it") func missing() {
     let url = URL(fileURLWithPath: "/nowhere/App.xcdatamodeld")

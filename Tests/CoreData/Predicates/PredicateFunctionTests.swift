@@ -37,6 +37,46 @@ import Testing
     #expect(value("castObject:toType:(0, 'NSDate')") as? Date == Date(timeIntervalSinceReferenceDate: 0))
   }
 
+  /// Texts of which CAST read the beginning, or something else than they say.
+  static let textsWithoutValue = [
+    ("1,234.56", "NSDecimalNumber"), ("12 EUR", "NSDecimalNumber"), ("1.5.6", "NSDecimalNumber"),
+    ("0x10", "NSDecimalNumber"), ("12 EUR", "NSNumber"), ("0x10", "NSNumber"), ("nan", "NSNumber"),
+    ("2026-01-31x", "NSDate"), ("2026-02-31", "NSDate"), ("2026-01-31T08:00:00Zx", "NSDate"),
+    ("2026-01-31T08:00", "NSDate"), ("2026-01-31T25:00:00Z", "NSDate"),
+    ("E621E1F8-C36C-495A-93FC-0C247A3E6E5Fx", "NSUUID"), ("not a uri", "NSURL"),
+  ]
+
+  @Test("CAST reads a text whole, or gives nil", arguments: textsWithoutValue)
+  func castOfATextThatIsNoValue(text: String, type: String) throws {
+    let row = ["text": text]
+    #expect(try NSPredicate.parse(format: "CAST(text, '\(type)') == nil").evaluate(with: row))
+  }
+
+  @Test("CAST in SQL reads as in memory", arguments: textsWithoutValue)
+  func castInSQL(text: String, type: String) throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    try context.performAndWait {
+      context.make("Book", ["title": text])
+      try context.save()
+      #expect(try context.all("Book", where: "CAST(title, '\(type)') == nil").count == 1)
+      #expect(try context.all("Book", where: "CAST(title, '\(type)') != nil").isEmpty)
+    }
+  }
+
+  @Test(
+    "CAST reads what the whole text says",
+    arguments: [
+      ("CAST(text, 'NSDecimalNumber') == 1234.56", "1234.56"), ("CAST(text, 'NSNumber') == -12", "-12"),
+      ("CAST(text, 'NSNumber') == 1500", "1.5e3"),
+      ("CAST(text, 'NSDate') == CAST(100.5, 'NSDate')", "2001-01-01T00:01:40.5Z"),
+      ("CAST(text, 'NSDate') == CAST(0, 'NSDate')", "2001-01-01T01:00:00+01:00"),
+      ("CAST(text, 'NSDate') == CAST(0, 'NSDate')", "2001-01-01"),
+    ])
+  func castOfAText(format: String, text: String) throws {
+    #expect(try NSPredicate.parse(format: format).evaluate(with: ["text": text]))
+  }
+
   @Test("Nil and what is no number make a calculation nil", arguments: ["nil + 1", "'x' * 2", "sqrt:(nil)", "1 / 0"])
   func noNumbers(format: String) {
     #expect(CoreData.NSExpression(format: format).expressionValue(with: nil, context: nil) == nil)

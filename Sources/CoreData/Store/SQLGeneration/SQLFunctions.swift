@@ -21,7 +21,7 @@ enum SQLFunctions {
     SQLAggregate(name: Name.decimalSum.rawValue) { values in
       // As SUM has it.
       if values.isEmpty { return .null }
-      let decimals = values.map { Decimal(string: $0.decimalText) as Any? }
+      let decimals = values.map { NumberText($0.decimalText)?.decimal as Any? }
       return SQLiteValue(result: PredicateFunction.sum.value(of: [decimals]))
     },
   ]
@@ -97,7 +97,7 @@ enum SQLFunctions {
     else { return .null }
     let values = arguments.dropFirst(2).enumerated().map { index, argument -> Any? in
       let isDecimal = index < 64 && decimals & (1 << Int64(index)) != 0
-      return isDecimal && argument != .null ? Decimal(string: argument.decimalText) : argument.plain
+      return isDecimal && argument != .null ? NumberText(argument.decimalText)?.decimal : argument.plain
     }
     return SQLiteValue(result: function.value(of: values))
   }

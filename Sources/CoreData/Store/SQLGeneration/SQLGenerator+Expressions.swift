@@ -242,7 +242,7 @@ extension SQLGenerator {
     case (.date, .number): return .scalar("CAST(\(column) AS REAL)", .number)
     case (_, .number) where type.isNumeric: return operands[0]
     case (_, .date) where type.isNumeric: return .scalar(column, .date)
-    case (.uri, .text), (.text, .uri): return .scalar(column, wanted)
+    case (.uri, .text): return .scalar(column, wanted)
     case _ where type == wanted: return operands[0]
     case _ where type.isNumeric || type == .text:
       guard case .scalar(let result, _) = try call(.cast, operands) else { return operands[0] }

@@ -1,0 +1,84 @@
+/// A text that is a decimal number from its first character to its last: `-1234.5`, `.5`, `1e-3`.
+///
+/// Foundation's `Decimal(string:)` reads the longest prefix that is a number, so "1,234.56" is 1 to it, and `Double(_:)` also reads
+/// hexadecimal numbers, infinities and NaN. Whoever reads what a person or a file wrote uses this instead.
+package struct NumberText: Hashable, Sendable {
+  private let isNegative: Bool
+  /// The significant digits, without zeros at either end; none for 0.
+  private let digits: Substring
+  /// The power of ten by which the digits count as a whole number.
+  private let exponent: Int
+  private let text: String
+
+  /// Nil unless the whole text is a sign or none, digits with at most one point among them, and an exponent or none.
+  package init?(_ text: String) {
+    var rest = text.utf8[...]
+    var isNegative = false
+    if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+      isNegative = sign == UInt8(ascii: "-")
+      rest.removeFirst()
+    }
+    let whole = Self.takeDigits(&rest)
+    var fraction = ""
+    if rest.first == UInt8(ascii: ".") {
+      rest.removeFirst()
+      fraction = Self.takeDigits(&rest)
+    }
+    guard !(whole.isEmpty && fraction.isEmpty), let power = Self.takeExponent(&rest), rest.isEmpty else { return nil }
+    let all = (whole + fraction).drop { $0 == "0" }
+    let trailing = all.reversed().prefix { $0 == "0" }.count
+    self.isNegative = isNegative
+    digits = all.dropLast(trailing)
+    exponent = digits.isEmpty ? 0 : power - fraction.utf8.count + trailing
+    self.text = text
+  }
+
+  private static func takeDigits(_ rest: inout Substring.UTF8View) -> String {
+    let digits = rest.prefix { (0x30...0x39).contains($0) }
+    rest = rest.dropFirst(digits.count)
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  /// The exponent, 0 where there is none; nil for a letter without a number, and for one that no number here could have.
+  private static func takeExponent(_ rest: inout Substring.UTF8View) -> Int? {
+    guard let letter = rest.first, letter == UInt8(ascii: "e") || letter == UInt8(ascii: "E") else { return 0 }
+    rest.removeFirst()
+    var sign = 1
+    if let first = rest.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
+      sign = first == UInt8(ascii: "-") ? -1 : 1
+      rest.removeFirst()
+    }
+    let digits = takeDigits(&rest)
+    guard !digits.isEmpty, let number = Int(digits), number < 1_000_000 else { return nil }
+    return sign * number
+  }
+
+  /// The digits that a `Decimal` can hold, and its exponents.
+  private static let mostDigits = 38
+  private static let exponents = -128...127
+
+  /// The number with all its digits; nil when it has more than 38, or is too large or too small for a `Decimal`.
+  package var decimal: Decimal? {
+    if digits.isEmpty { return 0 }
+    guard digits.utf8.count <= Self.mostDigits, exponent >= Self.exponents.lowerBound else { return nil }
+    // Zeros at the end make room for a larger exponent.
+    let zeros = max(0, exponent - Self.exponents.upperBound)
+    guard digits.utf8.count + zeros <= Self.mostDigits else { return nil }
+    let mantissa = digits + String(repeating: "0", count: zeros)
+    return Decimal(string: "\(isNegative ? "-" : "")\(mantissa)e\(exponent - zeros)")
+  }
+
+  /// The number if it is a whole one in the range of the type: `12`, `12.0` and `1.2e1` are.
+  package func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
+    if digits.isEmpty { return 0 }
+    // No integer of 64 bits has more than 20 digits.
+    guard exponent >= 0, digits.utf8.count + exponent <= 20 else { return nil }
+    return Integer("\(isNegative ? "-" : "")\(digits)" + String(repeating: "0", count: exponent))
+  }
+
+  /// The nearest number of 64 bits; nil when the number is too large for one.
+  package var double: Double? { Double(text).flatMap { $0.isFinite ? $0 : nil } }
+
+  /// The nearest number of 32 bits; nil when the number is too large for one.
+  package var float: Float? { Float(text).flatMap { $0.isFinite ? $0 : nil } }
+}
