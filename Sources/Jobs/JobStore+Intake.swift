@@ -2,11 +2,12 @@ import CoreData
 
 extension JobStore {
   /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, as is one that
-  /// refers to it.
+  /// refers to it. New objects of the context that a request names get their permanent IDs.
   ///
   /// The save fails with a constraint conflict when another process has taken a unique key since: roll back and call again.
   /// - Parameter now: when the jobs came; a request for a later time is scheduled.
   /// - Returns: the new jobs, in the order of the requests.
+  /// - Throws: ``JobObjectNameError``, and what a fetch throws.
   @discardableResult
   public func insert(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date = Date()
@@ -20,7 +21,7 @@ extension JobStore {
         if let label = request.label { labels[label] = .some(nil) }
         continue
       }
-      let job = Job.insert(request, into: context, at: now)
+      let job = try Job.insert(request, into: context, at: now)
       if let label = request.label { labels[label] = job }
       if request.options.after.contains(where: { labels[$0] != nil }) {
         try resolve(request, of: job, labels, in: context)
@@ -130,21 +131,24 @@ extension Job {
   ///
   /// A plugin or an app submits jobs in this way: they exist exactly if the save comes through that holds its own work. If another
   /// process takes the unique key meanwhile, that save fails with a constraint conflict.
-  /// - Throws: what a fetch throws, if the request has a unique key.
+  /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has a unique key.
   @discardableResult
   public static func submit(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> Job? {
     if let key = request.uniqueKey, try takenKeys(among: [key], in: context, at: now).contains(key) { return nil }
-    return insert(request, into: context, at: now)
+    return try insert(request, into: context, at: now)
   }
 
   /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not checked: the save
   /// fails when another job has the same.
+  ///
+  /// - Throws: ``JobObjectNameError``.
   @discardableResult
   public static func insert(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
-  ) -> Job {
+  ) throws -> Job {
+    let objects = try request.permanentObjects(in: context)
     guard let job = NSEntityDescription.insertNewObject(forEntityName: entityName, into: context) as? Job else {
       fatalError("The context's model has no entity \(entityName); use JobModel.merged(with:) for its coordinator.")
     }
@@ -152,7 +156,7 @@ extension Job {
     job.createdAt = now
     if request.queue != JobRequest.defaultQueue { job.queue = request.queue }
     if request.priority != 0 { job.priority = request.priority }
-    if !request.objects.isEmpty { job.objectURIs = request.objects }
+    if !objects.isEmpty { job.objectURIs = objects }
     if let parameters = request.parameters { job.parametersText = parameters }
     if let key = request.uniqueKey {
       job.uniqueKey = key

@@ -38,12 +38,19 @@ extension Job {
 
   /// The objects that the job is about, in their order, in the job's context.
   ///
-  /// Throws `JobObjectError` for a URI of another store, and Core Data's error for an object that does not exist any more.
+  /// Throws ``JobObjectError`` for a URI of another store and for an object that does not exist: the job is dead then, if the plugin
+  /// lets the error pass, since another attempt would not find it either.
   public func objects() throws -> [NSManagedObject] {
     guard let context = managedObjectContext, let coordinator = context.persistentStoreCoordinator else { return [] }
     return try objectURIs.map { uri in
-      guard let id = coordinator.objectID(forURI: uri) else { throw JobObjectError(uri: uri) }
-      return try context.existingObject(with: id)
+      guard let id = coordinator.objectID(forURI: uri) else { throw JobObjectError(unknown: uri, to: coordinator) }
+      do {
+        return try context.existingObject(with: id)
+      } catch {
+        let code = CocoaError.Code.managedObjectReferentialIntegrity.rawValue
+        guard (error as NSError).domain == NSCocoaErrorDomain, (error as NSError).code == code else { throw error }
+        throw JobObjectError(uri: uri, reason: "does not exist, or not any more")
+      }
     }
   }
 
@@ -94,10 +101,4 @@ extension Job {
     try managedObjectContext?.obtainPermanentIDs(for: objects.filter { $0.objectID.isTemporaryID })
     resultURIs = objects.map(\.objectID.uriString)
   }
-}
-
-/// A URI among a job's objects that names nothing in its stores.
-public struct JobObjectError: Error, Sendable, CustomStringConvertible {
-  public let uri: String
-  public var description: String { "\(uri) names no object of this store" }
 }

@@ -238,7 +238,7 @@ import Testing
       while !jobs.isEmpty {
         rounds += 1
         // The first one submits another member in its own save.
-        if rounds == 1 { jobs.append(Job.insert(member, into: context)) }
+        if rounds == 1 { jobs.append(try Job.insert(member, into: context)) }
         let job = jobs.removeFirst()
         #expect(report.state == .blocked)
         try job.markSucceeded(startedAt: Date())
@@ -334,7 +334,7 @@ import Testing
     try withStore { store, context in
       let now = Date()
       for number in 0..<2500 {
-        let one = Job.insert(
+        let one = try Job.insert(
           request {
             guard number < 1500 else { return }
             $0.uniqueKey = "k\(number)"

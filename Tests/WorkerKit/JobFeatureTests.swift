@@ -180,6 +180,34 @@ import WorkerPool
   }
 }
 
+/// Jobs about objects that no worker can find.
+@Suite(.serialized) struct JobObjectTests {
+  @Test func aJobAboutObjectsThatAreNotThereIsDeadAtItsFirstAttempt() throws {
+    let pool = try JobPool(isStarted: false)
+    let missing = pool.items[0].replacing("/p1", with: "/p4711")
+    let expected = [
+      (
+        "x-coredata://ELSEWHERE/Item/p1",
+        "belongs to another store: this one has the identifier \(pool.store.appIdentifier)"
+      ),
+      (pool.items[0].replacing("/Item/", with: "/Itme/"), "names the entity Itme, which the model does not have"),
+      (missing, "does not exist, or not any more"),
+    ]
+    var jobs: [String] = []
+    for (uri, _) in expected { jobs += try pool.submit([JobRequest(kind: "add", objects: [pool.items[0], uri])]) }
+    try pool.start()
+    try pool.waitForEnd(of: jobs)
+    for (job, (uri, reason)) in zip(jobs, expected) {
+      let row = try pool.row(job)
+      #expect(row.state == .dead && row.attempt == 1, "\(uri)")
+      #expect(row.failures.map(\.type) == ["JobObjectError"])
+      #expect(row.failures.map(\.message) == ["\(uri) \(reason)"])
+    }
+    #expect(try pool.values() == [0])
+    try pool.end()
+  }
+}
+
 /// An app that submits jobs in its own saves, beside a running pool.
 @Suite(.serialized) struct JobQueueTests {
   private func app(_ pool: JobPool) throws -> (JobQueue, NSManagedObjectContext) {
@@ -217,5 +245,56 @@ import WorkerPool
     #expect(try pool.values() == [1])
     #expect(try pool.states([uri]) == [.succeeded: 1])
     try pool.end()
+  }
+
+  @Test func aJobMayNameAnObjectThatIsAsNewAsItself() throws {
+    let pool = try JobPool(items: 0)
+    let (jobs, context) = try app(pool)
+    let uris = try context.performAndWait {
+      func item() -> NSManagedObject { NSEntityDescription.insertNewObject(forEntityName: "Item", into: context) }
+      let (named, twice, given) = (item(), item(), item())
+      #expect(named.objectID.isTemporaryID)
+      // By the text of its temporary ID, also when that is not its ID any more.
+      let text = twice.objectID.uriString
+      let submitted = [
+        try jobs.submit(JobRequest(kind: "add", objects: [named.objectID.uriString]), in: context),
+        try jobs.submit(JobRequest(kind: "add", objects: [text]), in: context),
+        try jobs.submit(JobRequest(kind: "add", objects: [text]), in: context),
+        try jobs.submit(JobRequest(kind: "add", objects: [given]), in: context),
+      ]
+      try context.save()
+      return submitted.compactMap { $0?.objectID.uriString }
+    }
+    try pool.waitForEnd(of: uris)
+    #expect(try pool.states(uris) == [.succeeded: 4])
+    #expect(try pool.values() == [1, 2, 1])
+    try pool.end()
+  }
+
+  @Test func aTemporaryIDOfAnObjectThatIsNotThereIsRefused() throws {
+    let pool = try JobPool(items: 0, isStarted: false)
+    let (jobs, context) = try app(pool)
+    try context.performAndWait {
+      let item = NSEntityDescription.insertNewObject(forEntityName: "Item", into: context)
+      let text = item.objectID.uriString
+      try context.save()
+      for uri in [text, "x-coredata:///Item/tSOMEBODY-ELSE1", "nonsense"] {
+        let error = #expect(throws: JobObjectNameError.self) {
+          try jobs.submit(JobRequest(kind: "add", objects: [uri]), in: context)
+        }
+        #expect(error?.uri == uri && error?.isTemporary == uri.hasPrefix("x-coredata:///"))
+      }
+      #expect(context.insertedObjects.isEmpty, "a refused job leaves nothing")
+      let other = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      other.persistentStoreCoordinator = context.persistentStoreCoordinator
+      let stranger = NSEntityDescription.insertNewObject(forEntityName: "Item", into: context)
+      let strangersURI = stranger.objectID.uriString
+      other.performAndWait {
+        let error = #expect(throws: JobObjectNameError.self) {
+          try jobs.submit(JobRequest(kind: "add", objects: [strangersURI]), in: other)
+        }
+        #expect(error?.description.contains("is a temporary ID of no new object in the context of the job") == true)
+      }
+    }
   }
 }

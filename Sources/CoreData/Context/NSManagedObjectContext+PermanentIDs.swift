@@ -57,6 +57,13 @@ extension NSManagedObjectContext {
     return parentContext.performAndWait { parentContext.currentID(id) }
   }
 
+  /// The new object of this context that a temporary ID's URI names, also when it has got its permanent ID since, until it is saved.
+  package final func newObject(forTemporaryURI uri: String) -> NSManagedObject? {
+    checkQueue()
+    guard let key = NSManagedObjectID.temporaryKey(uri: uri) else { return nil }
+    return registry.find(key, EntityHome.temporaryTable) ?? permanentIDs[key].flatMap(registeredObject(for:))
+  }
+
   /// Gives new objects their permanent IDs before they are saved to a store; those that were saved into a parent, too.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()

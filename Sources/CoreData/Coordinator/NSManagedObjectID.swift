@@ -41,9 +41,24 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   /// The text of `uriRepresentation()`, without the cost of a URL.
   public var uriString: String {
     guard let reference = home.storeReference, key >= 0 else {
-      return "x-coredata:///\(home.layout.name)/t\(NSManagedObjectID.processIdentifier)\(-key)"
+      return "\(NSManagedObjectID.temporaryPrefix)\(home.layout.name)/t\(NSManagedObjectID.processIdentifier)\(-key)"
     }
     return "x-coredata://\(reference.identifier)/\(home.layout.name)/p\(key)"
+  }
+
+  /// What the URI of a temporary ID begins with: it names no store.
+  private static let temporaryPrefix = "x-coredata:///"
+
+  /// Whether a URI is that of a temporary ID, of any process.
+  package static func isTemporary(uri: String) -> Bool { uri.hasPrefix(temporaryPrefix) }
+
+  /// The key in the URI of a temporary ID of this process; nil for all other texts.
+  static func temporaryKey(uri: String) -> Int64? {
+    guard isTemporary(uri: uri), let name = uri.split(separator: "/").last,
+      name.hasPrefix("t\(processIdentifier)"), let number = Int64(name.dropFirst(processIdentifier.utf8.count + 1)),
+      number > 0
+    else { return nil }
+    return -number
   }
 
   var relatedKey: RelatedKey { RelatedKey(key: key, number: Int64(home.number)) }

@@ -11,7 +11,7 @@ import WorkerProtocol
 ///     let jobs = try JobQueue(in: container.persistentStoreCoordinator, at: url, queue: "queue/")
 ///     …
 ///     document.setValue(text, forKey: "text")
-///     try jobs.submit(JobRequest(kind: "index", objects: [document.objectID.uriString]), in: context)
+///     try jobs.submit(JobRequest(kind: "index", objects: [document]), in: context)
 ///     try context.save()
 ///
 /// The pool is told of new jobs after each save of a context of the coordinator; one that does not run, or cannot be told, finds them by
@@ -47,10 +47,12 @@ public final class JobQueue: Sendable {
     observer = Observer(coordinator: coordinator, queue: queue)
   }
 
-  /// Inserts a job into the context, to be saved with the app's own changes. Called on the context's queue.
+  /// Inserts a job into the context, to be saved with the app's own changes. Called on the context's queue. Objects of the job that
+  /// are new in the context get their permanent IDs.
   ///
   /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the save, the save
   ///   fails with a constraint conflict.
+  /// - Throws: ``JobObjectNameError`` for an object that no worker could find.
   @discardableResult
   public func submit(_ request: JobRequest, in context: NSManagedObjectContext) throws -> Job? {
     try Job.submit(request, into: context)

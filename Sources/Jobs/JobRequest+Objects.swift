@@ -1,0 +1,46 @@
+import CoreData
+
+extension JobRequest {
+  /// A job about these objects, of which new ones get their permanent IDs for it. Called on the queue of their context.
+  ///
+  /// - Throws: what `obtainPermanentIDs(for:)` throws; ``JobObjectNameError`` for an object that is in no context, or was deleted
+  ///   before it was ever saved.
+  public init(kind: String, objects: some Collection<NSManagedObject>) throws {
+    for object in objects where object.objectID.isTemporaryID {
+      try object.managedObjectContext?.obtainPermanentIDs(for: [object])
+      guard !object.objectID.isTemporaryID else {
+        throw JobObjectNameError(uri: object.objectID.uriString, isTemporary: true)
+      }
+    }
+    self.init(kind: kind, objects: objects.map(\.objectID.uriString))
+  }
+
+  /// The URIs of the job's objects as every process knows them: a new object of the context that is named by its temporary ID gets
+  /// its permanent one.
+  ///
+  /// - Throws: ``JobObjectNameError``, or what `obtainPermanentIDs(for:)` throws.
+  func permanentObjects(in context: NSManagedObjectContext) throws -> [String] {
+    try objects.map { uri in
+      if JobFile.isObjectURI(uri) { return uri }
+      let isTemporary = NSManagedObjectID.isTemporary(uri: uri)
+      guard isTemporary, let object = context.newObject(forTemporaryURI: uri) else {
+        throw JobObjectNameError(uri: uri, isTemporary: isTemporary)
+      }
+      try context.obtainPermanentIDs(for: [object])
+      return object.objectID.uriString
+    }
+  }
+}
+
+/// A job names an object in a way by which no worker could find it.
+public struct JobObjectNameError: Error, Hashable, Sendable, CustomStringConvertible {
+  public let uri: String
+  /// Whether it has the form of the ID that a new object has until it is saved.
+  public let isTemporary: Bool
+
+  public var description: String {
+    isTemporary
+      ? "\(uri) is a temporary ID of no new object in the context of the job: insert both into one context, or save the object first"
+      : "\(uri) is not the URI of an object; x-coredata://STORE/ENTITY/pNUMBER is expected"
+  }
+}

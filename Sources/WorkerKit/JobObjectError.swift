@@ -1,0 +1,36 @@
+import Jobs
+
+/// A URI among a job's objects that names no object here. Another attempt cannot help.
+public struct JobObjectError: DetailedFailure, Hashable, Sendable, CustomStringConvertible {
+  public let uri: String
+  /// What is wrong with it, as the rest of a sentence.
+  public let reason: String
+
+  public var description: String { "\(uri) \(reason)" }
+  public var output: String? { nil }
+  public var standardError: [String] { [] }
+  public var signal: Int32? { nil }
+  public var isPermanent: Bool { true }
+
+  init(uri: String, reason: String) {
+    self.uri = uri
+    self.reason = reason
+  }
+
+  /// For a URI that the coordinator knows no object ID for.
+  init(unknown uri: String, to coordinator: NSPersistentStoreCoordinator) {
+    let parts = uri.split(separator: "/")
+    let stores = coordinator.persistentStores.compactMap(\.identifier)
+    self.uri = uri
+    reason =
+      if NSManagedObjectID.isTemporary(uri: uri) {
+        "is a temporary ID, which means nothing to other processes: obtain permanent IDs before the job is submitted"
+      } else if !JobFile.isObjectURI(uri) {
+        "is not the URI of an object"
+      } else if !stores.contains(String(parts[1])) {
+        "belongs to another store: this one has the identifier \(stores.first ?? "")"
+      } else {
+        "names the entity \(parts[2]), which the model does not have"
+      }
+  }
+}
