@@ -48,6 +48,7 @@ let package = Package(
       name: "worker-maintain", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol"], path: "Workers/Maintain"),
     .executableTarget(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
+    .executableTarget(name: "hasty-producer", dependencies: ["WorkerPool"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
     .testTarget(
@@ -84,7 +85,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "CSystem", "worker-import", "worker-export", "worker-index",
-        "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker",
+        "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker", "hasty-producer",
       ], path: "Tests/EndToEnd"),
   ]
 )

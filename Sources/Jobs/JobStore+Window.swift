@@ -59,6 +59,15 @@ public struct ReadyQuery: Hashable, Sendable {
 }
 
 extension JobStore {
+  /// The key of the job that was submitted last of those that are there; 0 without any. One row is read.
+  public func newestKey(in context: NSManagedObjectContext) throws -> Int64 {
+    let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
+    request.resultType = .managedObjectIDResultType
+    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+    request.fetchLimit = 1
+    return try context.fetch(request).first?.key ?? 0
+  }
+
   /// The jobs of one kind and queue to run next: highest priority first, then oldest first.
   ///
   /// - Complexity: reads `limit` rows from the head of an index, however many jobs wait; rows of other limit keys on the way

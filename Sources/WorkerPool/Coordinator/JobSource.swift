@@ -20,6 +20,8 @@ protocol JobSource: AnyObject, Sendable {
   func retry(_ jobs: [ObjectURI], ticket: Int)
   /// Writes what is paused into the store, for the pools to come; answered with `replied`.
   func savePauses(_ pauses: JobPauses, ticket: Int)
+  /// Looks which job came last; answered with `newest`, or not at all when the store cannot be read.
+  func findNewestJob()
   /// Submits the jobs of periodic entries whose time has come.
   func submitPeriodic()
   /// Deletes finished jobs that need not be kept any longer.
@@ -76,6 +78,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// The answer to `look`.
   case looked(ticket: Int, StoreOverview)
+  /// The key of the job that came last, 0 without any.
+  case newest(Int64)
   /// Something else went wrong, which a person should know.
   case trouble(String)
   case finished

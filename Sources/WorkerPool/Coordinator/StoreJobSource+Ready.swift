@@ -21,6 +21,14 @@ extension StoreJobSource {
     }
   }
 
+  func findNewestJob() {
+    // It is asked again with the next commit.
+    work { [self] context in
+      report(.newest(try store.newestKey(in: context)))
+    } onFailure: { _ in
+    }
+  }
+
   func windowJobs(_ jobs: [JobSummary]) -> [WindowJob] {
     let kinds = kinds.withLock { $0 }
     return jobs.compactMap { job in

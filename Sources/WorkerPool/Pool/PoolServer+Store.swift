@@ -60,6 +60,7 @@ extension PoolServer {
     case .counted(let ticket, let jobs, let walBytes):
       counted(ticket, jobs, walBytes)
     case .looked(let ticket, let overview): looked(ticket, overview)
+    case .newest(let key): foundNewest(key)
     case .trouble(let text): log(.trouble, text)
     case .finished: loop.stop()
     }
@@ -104,6 +105,7 @@ extension PoolServer {
     lookForDueJobs()
     coordinator.lookForWaitingJobs()
     watchQueueDirectory()
+    watchCommits()
     watchPeriodicEntries()
     prune()
     scheduleCheckpoint()
@@ -194,6 +196,7 @@ extension PoolServer {
     rescanTimer = loop.timers.after(seconds) { [weak self] in
       guard let self else { return }
       source.takeFiles(nil)
+      watchCommits()
       coordinator.lookForNewJobs()
       coordinator.lookForWaitingJobs()
       scheduleRescan(Self.rescanInterval)

@@ -28,6 +28,11 @@ final class PoolServer {
   private var stopRequests = 0
   var directoryWatch: DirectoryWatch?
   var periodicWatch: DirectoryWatch?
+  /// The store's write-ahead log, when it was looked at, how long it is left alone after that, and the newest job that was seen.
+  var commitWatch: FileWatch?
+  var lastCommitLook = 0.0
+  var commitPause = PoolServer.commitPauses.lowerBound
+  var newestJob: Int64 = 0
   var periodicTimer: TimerQueue.Token?
   /// What is wrong with periodic entries, said once.
   var periodicMessages: Set<String> = []
@@ -218,6 +223,7 @@ final class PoolServer {
       if let watch = periodicWatch { loop.unwatch(watch.descriptor) }
       periodicWatch = nil
       loop.timers.cancel(periodicTimer)
+      endWatchingCommits()
       coordinator.close()
     }
     supervisor.stop(deadline: deadline)

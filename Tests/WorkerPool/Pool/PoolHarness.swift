@@ -101,6 +101,7 @@ final class MemoryJobSource: JobSource {
 
   func retry(_ jobs: [ObjectURI], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
   func savePauses(_ pauses: JobPauses, ticket: Int) { report(.replied(ticket: ticket, count: 0, error: nil)) }
+  func findNewestJob() {}
   func submitPeriodic() { report(.periodic([], next: nil, messages: [])) }
   func prune() {}
   func count(ticket: Int) {

@@ -1,0 +1,38 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// Tells when a file's content was changed, by whatever process (inotify(7)). Changes that nobody has collected are one event.
+final class FileWatch {
+  let descriptor: Int32
+  private var buffer = [UInt8](repeating: 0, count: 4096)
+
+  /// - Throws: when there is no such file, or the user has as many watches as they may have.
+  init(_ path: String) throws(SystemCallError) {
+    descriptor = csystem_inotify()
+    guard descriptor >= 0 else { throw SystemCallError("inotify_init1") }
+    let mask = UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
+    guard inotify_add_watch(descriptor, path, mask) >= 0 else {
+      throw SystemCallError("inotify_add_watch", path: path)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Takes all events that wait; whether the file is still under its name, so that there will be more.
+  func collect() -> Bool {
+    var isThere = true
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return isThere }
+      buffer.withUnsafeBytes { bytes in
+        var offset = 0
+        var event = csystem_file_event()
+        while csystem_next_file_event(bytes.baseAddress, count, &offset, &event) != 0 {
+          if event.mask & ~UInt32(IN_MODIFY) != 0 { isThere = false }
+        }
+      }
+    }
+  }
+}
