@@ -8,6 +8,8 @@ import CoreData
 public final class JobStore: Sendable {
   /// The file of both stores.
   public let url: URL
+  /// The files that are open.
+  public let files: StoreFiles
   public let coordinator: NSPersistentStoreCoordinator
   /// The identifier of the app's store: the host of its objects' URIs.
   public let appIdentifier: String
@@ -30,6 +32,7 @@ public final class JobStore: Sendable {
       ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: options)
     let pool = try Self.addPoolStore(to: coordinator, at: url, options: options)
     self.url = url
+    files = StoreFiles(path: url.path)
     self.coordinator = coordinator
     self.appIdentifier = app.identifier
     self.poolIdentifier = pool.identifier

@@ -9,6 +9,8 @@ struct WorkerEnvironment {
   let model: String
   /// A file by whose lock the pool's processes take turns at writing.
   let writeTurn: String?
+  /// The store's file, by device and inode.
+  let storeFile: FileID?
   /// Seconds that a job may go on after the pool's death.
   let orphanDeadline: Double
 
@@ -22,6 +24,7 @@ struct WorkerEnvironment {
     self.store = store
     self.model = model
     writeTurn = environment["WORKERPOOL_WRITE_TURN"]
+    storeFile = environment["WORKERPOOL_STORE_ID"].flatMap { FileID($0) }
     orphanDeadline = environment["WORKERPOOL_ORPHAN_DEADLINE"].flatMap(Double.init) ?? 300
   }
 
@@ -33,13 +36,24 @@ struct WorkerEnvironment {
 
   /// Opens the app's store and the pool's in the shared file, on a coordinator of this process.
   func openStore() throws -> JobStore {
+    try checkStoreFile(FileID(path: store))
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: model)) else {
       throw NoModel(path: self.model)
     }
     // The pool's own process checkpoints, so that no commit here has to.
-    var options: [AnyHashable: Any] = [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]]
+    var options: [AnyHashable: Any] = [
+      NSSQLitePragmasOption: ["wal_autocheckpoint": "0"], NSPersistentStoreMustExistOption: true,
+    ]
     if let writeTurn { options[NSPersistentStoreWriteTurnOption] = writeTurn }
-    return try JobStore(url: URL(fileURLWithPath: store), model: model, options: options)
+    let opened = try JobStore(url: URL(fileURLWithPath: store), model: model, options: options)
+    try checkStoreFile(opened.files.main)
+    return opened
+  }
+
+  /// Another file than the pool's has none of its jobs, or old ones.
+  private func checkStoreFile(_ found: FileID?) throws(StoreParted) {
+    guard let storeFile, found != storeFile else { return }
+    throw StoreParted(path: store, isReplaced: found != nil)
   }
 }
 

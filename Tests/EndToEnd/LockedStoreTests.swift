@@ -25,7 +25,7 @@ import WorkerPool
     let ending = pool.end(signal)
     #expect(ending.code == 0 && ending.lines.last?.hasSuffix("stopped") == true, "\(ending)")
     try holder.letGo()
-    #expect(try FileManager.default.contentsOfDirectory(atPath: items.queue + "/run").allSatisfy { $0 == "write-turn" })
+    #expect(try FileManager.default.contentsOfDirectory(atPath: items.queue + "/run").allSatisfy(ItemPool.mayStay))
   }
 
   @Test(.timeLimit(.minutes(20)))

@@ -184,6 +184,7 @@ import Testing
       start.contains("\(Built.path("workerpool")) run --workers 3 --store \"\(place.path("a b.sqlite"))\""), "\(start)")
     #expect(start.contains("\"/m/100%%.xcdatamodeld\"") && start.contains("--queue \(place.path("queue"))"), "\(start)")
     #expect(finished.output.contains("Type=notify\n") && finished.output.contains("TimeoutStopSec=90\n"))
+    #expect(finished.output.contains("\nOOMPolicy=continue\n"))
     #expect(finished.output.contains("TimeoutStartSec=150\n"), "the store may take so long, and a bit")
     #expect(try workerpool("systemd-unit").code == 2)
   }

@@ -6,15 +6,21 @@ final class StartingPool {
   let log: LineReader
   private let errors: FileHandle
 
-  init(_ items: ItemPool, options: [String] = [], environment: [String: String] = [:]) throws {
+  /// - Parameters:
+  ///   - store: another store than that of the items.
+  ///   - queue: another queue directory.
+  init(
+    _ items: ItemPool, store: String? = nil, queue: String? = nil, options: [String] = [],
+    environment: [String: String] = [:]
+  ) throws {
     let pipe = Pipe()
     errors = pipe.fileHandleForReading
     log = LineReader(errors)
     process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
     process.arguments =
       [
-        "run", "--workers", "1", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins",
-        items.plugins,
+        "run", "--workers", "1", "--store", store ?? items.store, "--model", items.model, "--queue",
+        queue ?? items.queue, "--plugins", items.plugins,
       ] + options
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice

@@ -45,8 +45,9 @@ import WorkerKit
       }
     let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
     var environment = command.environment
-    // By the last two the next pool knows what a dead worker has left behind.
-    for name in ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "WORKERPOOL_SOCKET", "WORKERPOOL_PID"]
+    // By the pool's identity and the worker's process ID the next pool knows what a dead worker has left behind.
+    let passed = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "WORKERPOOL_SOCKET", "WORKERPOOL_POOL", "WORKERPOOL_PID"]
+    for name in passed
     where environment[name] == nil {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }

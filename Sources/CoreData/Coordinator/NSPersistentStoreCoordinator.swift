@@ -247,6 +247,7 @@ extension SQLiteDatabase.Configuration {
     if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
       maximumReaders = max(1, readers.intValue)
     }
+    mustExist = (options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
     writeTurnPath = options?[NSPersistentStoreWriteTurnOption] as? String
     // Safe against the death of processes in WAL mode, and no fsync at each commit: https://www.sqlite.org/pragma.html
     var pragmas = ["synchronous": "NORMAL"]

@@ -14,6 +14,8 @@ final class SQLiteDatabase: @unchecked Sendable {
     /// The name of a database in memory that several coordinators have in common.
     var sharedName: String?
     var isReadOnly = false
+    /// Whether a file that is not there is an error.
+    var mustExist = false
     /// Seconds.
     var busyTimeout: TimeInterval = 30
     var maximumReaders = 8
@@ -42,7 +44,8 @@ final class SQLiteDatabase: @unchecked Sendable {
     self.writeTurn = try configuration.writeTurnPath.map { try WriteTurn(path: $0) }
     self.writer = try SQLiteConnection(
       path: configuration.isInMemory ? ":memory:" : configuration.path,
-      access: configuration.isReadOnly ? .readOnly : .create, busyTimeout: configuration.busyTimeout)
+      access: configuration.isReadOnly ? .readOnly : configuration.mustExist ? .readWrite : .create,
+      busyTimeout: configuration.busyTimeout)
     for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
     connections = [writer]
   }

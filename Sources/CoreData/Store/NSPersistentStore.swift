@@ -104,6 +104,9 @@ public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 /// entities and indexes: they are added to the file. Not one of Apple's options.
 public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 
+/// `true` makes opening a file that does not exist an error; without it the file is made. Not one of Apple's options.
+public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
+
 // MARK: Metadata keys
 
 public let NSStoreTypeKey = "NSStoreType"

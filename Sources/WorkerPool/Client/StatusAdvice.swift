@@ -70,7 +70,7 @@ public enum StatusAdvice {
   }
 
   private static func store(_ status: PoolStatus) -> [String] {
-    var lines: [String] = []
+    var lines = [status.storeFailure].compactMap { $0 }
     let workers = Set(status.workers.map(\.pid))
     for holder in status.lockHolders ?? [] where !workers.contains(holder.pid) {
       lines.append(

@@ -53,10 +53,20 @@ struct JobSourceClaim: Equatable, Sendable {
   var limitKey: String?
 }
 
+/// What was found in the store at the start.
+struct JobSourceStart: Equatable, Sendable {
+  /// What was paused before.
+  var pauses = JobPauses()
+  /// Jobs that processes of an earlier pool still run.
+  var elsewhere: [JobSourceClaim] = []
+  /// The files of the store, if it has any.
+  var files: StoreFiles?
+}
+
 /// What came of a request to the store, or happened there.
 enum JobSourceEvent: Equatable, Sendable {
-  /// Ready; with what was paused before, and jobs that processes of an earlier pool still run.
-  case started(pauses: JobPauses, elsewhere: [JobSourceClaim])
+  /// Ready; with what was found.
+  case started(JobSourceStart)
   case foundQueues(kind: String, [String], reason: String?)
   case fetched(ReadyQuery, [WindowJob], isComplete: Bool)
   case fetchFailed(ReadyQuery, reason: String)

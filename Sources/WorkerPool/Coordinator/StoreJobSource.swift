@@ -24,7 +24,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let rejectedQueue = DispatchQueue(label: "rejected job files", qos: .utility)
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   /// What `prepare` found, for `start` to tell. On the context's queue.
-  private var found: (pauses: JobPauses, elsewhere: [JobSourceClaim]) = (JobPauses(), [])
+  private var found = JobSourceStart()
   let kinds = Mutex<[String: PluginDescription.Kind]>([:])
   let retention: JobRetention
   let periodic: PeriodicDirectory
@@ -67,7 +67,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     try context.performAndWait {
       do {
         try store.upgrade(in: context)
-        found = (try store.pauses(in: context), try takeStock(context))
+        found = JobSourceStart(
+          pauses: try store.pauses(in: context), elsewhere: try takeStock(context), files: store.files)
       } catch {
         context.rollback()
         throw error
@@ -79,7 +80,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     self.report = report
     intake.start { [self] in took($0) }
-    context.perform { [self] in report(.started(pauses: found.pauses, elsewhere: found.elsewhere)) }
+    context.perform { [self] in report(.started(found)) }
   }
 
   /// The claims of processes that are still alive; the others are deleted.

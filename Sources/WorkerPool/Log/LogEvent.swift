@@ -7,6 +7,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case poolPaused = "pool.paused"
   case poolResumed = "pool.resumed"
   case storeWaiting = "store.waiting"
+  case storeParted = "store.parted"
   case pluginFound = "plugin.found"
   case pluginFailed = "plugin.failed"
   case pluginGivenUp = "plugin.given-up"
@@ -41,7 +42,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
 
   public var level: Level {
     switch self {
-    case .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed, .jobTimedOut, .trouble:
+    case .storeParted, .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed,
+      .jobTimedOut, .trouble:
       .error
     case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
       .jobFailed,

@@ -12,6 +12,8 @@ public enum Pool {
     case model(path: String)
     /// The store cannot be opened.
     case store(path: String, reason: String)
+    /// Another pool runs on the store.
+    case storeIsTaken(path: String, pid: Int32?, queue: String?)
     /// The store was not open after so many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
@@ -19,6 +21,10 @@ public enum Pool {
       switch self {
       case .model(let path): "\(path) is not a data model that can be read"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
+      case .storeIsTaken(let path, let pid, let queue):
+        "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
+          + (queue.map { " with the queue directory \($0)" } ?? "")
+          + "; a store has one pool: stop that one first (workerpool stop\(queue.map { " --queue \($0)" } ?? ""))"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(seconds) seconds: \(reason)"
       }
@@ -45,13 +51,23 @@ public enum Pool {
     }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
-    let strays = StrayProcesses.end(socket: URL(fileURLWithPath: runtime.workerSocket).path)
+    var configuration = configuration
+    let identity = try runtime.identity()
+    configuration.identity = identity
+    let strays = StrayProcesses.end(pool: identity)
     for pid in strays.killed {
       log(.processStray, "process \(pid), left behind by a dead worker, is killed", .pid(pid))
     }
     for pid in strays.finishing { log(.processStray, "worker \(pid) of an earlier pool finishes its job", .pid(pid)) }
     defer { runtime.clear() }
-    var configuration = configuration
+    // Before the store's file is made.
+    guard NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) != nil else {
+      throw StartError.model(path: configuration.model)
+    }
+    let storeLock = try takeStore(configuration.store)
+    defer { storeLock.release() }
+    configuration.store = storeLock.path
+    configuration.storeFile = storeLock.file
     let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
       try openSource(configuration, layout, runtime)
     }
@@ -61,6 +77,18 @@ public enum Pool {
     if let source { code = try PoolServer(configuration, source: source, signals: signals).run() }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
+  }
+
+  /// Makes this the one pool of the store. Nothing is written before.
+  private static func takeStore(_ path: String) throws -> StoreLock {
+    do {
+      return try StoreLock.take(path)
+    } catch let taken as StoreLock.Taken {
+      let holder = StoreLockHolder.of(taken.file)
+      throw StartError.storeIsTaken(path: path, pid: holder?.pid, queue: holder?.queue)
+    } catch let error as FileError {
+      throw StartError.store(path: path, reason: "it cannot \(error.action): \(String(cString: strerror(error.errno)))")
+    }
   }
 
   /// Blocks until the store is open and in order, or its locks have been waited for long enough.
@@ -76,6 +104,10 @@ public enum Pool {
         NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
         NSPersistentStoreWriteTurnOption: runtime.writeTurn,
       ])
+    guard store.files.main == configuration.storeFile else {
+      throw StartError.store(
+        path: configuration.store, reason: "\(StoreParted(path: configuration.store, isReplaced: true))")
+    }
     let source = try StoreJobSource(
       store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention,
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))

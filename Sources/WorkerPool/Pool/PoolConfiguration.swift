@@ -51,6 +51,11 @@ public struct PoolConfiguration: Sendable {
   /// Where the pool says what it does. Default: standard error.
   public var log = Log.standardError
 
+  /// The store's file, which the pool has locked and the workers must find.
+  var storeFile: FileID?
+  /// The pool's identity, by which its processes are known.
+  var identity: String?
+
   /// - Parameter pluginDirectories: default: the directory of the running executable.
   public init(store: String, model: String, queue: String, workers: Int, pluginDirectories: [String]? = nil) {
     self.store = store
@@ -84,6 +89,8 @@ public struct PoolConfiguration: Sendable {
     environment["WORKERPOOL_WRITE_TURN"] = RuntimeDirectory(queue: queue).writeTurn
     environment["WORKERPOOL_QUEUE"] = URL(fileURLWithPath: queue).path
     environment["WORKERPOOL_STORE"] = URL(fileURLWithPath: store).path
+    environment[StrayProcesses.poolVariable] = identity
+    environment["WORKERPOOL_STORE_ID"] = storeFile?.description
     environment["WORKERPOOL_MODEL"] = URL(fileURLWithPath: model).path
     environment["WORKERPOOL_ORPHAN_DEADLINE"] = String(orphanDeadline)
     return environment

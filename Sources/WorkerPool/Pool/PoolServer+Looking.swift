@@ -78,6 +78,7 @@ extension PoolServer {
         handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
         crashed: counters.crashed, timedOut: counters.timedOut),
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
+    status.storeFailure = storeFailure
     status.survivors = survivors.sorted { $0.key < $1.key }.map { pid, survivor in
       PoolStatus.Survivor(pid: pid, jobs: survivor.claims.map(\.job.description).sorted())
     }

@@ -14,7 +14,7 @@ extension PoolServer {
   func handle(_ event: JobSourceEvent) {
     coordinator.now = Clock.now
     switch event {
-    case .started(let pauses, let elsewhere): started(pauses, elsewhere)
+    case .started(let start): started(start)
     case .foundQueues(let kind, let queues, let reason):
       coordinator.foundQueues(kind: kind, queues)
       if let reason { lookAgainSoon("the queues of kind \(kind) cannot be found: \(reason)") }
@@ -95,11 +95,12 @@ extension PoolServer {
     }
   }
 
-  private func started(_ pauses: JobPauses, _ elsewhere: [JobSourceClaim]) {
-    coordinator.pauses = pauses
-    for claim in elsewhere { watchSurvivor(claim) }
+  private func started(_ start: JobSourceStart) {
+    coordinator.pauses = start.pauses
+    for claim in start.elsewhere { watchSurvivor(claim) }
     coordinator.setClaimedElsewhere(survivors.values.flatMap(\.claims))
     listenForRequests()
+    if let files = start.files { watchStoreFiles(files) }
     if isStopping { return }
     supervisor.reload()
     lookForDueJobs()
@@ -195,6 +196,7 @@ extension PoolServer {
     loop.timers.cancel(rescanTimer)
     rescanTimer = loop.timers.after(seconds) { [weak self] in
       guard let self else { return }
+      checkStoreFiles()
       source.takeFiles(nil)
       watchCommits()
       coordinator.lookForNewJobs()

@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import Jobs
 import WorkerProtocol
 
 /// Puts the parts together on one loop: the supervisor with its processes, the coordinator with its workers' sockets, the store's
@@ -56,6 +57,10 @@ final class PoolServer {
   var progress: [ObjectURI: (done: Int, total: Int)] = [:]
   /// Workers of an earlier pool that are still alive, by pid.
   var survivors: [Int32: (pidfd: Int32, claims: [JobSourceClaim])] = [:]
+  /// The store's files that are open, and what has happened to them.
+  var storeFiles: StoreFiles?
+  var storeFilesWatch: FileNameWatch?
+  var storeFailure: String?
   private(set) var isStopping = false
   var isFinishing = false
   var exitCode: Int32 = 0
@@ -88,8 +93,7 @@ final class PoolServer {
         environment: configuration.workerEnvironment(socket: runtime.workerSocket), limits: configuration.limits))
     supervisor.delegate = self
     if configuration.handlesSignals {
-      supervisor.orphans = OrphanedProcesses(
-        loop: loop, log: log, socket: URL(fileURLWithPath: runtime.workerSocket).path)
+      supervisor.orphans = OrphanedProcesses(loop: loop, log: log, pool: configuration.identity)
     }
     workerServer.delegate = self
     if let signals {

@@ -56,7 +56,7 @@ final class Intake: @unchecked Sendable {
     self.store = store
     self.watch = watch
     context = store.makeContext(name: "queue directory")
-    removal = TakenFileRemoval(log: try WALSynchronizer(url: store.url, writeTurn: writeTurn))
+    removal = TakenFileRemoval(log: try WALSynchronizer(url: store.url, writeTurn: writeTurn), store: store.files)
   }
 
   /// Finds what an earlier process left half done. Called before anything else; it blocks, and may be tried again when it has thrown.

@@ -22,6 +22,7 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   private let queue = DispatchQueue(label: "removal of job files")
   private let log: WALSynchronizer
+  private let store: StoreFiles
   private let pending = Mutex<[Item]>([])
   private var report: @Sendable (IntakeReport) -> Void = { _ in }
   private var forget: @Sendable ([NSManagedObjectID]) -> Void = { _ in }
@@ -30,7 +31,11 @@ final class TakenFileRemoval: @unchecked Sendable {
   private var gone: [(row: NSManagedObjectID, directory: OpenDirectory?)] = []
   private var lastFailure: String?
 
-  init(log: WALSynchronizer) { self.log = log }
+  /// - Parameter store: the files in which the jobs are committed.
+  init(log: WALSynchronizer, store: StoreFiles) {
+    self.log = log
+    self.store = store
+  }
 
   /// Takes what an earlier process left: files whose jobs are committed, and rows of files that are gone. Called before `start`.
   func recover(taken: [Item], gone: [NSManagedObjectID], in directory: OpenDirectory?) {
@@ -85,6 +90,8 @@ final class TakenFileRemoval: @unchecked Sendable {
       // First that the files have their private names: a file that came back under its old one would be taken again.
       try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
       try log.synchronize()
+      // Jobs in a file that nobody finds any more are lost.
+      try store.check()
     } catch {
       return fail("\(committed.count) job files stay in taken/: \(ErrorText.text(error))")
     }

@@ -25,10 +25,12 @@ public enum SystemdUnit {
       ExecReload=/bin/kill -HUP $MAINPID
       WatchdogSec=30
       Restart=on-failure
-      # Wrong arguments, and plugins none of which can be started, do not get better by starting again.
-      RestartPreventExitStatus=2 4
+      # Wrong arguments, plugins none of which can be started, and a store that was replaced do not get better by starting again.
+      RestartPreventExitStatus=2 4 6
+      # When the kernel ends a worker for want of memory, the pool counts that as a crash of its job and goes on.
+      OOMPolicy=continue
       # The pool ends its workers itself. When it has crashed, systemd ends all that is left of the unit, whatever it has made of its
-      # environment and session; the jobs in hand go back as they were.
+      # environment and session; the jobs in hand run again.
       KillMode=mixed
       TimeoutStartSec=\(startTime)
       TimeoutStopSec=\(stopTime)

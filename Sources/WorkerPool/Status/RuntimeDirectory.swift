@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Jobs
 import WorkerProtocol
 
 /// Where a pool keeps its sockets while it runs: `run/` inside the queue directory, mode 0700.
@@ -16,6 +17,8 @@ struct RuntimeDirectory {
   var statusSocket: String { path + "/status.sock" }
   /// The file by whose lock the pool's processes take turns at writing to the store.
   var writeTurn: String { URL(fileURLWithPath: path).path + "/write-turn" }
+  /// Holds the identity of the pools on this queue directory.
+  private var identityFile: String { path + "/identity" }
   /// Holds the process ID of the pool that runs.
   private var pidFile: String { path + "/pid" }
 
@@ -53,6 +56,36 @@ struct RuntimeDirectory {
       throw error
     }
     return descriptor
+  }
+
+  /// The identity of the pools on this queue directory, by which they know their processes: 128 random bits in hexadecimal. It is made
+  /// once, and bound to the directory: a copy of the directory gets one of its own.
+  ///
+  /// - Throws: `FileError`.
+  func identity() throws -> String {
+    guard let directory = FileID(path: queue) else {
+      throw FileError(path: queue, action: "be examined", errno: errno)
+    }
+    if let text = try? String(contentsOfFile: identityFile, encoding: .utf8) {
+      let words = text.split(whereSeparator: \.isWhitespace)
+      if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }
+    }
+    let digits = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.map {
+      ($0 < 16 ? "0" : "") + String($0, radix: 16)
+    }
+    let identity = digits.joined()
+    try write("\(identity) \(directory)\n", to: identityFile)
+    return identity
+  }
+
+  /// Replaces a file as a whole.
+  private func write(_ text: String, to file: String) throws(FileError) {
+    let new = file + ".new"
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw FileError(path: new, action: "be made", errno: errno) }
+    defer { close(descriptor) }
+    try text.utf8.writeAll(to: descriptor, path: new)
+    guard rename(new, file) == 0 else { throw FileError(path: file, action: "be replaced", errno: errno) }
   }
 
   /// The directory is this user's own, and nobody else can look into it.

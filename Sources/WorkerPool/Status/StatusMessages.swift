@@ -197,6 +197,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var walReaders: [WALReader]?
   /// Who has had the store locked for a tenth of a second at least, so that others wait; workers, too.
   public var lockHolders: [LockHolder]?
+  /// Why the store cannot be used any more: the pool ends because of it.
+  public var storeFailure: String?
   /// Workers of an earlier pool, which was killed, that still finish their jobs.
   public var survivors: [Survivor]?
 

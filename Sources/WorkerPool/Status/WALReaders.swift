@@ -46,8 +46,8 @@ enum StoreLocks {
   }
 }
 
-/// A lock that a process holds on a part of a file.
-private struct KernelLock {
+/// A lock that a process holds on a file or on a part of it.
+struct KernelLock {
   let pid: Int32
   let inode: UInt64
   let isWrite: Bool
@@ -55,11 +55,14 @@ private struct KernelLock {
 
   /// The locks of processes, out of the text of `/proc/locks`; those that are waited for are not among them.
   ///
+  /// - Parameter ofWholeFiles: locks of flock(2) instead of those of fcntl(2).
+  ///
   /// Source: proc_locks(5): `1: POSIX  ADVISORY  READ 1234 08:01:131073 123 123`.
-  static func all(in text: String) -> [KernelLock] {
-    text.split(separator: "\n").compactMap { line in
+  static func all(in text: String, ofWholeFiles: Bool = false) -> [KernelLock] {
+    let type = ofWholeFiles ? "FLOCK" : "POSIX"
+    return text.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-      guard fields.count >= 8, fields[1] == "POSIX", let pid = Int32(fields[4]), pid > 0,
+      guard fields.count >= 8, fields[1] == type, let pid = Int32(fields[4]), pid > 0,
         let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) }), let first = Int(fields[6])
       else { return nil }
       return KernelLock(pid: pid, inode: inode, isWrite: fields[3] == "WRITE", first: first)

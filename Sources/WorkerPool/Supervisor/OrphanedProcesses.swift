@@ -9,7 +9,7 @@ import WorkerProtocol
 final class OrphanedProcesses {
   private let loop: EventLoop
   private let log: Log
-  private let socket: String
+  private let pool: String?
   /// This process has children of others, too: it was started in place of a program that had some, or is the first of its container.
   /// Then only what its environment marks as a worker's is ended.
   private let hasOtherChildren: Bool
@@ -20,11 +20,11 @@ final class OrphanedProcesses {
   /// Called when the last one has ended.
   var whenGone: () -> Void = {}
 
-  /// - Parameter socket: the path of the workers' socket, which marks what belongs to this pool.
-  init(loop: EventLoop, log: Log, socket: String) {
+  /// - Parameter pool: the identity of this pool, which marks what belongs to it.
+  init(loop: EventLoop, log: Log, pool: String?) {
     self.loop = loop
     self.log = log
-    self.socket = socket
+    self.pool = pool
     hasOtherChildren = getpid() == 1 || !OwnChildren.all().isEmpty
     _ = csystem_become_subreaper()
   }
@@ -56,7 +56,7 @@ final class OrphanedProcesses {
   }
 
   private func isOurs(_ pid: pid_t) -> Bool {
-    !hasOtherChildren || StrayProcesses.worker(of: pid, socket: socket) != nil
+    !hasOtherChildren || pool.flatMap { StrayProcesses.worker(of: pid, pool: $0) } != nil
   }
 
   private func reap(_ pid: pid_t) {

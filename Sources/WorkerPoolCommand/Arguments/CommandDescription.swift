@@ -49,6 +49,8 @@ enum ExitCode: Int32 {
   case nothingToStart = 4
   /// The pool ended because the store could not be opened in time: another process has it locked.
   case storeIsLocked = 5
+  /// The pool ended because its store was replaced, renamed or deleted.
+  case storeParted = 6
 }
 
 /// The arguments are wrong: which, and what was probably meant.

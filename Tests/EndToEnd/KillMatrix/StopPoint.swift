@@ -55,6 +55,11 @@ final class WatchedProcess {
 
   func kill9() { kill(pid, SIGKILL) }
 
+  var isAlive: Bool {
+    var ended = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
+    return poll(&ended, 1, 0) == 0
+  }
+
   func waitForEnd() {
     var ended = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
     #expect(poll(&ended, 1, 120_000) == 1, "process \(pid) lives on")

@@ -66,7 +66,7 @@ final class MemoryJobSource: JobSource {
 
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     state.withLock { $0.report = report }
-    report(.started(pauses: JobPauses(), elsewhere: []))
+    report(.started(JobSourceStart()))
   }
 
   func findQueues(kind: String) {

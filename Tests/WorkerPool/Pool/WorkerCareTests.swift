@@ -131,6 +131,20 @@ import WorkerProtocol
     #expect(throws: RuntimeDirectory.Unsafe.self) { try RuntimeDirectory(queue: queue).claim() }
   }
 
+  @Test func itsIdentityStaysWithTheDirectoryAndNotWithItsCopies() throws {
+    let queue = try place()
+    let copy = queue + "-copy"
+    defer { for path in [queue, copy] { try? FileManager.default.removeItem(atPath: path) } }
+    close(try RuntimeDirectory(queue: queue).claim())
+    let identity = try RuntimeDirectory(queue: queue).identity()
+    #expect(identity.count == 32)
+    #expect(try RuntimeDirectory(queue: queue).identity() == identity)
+    try FileManager.default.copyItem(atPath: queue, toPath: copy)
+    let other = try RuntimeDirectory(queue: copy).identity()
+    #expect(other.count == 32 && other != identity)
+    #expect(try RuntimeDirectory(queue: copy).identity() == other)
+  }
+
   @Test func itIsClosedToOthers() throws {
     let queue = try place()
     defer { try? FileManager.default.removeItem(atPath: queue) }

@@ -1,0 +1,81 @@
+import CoreData
+
+/// Which file something is, whatever its path: device and inode.
+public struct FileID: Hashable, Sendable, CustomStringConvertible {
+  public let device: UInt64
+  public let inode: UInt64
+
+  public init(_ status: stat) {
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+  }
+
+  /// The file to which a path leads, through symbolic links; nil when it leads to none.
+  public init?(path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// Reads what ``description`` wrote.
+  public init?(_ text: some StringProtocol) {
+    let parts = text.split(separator: ":")
+    guard parts.count == 2, let device = UInt64(parts[0]), let inode = UInt64(parts[1]) else { return nil }
+    self.device = device
+    self.inode = inode
+  }
+
+  public var description: String { "\(device):\(inode)" }
+}
+
+/// The files of a store that SQLite has open. Tells when a path leads to another file, or to none.
+///
+/// SQLite goes on with the files that it has open; other processes open what stands at the paths. Whatever is committed
+/// after the two have parted is lost or damages the store (https://www.sqlite.org/howtocorrupt.html, 2.4).
+public struct StoreFiles: Hashable, Sendable {
+  /// The path of the database file.
+  public let path: String
+  /// The database file; nil for a store without a file.
+  public var main: FileID? { files[""] }
+  /// The database file, its log and the log's index, by what their paths end in.
+  private let files: [String: FileID]
+
+  /// Notes the files that stand at the path now, when the store has just been opened.
+  public init(path: String) {
+    self.path = path
+    files = ["", "-wal", "-shm"].reduce(into: [:]) { $0[$1] = FileID(path: path + $1) }
+  }
+
+  /// The paths of the files.
+  public var paths: [String] { files.keys.sorted().map { path + $0 } }
+
+  /// Looks whether the paths still lead to the files.
+  public func check() throws(StoreParted) {
+    for (suffix, file) in files.sorted(by: { $0.key < $1.key }) {
+      var status = stat()
+      if stat(path + suffix, &status) == 0 {
+        if FileID(status) != file { throw StoreParted(path: path + suffix, isReplaced: true) }
+      } else if [ENOENT, ENOTDIR, ELOOP].contains(errno) {
+        throw StoreParted(path: path + suffix, isReplaced: false)
+      }
+    }
+  }
+}
+
+/// A store's path does not lead to the file that is open.
+public struct StoreParted: Error, Hashable, Sendable, CustomStringConvertible {
+  public let path: String
+  /// Whether another file is there, or none.
+  public let isReplaced: Bool
+
+  public init(path: String, isReplaced: Bool) {
+    self.path = path
+    self.isReplaced = isReplaced
+  }
+
+  public var description: String {
+    isReplaced
+      ? "\(path) was replaced by another file while the pool had it open"
+      : "\(path) was deleted or renamed while the pool had it open"
+  }
+}

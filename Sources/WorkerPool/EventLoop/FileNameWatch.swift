@@ -1,0 +1,34 @@
+import CSystem
+import Glibc
+import WorkerProtocol
+
+/// Tells when something happens to the names of files: renamed, deleted or replaced (inotify(7)).
+///
+/// The files themselves are watched, and not their directory, so that nothing else in it wakes anybody.
+final class FileNameWatch {
+  let descriptor: Int32
+
+  init(_ paths: [String]) throws(SystemCallError) {
+    descriptor = csystem_inotify()
+    guard descriptor >= 0 else { throw SystemCallError("inotify_init1") }
+    // A file that is deleted or replaced loses a link, which is a change of its attributes.
+    let mask = UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF)
+    for path in paths {
+      guard inotify_add_watch(descriptor, path, mask) >= 0 else {
+        throw SystemCallError("inotify_add_watch", path: path)
+      }
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Takes all events that wait.
+  func collect() {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count > 0 || count < 0 && errno == EINTR { continue }
+      return
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+import Jobs
+import Synchronization
+
+/// The lock that makes one pool the only one of a store.
+///
+/// It is on the database file itself, so it is met through symbolic links, hard links and bind mounts, and the kernel releases it
+/// when the process ends. flock(2) and SQLite's own locks (fcntl) do not meet on local file systems, and WAL needs a local one
+/// (https://www.sqlite.org/wal.html).
+///
+/// The descriptor is never closed: closing any descriptor of the file drops all locks that SQLite holds on it for this process
+/// (https://www.sqlite.org/howtocorrupt.html, 2.2). A later pool of this process uses it again.
+final class StoreLock: Sendable {
+  /// The path of the file without symbolic links, beside which SQLite keeps its log.
+  let path: String
+  let file: FileID
+  private let descriptor: Int32
+
+  /// Another pool has the lock.
+  struct Taken: Error {
+    let file: FileID
+  }
+
+  /// The files that this process has opened to lock them.
+  private static let opened = Mutex<[FileID: (descriptor: Int32, isTaken: Bool)]>([:])
+
+  private init(path: String, file: FileID, descriptor: Int32) {
+    self.path = path
+    self.file = file
+    self.descriptor = descriptor
+  }
+
+  /// Locks the file at the path, which is made empty if there is none. Never waits.
+  ///
+  /// - Throws: ``Taken``, or `FileError`.
+  static func take(_ path: String) throws -> StoreLock {
+    while true {
+      let lock = try opened.withLock { opened -> StoreLock? in
+        let (file, descriptor) = try open(path, &opened)
+        guard opened[file]?.isTaken == false else { throw Taken(file: file) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+          if errno == EWOULDBLOCK { throw Taken(file: file) }
+          throw FileError(path: path, action: "be locked", errno: errno)
+        }
+        // The file may have been replaced since it was opened.
+        guard let resolved = resolve(path), FileID(path: resolved) == file else {
+          flock(descriptor, LOCK_UN)
+          return nil
+        }
+        opened[file]?.isTaken = true
+        return StoreLock(path: resolved, file: file, descriptor: descriptor)
+      }
+      if let lock { return lock }
+    }
+  }
+
+  /// Lets other pools have the store.
+  func release() {
+    Self.opened.withLock { opened in
+      flock(descriptor, LOCK_UN)
+      opened[file]?.isTaken = false
+    }
+  }
+
+  private static func open(
+    _ path: String, _ opened: inout [FileID: (descriptor: Int32, isTaken: Bool)]
+  ) throws(FileError) -> (FileID, Int32) {
+    if let file = FileID(path: path), let known = opened[file] { return (file, known.descriptor) }
+    // The mode is SQLite's own.
+    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw FileError(path: path, action: "be opened for writing", errno: errno) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileError(path: path, action: "be examined", errno: errno) }
+    let file = FileID(status)
+    opened[file] = (descriptor, false)
+    return (file, descriptor)
+  }
+
+  private static func resolve(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+}
+
+/// Who has the lock of a store, as the kernel tells.
+struct StoreLockHolder: Hashable, Sendable {
+  let pid: Int32
+  /// The path of its queue directory, if it can be seen.
+  let queue: String?
+
+  /// Nil when the kernel lists no process: one of another container is not listed.
+  static func of(_ file: FileID) -> StoreLockHolder? {
+    guard let text = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
+    let locks = KernelLock.all(in: text, ofWholeFiles: true)
+    let candidates = locks.filter { $0.inode == file.inode }.map(\.pid)
+    // An inode has its number on one device only.
+    guard let pid = candidates.first(where: { files(of: $0)?.contains { $0.file == file } ?? true }) else { return nil }
+    // A pool locks its queue directory in the same way.
+    let own = Set(locks.filter { $0.pid == pid }.map(\.inode))
+    let queue = files(of: pid)?.first { $0.isDirectory && own.contains($0.file.inode) }
+    return StoreLockHolder(pid: pid, queue: queue?.path)
+  }
+
+  private struct OpenFile {
+    let path: String
+    let file: FileID
+    let isDirectory: Bool
+  }
+
+  /// What a process has open; nil for a process of another user.
+  private static func files(of pid: Int32) -> [OpenFile]? {
+    let directory = "/proc/\(pid)/fd"
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
+    return names.compactMap { name in
+      var status = stat()
+      guard stat("\(directory)/\(name)", &status) == 0,
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")
+      else { return nil }
+      return OpenFile(path: path, file: FileID(status), isDirectory: status.st_mode & S_IFMT == S_IFDIR)
+    }
+  }
+}
