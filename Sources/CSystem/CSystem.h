@@ -310,6 +310,14 @@ __attribute__((noinline)) static int csystem_spawn(const struct csystem_program 
   return failure;
 }
 
+// Stores a value in memory that outlives this process when it is killed: what was stored before is there before, what is stored after
+// comes after.
+static inline void csystem_store_in_order(void *place, uint32_t value) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n((uint32_t *)place, value, __ATOMIC_RELEASE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static inline int csystem_wait_status_exited(int status) { return (status & 0x7f) == 0; }
 static inline int csystem_wait_status_code(int status) { return (status >> 8) & 0xff; }
 static inline int csystem_wait_status_signal(int status) { return status & 0x7f; }

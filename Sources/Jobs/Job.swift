@@ -88,7 +88,7 @@ public final class Job: NSManagedObject {
 
   // MARK: Where it stands
 
-  /// Where the job stands in the store; a job that runs is `available` here and has a claim.
+  /// Where the job stands in the store; a job that runs is `available` here; the pool's ledger lists who runs it.
   public internal(set) var state: JobState {
     get { JobState(rawValue: Int16(truncatingIfNeeded: integer("state"))) ?? .dead }
     set { setValue(NSNumber(value: newValue.rawValue), forKey: "state") }

@@ -16,7 +16,7 @@ public enum JobModel {
   /// A new model of the pool's entities alone.
   public static func make() -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
-    model.entities = [jobEntity(), claimEntity(), fileEntity(), settingEntity(), waitEntity(), periodicEntity()]
+    model.entities = [jobEntity(), fileEntity(), settingEntity(), waitEntity(), periodicEntity()]
     model.setEntities(model.entities, forConfigurationName: poolConfiguration)
     return model
   }
@@ -112,19 +112,6 @@ extension JobModel {
     // Nobody can have a key that a job has: not intake, no worker and no app, whoever is first.
     job.uniquenessConstraints = [["activeKey"]]
     return job
-  }
-
-  private static func claimEntity() -> NSEntityDescription {
-    let job = attribute("job", .integer64AttributeType)
-    let claim = entity(JobClaim.entityName, JobClaim.self)
-    claim.properties = [
-      job,
-      attribute("pid", .integer32AttributeType),
-      attribute("processStart", .integer64AttributeType, default: Int64(0)),
-      attribute("since", .dateAttributeType),
-    ]
-    claim.indexes = [index("job", [(job, true)])]
-    return claim
   }
 
   private static func fileEntity() -> NSEntityDescription {

@@ -19,7 +19,7 @@ extension JobStore {
   /// What is not to be started.
   public func pauses(in context: NSManagedObjectContext) throws -> JobPauses {
     var pauses = JobPauses()
-    pauses.all = try setting(Self.pausedName, in: context)?.value == "1"
+    pauses.all = try PoolSetting.find(Self.pausedName, in: context)?.value == "1"
     pauses.queues = try words(Self.pausedQueuesName, in: context)
     pauses.kinds = try words(Self.pausedKindsName, in: context)
     return pauses
@@ -27,15 +27,15 @@ extension JobStore {
 
   /// Sets what is not to be started, without saving.
   public func setPauses(_ pauses: JobPauses, in context: NSManagedObjectContext) throws {
-    try set(Self.pausedName, pauses.all ? "1" : "0", in: context)
-    try set(Self.pausedQueuesName, pauses.queues.sorted().joined(separator: "\n"), in: context)
-    try set(Self.pausedKindsName, pauses.kinds.sorted().joined(separator: "\n"), in: context)
+    try PoolSetting.set(Self.pausedName, pauses.all ? "1" : "0", in: context)
+    try PoolSetting.set(Self.pausedQueuesName, pauses.queues.sorted().joined(separator: "\n"), in: context)
+    try PoolSetting.set(Self.pausedKindsName, pauses.kinds.sorted().joined(separator: "\n"), in: context)
   }
 
   /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and producers can
   /// write to the store.
   public func upgrade(in context: NSManagedObjectContext) throws {
-    guard try setting(Self.versionName, in: context) == nil else { return }
+    guard try PoolSetting.find(Self.versionName, in: context) == nil else { return }
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(
       format: "uniqueKey != nil AND activeKey == nil AND state IN %@", JobState.unfinishedNumbers)
@@ -44,47 +44,30 @@ extension JobStore {
       // The first version could not keep a worker from submitting a key twice: of such jobs one has it.
       if let key = job.uniqueKey, taken.insert(key).inserted { job.activeKey = key }
     }
-    try set(Self.versionName, "2", in: context)
+    try PoolSetting.set(Self.versionName, "2", in: context)
     try context.save()
   }
 
   private func words(_ name: String, in context: NSManagedObjectContext) throws -> Set<String> {
-    Set(try setting(name, in: context)?.value?.split(separator: "\n").map(String.init) ?? [])
+    Set(try PoolSetting.find(name, in: context)?.value?.split(separator: "\n").map(String.init) ?? [])
   }
+}
 
-  private func set(_ name: String, _ value: String, in context: NSManagedObjectContext) throws {
-    let setting =
-      try setting(name, in: context)
-      ?? NSEntityDescription.insertNewObject(forEntityName: PoolSetting.entityName, into: context) as? PoolSetting
-    setting?.name = name
-    setting?.value = value
-  }
-
-  private func setting(_ name: String, in context: NSManagedObjectContext) throws -> PoolSetting? {
+extension PoolSetting {
+  /// The setting of that name, if there is one.
+  static func find(_ name: String, in context: NSManagedObjectContext) throws -> PoolSetting? {
     let request = PoolSetting.fetchRequest()
     request.predicate = NSPredicate(format: "name == %@", name)
     request.fetchLimit = 1
     return try context.fetch(request).first
   }
-}
 
-extension JobStore {
-  /// Writes claims for jobs that one process has been given, without saving.
-  public func insertClaims(
-    jobs: some Sequence<Int64>, pid: Int32, processStart: Int64, since: Date, into context: NSManagedObjectContext
-  ) {
-    for key in jobs {
-      let object = NSEntityDescription.insertNewObject(forEntityName: JobClaim.entityName, into: context)
-      guard let claim = object as? JobClaim else { continue }
-      claim.job = key
-      claim.pid = pid
-      claim.processStart = processStart
-      claim.since = since
-    }
-  }
-
-  /// All claims: what runs now, and after a crash of the coordinator what ran then.
-  public func claims(in context: NSManagedObjectContext) throws -> [JobClaim] {
-    try context.fetch(JobClaim.fetchRequest())
+  /// Gives the setting of that name a value, without saving.
+  static func set(_ name: String, _ value: String, in context: NSManagedObjectContext) throws {
+    let setting =
+      try find(name, in: context)
+      ?? NSEntityDescription.insertNewObject(forEntityName: PoolSetting.entityName, into: context) as? PoolSetting
+    setting?.name = name
+    setting?.value = value
   }
 }

@@ -1,36 +1,5 @@
 import CoreData
 
-/// Who runs a job: written behind, in groups, for `status` and to count crashes. Correctness never depends on it.
-public final class JobClaim: NSManagedObject {
-  public static let entityName = "PoolClaim"
-
-  /// The key of the job: the number in its URI.
-  public var job: Int64 {
-    get { number("job")?.int64Value ?? 0 }
-    set { setValue(NSNumber(value: newValue), forKey: "job") }
-  }
-
-  public var pid: Int32 {
-    get { number("pid")?.int32Value ?? 0 }
-    set { setValue(NSNumber(value: newValue), forKey: "pid") }
-  }
-
-  /// When the process started, in clock ticks since boot: tells it from a later process of the same pid.
-  ///
-  /// Source: proc(5), field 22 of `/proc/PID/stat`.
-  public var processStart: Int64 {
-    get { number("processStart")?.int64Value ?? 0 }
-    set { setValue(NSNumber(value: newValue), forKey: "processStart") }
-  }
-
-  public var since: Date {
-    get { date("since") ?? .distantPast }
-    set { setValue(newValue, forKey: "since") }
-  }
-
-  public class func fetchRequest() -> NSFetchRequest<JobClaim> { NSFetchRequest<JobClaim>(entityName: entityName) }
-}
-
 /// A job file whose jobs are in the store: kept until the file is gone, so that a crash between the two makes no second copy.
 public final class TakenFile: NSManagedObject {
   public static let entityName = "PoolFile"

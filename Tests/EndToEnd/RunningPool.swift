@@ -14,11 +14,11 @@ final class RunningPool {
   /// Starts a pool and waits until it says that it runs.
   init(
     _ place: TestPlace, store: String, model: String, plugins: String, workers: Int = 2, record: String? = nil,
-    options: [String] = [], environment: [String: String] = [:]
+    options: [String] = [], environment: [String: String] = [:], queue name: String = "queue"
   ) throws {
     self.store = store
     self.model = model
-    queue = place.path("queue")
+    queue = place.path(name)
     var arguments = [
       "run", "--workers", String(workers), "--store", store, "--model", model, "--queue", queue, "--plugins", plugins,
     ]

@@ -9,7 +9,7 @@ import Testing
   private static func firstModel() -> NSManagedObjectModel {
     let model = JobModel.make()
     let newer: Set = ["activeKey", "batch", "limitKey", "options", "output"]
-    model.entities = model.entities.filter { !["PoolWait", "PoolPeriodic"].contains($0.name) }
+    model.entities = model.entities.filter { !["PoolWait", "PoolPeriodic"].contains($0.name) } + [claimEntity()]
     for (name, attribute) in model.entitiesByName["PoolFile"]?.attributesByName ?? [:] where name != "name" {
       attribute.isOptional = false
     }
@@ -25,6 +25,19 @@ import Testing
       ]
     }
     return model
+  }
+
+  /// An entity that later versions do not have.
+  private static func claimEntity() -> NSEntityDescription {
+    let claim = NSEntityDescription()
+    claim.name = "PoolClaim"
+    claim.properties = ["job", "pid"].map { name in
+      let attribute = NSAttributeDescription()
+      attribute.name = name
+      attribute.attributeType = .integer64AttributeType
+      return attribute
+    }
+    return claim
   }
 
   private static func appModel() -> NSManagedObjectModel {

@@ -32,6 +32,11 @@ public enum StatusAdvice {
 
   private static func survivors(_ status: PoolStatus) -> [String] {
     (status.survivors ?? []).map { survivor in
+      if survivor.jobs.isEmpty {
+        return
+          "process \(survivor.pid), which a pool that was killed has left, may still run a job, and none begins before it has "
+          + "ended; to end it: kill \(survivor.pid)"
+      }
       let names = survivor.jobs.map { $0.split(separator: "/").last.map(String.init) ?? $0 }.joined(separator: " ")
       return
         "process \(survivor.pid), a worker of a pool that was killed, still finishes \(names), which no other worker gets "

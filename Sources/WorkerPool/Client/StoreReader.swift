@@ -95,16 +95,26 @@ public final class StoreReader {
     }
   }
 
-  /// Who runs which job, by the claims of processes that are alive; those of a dead pool count, too. On the context's queue.
+  /// The pool that runs on the store, or ran there last.
+  func owner() throws -> PoolOwner? {
+    try context.performAndWait { try PoolOwner.find(in: context) }
+  }
+
+  /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's queue.
   private func runs() throws -> [Int64: JobRun] {
-    try context.fetch(JobClaim.fetchRequest()).reduce(into: [:]) { runs, claim in
-      guard ProcessStart.ticks(of: claim.pid) == claim.processStart else { return }
-      runs[claim.job] = JobRun(pid: claim.pid, since: claim.since)
+    guard let owner = try PoolOwner.find(in: context),
+      let ledger = try? LedgerContents(path: PoolPlace.ledger(owner.ledger, queue: owner.queue)),
+      ledger.boot == Boot.id()
+    else { return [:] }
+    let begun = ledger.entries.filter { $0.state == .begun }
+    let alive = Set(begun.map(\.process)).filter(\.isAlive)
+    return begun.reduce(into: [:]) { runs, entry in
+      if alive.contains(entry.process) { runs[entry.job] = JobRun(pid: entry.process.pid, since: entry.begunAt) }
     }
   }
 }
 
-/// Who runs a job, and since when. Noted for jobs that run for longer than a moment.
+/// Who runs a job, and since when.
 public struct JobRun: Hashable, Sendable {
   public let pid: Int32
   public let since: Date

@@ -1,7 +1,7 @@
 import Jobs
 import WorkerProtocol
 
-/// What people ask for: pausing and cancelling; and what passes with time: claims and deadlines.
+/// What people ask for: pausing and cancelling; and what passes with time: deadlines.
 extension Coordinator {
   /// Hands out nothing more: of all, or of a queue, or of a kind. Jobs in hand go on.
   mutating func pause(_ scope: PauseScope) {
@@ -53,6 +53,8 @@ extension Coordinator {
       windows[key]?.remove { gone.contains($0.uri) }
     }
     for kind in kinds.keys { kinds[kind]?.suspects.removeAll { gone.contains($0.uri) } }
+    inheritedSuspects.subtract(gone)
+    ledger?.forget(uris)
     noteEnded(uris)
   }
 
@@ -70,27 +72,6 @@ extension Coordinator {
       effects.append(.killTimedOut(id))
     }
     if let nextRateTime, nextRateTime <= now { dispatch() }
-  }
-
-  /// Whether there will be claims to write or to remove.
-  var hasClaimChanges: Bool { !unclaimedBegun.isEmpty || !endedClaims.isEmpty }
-
-  /// Takes the claims to write, of jobs that have been running for a while, and those to remove.
-  mutating func takeClaimChanges() -> ClaimChanges {
-    var changes = ClaimChanges()
-    for uri in unclaimedBegun {
-      guard let entry = held[uri], let begunAt = entry.begunAt else {
-        unclaimedBegun.remove(uri)
-        continue
-      }
-      guard begunAt + Self.claimDelay <= now else { continue }
-      unclaimedBegun.remove(uri)
-      claimed.insert(uri)
-      changes.added.append(ClaimChanges.Claim(job: uri, worker: entry.worker))
-    }
-    changes.removed = Array(endedClaims)
-    endedClaims.removeAll()
-    return changes
   }
 
   /// Jobs of each kind that nobody has begun and that are not paused, in the window and in workers' hands.

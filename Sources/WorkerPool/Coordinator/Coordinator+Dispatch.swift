@@ -10,7 +10,7 @@ extension Coordinator {
   /// Gives ready jobs to workers that have credit: the best job of all kinds and queues first, each to the worker that holds least.
   mutating func dispatch() {
     nextRateTime = nil
-    guard !pauses.all, !isClosed else { return }
+    guard !pauses.all, !isClosed, !waitsForStrangers else { return }
     var takers = workers.compactMap { id, worker in worker.freeCredit > 0 ? Taker(id, worker) : nil }
     takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
@@ -162,7 +162,8 @@ extension Coordinator {
 
   /// Notes that a worker gets the job.
   private mutating func hold(_ job: WindowJob, by id: WorkerID) {
-    held[job.uri] = HeldJob(job: job, worker: id, handedOutAt: now)
+    let slot = ledger?.handOut(job.uri, key: job.order, to: id.number)
+    held[job.uri] = HeldJob(job: job, worker: id, handedOutAt: now, slot: slot)
     workers[id]?.held.insert(job.uri)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)

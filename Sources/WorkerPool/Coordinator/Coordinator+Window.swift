@@ -98,7 +98,8 @@ extension Coordinator {
       held[$0.uri] == nil && !settling.contains($0.uri) && !window.endedDuringFetch.contains($0.uri)
         && !claimedElsewhere.contains($0.uri) && !suspectURIs.contains($0.uri)
     }
-    windows[key]?.insert(new, size: kinds[query.kind]?.windowSize ?? JobWindow.size)
+    let ready = inheritedSuspects.isEmpty ? new : new.filter { !takeSuspect($0) }
+    windows[key]?.insert(ready, size: kinds[query.kind]?.windowSize ?? JobWindow.size)
     windows[key]?.endedDuringFetch.removeAll()
     if windows[key]?.mustFetchAgain == true { refill(key) }
     closeIfEmpty(key)
@@ -138,6 +139,27 @@ extension Coordinator {
       windows[key]?.insert(wanted, size: kinds[key.kind]?.windowSize ?? JobWindow.size)
       if window.isFetching { windows[key]?.mustFetchAgain = true }
     }
+    dispatch()
+  }
+
+  /// These jobs had begun together when their worker and its pool died: each is to run alone when it is found in the store.
+  mutating func inherit(suspects: Set<ObjectURI>) { inheritedSuspects = suspects }
+
+  private mutating func takeSuspect(_ job: WindowJob) -> Bool {
+    guard inheritedSuspects.remove(job.uri) != nil else { return false }
+    kinds[job.kind]?.suspects.append(job)
+    return true
+  }
+
+  /// Whether processes live that may run any job.
+  mutating func setWaitsForStrangers(_ waits: Bool) {
+    guard waits != waitsForStrangers else { return }
+    waitsForStrangers = waits
+    if waits { return }
+    // Their jobs may have ended meanwhile.
+    for key in windows.keys { windows[key]?.remove { _ in true } }
+    for key in windows.keys { windows[key]?.isComplete = false }
+    lookForNewJobs()
     dispatch()
   }
 

@@ -14,6 +14,8 @@ struct Coordinator {
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
     var isCancelled = false
+    /// Where it is in the ledger.
+    var slot: Int?
   }
 
   /// What the coordinator knows of a worker.
@@ -45,8 +47,6 @@ struct Coordinator {
 
   /// How long a job that was asked to stop may take for it, in seconds, before its process is killed.
   static let stopGrace = 5.0
-  /// A claim is written for jobs that have been running for so long, in seconds.
-  static let claimDelay = 0.1
 
   /// Seconds of the monotonic clock; set before each event.
   var now = 0.0
@@ -71,9 +71,12 @@ struct Coordinator {
   /// How many of those count against the limits of kinds and keys.
   var elsewhereByKind: [String: Int] = [:]
   var elsewhereByKey: [String: Int] = [:]
-  var claimed: Set<ObjectURI> = []
-  var endedClaims: Set<ObjectURI> = []
-  var unclaimedBegun: Set<ObjectURI> = []
+  /// Processes of earlier pools may run any job: nothing is handed out beside them.
+  var waitsForStrangers = false
+  /// Jobs that may have killed a worker of an earlier pool together with others, and have not been fetched yet.
+  var inheritedSuspects: Set<ObjectURI> = []
+  /// Where it is noted for the next pool who holds what: memory that outlives the process. Nil in tests that need none.
+  var ledger: JobLedger?
   var counters = Counters()
 
   /// Hands over what is to be done, in order.
@@ -154,6 +157,7 @@ struct Coordinator {
     let begun = worker.held.filter { worker.begun.contains($0) }
     let jobs = worker.held.compactMap { held[$0]?.job }.sorted { $0.precedes($1) }
     let cancelled = worker.held.filter { held[$0]?.isCancelled == true }
+    if obituary.cause != .stopped { keepSlots(of: begun) }
     _ = release(worker.held)
     for job in jobs {
       if !begun.contains(job.uri) || obituary.cause == .stopped {
@@ -177,9 +181,26 @@ struct Coordinator {
     dispatch()
   }
 
+  /// Jobs whose worker died stay in the ledger until their rows say so, or until they run again.
+  private mutating func keepSlots(of begun: Set<ObjectURI>) {
+    for uri in begun {
+      guard let slot = held[uri]?.slot else { continue }
+      ledger?.keep(slot, of: uri, isSuspect: begun.count > 1)
+      held[uri]?.slot = nil
+    }
+  }
+
+  /// The worker of an earlier pool died of the job, and nobody has counted that.
+  mutating func workerDiedUnseen(_ uri: ObjectURI, _ obituary: Obituary) {
+    settling.insert(uri)
+    counters.crashed += 1
+    effects.append(.settle([uri], .crashed(obituary)))
+  }
+
   /// The rows of these jobs say now what happened to them.
   mutating func settled(_ uris: [ObjectURI]) {
     settling.subtract(uris)
+    ledger?.forget(uris)
     noteEnded(uris)
     noteOver(uris)
     effects.append(.lookForDueJobs)
@@ -190,7 +211,7 @@ struct Coordinator {
     for uri in uris where held[uri]?.worker == id {
       held[uri]?.begunAt = now
       workers[id]?.begun.insert(uri)
-      unclaimedBegun.insert(uri)
+      if let slot = held[uri]?.slot { ledger?.begin(slot) }
       if let timeout = held[uri]?.job.timeout {
         deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
       }
@@ -245,8 +266,7 @@ struct Coordinator {
       guard let entry = held.removeValue(forKey: uri) else { continue }
       kinds[entry.job.kind]?.inHand -= 1
       if let key = entry.job.limitKey, let count = inHandByKey[key] { inHandByKey[key] = count > 1 ? count - 1 : nil }
-      unclaimedBegun.remove(uri)
-      if claimed.remove(uri) != nil { endedClaims.insert(uri) }
+      if let slot = entry.slot { ledger?.end(slot) }
       workers[entry.worker]?.held.remove(uri)
       workers[entry.worker]?.begun.remove(uri)
       if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }

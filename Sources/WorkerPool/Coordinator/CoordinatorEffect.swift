@@ -37,16 +37,3 @@ enum Settlement: Equatable, Sendable {
   /// It was cancelled, and had to be stopped with its worker.
   case cancelled
 }
-
-/// Claims to be written and to be removed, in one group.
-struct ClaimChanges: Equatable, Sendable {
-  /// A job that has been running for a while, and the process that runs it.
-  struct Claim: Equatable, Sendable {
-    let job: ObjectURI
-    let worker: WorkerID
-  }
-
-  var added: [Claim] = []
-  var removed: [ObjectURI] = []
-  var isEmpty: Bool { added.isEmpty && removed.isEmpty }
-}

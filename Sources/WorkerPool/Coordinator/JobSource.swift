@@ -15,7 +15,6 @@ protocol JobSource: AnyObject, Sendable {
   func settle(_ jobs: [ObjectURI], _ settlement: Settlement)
   /// Makes jobs available whose time has come.
   func promoteDueJobs()
-  func write(claims: [JobSourceClaim], endedClaims: [ObjectURI])
   func cancel(_ jobs: [ObjectURI], ticket: Int?)
   func retry(_ jobs: [ObjectURI], ticket: Int)
   /// Writes what is paused into the store, for the pools to come; answered with `replied`.
@@ -44,11 +43,11 @@ protocol JobSource: AnyObject, Sendable {
   func finish()
 }
 
-/// A job that has been running for a while, and the process that runs it.
+/// A job of an earlier pool, and the process that has it, or had it.
 struct JobSourceClaim: Equatable, Sendable {
   let job: ObjectURI
   let pid: Int32
-  /// What the job counts against, where an earlier pool handed it out.
+  /// What the job counts against.
   var kind: String?
   var limitKey: String?
 }
@@ -57,8 +56,18 @@ struct JobSourceClaim: Equatable, Sendable {
 struct JobSourceStart: Equatable, Sendable {
   /// What was paused before.
   var pauses = JobPauses()
-  /// Jobs that processes of an earlier pool still run.
+  /// Jobs that processes of earlier pools still hold.
   var elsewhere: [JobSourceClaim] = []
+  /// Jobs whose worker died together with its pool, so that nobody has counted it.
+  var crashed: [JobSourceClaim] = []
+  /// Jobs that had begun together when that happened.
+  var suspects: Set<ObjectURI> = []
+  /// Processes of earlier pools of which it is not known what they run.
+  var strangers: Set<ProcessIdentity> = []
+  /// Where it is noted who holds what.
+  var ledger: JobLedger?
+  /// What could not be found out.
+  var messages: [String] = []
   /// The files of the store, if it has any.
   var files: StoreFiles?
 }

@@ -3,7 +3,7 @@ import Foundation
 import Jobs
 import WorkerProtocol
 
-/// What the coordinator writes: the ends of jobs whose worker is dead, what people ask for, claims and pauses.
+/// What the coordinator writes: the ends of jobs whose worker is dead, what people ask for, and pauses.
 extension StoreJobSource {
   func settle(_ uris: [ObjectURI], _ settlement: Settlement) {
     work { [self] context in
@@ -100,23 +100,6 @@ extension StoreJobSource {
     request.predicate = NSPredicate(format: "self IN %@", ids)
     request.returnsObjectsAsFaults = false
     return try context.fetch(request)
-  }
-
-  func write(claims: [JobSourceClaim], endedClaims: [ObjectURI]) {
-    guard !claims.isEmpty || !endedClaims.isEmpty else { return }
-    work { [self] context in
-      let now = Date()
-      for (pid, claims) in Dictionary(grouping: claims, by: \.pid) {
-        guard let start = ProcessStart.ticks(of: pid) else { continue }
-        let keys = claims.compactMap { store.key(jobURI: $0.job.description) }
-        store.insertClaims(jobs: keys, pid: pid, processStart: start, since: now, into: context)
-      }
-      let ended = Set(endedClaims.compactMap { store.key(jobURI: $0.description) })
-      if !ended.isEmpty {
-        for claim in try store.claims(in: context) where ended.contains(claim.job) { context.delete(claim) }
-      }
-      try context.save()
-    }
   }
 
   func savePauses(_ pauses: JobPauses, ticket: Int) {

@@ -17,6 +17,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let pruningContext: NSManagedObjectContext
   let intake: Intake
   let layout: QueueLayout
+  let place: PoolPlace
   /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
   let checkpointQueue = DispatchQueue(label: "checkpoint")
   let checkpointer: WALCheckpointer
@@ -35,15 +36,17 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   /// - Parameters:
   ///   - store: for all but the intake.
+  ///   - place: where the pool runs.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   ///   - retention: how long finished jobs are kept.
   ///   - owners: whose job files are taken.
   init(
-    store: JobStore, layout: QueueLayout, writeTurn: String, retention: JobRetention = JobRetention(),
-    owners: FileOwnerRule = FileOwnerRule()
+    store: JobStore, layout: QueueLayout, place: PoolPlace, writeTurn: String,
+    retention: JobRetention = JobRetention(), owners: FileOwnerRule = FileOwnerRule()
   ) throws {
     self.store = store
     self.layout = layout
+    self.place = place
     self.retention = retention
     periodic = PeriodicDirectory(path: layout.periodic)
     context = store.makeContext(name: "coordinator")
@@ -67,8 +70,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     try context.performAndWait {
       do {
         try store.upgrade(in: context)
-        found = JobSourceStart(
-          pauses: try store.pauses(in: context), elsewhere: try takeStock(context), files: store.files)
+        found = try takeOver(context)
       } catch {
         context.rollback()
         throw error
@@ -81,27 +83,6 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     self.report = report
     intake.start { [self] in took($0) }
     context.perform { [self] in report(.started(found)) }
-  }
-
-  /// The claims of processes that are still alive; the others are deleted.
-  private func takeStock(_ context: NSManagedObjectContext) throws -> [JobSourceClaim] {
-    var alive: [(job: Int64, pid: Int32)] = []
-    for claim in try store.claims(in: context) {
-      if ProcessStart.ticks(of: claim.pid) == claim.processStart {
-        alive.append((claim.job, claim.pid))
-      } else {
-        context.delete(claim)
-      }
-    }
-    try context.save()
-    let jobs = Dictionary(
-      try store.jobs(keys: alive.map(\.job), in: context).map { ($0.objectID.key ?? 0, $0) },
-      uniquingKeysWith: { first, _ in first })
-    return alive.compactMap { key, pid in
-      ObjectURI(store.uri(job: key)).map {
-        JobSourceClaim(job: $0, pid: pid, kind: jobs[key]?.kind, limitKey: jobs[key]?.limitKey)
-      }
-    }
   }
 
   var isBusy: Bool { storeWatch.isBusy }

@@ -54,11 +54,6 @@ public enum Pool {
     var configuration = configuration
     let identity = try runtime.identity()
     configuration.identity = identity
-    let strays = StrayProcesses.end(pool: identity)
-    for pid in strays.killed {
-      log(.processStray, "process \(pid), left behind by a dead worker, is killed", .pid(pid))
-    }
-    for pid in strays.finishing { log(.processStray, "worker \(pid) of an earlier pool finishes its job", .pid(pid)) }
     defer { runtime.clear() }
     // Before the store's file is made.
     guard NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) != nil else {
@@ -68,8 +63,15 @@ public enum Pool {
     defer { storeLock.release() }
     configuration.store = storeLock.path
     configuration.storeFile = storeLock.file
+    // Before the store is opened, which they may have locked.
+    let left = StrayProcesses.end(pool: identity, store: storeLock.path)
+    for process in left.killed {
+      log(.processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
+    }
+    let place = PoolPlace(
+      queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
     let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
-      try openSource(configuration, layout, runtime)
+      try openSource(configuration, layout, runtime, place)
     }
     let source = try opening.run()
     configuration.workers = opening.workers
@@ -85,7 +87,9 @@ public enum Pool {
       return try StoreLock.take(path)
     } catch let taken as StoreLock.Taken {
       let holder = StoreLockHolder.of(taken.file)
-      throw StartError.storeIsTaken(path: path, pid: holder?.pid, queue: holder?.queue)
+      // The kernel does not list the processes of another container. The store names its owner.
+      let owner = holder?.queue == nil ? try? StoreReader(poolStore: path).owner() : nil
+      throw StartError.storeIsTaken(path: path, pid: holder?.pid ?? owner?.pid, queue: holder?.queue ?? owner?.queue)
     } catch let error as FileError {
       throw StartError.store(path: path, reason: "it cannot \(error.action): \(String(cString: strerror(error.errno)))")
     }
@@ -93,7 +97,7 @@ public enum Pool {
 
   /// Blocks until the store is open and in order, or its locks have been waited for long enough.
   private static func openSource(
-    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ runtime: RuntimeDirectory
+    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ runtime: RuntimeDirectory, _ place: PoolPlace
   ) throws -> StoreJobSource {
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
       throw StartError.model(path: configuration.model)
@@ -109,7 +113,7 @@ public enum Pool {
         path: configuration.store, reason: "\(StoreParted(path: configuration.store, isReplaced: true))")
     }
     let source = try StoreJobSource(
-      store: store, layout: layout, writeTurn: runtime.writeTurn, retention: configuration.retention,
+      store: store, layout: layout, place: place, writeTurn: runtime.writeTurn, retention: configuration.retention,
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source

@@ -97,8 +97,7 @@ extension PoolServer {
 
   private func started(_ start: JobSourceStart) {
     coordinator.pauses = start.pauses
-    for claim in start.elsewhere { watchSurvivor(claim) }
-    coordinator.setClaimedElsewhere(survivors.values.flatMap(\.claims))
+    takeOver(start)
     listenForRequests()
     if let files = start.files { watchStoreFiles(files) }
     if isStopping { return }
@@ -129,27 +128,6 @@ extension PoolServer {
       exitCode = 1
       stop(deadline: 0)
     }
-  }
-
-  /// A worker that outlived its supervisor finishes its job: nobody else gets it until then.
-  private func watchSurvivor(_ claim: JobSourceClaim) {
-    if survivors[claim.pid] == nil {
-      let pidfd = csystem_pidfd_open(claim.pid)
-      guard pidfd >= 0 else { return }
-      survivors[claim.pid] = (pidfd, [])
-      loop.watch(pidfd, for: .readable) { [weak self] in
-        guard let self, let ended = survivors.removeValue(forKey: claim.pid) else { return }
-        loop.unwatch(ended.pidfd)
-        close(ended.pidfd)
-        let jobs = ended.claims.map(\.job)
-        source.write(claims: [], endedClaims: jobs)
-        // Nobody has said how they ended: others may wait for them, and they may have to be tried again.
-        coordinator.noteOver(jobs)
-        lookForDueJobs()
-        coordinator.setClaimedElsewhere(survivors.values.flatMap(\.claims))
-      }
-    }
-    survivors[claim.pid]?.claims.append(claim)
   }
 
   private func watchQueueDirectory() {

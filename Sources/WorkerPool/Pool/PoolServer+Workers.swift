@@ -27,6 +27,7 @@ extension PoolServer: SupervisorDelegate {
     for job in coordinator.workers[id]?.begun ?? [] { progress[job] = nil }
     coordinator.now = Clock.now
     coordinator.workerDied(id, obituary)
+    coordinator.ledger?.remove(worker: id.number)
   }
 
   func pluginsChanged(_ plugins: [Plugin]) {
@@ -42,6 +43,7 @@ extension PoolServer: SupervisorDelegate {
               rate: configuration.kindRates[kind.kind] ?? kind.rate)
           )
         }, uniquingKeysWith: { first, _ in first }))
+    countUncountedCrashes()
   }
 
   func supervisorStopped() {
@@ -50,8 +52,6 @@ extension PoolServer: SupervisorDelegate {
     // The last worker may have crashed: that is noted before the end.
     carryOut()
     endMetricsFile()
-    let changes = coordinator.takeClaimChanges()
-    source.write(claims: [], endedClaims: changes.removed + Array(coordinator.claimed))
     source.finish()
     loop.timers.after(Self.finishPatience) { [weak self] in
       guard let self else { return }
@@ -79,6 +79,7 @@ extension PoolServer: WorkerServerDelegate {
       supervisor.refused(worker, because: .wrongVersion([version]))
       return .failure(.version)
     }
+    coordinator.ledger?.add(worker: worker.id.number, ProcessIdentity(of: worker.pid))
     supervisor.cameUp(worker.id)
     return .success(worker.id)
   }

@@ -40,7 +40,6 @@ final class PoolServer {
   var isSubmittingPeriodic = false
   var mustSubmitPeriodic = false
   var dueTimer: TimerQueue.Token?
-  private var claimTimer: TimerQueue.Token?
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
   var rescanTimer: TimerQueue.Token?
   var lookAgainTimer: TimerQueue.Token?
@@ -56,7 +55,9 @@ final class PoolServer {
   var lastTicket = 0
   var progress: [ObjectURI: (done: Int, total: Int)] = [:]
   /// Workers of an earlier pool that are still alive, by pid.
-  var survivors: [Int32: (pidfd: Int32, claims: [JobSourceClaim])] = [:]
+  var survivors: [Int32: Survivor] = [:]
+  /// Crashes that no pool has seen, until the plugins are known.
+  var uncountedCrashes: [JobSourceClaim] = []
   /// The store's files that are open, and what has happened to them.
   var storeFiles: StoreFiles?
   var storeFilesWatch: FileNameWatch?
@@ -122,9 +123,6 @@ final class PoolServer {
       supervisor.rebalance()
       carryOut()
     }
-    if coordinator.hasClaimChanges, claimTimer == nil {
-      claimTimer = loop.timers.after(Coordinator.claimDelay) { [weak self] in self?.writeClaims() }
-    }
     scheduleDeadline()
     scheduleHeartbeat()
     watchStore()
@@ -157,17 +155,6 @@ final class PoolServer {
     case .saved(let change, let objects): statusServer?.publish(change, objects)
     case .demandChanged: demandHasChanged = true
     }
-  }
-
-  private func writeClaims() {
-    claimTimer = nil
-    coordinator.now = Clock.now
-    let changes = coordinator.takeClaimChanges()
-    guard !changes.isEmpty else { return }
-    let claims = changes.added.compactMap { claim in
-      supervisor.workers[claim.worker].map { JobSourceClaim(job: claim.job, pid: $0.pid) }
-    }
-    source.write(claims: claims, endedClaims: changes.removed)
   }
 
   private func scheduleDeadline() {
@@ -229,6 +216,7 @@ final class PoolServer {
       loop.timers.cancel(periodicTimer)
       endWatchingCommits()
       coordinator.close()
+      coordinator.ledger?.stop()
     }
     supervisor.stop(deadline: deadline)
   }

@@ -77,7 +77,8 @@ final class StoreLock: Sendable {
     return (file, descriptor)
   }
 
-  private static func resolve(_ path: String) -> String? {
+  /// The path without symbolic links; nil when nothing is there.
+  static func resolve(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)

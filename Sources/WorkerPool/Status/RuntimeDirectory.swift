@@ -70,10 +70,7 @@ struct RuntimeDirectory {
       let words = text.split(whereSeparator: \.isWhitespace)
       if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }
     }
-    let digits = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.map {
-      ($0 < 16 ? "0" : "") + String($0, radix: 16)
-    }
-    let identity = digits.joined()
+    let identity = RandomName.make()
     try write("\(identity) \(directory)\n", to: identityFile)
     return identity
   }
@@ -108,5 +105,16 @@ struct RuntimeDirectory {
     unlink(workerSocket)
     unlink(statusSocket)
     unlink(pidFile)
+  }
+}
+
+/// Names that nothing else has.
+enum RandomName {
+  /// 128 random bits in hexadecimal.
+  static func make() -> String {
+    (0..<16).map { _ in
+      let digits = String(UInt8.random(in: .min ... .max), radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
   }
 }

@@ -5,6 +5,8 @@ import Glibc
 enum Death: Equatable, Sendable, CustomStringConvertible {
   case exited(code: Int32)
   case signalled(Int32)
+  /// Together with its pool, or after it: nobody saw how.
+  case unseen
 
   /// Reads the status of `waitpid`.
   init(waitStatus: Int32) {
@@ -19,6 +21,7 @@ enum Death: Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .exited(let code): "exited with code \(code)"
     case .signalled(SIGKILL): "was killed by signal 9 (perhaps the machine is out of memory)"
+    case .unseen: "died together with its pool, or soon after it"
     case .signalled(let signal): "was killed by signal \(signal) (\(String(cString: strsignal(signal))))"
     }
   }

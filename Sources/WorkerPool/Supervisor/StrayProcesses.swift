@@ -8,32 +8,56 @@ enum StrayProcesses {
   /// What each worker, and what it starts, finds the identity of its pool in.
   static let poolVariable = "WORKERPOOL_POOL"
 
-  /// Kills what dead workers have started; returns the process IDs, and those of workers that still finish their job.
-  static func end(pool: String) -> (killed: [Int32], finishing: [Int32]) {
-    var killed: [Int32] = []
-    var finishing: [Int32] = []
+  /// What was found.
+  struct Left: Sendable {
+    /// What dead workers had started. It was killed.
+    var killed: Set<ProcessIdentity> = []
+    /// Workers that live, and finish their jobs.
+    var finishing: Set<ProcessIdentity> = []
+
+    mutating func formUnion(_ other: Left) {
+      killed.formUnion(other.killed)
+      finishing.formUnion(other.finishing)
+    }
+  }
+
+  /// Kills what dead workers of pools of that identity have started.
+  ///
+  /// - Parameter store: the path of the store whose workers are returned.
+  static func end(pool: String, store: String) -> Left {
+    var left = Left()
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     for pid in names.compactMap({ Int32($0) }) where pid != getpid() && getpgid(pid) != getpgrp() {
-      guard let worker = worker(of: pid, pool: pool) else { continue }
+      guard let process = ProcessIdentity(of: pid), let variables = variables(of: pid),
+        let worker = worker(in: variables, pool: pool)
+      else { continue }
       if isAlive(worker), self.worker(of: worker, pool: pool) == worker {
-        if worker == pid { finishing.append(pid) }
+        let isOurs = variables.contains(Data("WORKERPOOL_STORE=\(store)".utf8))
+        if worker == pid, isOurs { left.finishing.insert(process) }
       } else if isAlive(pid), kill(pid, SIGKILL) == 0 {
-        killed.append(pid)
+        left.killed.insert(process)
       }
     }
-    return (killed, finishing)
+    return left
   }
 
   /// The worker of the pool of that identity which the process is, or which has started it, as its environment tells; `nil` for all
   /// other processes.
   static func worker(of pid: Int32, pool: String) -> Int32? {
-    guard let data = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ")) else { return nil }
-    let variables = data.split(separator: 0)
+    variables(of: pid).flatMap { worker(in: $0, pool: pool) }
+  }
+
+  private static func worker(in variables: [Data], pool: String) -> Int32? {
     let prefix = Data("\(pidVariable)=".utf8)
     guard variables.contains(Data("\(poolVariable)=\(pool)".utf8)),
       let value = variables.first(where: { $0.starts(with: prefix) })?.dropFirst(prefix.count)
     else { return nil }
     return Int32(String(decoding: value, as: UTF8.self))
+  }
+
+  /// The environment with which a process was started.
+  private static func variables(of pid: Int32) -> [Data]? {
+    (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ")))?.split(separator: 0)
   }
 
   /// Whether the process runs: a dead one that nobody has waited for (state Z in proc(5)) does not.

@@ -1,7 +1,8 @@
 import CoreData
 import Foundation
 import Testing
-import WorkerPool
+
+@testable import WorkerPool
 
 /// A store of a few items, each with a `value` of 0, and pools with the tests' plugin on it, one after the other.
 ///
@@ -76,8 +77,8 @@ final class ItemPool {
     try sqlite(store, "SELECT DISTINCT ZSTATE, ZATTEMPT, ZCRASHES FROM WPPOOLJOB ORDER BY 1, 2, 3")
   }
 
-  /// The check in which each case of the matrix ends, after the last pool has stopped: no process, socket, lock, temporary file or
-  /// claim is left, every effect is there exactly once, and SQLite finds nothing wrong.
+  /// The check in which each case of the matrix ends, after the last pool has stopped: no process, socket, lock or temporary file is
+  /// left, the ledger lists nothing, every effect is there exactly once, and SQLite finds nothing wrong.
   func checkNothingIsLeft(of pool: RunningPool, value: Int = 1, location: SourceLocation = #_sourceLocation) throws {
     #expect(try pool.leftovers().isEmpty, "processes are left", sourceLocation: location)
     #expect(try files("queue/run").allSatisfy(Self.mayStay), sourceLocation: location)
@@ -90,7 +91,10 @@ final class ItemPool {
     let lock = open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     #expect(flock(lock, LOCK_EX | LOCK_NB) == 0, "the queue directory is locked", sourceLocation: location)
     close(lock)
-    #expect(try sqlite(store, "SELECT count(*) FROM WPPOOLCLAIM") == "0", sourceLocation: location)
+    for name in try files("queue/run") where name.hasPrefix("ledger-") {
+      let ledger = try LedgerContents(path: queue + "/run/" + name)
+      #expect(ledger.entries.isEmpty, "the ledger lists jobs", sourceLocation: location)
+    }
     let values = try sqlite(store, "SELECT ZVALUE FROM ZITEM ORDER BY Z_PK")
     #expect(values.split(separator: "\n").allSatisfy { $0 == "\(value)" }, "\(values)", sourceLocation: location)
     let rows = try rows()
@@ -99,7 +103,9 @@ final class ItemPool {
   }
 
   /// Whether a file may stay in `run/` when the pool has ended.
-  static func mayStay(_ name: String) -> Bool { ["write-turn", "identity"].contains(name) }
+  static func mayStay(_ name: String) -> Bool {
+    ["write-turn", "identity"].contains(name) || name.hasPrefix("ledger-")
+  }
 
   private func files(_ directory: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: place.path(directory))

@@ -33,6 +33,12 @@ final class StopPoint {
     return try WatchedProcess(try #require(Int32(text.dropLast())))
   }
 
+  /// Whether a process has come here that nobody has waited for.
+  var hasArrival: Bool {
+    var ready = pollfd(fd: arrived, events: Int16(POLLIN), revents: 0)
+    return poll(&ready, 1, 0) == 1
+  }
+
   /// Lets one process go on.
   func release() {
     var byte: UInt8 = 1

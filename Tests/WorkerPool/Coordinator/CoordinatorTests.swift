@@ -1,4 +1,5 @@
 import CSystem
+import Foundation
 import Jobs
 import Testing
 import WorkerProtocol
@@ -291,19 +292,57 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     #expect(scene.effects().contains(.settle([uri(1)], .timedOut(obituary(.timedOut), seconds: 10))))
   }
 
-  @Test func onlyJobsThatRunForAWhileAreClaimed() {
+  /// What the next pool would find, at each step.
+  @Test func theLedgerFollowsEachJob() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("ledger-\(UUID().uuidString)").path
+    defer { unlink(path) }
+    let ledger = try JobLedger(path: path, name: "name", pool: "pool", store: "STORE")
+    func states() throws -> [Int64: LedgerLayout.State] {
+      let entries = try LedgerContents(path: path).entries
+      return Dictionary(entries.map { ($0.job, $0.state) }, uniquingKeysWith: { first, _ in first })
+    }
     var scene = Scene()
-    let worker = scene.worker(credit: 2)
-    scene.coordinator.becameReady([job(1), job(2)])
+    scene.coordinator.ledger = ledger
+    for number in 1...3 { ledger.add(worker: number, ProcessIdentity(pid: Int32(number), start: 70)) }
+    let worker = scene.worker(credit: 3)
+    scene.coordinator.becameReady([job(1), job(2), job(3)])
+    #expect(try states() == [1: .handedOut, 2: .handedOut, 3: .handedOut])
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(try states() == [1: .begun, 2: .handedOut, 3: .handedOut])
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     scene.coordinator.workerSaid(.begin([uri(2)]), worker)
-    #expect(scene.coordinator.takeClaimChanges().isEmpty)
-    scene.coordinator.now += 1
-    #expect(scene.coordinator.takeClaimChanges().added == [.init(job: uri(2), worker: worker)])
-    scene.coordinator.workerSaid(.done([uri(2)]), worker)
-    #expect(scene.coordinator.takeClaimChanges().removed == [uri(2)])
-    #expect(!scene.coordinator.hasClaimChanges)
+    scene.coordinator.workerDied(worker, obituary())
+    #expect(try states() == [2: .begun], "a crash is there until it is in the row")
+    scene.coordinator.settled([uri(2)])
+    #expect(try states().isEmpty)
+
+    let other = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(4)])
+    #expect(try states() == [3: .handedOut, 4: .handedOut])
+    scene.coordinator.workerSaid(.begin([uri(3), uri(4)]), other)
+    scene.coordinator.workerDied(other, obituary())
+    #expect(try states() == [3: .suspect, 4: .suspect])
+    let last = scene.worker(credit: 1)
+    #expect(try states().values.sorted { $0.rawValue < $1.rawValue } == [.handedOut, .suspect])
+    scene.coordinator.workerDied(last, obituary(.stopped))
+    #expect(try states().values.map { $0 } == [.suspect], "what was not begun is given back")
+  }
+
+  /// What earlier pools have left keeps jobs back, and makes some of them run alone.
+  @Test func whatEarlierPoolsHaveLeftIsHeeded() {
+    var scene = Scene()
+    scene.coordinator.setWaitsForStrangers(true)
+    let worker = scene.worker(credit: 5)
+    scene.coordinator.becameReady([job(1)])
+    #expect(scene.runs().isEmpty)
+    scene.coordinator.inherit(suspects: [uri(1)])
+    scene.coordinator.setWaitsForStrangers(false)
+    scene.coordinator.foundQueues(kind: "index", ["default"])
+    scene.fetched("index", [job(1), job(2)])
+    #expect(scene.runs() == [worker: [uri(1)]], "a suspect runs alone")
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.workerDied(worker, obituary())
+    #expect(scene.effects().contains(.settle([uri(1)], .crashed(obituary()))))
   }
 
   @Test func theWindowHoldsTheBestOfALongBacklog() {

@@ -53,7 +53,6 @@ final class MemoryJobSource: JobSource {
   let isSilent = Atomic<Bool>(false)
   let settled = Collected<Settlement>()
   let cancelled = Collected<ObjectURI>()
-  let claims = Collected<JobSourceClaim>()
 
   init(_ jobs: [WindowJob]) { state = Mutex(State(ready: jobs)) }
 
@@ -92,7 +91,6 @@ final class MemoryJobSource: JobSource {
   }
 
   func promoteDueJobs() { report(.promoted(count: 0, next: nil)) }
-  func write(claims: [JobSourceClaim], endedClaims: [ObjectURI]) { for claim in claims { self.claims.add(claim) } }
 
   func cancel(_ jobs: [ObjectURI], ticket: Int?) {
     for job in jobs { cancelled.add(job) }

@@ -130,15 +130,6 @@ import WorkerProtocol
     try pool.end()
   }
 
-  @Test func aLongJobIsClaimedByItsProcess() throws {
-    let pool = try PoolHarness(jobs: [fakeJob("hold", 1)])
-    #expect(pool.source.claims.wait { $0.count == 1 })
-    let worker = try #require(try pool.status().workers.first)
-    #expect(pool.source.claims.all.first?.pid == worker.pid)
-    #expect(worker.running == ["x-coredata://POOL/hold/p1"])
-    try pool.end()
-  }
-
   @Test func commandsOfTheStatusSocketWork() throws {
     let pool = try PoolHarness(workers: 1)
     #expect(pool.waitForLog("plugin fake"))

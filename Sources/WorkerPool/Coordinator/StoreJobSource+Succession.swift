@@ -1,0 +1,101 @@
+import CoreData
+import Foundation
+import Jobs
+import WorkerProtocol
+
+/// Where a pool runs, for the next one.
+struct PoolPlace: Sendable {
+  /// The path of its queue directory, absolute.
+  let queue: String
+  let identity: String
+  /// Processes that earlier pools of the same identity have left.
+  var left = StrayProcesses.Left()
+
+  /// The path of the ledger of that name in a queue directory.
+  static func ledger(_ name: String, queue: String) -> String { queue + "/run/" + ledgerPrefix + name }
+  static let ledgerPrefix = "ledger-"
+}
+
+/// Taking a store over from the pool before.
+extension StoreJobSource {
+  /// Finds out what the pools before this one have left, begins a ledger that lists it, and makes this pool the owner of the store.
+  ///
+  /// The owner's row names the ledger that counts. It changes in one transaction, after the new ledger is complete: a pool that
+  /// is killed before that leaves the old one in force.
+  func takeOver(_ context: NSManagedObjectContext) throws -> JobSourceStart {
+    var start = JobSourceStart(pauses: try store.pauses(in: context), files: store.files)
+    let previous = try PoolOwner.find(in: context)
+    let succession = succession(of: previous, &start.messages)
+    let all = succession.held + succession.crashed + succession.suspects
+    let jobs = Dictionary(
+      try store.jobs(keys: all.map(\.job), in: context).map { ($0.objectID.key ?? 0, $0) },
+      uniquingKeysWith: { first, _ in first })
+    let crashed = succession.crashed.filter { isUnfinished($0, jobs[$0.job]) }
+    let suspects = succession.suspects.filter { isUnfinished($0, jobs[$0.job]) }
+    start.elsewhere = succession.held.compactMap { claim($0, jobs[$0.job]) }
+    start.crashed = crashed.compactMap { claim($0, jobs[$0.job]) }
+    start.suspects = Set(suspects.compactMap { ObjectURI(store.uri(job: $0.job)) })
+    start.strangers = succession.strangers
+
+    let name = RandomName.make()
+    let path = PoolPlace.ledger(name, queue: place.queue)
+    let ledger = try JobLedger(path: path, name: name, pool: place.identity, store: store.poolIdentifier)
+    for entry in succession.held { ledger.inherit(entry) }
+    for process in succession.strangers {
+      ledger.inherit(LedgerEntry(job: 0, process: process, state: .handedOut, begunAt: Date()))
+    }
+    for var entry in crashed + suspects {
+      if suspects.contains(entry) { entry.state = .suspect }
+      if let job = ObjectURI(store.uri(job: entry.job)) { ledger.inherit(entry, of: job) }
+    }
+    do {
+      try PoolOwner(pid: getpid(), queue: place.queue, pool: place.identity, ledger: name).write(in: context)
+      try context.save()
+    } catch {
+      unlink(path)
+      throw error
+    }
+    removeLedgers(but: name)
+    start.ledger = ledger
+    return start
+  }
+
+  private func succession(of owner: PoolOwner?, _ messages: inout [String]) -> Succession {
+    var left = place.left
+    if let owner, owner.pool != place.identity {
+      left.formUnion(StrayProcesses.end(pool: owner.pool, store: store.url.path))
+    }
+    var contents: LedgerContents?
+    if let owner {
+      do {
+        let found = try LedgerContents(path: PoolPlace.ledger(owner.ledger, queue: owner.queue))
+        if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
+      } catch {
+        // What was running is not known. Processes that live are waited for.
+        messages.append("\(error)")
+      }
+    }
+    return Succession(
+      ledger: contents, boot: Boot.id(), orphans: left.finishing, dying: left.killed, isAlive: \.isAlive)
+  }
+
+  /// Whether nothing says that the attempt has ended: the row is as it was, and has no failure since.
+  private func isUnfinished(_ entry: LedgerEntry, _ job: Job?) -> Bool {
+    guard let job, job.state == .available else { return false }
+    return (job.failures.last?.date ?? .distantPast) < entry.begunAt
+  }
+
+  private func claim(_ entry: LedgerEntry, _ job: Job?) -> JobSourceClaim? {
+    ObjectURI(store.uri(job: entry.job)).map {
+      JobSourceClaim(job: $0, pid: entry.process.pid, kind: job?.kind, limitKey: job?.limitKey)
+    }
+  }
+
+  private func removeLedgers(but name: String) {
+    let run = place.queue + "/run"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: run)) ?? []
+    for file in names where file.hasPrefix(PoolPlace.ledgerPrefix) && file != PoolPlace.ledgerPrefix + name {
+      unlink(run + "/" + file)
+    }
+  }
+}

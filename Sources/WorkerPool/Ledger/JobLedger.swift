@@ -1,0 +1,187 @@
+import CSystem
+import Foundation
+import Glibc
+import Jobs
+import WorkerProtocol
+
+/// Who holds which job, in a file that is mapped into memory: it outlives a `kill -9` of the pool and of all its workers at once, and
+/// writing into it costs no system call.
+///
+/// The next pool reads it before it hands anything out (``Succession``). `workerpool jobs` reads it to show what runs.
+///
+/// `@unchecked Sendable`: made on the thread that opens the store, then used on the loop only.
+final class JobLedger: @unchecked Sendable, Equatable {
+  /// How many jobs a new ledger has room for.
+  static let firstCapacity = 4096
+
+  let path: String
+  private let descriptor: Int32
+  private var bytes: UnsafeMutableRawPointer
+  private var capacity: Int
+  /// Slots that are free, the next one last.
+  private var free: [Int]
+  /// Workers that may get jobs, by the number of their ``WorkerID``.
+  private var processes: [Int: ProcessIdentity] = [:]
+  /// Slots of jobs that no worker holds, and that the next pool must know of: their worker died, and that is not in their rows.
+  private var kept: [ObjectURI: Int] = [:]
+  /// Slots of processes of earlier pools.
+  private var inherited: [Int32: [Int]] = [:]
+
+  static func == (one: JobLedger, other: JobLedger) -> Bool { one === other }
+
+  /// Makes the file; there is none at the path.
+  ///
+  /// - Parameters:
+  ///   - pool: the identity of the pool.
+  ///   - store: the identifier of the pool's store.
+  /// - Throws: `FileError`.
+  init(path: String, name: String, pool: String, store: String) throws(FileError) {
+    self.path = path
+    capacity = Self.firstCapacity
+    free = Array((0..<Self.firstCapacity).reversed())
+    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw FileError(path: path, action: "be made", errno: errno) }
+    do {
+      bytes = try Self.map(descriptor, path, size: LedgerLayout.offset(ofSlot: capacity))
+    } catch {
+      close(descriptor)
+      unlink(path)
+      throw error
+    }
+    for (place, text) in [
+      (LedgerLayout.Header.boot, Boot.id()), (LedgerLayout.Header.name, name), (LedgerLayout.Header.pool, pool),
+      (LedgerLayout.Header.store, store),
+    ] {
+      for (index, byte) in text.utf8.prefix(place.length).enumerated() {
+        bytes.storeBytes(of: byte, toByteOffset: place.offset + index, as: UInt8.self)
+      }
+    }
+    bytes.storeBytes(of: LedgerLayout.version, toByteOffset: LedgerLayout.Header.version, as: UInt32.self)
+    let slotSize = UInt32(LedgerLayout.slotSize)
+    bytes.storeBytes(of: slotSize, toByteOffset: LedgerLayout.Header.slotSize, as: UInt32.self)
+    bytes.storeBytes(of: LedgerLayout.magic, toByteOffset: LedgerLayout.Header.magic, as: UInt64.self)
+  }
+
+  deinit {
+    munmap(bytes, LedgerLayout.offset(ofSlot: capacity))
+    close(descriptor)
+  }
+
+  // MARK: Workers and their jobs
+
+  /// A worker came up, and may get jobs.
+  ///
+  /// - Parameter process: nil when it cannot be told, for want of descriptors: then the ledger says that it does not list everything.
+  func add(worker number: Int, _ process: ProcessIdentity?) {
+    processes[number] = process
+    if process == nil { raise(.incomplete) }
+  }
+
+  func remove(worker number: Int) { processes[number] = nil }
+
+  /// Notes that the worker gets the job. Called before the job is sent. Returns the slot; nil for a worker that is not known.
+  func handOut(_ job: ObjectURI, key: Int64, to number: Int) -> Int? {
+    guard let process = processes[number] else { return nil }
+    let slot = fill(key: key, process, .handedOut)
+    // Only now: there must be no moment at which the job is in no slot.
+    if !kept.isEmpty { forget([job]) }
+    return slot
+  }
+
+  /// Notes that the worker has begun the job in the slot.
+  func begin(_ slot: Int, at now: Double = Date().timeIntervalSinceReferenceDate) {
+    let offset = LedgerLayout.offset(ofSlot: slot)
+    bytes.storeBytes(of: now, toByteOffset: offset + LedgerLayout.Slot.begunAt, as: Double.self)
+    set(.begun, slot)
+  }
+
+  /// Notes that the attempt is over, and the row says how; or that the job goes back as it was.
+  func end(_ slot: Int) {
+    set(.free, slot)
+    free.append(slot)
+  }
+
+  /// Keeps the slot of a job whose worker died, until ``forget(_:)``, or until the job is handed out again.
+  func keep(_ slot: Int, of job: ObjectURI, isSuspect: Bool) {
+    if isSuspect { set(.suspect, slot) }
+    kept[job] = slot
+  }
+
+  /// The rows of these jobs say now what happened, or nobody wants to know.
+  func forget(_ jobs: some Sequence<ObjectURI>) {
+    if kept.isEmpty { return }
+    for job in jobs {
+      if let slot = kept.removeValue(forKey: job) { end(slot) }
+    }
+  }
+
+  /// The pool ends: jobs that do not finish are not to blame.
+  func stop() { raise(.stopping) }
+
+  // MARK: What earlier pools have left
+
+  /// Takes over what an earlier ledger said of a process that is still alive.
+  func inherit(_ entry: LedgerEntry) {
+    guard let slot = fill(entry) else { return }
+    inherited[entry.process.pid, default: []].append(slot)
+  }
+
+  /// Takes over what an earlier ledger said of a job whose worker is dead.
+  func inherit(_ entry: LedgerEntry, of job: ObjectURI) {
+    if let slot = fill(entry) { kept[job] = slot }
+  }
+
+  /// A process of an earlier pool has ended.
+  func endInherited(_ pid: Int32) {
+    for slot in inherited.removeValue(forKey: pid) ?? [] { end(slot) }
+  }
+
+  // MARK: Slots
+
+  private func fill(_ entry: LedgerEntry) -> Int? {
+    fill(key: entry.job, entry.process, entry.state, begunAt: entry.begunAt.timeIntervalSinceReferenceDate)
+  }
+
+  private func fill(key: Int64, _ process: ProcessIdentity, _ state: LedgerLayout.State, begunAt: Double = 0) -> Int? {
+    if free.isEmpty { grow() }
+    guard let slot = free.popLast() else { return nil }
+    let offset = LedgerLayout.offset(ofSlot: slot)
+    bytes.storeBytes(of: key, toByteOffset: offset + LedgerLayout.Slot.job, as: Int64.self)
+    bytes.storeBytes(of: process.start, toByteOffset: offset + LedgerLayout.Slot.processStart, as: Int64.self)
+    bytes.storeBytes(of: begunAt, toByteOffset: offset + LedgerLayout.Slot.begunAt, as: Double.self)
+    bytes.storeBytes(of: process.pid, toByteOffset: offset + LedgerLayout.Slot.pid, as: Int32.self)
+    set(state, slot)
+    return slot
+  }
+
+  private func set(_ state: LedgerLayout.State, _ slot: Int) {
+    csystem_store_in_order(bytes + LedgerLayout.offset(ofSlot: slot) + LedgerLayout.Slot.state, state.rawValue)
+  }
+
+  private func raise(_ flag: LedgerLayout.Flags) {
+    let place = bytes + LedgerLayout.Header.flags
+    csystem_store_in_order(place, place.load(as: UInt32.self) | flag.rawValue)
+  }
+
+  /// Twice as many slots. Without room on the disk the ledger says that it does not list everything.
+  private func grow() {
+    let larger = 2 * capacity
+    guard let place = try? Self.map(descriptor, path, size: LedgerLayout.offset(ofSlot: larger)) else {
+      return raise(.incomplete)
+    }
+    munmap(bytes, LedgerLayout.offset(ofSlot: capacity))
+    bytes = place
+    free += (capacity..<larger).reversed()
+    capacity = larger
+  }
+
+  /// Maps a file of that size, whose blocks are there: a page without one would be a SIGBUS when the disk is full (mmap(2)).
+  private static func map(_ descriptor: Int32, _ path: String, size: Int) throws(FileError) -> UnsafeMutableRawPointer {
+    let error = posix_fallocate(descriptor, 0, size)
+    guard error == 0 else { throw FileError(path: path, action: "get \(size) bytes", errno: error) }
+    guard let place = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), place != MAP_FAILED else {
+      throw FileError(path: path, action: "be mapped", errno: errno)
+    }
+    return place
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// What the pools before this one have left behind: jobs that their workers still hold, and jobs that were running when everything
+/// died.
+struct Succession: Equatable, Sendable {
+  /// Jobs in the hand of workers that live: nobody else may get them.
+  var held: [LedgerEntry] = []
+  /// Jobs that had begun alone in a worker that is dead, which nobody has counted.
+  var crashed: [LedgerEntry] = []
+  /// Jobs that had begun together in a worker that is dead: each runs alone next.
+  var suspects: [LedgerEntry] = []
+  /// Processes that live, and of which it is not known what they run: nothing begins beside them.
+  var strangers: Set<ProcessIdentity> = []
+
+  init() {}
+
+  /// - Parameters:
+  ///   - ledger: the ledger of the pool before this one; nil when there is none that can be read.
+  ///   - boot: the ID of this boot.
+  ///   - orphans: workers of earlier pools that live.
+  ///   - dying: processes that were killed, and may not have noticed.
+  init(
+    ledger: LedgerContents?, boot: String, orphans: Set<ProcessIdentity>, dying: Set<ProcessIdentity> = [],
+    isAlive: (ProcessIdentity) -> Bool
+  ) {
+    strangers = dying.filter(isAlive)
+    // After a boot nothing is left, and the machine is to blame, not the jobs.
+    guard let ledger, ledger.boot == boot else {
+      strangers.formUnion(orphans)
+      return
+    }
+    for (process, entries) in Dictionary(grouping: ledger.entries, by: \.process) {
+      if isAlive(process) {
+        if entries.contains(where: { $0.job == 0 }) { strangers.insert(process) }
+        held += entries.filter { $0.job != 0 }
+      } else {
+        sort(entries.filter { $0.job != 0 }, isStopping: ledger.flags.contains(.stopping))
+      }
+    }
+    // A ledger lists all that workers hold, so an orphan that is not in it holds nothing.
+    if ledger.flags.contains(.incomplete) { strangers.formUnion(orphans) }
+  }
+
+  /// The jobs of one dead worker.
+  private mutating func sort(_ entries: [LedgerEntry], isStopping: Bool) {
+    let begun = entries.filter { $0.state == .begun }
+    let known = entries.filter { $0.state == .suspect }
+    suspects += known
+    if isStopping { return }
+    if begun.count + known.count > 1 { suspects += begun } else { crashed += begun }
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// The ledger lists what workers hold, or more, at each moment; the next pool draws the right conclusions from it.
+@Suite struct JobLedgerTests {
+  private let path = FileManager.default.temporaryDirectory.appendingPathComponent("ledger-\(UUID().uuidString)").path
+  private let alive = ProcessIdentity(pid: 10, start: 100)
+  private let dead = ProcessIdentity(pid: 11, start: 110)
+
+  private func make() throws -> JobLedger {
+    try JobLedger(path: path, name: "name", pool: "pool", store: "STORE")
+  }
+
+  private func uri(_ key: Int64) -> ObjectURI { ObjectURI("x-coredata://POOL/PoolJob/p\(key)")! }
+
+  /// Job and state of each entry, in the order of the jobs.
+  private func states() throws -> [Int64: LedgerLayout.State] {
+    let entries = try LedgerContents(path: path).entries
+    #expect(Set(entries.map(\.job)).count == entries.count, "a job is in two slots")
+    return Dictionary(entries.map { ($0.job, $0.state) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func succession(boot: String = Boot.id(), orphans: Set<ProcessIdentity> = []) throws -> Succession {
+    Succession(ledger: try LedgerContents(path: path), boot: boot, orphans: orphans, isAlive: { $0 == alive })
+  }
+
+  @Test func eachStepOfAJobIsInTheFileAtOnce() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    #expect(ledger.handOut(uri(1), key: 1, to: 1) == nil, "the worker is not known")
+    ledger.add(worker: 1, alive)
+    let slots = try (1...3).map { try #require(ledger.handOut(uri($0), key: $0, to: 1)) }
+    #expect(try states() == [1: .handedOut, 2: .handedOut, 3: .handedOut])
+    ledger.begin(slots[0])
+    ledger.begin(slots[1])
+    #expect(try states() == [1: .begun, 2: .begun, 3: .handedOut])
+    ledger.end(slots[0])
+    #expect(try states() == [2: .begun, 3: .handedOut])
+    // The job's worker died: it stays until its row says so.
+    ledger.keep(slots[1], of: uri(2), isSuspect: false)
+    #expect(try states() == [2: .begun, 3: .handedOut])
+    ledger.forget([uri(2)])
+    #expect(try states() == [3: .handedOut])
+    let contents = try LedgerContents(path: path)
+    #expect(contents.boot == Boot.id() && contents.name == "name" && contents.pool == "pool")
+    #expect(contents.store == "STORE" && contents.flags.isEmpty)
+    #expect(contents.entries.map(\.process) == [alive])
+  }
+
+  @Test func aSuspectStaysUntilItIsHandedOutAgain() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, dead)
+    ledger.add(worker: 2, alive)
+    for key in [Int64(1), 2] {
+      let slot = try #require(ledger.handOut(uri(key), key: key, to: 1))
+      ledger.begin(slot)
+      ledger.keep(slot, of: uri(key), isSuspect: true)
+    }
+    _ = ledger.handOut(uri(1), key: 1, to: 2)
+    #expect(try states() == [1: .handedOut, 2: .suspect])
+    let succession = try succession()
+    #expect(succession.held.map(\.job) == [1] && succession.suspects.map(\.job) == [2] && succession.crashed == [])
+  }
+
+  @Test func itGrowsWithWhatWorkersHold() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, alive)
+    let count = Int64(2 * JobLedger.firstCapacity + 1)
+    let slots = (1...count).compactMap { ledger.handOut(uri($0), key: $0, to: 1) }
+    #expect(slots.count == Int(count) && Set(slots).count == slots.count)
+    #expect(try states().count == slots.count)
+    for slot in slots { ledger.end(slot) }
+    #expect(try states().isEmpty)
+  }
+
+  @Test func whatHasBegunInADeadWorkerIsACrashAloneAndASuspicionTogether() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    let other = ProcessIdentity(pid: 12, start: 120)
+    for (number, process) in [(1, dead), (2, other), (3, alive)] { ledger.add(worker: number, process) }
+    ledger.begin(try #require(ledger.handOut(uri(1), key: 1, to: 1)))
+    _ = ledger.handOut(uri(2), key: 2, to: 1)
+    for key in [Int64(3), 4] { ledger.begin(try #require(ledger.handOut(uri(key), key: key, to: 2))) }
+    ledger.begin(try #require(ledger.handOut(uri(5), key: 5, to: 3)))
+    _ = ledger.handOut(uri(6), key: 6, to: 3)
+    let left = try succession(orphans: [alive, ProcessIdentity(pid: 13, start: 130)])
+    #expect(left.crashed.map(\.job) == [1], "the second of that worker had not begun")
+    #expect(left.suspects.map(\.job).sorted() == [3, 4])
+    #expect(left.held.map(\.job).sorted() == [5, 6], "also what it has not begun")
+    #expect(left.strangers.isEmpty, "an orphan that is not in the ledger holds nothing")
+  }
+
+  @Test func aBootAndAStopBlameNoJob() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, dead)
+    ledger.begin(try #require(ledger.handOut(uri(1), key: 1, to: 1)))
+    #expect(try succession(boot: "another") == Succession())
+    ledger.stop()
+    #expect(try succession() == Succession())
+  }
+
+  @Test func whatIsNotKnownIsWaitedFor() throws {
+    let orphan = ProcessIdentity(pid: 13, start: 130)
+    let blind = Succession(ledger: nil, boot: Boot.id(), orphans: [orphan], dying: [alive, dead]) { $0 == alive }
+    #expect(blind.strangers == [orphan, alive])
+    // A pool hands on what it has not seen to the end.
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.inherit(LedgerEntry(job: 0, process: alive, state: .handedOut, begunAt: Date()))
+    ledger.inherit(LedgerEntry(job: 7, process: dead, state: .begun, begunAt: Date()), of: uri(7))
+    #expect(try succession().strangers == [alive])
+    #expect(try succession().crashed.map(\.job) == [7])
+    ledger.endInherited(alive.pid)
+    #expect(try succession().strangers.isEmpty)
+  }
+
+  @Test func aDamagedFileIsNotRead() throws {
+    defer { unlink(path) }
+    #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: path) }
+    for size in [0, 100, LedgerLayout.headerSize, LedgerLayout.headerSize + 7] {
+      try Data(count: size).write(to: URL(fileURLWithPath: path))
+      #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: path) }
+    }
+  }
+}
