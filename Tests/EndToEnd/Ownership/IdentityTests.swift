@@ -30,6 +30,6 @@ import Testing
     foreign.kill9()
     foreign.waitForEnd()
     try pool.stop()
-    try items.checkNothingIsLeft(of: pool)
+    try items.checkNothingIsLeft(of: pool, value: 0)
   }
 }
