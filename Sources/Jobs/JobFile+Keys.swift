@@ -4,7 +4,7 @@ extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
   public static let keys = [
     "kind", "objects", "parameters", "priority", "queue", "runAt", "unique", "uniqueFor", "maxAttempts", "backoff",
-    "maxBackoff", "timeout", "limitKey", "limit", "label", "after", "batch", "afterBatch", "whenFailed",
+    "maxBackoff", "timeout", "limitKey", "limit", "label", "after", "batch", "afterBatch", "whenFailed", "submission",
   ]
 
   /// One job out of its JSON object.
@@ -60,6 +60,7 @@ extension JobFile {
     case "limitKey": job.limitKey = try text(value, "limitKey")
     case "limit": job.options.limit = try int(value, "limit", 1...10_000)
     case "label": job.label = try name(value, "label")
+    case "submission": job.submission = try name(value, "submission")
     case "after": job.options.after = try after(value)
     case "batch": job.batch = try text(value, "batch")
     case "afterBatch": job.options.afterBatch = try text(value, "afterBatch")

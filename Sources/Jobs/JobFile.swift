@@ -35,6 +35,10 @@ public enum JobFile {
         }
         let job = try request(try parser.value(), line: line)
         try checkLabels(of: job, &labels, line: line)
+        guard job.submission == nil || jobs.isEmpty else {
+          throw JobFileError(
+            line: line, reason: "\"submission\" is a token for the whole file and belongs on its first line")
+        }
         guard jobs.count < maximumJobs else {
           throw JobFileError(line: nil, reason: "holds more than \(maximumJobs) jobs; write several files")
         }

@@ -16,7 +16,9 @@ public enum JobModel {
   /// A new model of the pool's entities alone.
   public static func make() -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
-    model.entities = [jobEntity(), fileEntity(), settingEntity(), waitEntity(), periodicEntity()]
+    model.entities = [
+      jobEntity(), fileEntity(), settingEntity(), waitEntity(), periodicEntity(), submissionEntity(),
+    ]
     model.setEntities(model.entities, forConfigurationName: poolConfiguration)
     return model
   }
@@ -150,6 +152,17 @@ extension JobModel {
     ]
     periodic.uniquenessConstraints = [["name"]]
     return periodic
+  }
+
+  private static func submissionEntity() -> NSEntityDescription {
+    let submission = entity(PoolSubmission.entityName, PoolSubmission.self)
+    submission.properties = [
+      attribute("token", .stringAttributeType), attribute("jobs", .stringAttributeType),
+      attribute("createdAt", .dateAttributeType),
+    ]
+    // Two files with one token that are taken at a time: one of them fails, is tried again, and finds the other's note.
+    submission.uniquenessConstraints = [["token"]]
+    return submission
   }
 
   private static func entity(_ name: String, _ type: NSManagedObject.Type) -> NSEntityDescription {

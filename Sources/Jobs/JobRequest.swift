@@ -22,6 +22,9 @@ public struct JobRequest: Hashable, Sendable {
   public var timeout: Double?
   /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``.
   public var label: String?
+  /// On the first request of a file only: a token for the whole file. Of files with the same token the pool takes one, however often
+  /// they come, and tells by the token which jobs came of it.
+  public var submission: String?
   /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``.
   public var batch: String?
   /// Jobs of the same key run at most ``JobOptions/limit`` at a time.
@@ -52,6 +55,7 @@ public struct JobRequest: Hashable, Sendable {
   /// - Throws: ``JSONError`` when the parameters are not JSON.
   public func line() throws(JSONError) -> String {
     var members = [JSONMember("kind", .string(kind))]
+    if let submission { members.append(JSONMember("submission", .string(submission))) }
     if let label { members.append(JSONMember("label", .string(label))) }
     if !objects.isEmpty { members.append(JSONMember("objects", .array(objects.map(JSONValue.string)))) }
     if let parameters { members.append(JSONMember("parameters", try JSONParser.parse(parameters))) }

@@ -4,6 +4,9 @@ extension JobStore {
   /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, as is one that
   /// refers to it. New objects of the context that a request names get their permanent IDs.
   ///
+  /// When the first request has a ``JobRequest/submission`` token, its jobs are noted under it, and nothing is inserted if they
+  /// were before.
+  ///
   /// The save fails with a constraint conflict when another process has taken a unique key since: roll back and call again.
   /// - Parameter now: when the jobs came; a request for a later time is scheduled.
   /// - Returns: the new jobs, in the order of the requests.
@@ -12,13 +15,24 @@ extension JobStore {
   public func insert(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> [Job] {
+    if let token = requests.first?.submission {
+      return try insertSubmission(token, requests, into: context, at: now)
+    }
+    return try insertEach(requests, into: context, at: now).compactMap(\.self)
+  }
+
+  /// The new job of each request, nil for one that is left out.
+  func insertEach(
+    _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date
+  ) throws -> [Job?] {
     var taken = try Job.takenKeys(among: requests.compactMap(\.uniqueKey), in: context, at: now)
     var labels: [String: Job?] = [:]
-    var jobs: [Job] = []
+    var jobs: [Job?] = []
     jobs.reserveCapacity(requests.count)
     for request in requests {
       if let key = request.uniqueKey, !taken.insert(key).inserted {
         if let label = request.label { labels[label] = .some(nil) }
+        jobs.append(nil)
         continue
       }
       let job = try Job.insert(request, into: context, at: now)

@@ -9,7 +9,8 @@ import Testing
   private static func firstModel() -> NSManagedObjectModel {
     let model = JobModel.make()
     let newer: Set = ["activeKey", "batch", "limitKey", "options", "output"]
-    model.entities = model.entities.filter { !["PoolWait", "PoolPeriodic"].contains($0.name) } + [claimEntity()]
+    let newerEntities: Set = ["PoolWait", "PoolPeriodic", "PoolSubmission"]
+    model.entities = model.entities.filter { !newerEntities.contains($0.name ?? "") } + [claimEntity()]
     for (name, attribute) in model.entitiesByName["PoolFile"]?.attributesByName ?? [:] where name != "name" {
       attribute.isOptional = false
     }

@@ -63,6 +63,7 @@ public struct PeriodicEntry: Hashable, Sendable {
       let request = try JobFile.request(job, line: 1)
       let forbidden: [(String, Bool)] = [
         ("runAt", request.runAt != nil), ("label", request.label != nil), ("after", !request.options.after.isEmpty),
+        ("submission", request.submission != nil),
       ]
       if let key = forbidden.first(where: \.1)?.0 {
         throw JSONFieldError("the job of a periodic entry cannot have \"\(key)\"")

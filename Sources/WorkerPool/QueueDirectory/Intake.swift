@@ -269,8 +269,8 @@ extension Intake {
   /// one. Returns the rows of the files.
   private func insert(_ batch: Batch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
     for attempt in 1... {
-      // Labels belong to their file; files without any are looked up in one go.
-      let isLabelled: ([JobRequest]) -> Bool = { $0.contains { $0.label != nil } }
+      // Labels and tokens belong to their file; files without any are looked up in one go.
+      let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
       var jobs = try store.insert(batch.requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
       for file in batch.requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
       let rows = batch.files.map { store.insertTakenFile($0.name, into: context) }
