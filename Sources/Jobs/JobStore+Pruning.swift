@@ -28,7 +28,7 @@ extension JobStore {
     _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
     var count = 0
-    let wanted = try wantedByWaitingJobs(in: context)
+    let wanted = try awaitedJobs(passing: false, in: context)
     for state in [JobState.succeeded, .cancelled, .dead] {
       let age = state == .dead ? retention.dead : retention.finished
       let old = try age.map {
@@ -52,7 +52,7 @@ extension JobStore {
   }
 
   private func delete(
-    _ state: JobState, finishedBefore date: Date?, limit: Int, _ wanted: Wanted, _ now: Date,
+    _ state: JobState, finishedBefore date: Date?, limit: Int, _ wanted: AwaitedJobs, _ now: Date,
     _ context: NSManagedObjectContext
   ) throws -> Int {
     let request = finished(state, before: date)
@@ -76,43 +76,5 @@ extension JobStore {
       }
     }
     return count
-  }
-
-  /// What jobs wait for that do not run when one before them has failed. The row of ``JobWait`` names one of those only, and while any
-  /// is unfinished not a failed one; a failed one that is gone would count as done.
-  private struct Wanted {
-    var keys: Set<Int64> = []
-    var batches: Set<String> = []
-
-    func includes(_ job: Job) -> Bool {
-      job.objectID.key.map(keys.contains) == true || job.batch.map(batches.contains) == true
-    }
-  }
-
-  private func wantedByWaitingJobs(in context: NSManagedObjectContext) throws -> Wanted {
-    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
-    request.predicate = NSPredicate(
-      format: "state IN %@", [JobState.pending, .blocked].map { NSNumber(value: $0.rawValue) })
-    request.resultType = .dictionaryResultType
-    request.propertiesToFetch = ["options"]
-    request.returnsDistinctResults = true
-    return try context.fetch(request).reduce(into: Wanted()) { wanted, row in
-      let options = JobOptions(text: row["options"] as? String)
-      guard options.whenFailed != .run else { return }
-      wanted.keys.formUnion(options.after.compactMap { key(jobURI: $0) })
-      if let batch = options.afterBatch { wanted.batches.insert(batch) }
-    }
-  }
-
-  private func blockers(among keys: [Int64], in context: NSManagedObjectContext) throws -> Set<Int64> {
-    var needed: Set<Int64> = []
-    var rest = keys[...]
-    while !rest.isEmpty {
-      let request = JobWait.fetchRequest()
-      request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
-      needed.formUnion(try context.fetch(request).map(\.blocker))
-      rest = rest.dropFirst(500)
-    }
-    return needed
   }
 }

@@ -1,0 +1,61 @@
+import CoreData
+
+extension JobStore {
+  /// Deletes jobs at somebody's wish, without saving. What runs must be kept from this by the caller.
+  ///
+  /// - Parameter awaited: jobs that stay because unfinished ones wait for them, as ``AwaitedJobs`` knows; nil deletes those, too.
+  /// - Returns: how many stay.
+  public func delete(_ jobs: [Job], except awaited: AwaitedJobs?, in context: NSManagedObjectContext) throws -> Int {
+    var stay: Set<Int64> = []
+    if let awaited {
+      stay = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
+      // A job that has succeeded holds up nobody who does not know it yet.
+      stay.formUnion(jobs.filter { $0.state != .succeeded && awaited.includes($0) }.compactMap(\.objectID.key))
+    }
+    for job in jobs where job.objectID.key.map(stay.contains) != true { context.delete(job) }
+    return stay.count
+  }
+
+  /// What unfinished jobs wait for.
+  ///
+  /// - Parameter passing: whether jobs count that run in any case when those before them have ended, whatever their end.
+  /// - Complexity: reads what jobs that wait ask for.
+  public func awaitedJobs(passing: Bool = true, in context: NSManagedObjectContext) throws -> AwaitedJobs {
+    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    request.predicate = NSPredicate(
+      format: "state IN %@", [JobState.pending, .blocked].map { NSNumber(value: $0.rawValue) })
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["options"]
+    request.returnsDistinctResults = true
+    return try context.fetch(request).reduce(into: AwaitedJobs()) { awaited, row in
+      let options = JobOptions(text: row["options"] as? String)
+      guard passing || options.whenFailed != .run else { return }
+      awaited.keys.formUnion(options.after.compactMap { key(jobURI: $0) })
+      if let batch = options.afterBatch { awaited.batches.insert(batch) }
+    }
+  }
+
+  /// The keys among these that a row of ``JobWait`` names.
+  func blockers(among keys: [Int64], in context: NSManagedObjectContext) throws -> Set<Int64> {
+    var needed: Set<Int64> = []
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let request = JobWait.fetchRequest()
+      request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
+      needed.formUnion(try context.fetch(request).map(\.blocker))
+      rest = rest.dropFirst(500)
+    }
+    return needed
+  }
+}
+
+/// What unfinished jobs wait for. The row of ``JobWait`` names one of those only, and while any is unfinished not a failed one; a
+/// failed one that is gone would count as done.
+public struct AwaitedJobs: Sendable {
+  var keys: Set<Int64> = []
+  var batches: Set<String> = []
+
+  func includes(_ job: Job) -> Bool {
+    job.objectID.key.map(keys.contains) == true || job.batch.map(batches.contains) == true
+  }
+}

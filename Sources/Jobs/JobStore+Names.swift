@@ -1,0 +1,64 @@
+import CoreData
+
+extension JobStore {
+  /// How many different names are looked at: a person mistypes one of a few.
+  private static let mostNames = 200
+
+  /// The name if jobs of one of these kinds have it as their queue, and else the queues of those that are ready, some of them where
+  /// they are many.
+  ///
+  /// - Complexity: a look into an index for each state and kind, and for each queue.
+  public func queueNames(
+    near name: String, kinds: [String], in context: NSManagedObjectContext
+  ) throws -> [String] {
+    for state in JobState.allCases {
+      for kind in kinds {
+        let request = Job.fetchRequest()
+        request.predicate = NSPredicate(
+          format: "state == %d AND kind == %@ AND queue == %@", Int(state.rawValue), kind, name)
+        if try !first(request, in: context).isEmpty { return [name] }
+      }
+    }
+    var names: Set<String> = []
+    for state in JobState.allCases {
+      for kind in kinds {
+        var last = ""
+        while names.count < Self.mostNames {
+          let request = Job.fetchRequest()
+          request.predicate = NSPredicate(
+            format: "state == %d AND kind == %@ AND queue > %@", Int(state.rawValue), kind, last)
+          request.sortDescriptors = [NSSortDescriptor(key: "queue", ascending: true)]
+          guard let next = try first(request, in: context).first?.queue else { break }
+          last = next
+          names.insert(next)
+        }
+      }
+    }
+    return names.sorted()
+  }
+
+  /// The name if jobs have it as their batch, and else batches that begin with the same letter, some of them where they are many.
+  public func batchNames(near name: String, in context: NSManagedObjectContext) throws -> [String] {
+    let exact = Job.fetchRequest()
+    exact.predicate = NSPredicate(format: "batch == %@", name)
+    if try !first(exact, in: context).isEmpty { return [name] }
+    let start = String(name.prefix(1))
+    var names: [String] = []
+    var last = start
+    while names.count < Self.mostNames {
+      let request = Job.fetchRequest()
+      request.predicate = NSPredicate(format: "batch > %@", last)
+      request.sortDescriptors = [NSSortDescriptor(key: "batch", ascending: true)]
+      guard let next = try first(request, in: context).first?.batch, next.hasPrefix(start) else { break }
+      last = next
+      names.append(next)
+    }
+    return names
+  }
+
+  private func first(_ request: NSFetchRequest<Job>, in context: NSManagedObjectContext) throws -> [Job] {
+    request.fetchLimit = 1
+    request.returnsObjectsAsFaults = false
+    return try context.fetch(request)
+  }
+}
