@@ -20,6 +20,9 @@ import WorkerKit
     }
     var mark = try FileMark(path: parameters.file).resumed(from: job.checkpoint)
     var reader = try parameters.rows()
+    if let columns = reader.columns, !columns.isEmpty {
+      do { try parameters.check(columns: columns) } catch { throw PermanentFailure("\(error)") }
+    }
     var rows: [ImportRow] = []
     while let row = try reader.next() {
       guard row.number > mark.rows else { continue }

@@ -14,6 +14,12 @@ protocol RowReader {
   mutating func next() throws -> ImportRow?
   /// How many bytes of the file are read: for progress.
   var offset: Int64 { get }
+  /// The names of all fields that a row can have; nil where the file does not say it.
+  var columns: [String]? { get }
+}
+
+extension RowReader {
+  var columns: [String]? { nil }
 }
 
 /// The elements of a JSON array of objects, which may lie under a key of an object. The text is held in memory.
@@ -114,6 +120,7 @@ struct JSONLinesRows: RowReader {
 struct CSVRows: RowReader {
   private var reader: CSVReader
   private let header: [String]
+  var columns: [String]? { header }
   private var row = 0
 
   init(path: String, delimiter: UInt8) throws {
