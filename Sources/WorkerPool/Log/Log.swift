@@ -9,20 +9,17 @@ public struct Log: Sendable {
 
   /// Hands each line, without a newline, to `write`, which may be called on any thread.
   public init(_ write: @escaping @Sendable (String) -> Void) {
-    self.init {
-      write($0.text)
-    } finish: {
-    }
+    self.init({ write($0.text) }, finish: {})
   }
 
-  private init(handler: @escaping @Sendable (LogRecord) -> Void, finish: @escaping @Sendable () -> Void) {
+  init(_ handler: @escaping @Sendable (LogRecord) -> Void, finish: @escaping @Sendable () -> Void) {
     write = handler
     self.finish = finish
   }
 
   /// Hands each record to `handler`, which may be called on any thread.
   public static func records(_ handler: @escaping @Sendable (LogRecord) -> Void) -> Log {
-    Log(handler: handler) {}
+    Log(handler, finish: {})
   }
 
   /// Lines for people, with the time in UTC, go to standard error.
@@ -31,7 +28,21 @@ public struct Log: Sendable {
   public static let standardError = lines(to: STDERR_FILENO, format: text)
 
   /// JSON objects, one on each line, go to standard error, as ``standardError`` does.
-  public static let jsonLines = lines(to: STDERR_FILENO) { json($0, at: now()).text }
+  public static let jsonLines = lines(to: STDERR_FILENO, format: jsonLine)
+
+  /// A record as a line of JSON, with the time.
+  static let jsonLine: @Sendable (LogRecord) -> String = { json($0, at: now()).text }
+
+  /// Writes to this log and to another one.
+  public func and(_ other: Log) -> Log {
+    Log { record in
+      self(record)
+      other(record)
+    } finish: {
+      flush()
+      other.flush()
+    }
+  }
 
   /// Lines go to a descriptor, without waiting for its reader.
   static func lines(

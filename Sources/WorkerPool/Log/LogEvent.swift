@@ -31,6 +31,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case jobTimedOut = "job.timed-out"
   case jobCancelled = "job.cancelled"
   case jobRetried = "job.retried"
+  case jobDeleted = "job.deleted"
+  case optionUnknown = "option.unknown"
   case linesLeftOut = "log.left-out"
   case trouble = "trouble"
   case note = "note"
@@ -46,7 +48,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .jobTimedOut, .trouble:
       .error
     case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
-      .jobFailed,
+      .jobFailed, .optionUnknown,
       .linesLeftOut:
       .warning
     default: .info

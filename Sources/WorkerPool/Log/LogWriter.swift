@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Writes lines to a descriptor on a thread of its own, so that nobody waits for whoever reads them.
+/// Writes lines on a thread of its own, so that nobody waits for whoever reads them, or for a disk.
 ///
 /// What is not written yet waits in a buffer of bounded size. Lines for which there is no room are counted, and where they would have
 /// stood a line says how many they were.
@@ -13,7 +13,8 @@ final class LogWriter: @unchecked Sendable {
   /// Bytes of one call of write(2).
   private static let chunk = 64 << 10
 
-  private let descriptor: Int32
+  /// Called on the thread with a piece of what waits, which may end within a line.
+  private let sink: @Sendable ([UInt8]) -> Void
   private let capacity: Int
   private let leftOut: @Sendable (_ count: Int) -> String
   private let condition = NSCondition()
@@ -23,15 +24,24 @@ final class LogWriter: @unchecked Sendable {
   private var isWriting = false
   private var hasThread = false
 
+  /// Writes to a descriptor.
+  ///
   /// - Parameters:
   ///   - descriptor: where to write; it stays the caller's, and is not made non-blocking, since others may share it.
   ///   - capacity: bytes that wait at most. Default 4 MiB.
   ///   - leftOut: the line that tells of so many lines which are missing, without a newline.
-  init(
+  convenience init(
     descriptor: Int32, capacity: Int = defaultCapacity, leftOut: @escaping @Sendable (_ count: Int) -> String
   ) {
-    self.descriptor = descriptor
+    self.init(capacity: capacity, sink: { LogWriter.writeAll($0, to: descriptor) }, leftOut: leftOut)
+  }
+
+  /// Writes to a function, which may block.
+  init(
+    capacity: Int, sink: @escaping @Sendable ([UInt8]) -> Void, leftOut: @escaping @Sendable (_ count: Int) -> String
+  ) {
     self.capacity = capacity
+    self.sink = sink
     self.leftOut = leftOut
   }
 
@@ -103,13 +113,13 @@ final class LogWriter: @unchecked Sendable {
       let bytes = Array(pending.prefix(Self.chunk))
       pending.removeFirst(bytes.count)
       condition.unlock()
-      writeAll(bytes)
+      sink(bytes)
       condition.lock()
     }
   }
 
   /// Blocks until the reader has taken everything. What cannot be written at all, since nobody reads any more, is gone.
-  private func writeAll(_ bytes: [UInt8]) {
+  private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -1,0 +1,107 @@
+import Foundation
+import Glibc
+import Jobs
+
+/// Where the pool's log lies in the queue directory, for `workerpool logs`: the newest lines in `pool.jsonl`, older ones in
+/// `pool.jsonl.1`, and so on.
+public struct LogDirectory: Sendable {
+  public let path: String
+
+  /// - Parameter queue: the path of the queue directory.
+  public init(queue: String) { path = queue + "/log" }
+
+  /// Bytes after which a file is closed and the next one begun.
+  var fileSize = 8 << 20
+  /// Files that are kept beside the newest.
+  static let olderFiles = 3
+
+  /// The path of the file to which lines are added.
+  var newest: String { file(0) }
+
+  /// The path of the file that was closed so many files ago; 0 is the one to which lines are added.
+  func file(_ age: Int) -> String { path + "/pool.jsonl" + (age > 0 ? ".\(age)" : "") }
+
+  /// Opens the log to be written to. Whoever writes never waits for the disk.
+  ///
+  /// - Throws: ``FileError`` when the directory or the file cannot be made.
+  public func open() throws(FileError) -> Log {
+    let file = try RotatingFile(self)
+    let writer = LogWriter(capacity: LogWriter.defaultCapacity) { bytes in
+      file.write(bytes)
+    } leftOut: { count in
+      Log.jsonLine(
+        LogRecord(
+          event: .linesLeftOut, text: "\(count) lines are left out here: the disk was too slow", fields: [.count(count)]
+        ))
+    }
+    return Log { record in
+      writer.write(Log.jsonLine(record))
+    } finish: {
+      writer.flush(patience: Log.flushPatience)
+    }
+  }
+}
+
+/// A file that is renamed and begun anew when it has grown, between two lines.
+///
+/// `@unchecked Sendable`: after `init` it is used on the thread of one `LogWriter` only.
+private final class RotatingFile: @unchecked Sendable {
+  private let directory: LogDirectory
+  private var descriptor: Int32 = -1
+  private var size = 0
+
+  init(_ directory: LogDirectory) throws(FileError) {
+    self.directory = directory
+    if mkdir(directory.path, 0o700) != 0, errno != EEXIST {
+      throw FileError(path: directory.path, action: "be made a directory", errno: errno)
+    }
+    guard openNewest() else { throw FileError(path: directory.newest, action: "be opened", errno: errno) }
+    // A pool that was killed may have left half a line.
+    var last: UInt8 = 0
+    if size > 0, pread(descriptor, &last, 1, off_t(size - 1)) == 1, last != 0x0A { append([0x0A]) }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  func write(_ bytes: [UInt8]) {
+    guard size + bytes.count > directory.fileSize, let end = bytes.lastIndex(of: 0x0A) else {
+      return append(bytes[...])
+    }
+    append(bytes[...end])
+    rotate()
+    append(bytes[(end + 1)...])
+  }
+
+  /// What the disk does not take is gone: a log is no reason to stop.
+  private func append(_ bytes: ArraySlice<UInt8>) {
+    if descriptor < 0 { _ = openNewest() }
+    guard descriptor >= 0 else { return }
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        size += count
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return
+      }
+    }
+  }
+
+  private func rotate() {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+    for age in stride(from: LogDirectory.olderFiles, to: 0, by: -1) {
+      rename(directory.file(age - 1), directory.file(age))
+    }
+    _ = openNewest()
+  }
+
+  private func openNewest() -> Bool {
+    descriptor = Glibc.open(directory.newest, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    var status = stat()
+    guard descriptor >= 0, fstat(descriptor, &status) == 0 else { return false }
+    size = Int(status.st_size)
+    return true
+  }
+}
