@@ -32,7 +32,7 @@ let package = Package(
     .target(name: "Jobs", dependencies: ["CoreData"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .target(name: "WorkerPool", dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem"]),
-    .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool"]),
+    .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool", "WorkerProtocol"]),
     .executableTarget(
       name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"],
       plugins: ["ModelCompilerPlugin"]),
@@ -84,8 +84,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "WorkerPool", "WorkerPoolCommand", "CSystem", "worker-import", "worker-export", "worker-index",
-        "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker", "hasty-producer",
+        "WorkerPool", "WorkerPoolCommand", "WorkerProtocol", "CSystem", "worker-import", "worker-export",
+        "worker-index", "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker",
+        "hasty-producer",
       ], path: "Tests/EndToEnd"),
   ]
 )

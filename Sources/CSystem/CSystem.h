@@ -322,4 +322,13 @@ static inline int csystem_wait_status_exited(int status) { return (status & 0x7f
 static inline int csystem_wait_status_code(int status) { return (status >> 8) & 0xff; }
 static inline int csystem_wait_status_signal(int status) { return status & 0x7f; }
 
+/* The commit that this is built from, as the build said with -DWORKERPOOL_COMMIT; empty when it did not. */
+static inline const char *csystem_commit(void) {
+#ifdef WORKERPOOL_COMMIT
+  return WORKERPOOL_COMMIT;
+#else
+  return "";
+#endif
+}
+
 #endif

@@ -13,6 +13,9 @@ struct WorkerProgram {
   /// Ends the process.
   func run() -> Never {
     switch CommandLine.arguments.dropFirst().first {
+    case "--version":
+      print("worker-\(name) \(workers.first?.version ?? "1.0"), workerpool \(Release.text)")
+      exit(0)
     case "describe":
       print(description)
       exit(0)

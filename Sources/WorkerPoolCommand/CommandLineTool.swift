@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import WorkerPool
+import WorkerProtocol
 
 /// Finds the command, reads its arguments, runs it, and turns what happens into a message and an exit code.
 struct CommandLineTool {
@@ -12,6 +13,10 @@ struct CommandLineTool {
       return .usage
     }
     if ["--help", "-h", "help"].contains(name) { return help(arguments.dropFirst().first) }
+    if ["--version", "version"].contains(name) {
+      Output.line("workerpool \(Release.text)")
+      return .success
+    }
     guard let command = commands.first(where: { $0.name == name }) else {
       let hint = Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \($0)?" }
       Output.error("workerpool has no command \(name)\(hint ?? "; `workerpool --help` lists them")\n")
@@ -70,6 +75,11 @@ enum Output {
     try? escaped.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
   }
 
+  /// Writes to standard error what may hold sequences that a terminal obeys.
+  static func errorAsItIs(_ text: String) {
+    try? text.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
+  }
+
   /// Whether standard output is a terminal, which can be written over.
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -113,6 +123,15 @@ extension ParsedArguments {
   func modelPath() throws -> String {
     if let path = string("model") { return path }
     return try runningPool("model").model
+  }
+
+  /// The path of the store of the pool that runs on the queue directory; nil where none runs.
+  func storeOfRunningPool() throws -> String? {
+    do {
+      return try pool().request(StatusRequest(.status)).status?.store
+    } catch StatusClient.Failure.notRunning {
+      return nil
+    }
   }
 
   private func runningPool(_ option: String) throws -> PoolStatus {

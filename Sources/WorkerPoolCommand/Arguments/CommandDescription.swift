@@ -28,6 +28,8 @@ struct Operand: Sendable {
 struct CommandOption: Sendable {
   /// Without the dashes.
   let name: String
+  /// A letter that stands for it after a single dash.
+  var short: Character?
   /// What follows, as in "FILE"; nil for a switch.
   var value: String?
   let help: String

@@ -9,7 +9,7 @@ enum Help {
     Commands:
     \(table(commands.map { ($0.name, $0.summary) }))
 
-    `workerpool COMMAND --help` says more about each.
+    `workerpool COMMAND --help` says more about each, `workerpool --version` which version this is.
 
     Exit codes: 0 done; 1 failed, with the reason on standard error; 2 wrong arguments; 3 no pool runs there.
 
@@ -25,7 +25,7 @@ enum Help {
     if !command.operands.isEmpty { text += "\n\(table(command.operands.map { ($0.name, $0.help) }))\n" }
     let options = command.options.map { option in
       (
-        "--\(option.name)" + (option.value.map { " \($0)" } ?? ""),
+        (option.short.map { "-\($0), " } ?? "") + "--\(option.name)" + (option.value.map { " \($0)" } ?? ""),
         option.help + (option.defaultText.map { " (default: \($0))" } ?? "")
       )
     }

@@ -30,12 +30,15 @@ struct ParsedArguments: Sendable {
     _ argument: String, _ rest: inout ArraySlice<String>, _ command: CommandDescription
   ) throws(UsageError) {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    let name = String(parts[0].drop { $0 == "-" })
-    guard parts[0].hasPrefix("--"), let option = command.options.first(where: { $0.name == name }) else {
+    let word = String(parts[0].drop { $0 == "-" })
+    let isLong = parts[0].hasPrefix("--")
+    guard let option = command.options.first(where: { isLong ? $0.name == word : $0.short.map(String.init) == word })
+    else {
       let known = command.options.map(\.name) + ["help"]
-      let hint = Spelling.nearest(to: name, among: known).map { "; did you mean --\($0)?" } ?? ""
+      let hint = Spelling.nearest(to: word, among: known).map { "; did you mean --\($0)?" } ?? ""
       throw UsageError("workerpool \(command.name) has no option \(parts[0])\(hint)")
     }
+    let name = option.name
     guard values[name] == nil || option.isRepeating else { throw UsageError("--\(name) is given twice") }
     guard let valueName = option.value else {
       guard parts.count == 1 else { throw UsageError("--\(name) takes no value") }
