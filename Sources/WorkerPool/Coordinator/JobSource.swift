@@ -17,6 +17,9 @@ protocol JobSource: AnyObject, Sendable {
   func promoteDueJobs()
   func cancel(_ jobs: [ObjectURI], ticket: Int?)
   func retry(_ jobs: [ObjectURI], ticket: Int)
+  /// Deletes jobs of which none runs, if they are in one of the states; answered with `deleted`. Without `evenIfAwaited` those stay
+  /// for which unfinished ones wait.
+  func delete(_ jobs: [ObjectURI], in states: [JobState], evenIfAwaited: Bool, ticket: Int)
   /// Writes what is paused into the store, for the pools to come; answered with `replied`.
   func savePauses(_ pauses: JobPauses, ticket: Int)
   /// Looks which job came last; answered with `newest`, or not at all when the store cannot be read.
@@ -28,6 +31,10 @@ protocol JobSource: AnyObject, Sendable {
   func count(ticket: Int)
   /// Takes job files that were announced, or with `nil` all that wait.
   func takeFiles(_ names: [String]?)
+  /// Looks which jobs came of the submissions with these tokens; answered with `submissions`.
+  func findSubmissions(_ tokens: [String])
+  /// Looks which queues and batches there are with these names or near them; answered with `foundNames`.
+  func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int)
   /// Works out what the store tells those who look, with the times of these ended jobs; calls back on any thread.
   func look(at ended: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
   /// With a ticket the answer is `replied`, with the pages of the log that are left.
@@ -86,6 +93,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case settled([ObjectURI], reason: String?)
   /// These jobs were cancelled in the store, of which no worker ran one.
   case cancelled([ObjectURI])
+  /// Of these jobs some are deleted, so many stay because others wait for them; with a reason not all could be looked at.
+  case deleted(ticket: Int, asked: [ObjectURI], deleted: [ObjectURI], awaited: Int, reason: String?)
   /// How many jobs became available, and in how many seconds the next will.
   case promoted(count: Int, next: Double?)
   /// Job files were taken: so many jobs are new, these of them may run now, whether some wait for others, and so many files must be
@@ -95,6 +104,9 @@ enum JobSourceEvent: Equatable, Sendable {
   case replaced([QueuePart])
   case replied(ticket: Int, count: Int, error: String?)
   case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
+  /// The answer to `findSubmissions`: those that the store has, and what the URIs of jobs begin with, up to the key.
+  case submissions([String: SubmittedJobs], uriPrefix: String)
+  case foundNames(ticket: Int, KnownNames)
   /// The answer to `look`.
   case looked(ticket: Int, StoreOverview)
   /// The key of the job that came last, 0 without any.

@@ -24,7 +24,8 @@ extension StoreJobSource {
     let context = pruningContext
     work(on: context) { [self] _ in
       while true {
-        let count = try store.prune(retention, in: context)
+        let count =
+          try store.prune(retention, in: context) + store.forgetSubmissions(retention, in: context)
         guard count > 0 else { return }
         try context.save()
         context.reset()
@@ -57,6 +58,16 @@ extension StoreJobSource {
   }
 
   // MARK: Files and the log
+
+  func findSubmissions(_ tokens: [String]) {
+    let prefix = String(store.uri(job: 0).dropLast())
+    work { [self] context in
+      report(.submissions(try store.submissions(tokens, in: context), uriPrefix: prefix))
+    } onFailure: { [report] error in
+      report(.trouble("submissions cannot be looked up: \(ErrorText.text(error))"))
+      report(.submissions([:], uriPrefix: prefix))
+    }
+  }
 
   func takeFiles(_ names: [String]?) {
     if let names { intake.take(names) } else { intake.takeAll() }

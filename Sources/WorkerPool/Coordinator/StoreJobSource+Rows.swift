@@ -94,7 +94,7 @@ extension StoreJobSource {
     }
   }
 
-  private func existing(_ uris: [ObjectURI], _ context: NSManagedObjectContext) throws -> [Job] {
+  func existing(_ uris: [ObjectURI], _ context: NSManagedObjectContext) throws -> [Job] {
     let ids = uris.compactMap { store.coordinator.objectID(forURI: $0.description) }
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(format: "self IN %@", ids)

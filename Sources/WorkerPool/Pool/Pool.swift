@@ -37,13 +37,15 @@ public enum Pool {
   /// death when the thread ends that started them. Throws ``StartError``, `FileError`, an error that says that another pool runs on
   /// the queue directory, or a failed system call.
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
-    let log = configuration.log
-    defer { log.flush() }
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
     let lock = try runtime.claim()
     defer { close(lock) }
+    var configuration = configuration
+    configuration.log = configuration.log.and(try LogDirectory(queue: configuration.queue).open())
+    let log = configuration.log
+    defer { log.flush() }
     // Before there are other threads, which a signal for the process could reach.
     if configuration.handlesSignals {
       // A log that nobody reads any more is no reason to die.
@@ -51,7 +53,6 @@ public enum Pool {
     }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
-    var configuration = configuration
     let identity = try runtime.identity()
     configuration.identity = identity
     defer { runtime.clear() }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Jobs
 import WorkerProtocol
 
 /// Answers to the requests of the status socket.
@@ -21,8 +22,12 @@ extension PoolServer {
         return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))
       }
       if let plugin = request.plugin, !supervisor.plugins.contains(where: { $0.name == plugin }) {
-        let names = supervisor.plugins.map(\.name).joined(separator: ", ")
-        return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin); there are \(names)"))
+        let names = supervisor.plugins.map(\.name)
+        let hint = Spelling.nearest(to: plugin, among: names).map { "did you mean \($0)?" }
+        return client.reply(
+          StatusReply(
+            ok: false,
+            error: "there is no plugin \(plugin); \(hint ?? "there are \(names.joined(separator: ", "))")"))
       }
       supervisor.scale(to: count, plugin: request.plugin)
       client.reply(StatusReply())
@@ -41,8 +46,11 @@ extension PoolServer {
     case .cancel: cancel(request.jobs ?? [], client)
     case .retry:
       guard let jobs = uris(request.jobs ?? [], client) else { return }
-      log(.jobRetried, "\(jobs.count) jobs are to run again", .jobs(jobs.map(\.description)), .count(jobs.count))
+      log(Self.record(.jobRetried, jobs, "to run again"))
       source.retry(jobs, ticket: ticket(client))
+    case .check: check(request, client)
+    case .delete: delete(request, client)
+    case .submission: askForSubmission(request, client)
     case .checkpoint: source.checkpoint(ticket: ticket(client))
     case .observe:
       client.observe()
@@ -50,10 +58,19 @@ extension PoolServer {
     }
   }
 
+  /// What a person wants done with jobs, for the log: many of them are not named one by one.
+  static func record(_ event: LogEvent, _ jobs: [ObjectURI], _ what: String) -> LogRecord {
+    let names = jobs.count == 1 ? "\(jobs[0]) is" : "\(jobs.count) jobs are"
+    let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(jobs.map(\.description))] : []
+    return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
+  }
+
+  private static let namedJobs = 20
+
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
   private func cancel(_ texts: [String], _ client: StatusServer.Client) {
     guard let jobs = uris(texts, client) else { return }
-    log(.jobCancelled, "\(jobs.count) jobs are to be cancelled", .jobs(jobs.map(\.description)), .count(jobs.count))
+    log(Self.record(.jobCancelled, jobs, "to be cancelled"))
     let inHand = jobs.filter { coordinator.held[$0] != nil }
     for job in inHand { coordinator.cancel(job) }
     let others = jobs.filter { coordinator.held[$0] == nil }
@@ -62,7 +79,7 @@ extension PoolServer {
     source.cancel(others, ticket: ticket(client, count: inHand.count))
   }
 
-  private func uris(_ texts: [String], _ client: StatusServer.Client) -> [ObjectURI]? {
+  func uris(_ texts: [String], _ client: StatusServer.Client) -> [ObjectURI]? {
     let uris = texts.compactMap { ObjectURI($0) }
     guard !uris.isEmpty, uris.count == texts.count else {
       client.reply(StatusReply(ok: false, error: "jobs must be one object URI or more"))
@@ -71,7 +88,7 @@ extension PoolServer {
     return uris
   }
 
-  private func ticket(_ client: StatusServer.Client, count: Int = 0) -> Int {
+  func ticket(_ client: StatusServer.Client, count: Int = 0) -> Int {
     lastTicket += 1
     tickets[lastTicket] = (client, count)
     return lastTicket

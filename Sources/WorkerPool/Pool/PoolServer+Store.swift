@@ -18,12 +18,13 @@ extension PoolServer {
     case .foundQueues(let kind, let queues, let reason):
       coordinator.foundQueues(kind: kind, queues)
       if let reason { lookAgainSoon("the queues of kind \(kind) cannot be found: \(reason)") }
-    case .fetched(let query, let jobs, let isComplete): coordinator.fetched(query, jobs, isComplete: isComplete)
+    case .fetched(let query, let jobs, let isComplete):
+      coordinator.fetched(query, notWithheld(jobs), isComplete: isComplete)
     case .fetchFailed(let query, let reason):
       coordinator.fetchFailed(query)
       lookAgainSoon("ready jobs of kind \(query.kind) cannot be fetched: \(reason)")
     case .released(let jobs, let remain, let reason):
-      coordinator.released(jobs, remain: remain)
+      coordinator.released(notWithheld(jobs), remain: remain)
       lookForDueJobs()
       if let reason { lookAgainSoon("jobs that wait for others cannot be looked at: \(reason)") }
     case .periodic(let jobs, let next, let messages): submittedPeriodic(jobs, next, messages)
@@ -31,7 +32,13 @@ extension PoolServer {
       if let reason { log(.trouble, "the end of a job could not be noted: \(reason)") }
       coordinator.settled(jobs)
       statusServer?.publish(ended: jobs)
-    case .cancelled(let jobs): coordinator.noteOver(jobs)
+    case .cancelled(let jobs):
+      coordinator.noteOver(jobs)
+      statusServer?.publish(ended: jobs)
+    case .deleted(let ticket, let asked, let deleted, let awaited, let reason):
+      self.deleted(ticket, asked: asked, deleted: deleted, awaited: awaited, reason)
+    case .foundNames(let ticket, let names): foundNames(ticket, names)
+    case .submissions(let found, let uriPrefix): foundSubmissions(found, uriPrefix: uriPrefix)
     case .promoted(let count, let next):
       isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
@@ -42,13 +49,16 @@ extension PoolServer {
       if count > 0 { coordinator.lookForNewJobs() }
     case .took(let jobs, let ready, let someWait, let postponed, let messages):
       for message in messages { log(message) }
-      coordinator.becameReady(ready)
+      coordinator.becameReady(notWithheld(ready))
       if ready.count < jobs {
         coordinator.lookForNewJobs()
         lookForDueJobs()
       }
       if someWait { coordinator.lookForWaitingJobs() }
-      if jobs > 0 { scheduleCheckpoint() }
+      if jobs > 0 {
+        scheduleCheckpoint()
+        findSubmissions()
+      }
       if postponed > 0 { scheduleRescan(Self.retryInterval) }
     case .replaced(let parts): replaced(parts)
     case .replied(let ticket, let count, let error):

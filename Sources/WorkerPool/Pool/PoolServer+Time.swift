@@ -38,7 +38,7 @@ extension PoolServer {
     isSubmittingPeriodic = false
     for message in messages where !periodicMessages.contains(message) { log(.trouble, message) }
     periodicMessages = Set(messages)
-    coordinator.becameReady(jobs)
+    coordinator.becameReady(notWithheld(jobs))
     loop.timers.cancel(periodicTimer)
     // A clock that is set while the timer runs is noticed within the hour.
     periodicTimer = next.map { seconds in

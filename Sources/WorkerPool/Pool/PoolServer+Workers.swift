@@ -24,7 +24,10 @@ extension PoolServer: SupervisorDelegate {
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     workerServer.finish(id)
-    for job in coordinator.workers[id]?.begun ?? [] { progress[job] = nil }
+    for job in coordinator.workers[id]?.begun ?? [] {
+      progress[job] = nil
+      endedInTurn[id, default: []].append(job)
+    }
     coordinator.now = Clock.now
     coordinator.workerDied(id, obituary)
     coordinator.ledger?.remove(worker: id.number)
@@ -33,6 +36,7 @@ extension PoolServer: SupervisorDelegate {
   func pluginsChanged(_ plugins: [Plugin]) {
     let kinds = plugins.flatMap(\.description.kinds)
     source.setKinds(kinds)
+    tellUnknownOptions()
     coordinator.setKinds(
       Dictionary(
         kinds.map { kind in
@@ -107,6 +111,7 @@ extension PoolServer: WorkerServerDelegate {
 
   private func ended(_ jobs: [ObjectURI], _ message: WorkerMessage, _ id: WorkerID) {
     if !progress.isEmpty { for job in jobs { progress[job] = nil } }
+    endedInTurn[id, default: []] += jobs
     coordinator.workerSaid(message, id)
     statusServer?.publish(ended: jobs)
     scheduleCheckpoint()

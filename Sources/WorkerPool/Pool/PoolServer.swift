@@ -17,6 +17,9 @@ final class PoolServer {
   var coordinator = Coordinator()
   let startedAt = Clock.now
   let problems = RecentProblems()
+  let output = WorkerOutputQueue()
+  /// Jobs whose attempt has ended in this turn, by worker.
+  var endedInTurn: [WorkerID: [ObjectURI]] = [:]
   var history = PoolHistory(now: Clock.now)
   /// Looks at the whole pool that wait for the store.
   var looks: [Int: Look] = [:]
@@ -53,6 +56,16 @@ final class PoolServer {
   /// Requests that wait for the store, with how many jobs they have changed already.
   var tickets: [Int: (client: StatusServer.Client, count: Int)] = [:]
   var lastTicket = 0
+  var nameAskers: [Int: NameAsker] = [:]
+  /// Names in options of which it was said that nobody knows them.
+  var toldOptions: Set<String> = []
+  /// Jobs that are being deleted: none of them may begin.
+  var withheld: Set<ObjectURI> = []
+  var deletions: [Int: Deletion] = [:]
+  /// Senders who wait to hear which jobs came of their submissions.
+  var submissionAskers: [Int: SubmissionAsker] = [:]
+  var isFindingSubmissions = false
+  var mustFindSubmissions = false
   var progress: [ObjectURI: (done: Int, total: Int)] = [:]
   /// Workers of an earlier pool that are still alive, by pid.
   var survivors: [Int32: Survivor] = [:]
@@ -74,9 +87,9 @@ final class PoolServer {
     self.configuration = configuration
     self.source = source
     self.signals = signals
-    log = .records { [problems, log = configuration.log] record in
+    log = .records { [problems, output, log = configuration.log] record in
       problems.note(record)
-      log(record)
+      if !output.keeps(record) { log(record) }
     }
     loop = try EventLoop()
     mailbox = try Mailbox()
@@ -110,6 +123,7 @@ final class PoolServer {
   func run() -> Int32 {
     source.start { [mailbox] event in mailbox.post(event) }
     loop.run()
+    logOutput()
     return exitCode
   }
 
@@ -128,6 +142,7 @@ final class PoolServer {
     watchStore()
     workerServer.flush()
     statusServer?.flush()
+    logOutput()
   }
 
   /// Does what the coordinator wants, until it wants nothing more.

@@ -39,8 +39,8 @@ public final class StatusClient {
 
   deinit { close(descriptor) }
 
-  /// Sends a request and waits for the reply to it. Throws ``Failure``.
-  public func request(_ request: StatusRequest) throws(Failure) -> StatusReply {
+  /// Sends a request and waits for the reply to it, for as long as it takes or so many seconds. Throws ``Failure``.
+  public func request(_ request: StatusRequest, within patience: Double? = nil) throws(Failure) -> StatusReply {
     do {
       var bytes = Array(try JSONEncoder().encode(request))
       bytes.append(0x0A)
@@ -48,18 +48,29 @@ public final class StatusClient {
     } catch {
       throw .noReply("\(error)")
     }
+    let end = patience.map { Clock.now + $0 }
     while true {
-      let reply = try next()
+      guard let reply = try next(within: end.map { $0 - Clock.now }) else {
+        throw .noReply("it has been silent for \(patience ?? 0) s")
+      }
       if reply.saved == nil, reply.ended == nil { return reply }
     }
   }
 
   /// Waits for the next reply, after `observe` the next of what happens. Throws ``Failure``.
   public func next() throws(Failure) -> StatusReply {
+    guard let reply = try next(within: nil) else { throw .noReply("it is silent") }
+    return reply
+  }
+
+  /// As ``next()``, but for so many seconds at most; then nil.
+  public func next(within patience: Double?) throws(Failure) -> StatusReply? {
+    let end = patience.map { Clock.now + max(0, $0) }
     do {
       var chunk = [UInt8](repeating: 0, count: 65_536)
       while true {
         if let line = try decoder.next() { return try JSONDecoder().decode(StatusReply.self, from: Data(line.utf8)) }
+        if let end, !waitUntilReadable(until: end) { return nil }
         let count = read(descriptor, &chunk, chunk.count)
         if count > 0 {
           decoder.append(chunk[..<count])
@@ -71,6 +82,16 @@ public final class StatusClient {
       throw failure
     } catch {
       throw .noReply("\(error)")
+    }
+  }
+
+  private func waitUntilReadable(until end: Double) -> Bool {
+    while true {
+      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let left = min(max(0, end - Clock.now), 3600)
+      let count = poll(&ready, 1, Int32((left * 1000).rounded(.up)))
+      if count > 0 { return true }
+      if Clock.now >= end { return false }
     }
   }
 

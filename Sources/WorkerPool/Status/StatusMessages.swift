@@ -22,6 +22,13 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case cancel
     /// Run `jobs` again that are dead, cancelled or wait for a later attempt.
     case retry
+    /// Answer with `unknown`: which of `kind`, `plugin`, `queue` and `batch` nobody knows.
+    case check
+    /// Delete `jobs`, if they are in one of `states`, but for those that run, and those that unfinished ones wait for unless `evenIfAwaited`; the reply's `kept` says
+    /// how many of each.
+    case delete
+    /// Answer with the jobs of the submission `submission` when the pool has taken its file, or refuse after `deadline` seconds.
+    case submission
     /// Bring what the write-ahead log holds into the store's file; the reply's `count` is how many pages readers kept from it.
     case checkpoint
     /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end.
@@ -36,10 +43,17 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var deadline: Double?
   /// Object URIs of jobs.
   public var jobs: [String]?
+  /// The token of a submission.
+  public var submission: String?
+  public var evenIfAwaited: Bool?
+  /// Names of states: only jobs that are in one of them when it comes to it.
+  public var states: [String]?
+  public var batch: String?
 
   public init(
     _ command: Command, queue: String? = nil, kind: String? = nil, plugin: String? = nil, count: Int? = nil,
-    deadline: Double? = nil, jobs: [String]? = nil
+    deadline: Double? = nil, jobs: [String]? = nil, submission: String? = nil,
+    evenIfAwaited: Bool? = nil, states: [String]? = nil, batch: String? = nil
   ) {
     self.command = command
     self.queue = queue
@@ -48,6 +62,10 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     self.count = count
     self.deadline = deadline
     self.jobs = jobs
+    self.submission = submission
+    self.evenIfAwaited = evenIfAwaited
+    self.states = states
+    self.batch = batch
   }
 }
 
@@ -60,6 +78,36 @@ public struct StatusReply: Codable, Equatable, Sendable {
     public var objects: [String]
   }
 
+  /// Jobs that were to be deleted and were not.
+  public struct Kept: Codable, Equatable, Sendable {
+    /// They run.
+    public var running: Int
+    /// Unfinished jobs wait for them.
+    public var awaited: Int
+    /// They were not there, or in none of the states.
+    public var missing: Int
+  }
+
+  /// A name that nobody knows.
+  public struct UnknownName: Codable, Equatable, Sendable {
+    /// `kind`, `plugin`, `queue` or `batch`.
+    public var what: String
+    public var name: String
+    /// The name that was probably meant.
+    public var nearest: String?
+  }
+
+  /// The jobs of a submission.
+  public struct Submission: Codable, Equatable, Sendable {
+    public var token: String
+    /// What the URIs of the jobs begin with; their keys follow.
+    public var uriPrefix: String
+    /// The jobs in the order of their requests.
+    public var runs: [SubmittedJobs.Run]
+    /// Path of the store that holds them, absolute.
+    public var store: String
+  }
+
   /// Whether it was done. If not, `error` says why.
   public var ok: Bool
   public var error: String?
@@ -69,10 +117,14 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var saved: Saved?
   /// URIs of jobs whose attempt has ended, in whatever way: their rows say how.
   public var ended: [String]?
+  public var submission: Submission?
+  public var kept: Kept?
+  public var unknown: [UnknownName]?
 
   public init(
     ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil,
-    ended: [String]? = nil
+    ended: [String]? = nil, submission: Submission? = nil, kept: Kept? = nil,
+    unknown: [UnknownName]? = nil
   ) {
     self.ok = ok
     self.error = error
@@ -80,6 +132,9 @@ public struct StatusReply: Codable, Equatable, Sendable {
     self.count = count
     self.saved = saved
     self.ended = ended
+    self.submission = submission
+    self.kept = kept
+    self.unknown = unknown
   }
 }
 

@@ -98,6 +98,9 @@ final class MemoryJobSource: JobSource {
   }
 
   func retry(_ jobs: [ObjectURI], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
+  func delete(_ jobs: [ObjectURI], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
+    report(.deleted(ticket: ticket, asked: jobs, deleted: jobs, awaited: 0, reason: nil))
+  }
   func savePauses(_ pauses: JobPauses, ticket: Int) { report(.replied(ticket: ticket, count: 0, error: nil)) }
   func findNewestJob() {}
   func submitPeriodic() { report(.periodic([], next: nil, messages: [])) }
@@ -110,6 +113,10 @@ final class MemoryJobSource: JobSource {
   func checkpoint(ticket: Int?) {
     if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
   }
+  func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
+    report(.foundNames(ticket: ticket, KnownNames()))
+  }
+  func findSubmissions(_ tokens: [String]) { report(.submissions([:], uriPrefix: "x-coredata://POOL/PoolJob/p")) }
   var logReaders: [Int32: Double] { [:] }
   var isBusy: Bool { false }
   func takeDelay() -> Bool { false }

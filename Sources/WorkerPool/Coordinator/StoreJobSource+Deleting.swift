@@ -1,0 +1,36 @@
+import CoreData
+import Jobs
+import WorkerProtocol
+
+/// Deleting jobs at somebody's wish.
+extension StoreJobSource {
+  func delete(_ uris: [ObjectURI], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
+    work { [self] context in
+      let awaited = evenIfAwaited ? nil : try store.awaitedJobs(in: context)
+      var deleted: [ObjectURI] = []
+      var stay = 0
+      var problem: String?
+      for start in stride(from: 0, to: uris.count, by: Self.deletionsPerSave) {
+        let group = Array(uris[start..<min(start + Self.deletionsPerSave, uris.count)])
+        do {
+          let jobs = try existing(group, context).filter { states.contains($0.state) }
+          stay += try store.delete(jobs, except: awaited, in: context)
+          let gone = Set(jobs.filter(\.isDeleted).map(\.objectID.uriString))
+          try context.save()
+          deleted += group.filter { gone.contains($0.description) }
+        } catch {
+          // A worker of an earlier pool may have written one of the rows: all of them stay.
+          context.rollback()
+          problem = ErrorText.text(error)
+        }
+        context.reset()
+      }
+      report(.deleted(ticket: ticket, asked: uris, deleted: deleted, awaited: stay, reason: problem))
+    } onFailure: { [report] error in
+      report(.deleted(ticket: ticket, asked: uris, deleted: [], awaited: 0, reason: ErrorText.text(error)))
+    }
+  }
+
+  /// Jobs that are deleted in one transaction.
+  private static let deletionsPerSave = 200
+}

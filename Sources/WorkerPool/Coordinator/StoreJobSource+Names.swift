@@ -1,0 +1,20 @@
+import Jobs
+
+/// Names that the store knows, near or equal to what somebody asked for.
+struct KnownNames: Equatable, Sendable {
+  var queues: [String] = []
+  var batches: [String] = []
+}
+
+extension StoreJobSource {
+  func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
+    let context = store.makeContext(name: "names")
+    context.perform { [self] in
+      var names = KnownNames()
+      // What cannot be read is not known.
+      if let queue { names.queues = (try? store.queueNames(near: queue, kinds: kinds, in: context)) ?? [] }
+      if let batch { names.batches = (try? store.batchNames(near: batch, in: context)) ?? [] }
+      report(.foundNames(ticket: ticket, names))
+    }
+  }
+}
