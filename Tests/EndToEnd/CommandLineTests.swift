@@ -1,14 +1,14 @@
 import Foundation
 import Testing
+import WorkerProtocol
 
 @Suite struct CommandLineTests {
   @Test func everyCommandExplainsItself() throws {
     let overview = try workerpool("--help")
     #expect(overview.code == 0)
     let commands = [
-      "run", "submit", "status", "jobs", "workers", "fetch", "retry", "cancel", "pause", "resume", "scale", "reload",
-      "stop", "systemd-unit",
-      "demo",
+      "run", "submit", "status", "jobs", "periodic", "workers", "fetch", "logs", "retry", "cancel", "delete", "pause",
+      "resume", "scale", "reload", "stop", "systemd-unit", "demo",
     ]
     for command in commands {
       #expect(overview.output.contains("  \(command) "))
@@ -47,6 +47,14 @@ import Testing
     #expect(finished.output.isEmpty)
   }
 
+  @Test(arguments: ["workerpool", "worker-import", "worker-exec"])
+  func everyProgramSaysWhichVersionItIs(name: String) throws {
+    let finished = try run(Built.path(name), ["--version"])
+    #expect(finished.code == 0)
+    #expect(finished.output.contains("\(name) "))
+    #expect(finished.output.contains("workerpool \(Release.version)"))
+  }
+
   @Test func whereNoPoolRunsTheCodeSaysSo() throws {
     let place = try TestPlace()
     for command in [["status"], ["workers"], ["stop"], ["pause"], ["scale", "3"]] {
@@ -62,15 +70,17 @@ import Testing
     try FileManager.default.createDirectory(atPath: queue + "/incoming", withIntermediateDirectories: true)
     let finished = try workerpool(
       "submit", "import", "--queue", queue, "--set", "file=a b.json", "--set", "chunk=10", "--priority", "-5",
-      "--job-queue", "slow", "--unique", "nightly", "--run-at", "2026-01-01T00:00:00Z")
+      "--job-queue", "slow", "--unique", "nightly", "--run-at", "2026-01-01T00:00:00Z", "--submission", "first")
     #expect(finished.code == 0)
-    #expect(finished.output == "1 job submitted\n")
+    #expect(finished.output.isEmpty)
+    #expect(finished.errors.contains("no pool is running on \(queue)"))
+    #expect(finished.errors.contains("--submission first tells their URIs then"))
     let files = try FileManager.default.contentsOfDirectory(atPath: queue + "/incoming")
     #expect(files.count == 1)
     let text = try String(contentsOfFile: queue + "/incoming/" + (files.first ?? ""), encoding: .utf8)
     #expect(
       text == """
-        {"kind":"import","parameters":{"file":"a b.json","chunk":10},"priority":-5,"queue":"slow",\
+        {"kind":"import","submission":"first","parameters":{"file":"a b.json","chunk":10},"priority":-5,"queue":"slow",\
         "runAt":"2026-01-01T00:00:00Z","unique":"nightly"}
 
         """)

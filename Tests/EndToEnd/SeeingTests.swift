@@ -14,7 +14,7 @@ import Testing
     try items.submit("misbehave", "--set", "how=abort")
     let pool = try items.start(options: ["--metrics-file", metrics])
     try pool.waitForJobs(1)
-    try items.submit("nobody-runs-this")
+    try items.submit("nobody-runs-this", "--even-if-unknown")
     try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
     let worker = try stop.waitForArrival()
     try pool.wait { !($0.backlog ?? []).isEmpty && $0.jobs?["available"] == 2 }

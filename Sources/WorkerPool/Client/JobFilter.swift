@@ -5,6 +5,8 @@ import Jobs
 public struct JobFilter: Hashable, Sendable {
   /// nil for all.
   public var state: JobState?
+  /// Only jobs in one of these states; nil for all.
+  public var states: [JobState]?
   /// Only jobs that a process runs now, or only those that none runs; nil for both. In the store a job that runs is available.
   public var isRunning: Bool?
   public var kind: String?
@@ -20,9 +22,19 @@ public struct JobFilter: Hashable, Sendable {
 
   /// - Parameter running: the jobs that run now.
   func fetchRequest(running: [NSManagedObjectID]) throws -> NSFetchRequest<Job> {
+    let request = Job.fetchRequest()
+    request.predicate = try condition(running: running)
+    return request
+  }
+
+  /// The predicate of the filter; nil when it leaves no job out.
+  func condition(running: [NSManagedObjectID]) throws -> NSPredicate? {
     var conditions: [NSPredicate] = []
     if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
     if let state { conditions.append(NSPredicate(format: "state == %d", Int(state.rawValue))) }
+    if let states {
+      conditions.append(NSPredicate(format: "state IN %@", states.map { NSNumber(value: $0.rawValue) }))
+    }
     for (key, value) in [("kind", kind), ("queue", queue), ("batch", batch)] {
       if let value { conditions.append(NSPredicate(format: "%K == %@", key, value)) }
     }
@@ -33,8 +45,6 @@ public struct JobFilter: Hashable, Sendable {
         throw ObjectQueryError.badPredicate("\(error)")
       }
     }
-    let request = Job.fetchRequest()
-    if !conditions.isEmpty { request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions) }
-    return request
+    return conditions.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
   }
 }

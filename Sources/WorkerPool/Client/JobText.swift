@@ -21,6 +21,22 @@ public enum JobText {
     ]
   }
 
+  /// How a job has ended: one line, and below it what it leaves. Called on the queue of its context.
+  public static func end(_ job: Job) -> [String] {
+    var first = "\(job.objectID.uriRepresentation().absoluteString) \(job.state.name)"
+    if job.state == .dead, let failure = job.failures.last { first += ": \(failure.type): \(failure.message)" }
+    var lines = [first] + job.resultURIs.prefix(shownResults).map { "  \($0)" }
+    if job.resultURIs.count > shownResults { lines.append("  and \(job.resultURIs.count - shownResults) more objects") }
+    if let output = job.output, job.state == .succeeded {
+      lines += output.split(separator: "\n").prefix(shownOutput).map { "  \($0)" }
+    }
+    return lines.map(TerminalText.escaped)
+  }
+
+  /// Results and lines of output that are shown for each job; its JSON has all.
+  private static let shownResults = 10
+  private static let shownOutput = 20
+
   /// The state as people see it: a job that runs is `available` in the store.
   static func state(_ job: Job, _ run: JobRun?) -> String {
     run != nil && job.state == .available ? runningName : job.state.name

@@ -65,6 +65,18 @@ public final class StoreReader {
     "x-coredata://\(coordinator.persistentStores.first?.identifier ?? "")/\(Job.entityName)/p\(key)"
   }
 
+  /// Runs `body` on the context's queue, with a context that knows nothing yet and a way from a job's key to its ID.
+  func perform(
+    _ body: (NSManagedObjectContext, (Int64) -> NSManagedObjectID?) throws -> Void
+  ) throws {
+    try context.performAndWait {
+      defer { context.reset() }
+      try body(context) { key in
+        URL(string: jobURI(key: key)).flatMap(coordinator.managedObjectID(forURIRepresentation:))
+      }
+    }
+  }
+
   /// Calls `body` with the job of that URI and who runs it, on its queue. False when there is none.
   public func job(_ uri: String, body: (Job, JobRun?) throws -> Void) throws -> Bool {
     guard let id = URL(string: uri).flatMap(coordinator.managedObjectID(forURIRepresentation:)) else { return false }
@@ -83,10 +95,7 @@ public final class StoreReader {
   public func jobs(_ filter: JobFilter, limit: Int, body: (Job, JobRun?) throws -> Void) throws {
     try context.performAndWait {
       let runs = try runs()
-      let running = runs.keys.compactMap { key in
-        URL(string: jobURI(key: key)).flatMap(coordinator.managedObjectID(forURIRepresentation:))
-      }
-      let request = try filter.fetchRequest(running: running)
+      let request = try filter.fetchRequest(running: ids(of: runs))
       request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
       request.fetchLimit = limit
       request.fetchBatchSize = limit == 0 ? 500 : 0
@@ -98,6 +107,35 @@ public final class StoreReader {
   /// The pool that runs on the store, or ran there last.
   func owner() throws -> PoolOwner? {
     try context.performAndWait { try PoolOwner.find(in: context) }
+  }
+
+  /// The keys of the jobs that fit, the oldest first, and how many of them are in each state.
+  ///
+  /// - Complexity: one key in memory for each job.
+  public func keys(_ filter: JobFilter) throws -> (keys: [Int64], byState: [(state: JobState, count: Int)]) {
+    try context.performAndWait {
+      defer { context.reset() }
+      let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
+      request.resultType = .managedObjectIDResultType
+      request.predicate = try filter.condition(running: ids(of: try runs()))
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+      let keys = try context.fetch(request).compactMap(\.key)
+      let byState = try JobState.allCases.map { state in
+        let counted = Job.fetchRequest()
+        counted.predicate = NSCompoundPredicate(
+          andPredicateWithSubpredicates: [
+            NSPredicate(format: "state == %d", Int(state.rawValue)), request.predicate,
+          ].compactMap(\.self))
+        return (state, try context.count(for: counted))
+      }
+      return (keys, byState.filter { $0.1 > 0 })
+    }
+  }
+
+  private func ids(of runs: [Int64: JobRun]) -> [NSManagedObjectID] {
+    runs.keys.compactMap { key in
+      URL(string: jobURI(key: key)).flatMap(coordinator.managedObjectID(forURIRepresentation:))
+    }
   }
 
   /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's queue.

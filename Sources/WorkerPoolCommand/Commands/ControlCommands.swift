@@ -1,36 +1,21 @@
 import Jobs
 import WorkerPool
 
-private let jobOperand = Operand(
-  name: "JOB", help: "a job as `workerpool jobs` shows it: p17, or its whole URI", isOptional: true, isRepeating: true)
-
-private let choosing = """
-  Names jobs, or chooses them by the options, which `workerpool jobs` has, too:
-
-    workerpool retry --state dead --kind import --where "attempt < 3"
-  """
-
-let retryCommand = CommandDescription(
-  name: "retry", summary: "Run dead, cancelled or waiting jobs again", discussion: choosing,
-  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store] + JobFilterOptions.all,
-  run: { try change($0, .retry, done: "will run again") })
-
-let cancelCommand = CommandDescription(
-  name: "cancel", summary: "Cancel jobs that are not finished", discussion: choosing,
-  operands: [jobOperand], options: [CommonOptions.queue, CommonOptions.store] + JobFilterOptions.all,
-  run: { try change($0, .cancel, done: "cancelled") })
-
 let pauseCommand = CommandDescription(
   name: "pause", summary: "Hand out no more jobs",
   discussion: "What runs goes on. Without an argument the whole pool pauses.",
   operands: [Operand(name: "QUEUE", help: "only jobs of this queue", isOptional: true)],
-  options: [CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind")],
+  options: [
+    CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"), NameCheck.option,
+  ],
   run: { try pause($0, .pause) })
 
 let resumeCommand = CommandDescription(
   name: "resume", summary: "Hand out jobs again after a pause",
   operands: [Operand(name: "QUEUE", help: "only jobs of this queue", isOptional: true)],
-  options: [CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind")],
+  options: [
+    CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"), NameCheck.option,
+  ],
   run: { try pause($0, .resume) })
 
 let scaleCommand = CommandDescription(
@@ -57,37 +42,6 @@ let stopCommand = CommandDescription(
       defaultText: "the pool's own"),
   ],
   run: stop)
-
-private func change(_ arguments: ParsedArguments, _ command: StatusRequest.Command, done: String) throws -> ExitCode {
-  let filter = try JobFilterOptions.filter(arguments)
-  guard arguments.operands.isEmpty != filter.isEverything else {
-    throw UsageError("name jobs, or choose them by options such as --state, but not both")
-  }
-  let pool = try arguments.pool()
-  var jobs = try arguments.operands.map { try arguments.jobURI($0) }
-  if jobs.isEmpty {
-    try StoreReader(poolStore: try arguments.storePath()).jobs(filter, limit: 0) { job, _ in
-      jobs.append(job.objectID.uriString)
-    }
-    guard !jobs.isEmpty else {
-      Output.line("no job matches")
-      return .success
-    }
-  }
-  var count = 0
-  var refusal: String?
-  // A request is one line of bounded length.
-  for start in stride(from: 0, to: jobs.count, by: jobsOfRequest) {
-    let part = Array(jobs[start..<min(start + jobsOfRequest, jobs.count)])
-    let reply = try pool.request(StatusRequest(command, jobs: part))
-    if reply.ok { count += reply.count ?? part.count } else { refusal = reply.error }
-  }
-  if count == 0, let refusal { throw PoolRefusal(reason: refusal) }
-  Output.line("\(count) of \(jobs.count) \(jobs.count == 1 ? "job" : "jobs") \(done)")
-  return count == jobs.count ? .success : .failure
-}
-
-private let jobsOfRequest = 5000
 
 extension ParsedArguments {
   /// The URI of the job that a word names.
@@ -116,9 +70,15 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   if let name = [queue, kind].compactMap(\.self).first(where: { !JobFile.isName($0) }) {
     throw UsageError("no queue and no kind has the name \"\(name)\": names are letters, digits, \".\", \"_\" and \"-\"")
   }
+  let unknown = try NameCheck.check(arguments, kind: kind, queue: queue)
   _ = try send(StatusRequest(command, queue: queue, kind: kind), to: try arguments.pool())
   let what = queue.map { "queue \($0)" } ?? kind.map { "kind \($0)" } ?? "the pool"
   Output.line("\(what) \(command == .pause ? "pauses" : "goes on")")
+  for name in unknown {
+    let reason =
+      name.what == "kind" ? "No plugin runs the kind \(name.name)" : "No job has come into the queue \(name.name)"
+    Output.error("\(reason) yet; this holds for the jobs to come.\n")
+  }
   return .success
 }
 
@@ -140,14 +100,14 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   return .success
 }
 
-private func send(_ request: StatusRequest, to pool: StatusClient) throws -> StatusReply {
+func send(_ request: StatusRequest, to pool: StatusClient) throws -> StatusReply {
   let reply = try pool.request(request)
   guard reply.ok else { throw PoolRefusal(reason: reply.error ?? "the pool refused without a reason") }
   return reply
 }
 
 /// The pool did not do what it was asked for.
-private struct PoolRefusal: Error, CustomStringConvertible {
+struct PoolRefusal: Error, CustomStringConvertible {
   let reason: String
   var description: String { reason }
 }

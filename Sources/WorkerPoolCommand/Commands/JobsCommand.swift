@@ -42,6 +42,11 @@ let jobsCommand = CommandDescription(
   try reader.jobs(filter, limit: limit) { job, run in
     table.add(JobText.row(job, run: run))
   }
-  if table.isEmpty { Output.line("no jobs") } else { table.lines.forEach(Output.line) }
+  guard table.isEmpty else {
+    table.lines.forEach(Output.line)
+    return .success
+  }
+  Output.line("no jobs")
+  for sentence in try reader.unknownNames(in: filter) { Output.error(sentence + "\n") }
   return .success
 }

@@ -5,7 +5,8 @@ import WorkerPool
 let submitCommand = CommandDescription(
   name: "submit", summary: "Submit jobs",
   discussion: """
-    Writes a job file into the queue directory. The pool takes it when it runs; it need not run now.
+    Writes a job file into the queue directory, and prints the URI of each job when the pool has taken it. No pool need run: the
+    file waits for one, and the URIs are not known until then.
 
       workerpool submit import --set file=countries.json --set entity=Country --set key=code
       workerpool submit index --entity Document --where "indexedAt == nil" --chunk 100
@@ -16,46 +17,47 @@ let submitCommand = CommandDescription(
     Operand(
       name: "URI", help: "objects that the job is about; all of them make one job", isOptional: true, isRepeating: true),
   ],
-  options: [
-    CommonOptions.queue,
-    CommandOption(name: "entity", value: "NAME", help: "submit a job for each object of this entity"),
-    CommandOption(name: "where", value: "PREDICATE", help: "only for objects that match, as in NSPredicate(format:)"),
-    CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
-    CommandOption(name: "chunk", value: "K", help: "objects of one job", defaultText: "1"),
-    CommonOptions.store, CommonOptions.model,
-    CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
-    CommandOption(
-      name: "set", value: "NAME=VALUE",
-      help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
-      isRepeating: true),
-    CommandOption(name: "priority", value: "N", help: "higher runs first", defaultText: "0"),
-    CommandOption(
-      name: "job-queue", value: "NAME", help: "the queue that the jobs wait in", defaultText: JobRequest.defaultQueue),
-    CommandOption(name: "run-at", value: "TIME", help: "not before this time: 2026-01-01T00:00:00Z"),
-    CommandOption(name: "unique", value: "KEY", help: "take no second job with this key while one is unfinished"),
-    CommandOption(
-      name: "unique-for", value: "SECONDS", help: "and none for so long after this one came, even if it is finished"),
-    CommandOption(
-      name: "after", value: "JOB", help: "run it after this job has succeeded: its URI; may be repeated",
-      isRepeating: true),
-    CommandOption(name: "batch", value: "NAME", help: "the batch that the jobs belong to"),
-    CommandOption(name: "after-batch", value: "NAME", help: "run it when all jobs of this batch have succeeded"),
-    CommandOption(
-      name: "when-failed", value: "RULE",
-      help: "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run", defaultText: "wait"
-    ),
-    CommandOption(name: "limit-key", value: "KEY", help: "jobs of the same key run a few at a time"),
-    CommandOption(
-      name: "limit", value: "N", help: "how many of the same key run at a time", defaultText: "the kind's own, or 1"),
-    CommandOption(
-      name: "backoff", value: "SECONDS", help: "the longest wait after the first failure", defaultText: "the kind's own"
-    ),
-    CommandOption(
-      name: "max-backoff", value: "SECONDS", help: "the longest wait of all", defaultText: "the kind's own"),
-    CommandOption(name: "max-attempts", value: "N", help: "attempts that may fail", defaultText: "the kind's own"),
-    CommandOption(name: "timeout", value: "SECONDS", help: "what one attempt may take", defaultText: "the kind's own"),
-  ],
+  options: [CommonOptions.queue] + Submitter.options + jobOptions + [NameCheck.option],
   run: submit)
+
+private let jobOptions: [CommandOption] = [
+  CommandOption(name: "entity", value: "NAME", help: "submit a job for each object of this entity"),
+  CommandOption(name: "where", value: "PREDICATE", help: "only for objects that match, as in NSPredicate(format:)"),
+  CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
+  CommandOption(name: "chunk", value: "K", help: "objects of one job", defaultText: "1"),
+  CommonOptions.store, CommonOptions.model,
+  CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
+  CommandOption(
+    name: "set", value: "NAME=VALUE",
+    help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
+    isRepeating: true),
+  CommandOption(name: "priority", value: "N", help: "higher runs first", defaultText: "0"),
+  CommandOption(
+    name: "job-queue", value: "NAME", help: "the queue that the jobs wait in", defaultText: JobRequest.defaultQueue),
+  CommandOption(name: "run-at", value: "TIME", help: "not before this time: 2026-01-01T00:00:00Z"),
+  CommandOption(name: "unique", value: "KEY", help: "take no second job with this key while one is unfinished"),
+  CommandOption(
+    name: "unique-for", value: "SECONDS", help: "and none for so long after this one came, even if it is finished"),
+  CommandOption(
+    name: "after", value: "JOB", help: "run it after this job has succeeded: its URI; may be repeated",
+    isRepeating: true),
+  CommandOption(name: "batch", value: "NAME", help: "the batch that the jobs belong to"),
+  CommandOption(name: "after-batch", value: "NAME", help: "run it when all jobs of this batch have succeeded"),
+  CommandOption(
+    name: "when-failed", value: "RULE",
+    help: "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run", defaultText: "wait"
+  ),
+  CommandOption(name: "limit-key", value: "KEY", help: "jobs of the same key run a few at a time"),
+  CommandOption(
+    name: "limit", value: "N", help: "how many of the same key run at a time", defaultText: "the kind's own, or 1"),
+  CommandOption(
+    name: "backoff", value: "SECONDS", help: "the longest wait after the first failure", defaultText: "the kind's own"
+  ),
+  CommandOption(
+    name: "max-backoff", value: "SECONDS", help: "the longest wait of all", defaultText: "the kind's own"),
+  CommandOption(name: "max-attempts", value: "N", help: "attempts that may fail", defaultText: "the kind's own"),
+  CommandOption(name: "timeout", value: "SECONDS", help: "what one attempt may take", defaultText: "the kind's own"),
+]
 
 @Sendable private func submit(_ arguments: ParsedArguments) throws -> ExitCode {
   let request = try request(arguments)
@@ -74,12 +76,22 @@ let submitCommand = CommandDescription(
     jobs = [request]
   }
   guard !jobs.isEmpty else {
-    Output.line("no object matches; no job submitted")
+    Output.error("no object matches; no job submitted\n")
     return .success
   }
-  try JobSubmission(queue: arguments.queue).submit(jobs)
-  Output.line("\(jobs.count) \(jobs.count == 1 ? "job" : "jobs") submitted")
-  return .success
+  try checkNames(of: request, arguments)
+  return try Submitter(arguments).submit(jobs)
+}
+
+/// Without a pool nobody knows which plugins and jobs there will be.
+private func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
+  do {
+    try NameCheck.check(
+      arguments, kind: request.kind, queue: arguments.has("job-queue") ? request.queue : nil,
+      batch: request.options.afterBatch, isStrict: { $0.what != "queue" })
+  } catch is StatusClient.Failure {
+    return
+  }
 }
 
 private func request(_ arguments: ParsedArguments) throws -> JobRequest {

@@ -1,0 +1,158 @@
+import CoreData
+import Foundation
+import Jobs
+import WorkerProtocol
+
+/// Follows jobs to their ends, whatever happens to the pool meanwhile: the store says how they end, and the pool only when to look.
+public final class JobFollower {
+  /// How many of the jobs have come how far.
+  public struct Tally: Equatable, Sendable {
+    public var succeeded = 0
+    /// Dead, cancelled, or deleted before they were seen to end.
+    public var failed = 0
+    public var unfinished = 0
+  }
+
+  /// The end of one job.
+  public enum End {
+    /// Called on the queue of the job's context.
+    case finished(Job)
+    /// It is not in the store any more.
+    case missing(uri: String)
+  }
+
+  /// Seconds between two looks at a few jobs, and at many: the pool tells of ends before that.
+  private static let fewInterval = 1.0
+  private static let manyInterval = 10.0
+  private static let few = 1000
+  /// Messages of the pool that are read before the store is asked.
+  private static let mostMessages = 1000
+
+  private let queue: String
+  private let reader: StoreReader
+  private var unfinished: Set<Int64>
+  private var observer: StatusClient?
+  public private(set) var tally = Tally()
+
+  /// - Parameters:
+  ///   - store: the path of the store that holds the jobs.
+  ///   - queue: the queue directory, on which a pool may run or not.
+  public init(store: String, queue: String, jobs keys: [Int64]) throws {
+    self.queue = queue
+    reader = try StoreReader(poolStore: store)
+    unfinished = Set(keys)
+    tally.unfinished = unfinished.count
+  }
+
+  /// Waits until all jobs have ended.
+  ///
+  /// - Parameters:
+  ///   - ended: called once for each job.
+  ///   - looked: called after each look, at least every ten seconds, with whether a pool runs.
+  public func follow(ended: (End) throws -> Void, looked: (_ poolRuns: Bool) throws -> Void) throws {
+    var lastLook = 0.0
+    // Ends that come while the store is looked at are heard after it.
+    _ = observe()
+    var candidates = unfinished
+    while true {
+      if !candidates.isEmpty {
+        try look(at: candidates.sorted(), ended)
+        if candidates.count >= unfinished.count { lastLook = Clock.now }
+      }
+      try looked(observer != nil)
+      if unfinished.isEmpty { return }
+      candidates = waitForEnds()
+      let interval = unfinished.count <= Self.few ? Self.fewInterval : Self.manyInterval
+      if Clock.now - lastLook >= interval {
+        candidates = unfinished
+        lastLook = Clock.now
+      }
+    }
+  }
+
+  private func look(at keys: [Int64], _ body: (End) throws -> Void) throws {
+    try reader.ends(of: keys) { key, job in
+      guard unfinished.remove(key) != nil else { return }
+      tally.unfinished -= 1
+      if let job, job.state == .succeeded { tally.succeeded += 1 } else { tally.failed += 1 }
+      try body(job.map(End.finished) ?? .missing(uri: reader.jobURI(key: key)))
+    }
+  }
+
+  /// Waits for a second at most; returns those of the jobs of which the pool says that something came to an end.
+  private func waitForEnds() -> Set<Int64> {
+    guard observe() else {
+      Thread.sleep(forTimeInterval: Self.fewInterval)
+      return observe() ? unfinished : []
+    }
+    var ended: Set<Int64> = []
+    var patience = Self.fewInterval
+    for _ in 0..<Self.mostMessages {
+      do {
+        guard let reply = try observer?.next(within: patience) else { break }
+        for uri in reply.ended ?? [] {
+          if let key = reader.key(jobURI: uri), unfinished.contains(key) { ended.insert(key) }
+        }
+      } catch {
+        // The pool is gone. What it did not say, the store does.
+        observer = nil
+        return unfinished
+      }
+      if !ended.isEmpty { patience = 0 }
+    }
+    return ended
+  }
+
+  /// Whether a pool tells of ends.
+  private func observe() -> Bool {
+    if observer != nil { return true }
+    guard let client = try? StatusClient(queue: queue),
+      (try? client.request(StatusRequest(.observe), within: Self.fewInterval))?.ok == true
+    else { return false }
+    observer = client
+    return true
+  }
+}
+
+extension StoreReader {
+  /// The key in the URI of a job of this store; nil for all other URIs.
+  func key(jobURI uri: String) -> Int64? {
+    let prefix = jobURI(key: 0).dropLast()
+    return uri.hasPrefix(prefix) ? Int64(uri.dropFirst(prefix.count)) : nil
+  }
+
+  /// Calls `body` with each of these jobs that is finished, and with nil for each that is not there.
+  func ends(of keys: [Int64], body: (Int64, Job?) throws -> Void) throws {
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let group = Array(rest.prefix(500))
+      rest = rest.dropFirst(500)
+      try perform { context, id in
+        let unfinished = Set(try context.fetch(Self.unfinished(group.compactMap(id))).compactMap(\.key))
+        let others = group.filter { !unfinished.contains($0) }
+        guard !others.isEmpty else { return }
+        let request = Job.fetchRequest()
+        request.predicate = NSPredicate(format: "self IN %@", others.compactMap(id))
+        request.returnsObjectsAsFaults = false
+        let found = Dictionary(
+          try context.fetch(request).map { ($0.objectID.key ?? 0, $0) }, uniquingKeysWith: { first, _ in first })
+        for key in others {
+          guard let job = found[key] else { try body(key, nil); continue }
+          // A person may have retried it between the two looks.
+          if !job.state.isUnfinished { try body(key, job) }
+        }
+      }
+    }
+  }
+
+  private static func unfinished(_ ids: [NSManagedObjectID]) -> NSFetchRequest<NSManagedObjectID> {
+    let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
+    request.resultType = .managedObjectIDResultType
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      NSPredicate(format: "self IN %@", ids),
+      NSPredicate(
+        format: "state IN %@", JobState.allCases.filter(\.isUnfinished).map { NSNumber(value: $0.rawValue) }),
+    ])
+    return request
+  }
+}

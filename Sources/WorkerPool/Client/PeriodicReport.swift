@@ -1,0 +1,115 @@
+import CoreData
+import Foundation
+import Jobs
+
+/// The periodic entries of a queue directory: when they ran last and run next, and what is wrong with files that are none.
+public struct PeriodicReport {
+  /// One file in `periodic/`.
+  public struct Row {
+    /// The name of the file, without the ending.
+    public let name: String
+    /// nil for a file that is no entry.
+    public let entry: PeriodicEntry?
+    /// The last time for which a job was submitted; nil when there was none, or it is not known.
+    public let lastRun: Date?
+    public let nextRun: Date?
+    /// What is wrong with the file.
+    public let problem: String?
+  }
+
+  /// By name.
+  public let rows: [Row]
+  /// Whether the last runs could be looked up.
+  public let knowsLastRuns: Bool
+
+  /// - Parameter store: the path of the store that notes the last runs; nil when it is not known.
+  /// - Throws: ``PeriodicReportError``, and what reading the directory and the store throws.
+  public init(queue: String, store: String?, at now: Date = Date()) throws {
+    let path = QueueLayout(root: queue).periodic
+    guard FileManager.default.fileExists(atPath: path) else { throw PeriodicReportError.noDirectory(path) }
+    let (entries, problems) = try PeriodicDirectory(path: path).entries()
+    let lastRuns = try store.map { try StoreReader(poolStore: $0).lastPeriodicRuns(of: entries) }
+    knowsLastRuns = lastRuns != nil
+    let good = entries.map { entry in
+      Row(
+        name: entry.name, entry: entry, lastRun: lastRuns?[entry.name], nextRun: entry.next(after: now), problem: nil)
+    }
+    let bad = problems.map { Row(name: $0, entry: nil, lastRun: nil, nextRun: nil, problem: $1) }
+    rows = (good + bad).sorted { $0.name < $1.name }
+  }
+
+  /// The entry of that name.
+  ///
+  /// - Throws: ``PeriodicReportError`` when there is none, with the nearest name, or its file is bad.
+  public func entry(_ name: String) throws(PeriodicReportError) -> PeriodicEntry {
+    guard let row = rows.first(where: { $0.name == name }) else {
+      throw .noEntry(name, nearest: Spelling.nearest(to: name, among: rows.map(\.name)))
+    }
+    guard let entry = row.entry else { throw .bad(row.problem ?? "") }
+    return entry
+  }
+
+  // MARK: As text
+
+  /// The lines of a table, and below it one line for each bad file.
+  public var lines: [String] {
+    if rows.isEmpty { return ["no periodic entries"] }
+    var table = TextTable(["name", "cron", "time zone", "catch up", "kind", "last run", "next run"])
+    for row in rows {
+      guard let entry = row.entry else { continue }
+      table.add([
+        row.name, entry.cron.text, entry.timeZone.identifier, entry.catchUp.rawValue, entry.job.kind,
+        row.lastRun.map(Timestamp.text) ?? (knowsLastRuns ? "" : "?"), row.nextRun.map(Timestamp.text) ?? "never",
+      ])
+    }
+    return (table.isEmpty ? [] : table.lines) + rows.compactMap(\.problem).map { TerminalText.escaped("bad: \($0)") }
+  }
+
+  /// A JSON object for each entry.
+  public var json: [JSONValue] {
+    rows.map { row in
+      .object([
+        JSONMember("name", .string(row.name)), JSONMember("cron", .optional(row.entry?.cron.text)),
+        JSONMember("timeZone", .optional(row.entry?.timeZone.identifier)),
+        JSONMember("catchUp", .optional(row.entry?.catchUp.rawValue)),
+        JSONMember("kind", .optional(row.entry?.job.kind)),
+        JSONMember("lastRun", .optional(row.lastRun.map(Timestamp.text))),
+        JSONMember("nextRun", .optional(row.nextRun.map(Timestamp.text))),
+        JSONMember("problem", .optional(row.problem)),
+      ])
+    }
+  }
+}
+
+/// Why there is no periodic entry.
+public enum PeriodicReportError: Error, Hashable, Sendable, CustomStringConvertible {
+  case noDirectory(String)
+  case noEntry(String, nearest: String?)
+  case bad(String)
+
+  public var description: String {
+    switch self {
+    case .noDirectory(let path): "there is no directory \(path); `workerpool run` makes it"
+    case .noEntry(let name, let nearest):
+      "there is no periodic entry \(name)" + (nearest.map { "; did you mean \($0)?" } ?? "")
+    case .bad(let problem): problem
+    }
+  }
+}
+
+extension StoreReader {
+  /// The last time of each entry for which a job was submitted, by name.
+  fileprivate func lastPeriodicRuns(of entries: [PeriodicEntry]) throws -> [String: Date] {
+    var runs: [String: Date] = [:]
+    try perform { context, _ in
+      let marks = Dictionary(
+        try context.fetch(PeriodicMark.fetchRequest()).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+      for entry in entries {
+        guard let mark = marks[entry.name], mark.definition == entry.definition else { continue }
+        // The mark of an entry that has not run yet is the moment at which it was first seen, which is none of its times.
+        if entry.next(after: mark.last - 60) == mark.last { runs[entry.name] = mark.last }
+      }
+    }
+    return runs
+  }
+}

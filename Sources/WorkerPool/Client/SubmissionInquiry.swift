@@ -1,0 +1,64 @@
+import Foundation
+import Jobs
+
+/// Asks the pool which jobs came of a submission, until the pool has taken its file.
+///
+/// The file is the submission: once it lies in the queue directory nothing that happens here, or to the pool, loses a job or
+/// doubles one. Asking may be given up and begun again at any time.
+public struct SubmissionInquiry {
+  /// What came of asking.
+  public enum Answer {
+    case taken(StatusReply.Submission)
+    /// The pool does not accept the file, for this reason.
+    case rejected(String)
+    /// Nothing is known yet, for this reason: the file waits, and a later inquiry finds out.
+    case waiting(String)
+  }
+
+  private let queue: String
+  private let token: String
+  private let file: String
+
+  /// - Parameter file: the path that the job file had in the queue directory.
+  public init(queue: String, token: String, file: String) {
+    self.queue = queue
+    self.token = token
+    self.file = file
+  }
+
+  /// Seconds of one request; between two of them the file is looked for among the rejected ones.
+  private static let step = 0.5
+  /// Seconds until the pool is asked again that does not answer.
+  private static let pause = 0.1
+
+  /// Asks for so many seconds. Returns at once where no pool runs.
+  public func ask(patience: Double) -> Answer {
+    let end = Clock.now + patience
+    while true {
+      let reason: String
+      do {
+        let reply = try StatusClient(queue: queue).request(
+          StatusRequest(.submission, deadline: min(patience, Self.step), submission: token),
+          within: Self.step + max(0.5, end - Clock.now))
+        if let submission = reply.submission { return .taken(submission) }
+        reason = reply.error ?? "the pool sent no answer"
+      } catch .notRunning {
+        return rejection ?? .waiting("no pool is running on \(queue)")
+      } catch {
+        reason = "\(error)"
+      }
+      if let rejection { return rejection }
+      guard Clock.now < end else { return .waiting(reason) }
+      Thread.sleep(forTimeInterval: Self.pause)
+    }
+  }
+
+  /// What the file beside a rejected one says.
+  private var rejection: Answer? {
+    let name = URL(fileURLWithPath: file).lastPathComponent
+    guard let text = try? String(contentsOfFile: "\(QueueLayout(root: queue).rejected)/\(name).error", encoding: .utf8)
+    else { return nil }
+    let reason = text.split(separator: "\n").first.map(String.init) ?? ""
+    return .rejected(reason.hasPrefix("\(name): ") ? String(reason.dropFirst(name.count + 2)) : reason)
+  }
+}

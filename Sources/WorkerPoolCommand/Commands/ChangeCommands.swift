@@ -1,0 +1,154 @@
+import Foundation
+import Jobs
+import WorkerPool
+
+let retryCommand = CommandDescription(
+  name: "retry", summary: "Run dead, cancelled or waiting jobs again", discussion: discussion("retry", "dead"),
+  operands: [jobOperand], options: options, run: { try JobChange.retry.run($0) })
+
+let cancelCommand = CommandDescription(
+  name: "cancel", summary: "Cancel jobs that are not finished", discussion: discussion("cancel", "scheduled"),
+  operands: [jobOperand], options: options, run: { try JobChange.cancel.run($0) })
+
+let deleteCommand = CommandDescription(
+  name: "delete", summary: "Delete jobs from the store",
+  discussion: discussion("delete", "dead")
+    + "\n\nJobs that run are never deleted; nor are those that unfinished jobs wait for, unless --even-if-awaited says so: what "
+    + "waits for them then goes on without.",
+  operands: [jobOperand],
+  options: options + [
+    CommandOption(name: "even-if-awaited", help: "delete jobs for which unfinished ones wait, too")
+  ],
+  run: { try JobChange.delete.run($0) })
+
+private let jobOperand = Operand(
+  name: "JOB", help: "a job as `workerpool jobs` shows it: p17, or its whole URI", isOptional: true, isRepeating: true)
+
+private let options =
+  [CommonOptions.queue, CommonOptions.store] + JobFilterOptions.all + [
+    CommandOption(name: "dry-run", help: "say how many jobs the options choose, and change nothing"),
+    CommandOption(name: "yes", help: "do not ask whether the chosen jobs are meant; needed where nobody can be asked"),
+    CommandOption(name: "json", help: "print the numbers as a JSON object"),
+  ]
+
+private func discussion(_ name: String, _ state: String) -> String {
+  """
+  Names jobs, or chooses them by the options, which `workerpool jobs` has, too. Of chosen jobs the number is shown first, and on
+  a terminal the command asks; elsewhere it needs --yes.
+
+    workerpool \(name) --state \(state) --kind import --where "attempt < 3" --dry-run
+  """
+}
+
+/// A change to jobs that a person names or chooses.
+private struct JobChange {
+  let command: StatusRequest.Command
+  /// The states of jobs to which it can happen.
+  let states: [JobState]
+  /// As in "3 of 4 jobs deleted".
+  let done: String
+  /// As in "Delete 4 jobs?".
+  let question: String
+
+  static let retry = JobChange(
+    command: .retry, states: [.dead, .cancelled, .retryable, .scheduled, .pending, .blocked], done: "will run again",
+    question: "Run again")
+  static let cancel = JobChange(
+    command: .cancel, states: JobState.allCases.filter(\.isUnfinished), done: "cancelled", question: "Cancel")
+  static let delete = JobChange(
+    command: .delete, states: JobState.allCases, done: "deleted", question: "Delete")
+
+  /// Jobs of one request, which is one line of bounded length and a short piece of work for the pool.
+  private static let jobsOfRequest = 1000
+
+  func run(_ arguments: ParsedArguments) throws -> ExitCode {
+    var filter = try JobFilterOptions.filter(arguments)
+    guard arguments.operands.isEmpty != filter.isEverything else {
+      throw UsageError("name jobs, or choose them by options such as --state, but not both")
+    }
+    let pool = try arguments.pool()
+    guard arguments.operands.isEmpty else {
+      return try change(try arguments.operands.map { try arguments.jobURI($0) }, nil, pool, arguments)
+    }
+    filter.states = states
+    let reader = try StoreReader(poolStore: try arguments.storePath())
+    let (keys, byState) = try reader.keys(filter)
+    guard !keys.isEmpty else {
+      tell(matching: 0, result: nil, arguments, text: "no job matches")
+      for sentence in try reader.unknownNames(in: filter) { Output.error(sentence + "\n") }
+      return .success
+    }
+    let parts = byState.map { "\($0.count) \($0.state.name)" }.joined(separator: ", ")
+    let summary = "\(Self.jobs(keys.count)) \(keys.count == 1 ? "matches" : "match"): \(parts)"
+    if arguments.has("dry-run") {
+      tell(matching: keys.count, result: nil, arguments, text: summary)
+      return .success
+    }
+    guard try arguments.has("yes") || isMeant(summary, count: keys.count) else {
+      tell(matching: keys.count, result: nil, arguments, text: "nothing is changed")
+      return .failure
+    }
+    // What has come into another state since was not chosen.
+    let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
+    return try change(keys.lazy.map { reader.jobURI(key: $0) }, chosen, pool, arguments)
+  }
+
+  /// Asks the person at the terminal.
+  private func isMeant(_ summary: String, count: Int) throws(UsageError) -> Bool {
+    guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+      throw UsageError(
+        "\(summary). Nobody can be asked whether that is meant: say --yes, or --dry-run to change nothing")
+    }
+    Output.error("\(summary)\n")
+    Output.errorAsItIs("\(question) \(Self.jobs(count))? [y/N] ")
+    return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
+  }
+
+  // MARK: Carrying it out
+
+  /// What came of it, all requests together.
+  private struct Result {
+    var done = 0
+    var running = 0
+    var awaited = 0
+    var refusal: String?
+  }
+
+  private func change(
+    _ jobs: some RandomAccessCollection<String>, _ states: [String]?, _ pool: StatusClient,
+    _ arguments: ParsedArguments
+  ) throws -> ExitCode {
+    var result = Result()
+    var rest = jobs[...]
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(Self.jobsOfRequest))
+      rest = rest.dropFirst(part.count)
+      let request = StatusRequest(
+        command, jobs: part, evenIfAwaited: arguments.has("even-if-awaited") ? true : nil, states: states)
+      let reply = try pool.request(request)
+      if reply.ok { result.done += reply.count ?? part.count } else { result.refusal = reply.error }
+      result.running += reply.kept?.running ?? 0
+      result.awaited += reply.kept?.awaited ?? 0
+    }
+    if result.done == 0, let refusal = result.refusal { throw PoolRefusal(reason: refusal) }
+    var text = "\(result.done) of \(Self.jobs(jobs.count)) \(done)"
+    if result.running > 0 { text += "; \(result.running) run now: workerpool cancel" }
+    if result.awaited > 0 {
+      text += "; unfinished jobs wait for \(result.awaited): --even-if-awaited deletes those, too"
+    }
+    tell(matching: jobs.count, result: result, arguments, text: text)
+    return result.done == jobs.count ? .success : .failure
+  }
+
+  private func tell(matching: Int, result: Result?, _ arguments: ParsedArguments, text: String) {
+    guard arguments.has("json") else { return Output.line(text) }
+    var members = [JSONMember("jobs", .number(matching)), JSONMember("done", .number(result?.done ?? 0))]
+    if command == .delete {
+      members.append(JSONMember("running", .number(result?.running ?? 0)))
+      members.append(JSONMember("awaited", .number(result?.awaited ?? 0)))
+    }
+    Output.line(JSONValue.object(members).text)
+  }
+
+  private static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Jobs
+import WorkerPool
+
+/// Submits jobs and tells what came of them: their URIs, and with `--wait` their ends.
+struct Submitter {
+  let queue: String
+  let asJSON: Bool
+  let waits: Bool
+  /// By it the pool knows the submission again, so that none is taken twice.
+  let token: String
+
+  /// The options of every command that submits jobs.
+  static let options = [
+    CommandOption(
+      name: "wait",
+      help: "wait until all jobs have ended, and print how; exit with 0 if all have succeeded, with 1 if not"),
+    CommandOption(name: "json", help: "print a JSON object on each line for each job"),
+    CommandOption(
+      name: "submission", value: "TOKEN",
+      help:
+        "a name for this submission: repeated with the same name, it adds no job and tells of those of the first time",
+      defaultText: "a random one"),
+  ]
+
+  /// Seconds that a pool gets to take the file before the command returns without URIs.
+  private static let patience = 10.0
+
+  init(_ arguments: ParsedArguments) throws(UsageError) {
+    queue = arguments.queue
+    asJSON = arguments.has("json")
+    waits = arguments.has("wait")
+    token = arguments.string("submission") ?? UUID().uuidString.lowercased()
+    guard JobFile.isName(token) else {
+      throw UsageError("--submission must be a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"")
+    }
+  }
+
+  func submit(_ jobs: [JobRequest]) throws -> ExitCode {
+    var jobs = jobs
+    guard !jobs.isEmpty else { return .success }
+    jobs[0].submission = token
+    let file = try JobSubmission(queue: queue).submit(jobs)
+    let inquiry = SubmissionInquiry(queue: queue, token: token, file: file)
+    var progress = ProgressLine()
+    while true {
+      switch inquiry.ask(patience: waits ? 1 : Self.patience) {
+      case .taken(let submission):
+        progress.clear()
+        return waits ? try follow(submission, &progress) : tell(submission)
+      case .rejected(let reason):
+        progress.clear()
+        Output.error("the pool does not accept the submission: \(reason)\n")
+        return .failure
+      case .waiting(let reason) where waits:
+        progress.show("\(Self.count(jobs.count)) submitted; waiting for a pool to take them: \(reason)")
+        Thread.sleep(forTimeInterval: 0.5)
+      case .waiting(let reason):
+        tellOfFile(file, jobs.count, reason)
+        return .success
+      }
+    }
+  }
+
+  // MARK: Without waiting
+
+  private func tell(_ submission: StatusReply.Submission) -> ExitCode {
+    var existing = 0
+    for run in submission.runs {
+      if !run.isNew { existing += run.count }
+      for key in run.first..<(run.first + Int64(run.count)) {
+        let uri = submission.uriPrefix + String(key)
+        let line = JSONValue.object([JSONMember("job", .string(uri)), JSONMember("isNew", .bool(run.isNew))])
+        Output.line(asJSON ? line.text : uri)
+      }
+    }
+    if existing > 0 {
+      Output.error(
+        "\(Self.count(existing)) had been submitted before with the same unique key; no second one is added\n")
+    }
+    return .success
+  }
+
+  private func tellOfFile(_ file: String, _ count: Int, _ reason: String) {
+    if asJSON {
+      Output.line(
+        JSONValue.object([
+          JSONMember("submission", .string(token)), JSONMember("file", .string(file)),
+          JSONMember("count", .number(count)), JSONMember("reason", .string(reason)),
+        ]).text)
+    }
+    Output.error(
+      """
+      \(Self.count(count)) submitted, in \(file): \(reason).
+      A pool that runs on \(queue) takes them. The same command with --submission \(token) tells their URIs then, and adds no job.
+
+      """)
+  }
+
+  private static func count(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
+
+  // MARK: Waiting
+
+  private func follow(_ submission: StatusReply.Submission, _ progress: inout ProgressLine) throws -> ExitCode {
+    let keys = submission.runs.flatMap { $0.first..<($0.first + Int64($0.count)) }
+    let follower = try JobFollower(store: submission.store, queue: queue, jobs: keys)
+    var progress = progress
+    try follower.follow { end in
+      progress.clear()
+      switch end {
+      case .finished(let job):
+        if asJSON { Output.line(JobText.json(job).text) } else { JobText.end(job).forEach(Output.line) }
+      case .missing(let uri):
+        let members = [JSONMember("job", .string(uri)), JSONMember("state", .string("deleted"))]
+        Output.line(asJSON ? JSONValue.object(members).text : "\(uri) deleted")
+      }
+    } looked: { poolRuns in
+      let tally = follower.tally
+      guard tally.unfinished > 0 else { return }
+      let failed = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
+      let ended = "\(tally.succeeded + tally.failed) of \(Self.count(keys.count)) ended\(failed)"
+      progress.show(ended + (poolRuns ? "" : "; no pool is running on \(queue)"))
+    }
+    progress.clear()
+    return follower.tally.failed == 0 ? .success : .failure
+  }
+}
+
+/// A line on standard error that says how far something is: written over on a terminal, and else repeated when it has changed, but
+/// not often.
+private struct ProgressLine {
+  private var shown: String?
+  private var shownAt = ContinuousClock.now - ProgressLine.interval
+  private var isOnTerminal = false
+
+  /// Time between two lines where they cannot be written over.
+  private static let interval = Duration.seconds(10)
+
+  mutating func show(_ text: String) {
+    guard text != shown else { return }
+    if isatty(STDERR_FILENO) == 1 {
+      Output.errorAsItIs("\r\u{1B}[K\(TerminalText.escaped(text))")
+      isOnTerminal = true
+    } else {
+      guard ContinuousClock.now - shownAt >= Self.interval else { return }
+      shownAt = .now
+      Output.error(text + "\n")
+    }
+    shown = text
+  }
+
+  /// Makes room for other lines.
+  mutating func clear() {
+    if isOnTerminal { Output.errorAsItIs("\r\u{1B}[K") }
+    isOnTerminal = false
+    shown = nil
+  }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+import WorkerPool
+
+/// What `workerpool submit` tells of the jobs that it submits.
+@Suite(.serialized) struct SubmitTests {
+  private func submit(_ items: ItemPool, _ arguments: String...) throws -> Finished {
+    try run(Built.path("workerpool"), ["submit", "--queue", items.queue] + arguments)
+  }
+
+  /// The URIs of all jobs, the oldest first.
+  private func uris(_ items: ItemPool) throws -> [String] {
+    let jobs = try run(Built.path("workerpool"), ["jobs", "--json", "--limit", "0", "--store", items.store])
+    return try jobs.lines.reversed().map { line in
+      struct Line: Decodable { let job: String }
+      return try JSONDecoder().decode(Line.self, from: Data(line.utf8)).job
+    }
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func theURIsAreThoseOfTheStore() throws {
+    // Given a pool
+    let items = try ItemPool(items: 3)
+    let pool = try items.start()
+    // When jobs are submitted, one by itself and one for each object of a query
+    let one = try submit(items, "nothing")
+    let three = try submit(items, "add", "--entity", "Item", "--json")
+    // Then what is printed are the URIs of the jobs in the store, in their order
+    let uris = try uris(items)
+    try #require(uris.count == 4)
+    #expect(one.output == uris[0] + "\n" && one.code == 0, "\(one)")
+    #expect(three.lines == uris.dropFirst().map { #"{"job":"\#($0)","isNew":true}"# }, "\(three)")
+    try pool.waitForJobs(4)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aSubmissionThatIsRepeatedTellsTheSameJobsAndAddsNone() throws {
+    // Given a submission that was sent twice before any pool ran, as by a sender that was killed before it knew
+    let items = try ItemPool()
+    try FileManager.default.createDirectory(atPath: items.queue + "/incoming", withIntermediateDirectories: true)
+    #expect(try submit(items, "add", items.items[0], "--submission", "first").output.isEmpty)
+    #expect(try submit(items, "add", items.items[0], "--submission", "first").output.isEmpty)
+    // When a pool runs, and it is sent again and again, also after a restart
+    var pool = try items.start()
+    let first = try submit(items, "add", items.items[0], "--submission", "first")
+    try pool.waitForJobs(1)
+    try pool.kill9()
+    pool = try items.start()
+    let second = try submit(items, "add", items.items[0], "--submission", "first")
+    // Then there is one job, which has run once, and all that asked for it hear its URI
+    #expect(try first.lines == uris(items) && first.code == 0, "\(first)")
+    #expect(second.output == first.output, "\(second)")
+    #expect(try pool.command("stop").code == 0)
+    try items.checkNothingIsLeft(of: pool)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aJobThatIsThereBeforeIsToldInsteadOfASecondOne() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let first = try submit(items, "wait", "--unique", "one", "--set", "until=\(items.place.path("end"))")
+    let second = try submit(items, "wait", "--unique", "one", "--set", "until=\(items.place.path("end"))")
+    #expect(second.output == first.output)
+    #expect(second.errors.contains("1 job had been submitted before with the same unique key"))
+    try items.place.write("", to: "end")
+    try pool.waitForJobs(1)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func whatThePoolDoesNotAcceptFailsWithTheReason() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let finished = try submit(items, "nothing", "--after", "x-coredata://NOWHERE/PoolJob/p99")
+    #expect(finished.code == 1)
+    #expect(finished.errors.contains("does not accept the submission: job 1: "), "\(finished.errors)")
+    #expect(finished.errors.contains("is no job of this pool"))
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func waitingEndsWithTheJobsAndSaysHowTheyEnded() throws {
+    let items = try ItemPool(items: 2)
+    let pool = try items.start()
+    let good = try submit(items, "add", "--entity", "Item", "--wait")
+    #expect(good.code == 0, "\(good)")
+    let uris = try uris(items)
+    #expect(good.lines.sorted() == uris.map { "\($0) succeeded" }, "\(good)")
+    let bad = try submit(items, "fail-for-good", "--wait", "--json")
+    #expect(bad.code == 1 && bad.lines.count == 1, "\(bad)")
+    #expect(bad.output.contains(#""state":"dead""#) && bad.output.contains("nothing can help"))
+    let text = try submit(items, "fail-for-good", "--wait")
+    #expect(text.code == 1 && text.output.contains(" dead: PermanentFailure: nothing can help"), "\(text)")
+    try pool.stop()
+  }
+
+  /// The sender and the pool are killed at random moments, and the sender's command is repeated each time until it has heard an answer:
+  ///
+  ///     sender                       pool
+  ///     submits, or repeats it       takes the file, commits, removes it, answers
+  ///     kill -9 at any moment        kill -9 at any moment, then the next one runs
+  @Test(.timeLimit(.minutes(20)))
+  func aSubmissionIsTakenOnceWheneverItsSenderAndThePoolAreKilled() throws {
+    let items = try ItemPool()
+    let rounds = 8
+    var pool = try items.start()
+    for round in 0..<rounds {
+      for delay in [1, 3, 10, 30, 60].shuffled().prefix(2) {
+        let sender = Process()
+        sender.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+        sender.arguments = ["submit", "--queue", items.queue, "add", items.items[0], "--submission", "round-\(round)"]
+        sender.standardOutput = FileHandle.nullDevice
+        sender.standardError = FileHandle.nullDevice
+        try sender.run()
+        // Any moment will do: what must hold, holds for each.
+        usleep(UInt32(delay * 1000 + Int.random(in: 0...5000)))
+        kill(sender.processIdentifier, SIGKILL)
+        if Bool.random() {
+          try pool.kill9()
+          sender.waitUntilExit()
+          pool = try items.start()
+        } else {
+          sender.waitUntilExit()
+        }
+      }
+      let heard = try submit(items, "add", items.items[0], "--submission", "round-\(round)", "--wait")
+      #expect(heard.code == 0, "\(heard)")
+    }
+    #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") == "\(rounds)")
+    #expect(try pool.command("stop").code == 0)
+    // What a killed sender has written and not renamed is nobody's, and stays.
+    for name in try FileManager.default.contentsOfDirectory(atPath: items.queue + "/incoming") {
+      #expect(name.hasPrefix(".") && name.hasSuffix(".tmp"))
+      try FileManager.default.removeItem(atPath: items.queue + "/incoming/" + name)
+    }
+    try items.checkNothingIsLeft(of: pool, value: rounds)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func waitingSurvivesTheDeathOfThePool() throws {
+    // Given somebody who waits for a job that runs
+    let items = try ItemPool()
+    var pool = try items.start()
+    let waiting = Process()
+    waiting.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    waiting.arguments = [
+      "submit", "--queue", items.queue, "wait", items.items[0], "--set", "until=\(items.place.path("end"))", "--wait",
+    ]
+    let output = Pipe()
+    waiting.standardOutput = output
+    waiting.standardError = FileHandle.nullDevice
+    try waiting.run()
+    try output.fileHandleForWriting.close()
+    try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+    // When the pool is killed, another one runs, and the job can end
+    try pool.kill9()
+    pool = try items.start()
+    try items.place.write("", to: "end")
+    // Then that is noticed
+    let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    waiting.waitUntilExit()
+    #expect(waiting.terminationStatus == 0)
+    #expect(try lines == uris(items)[0] + " succeeded\n")
+    #expect(try pool.command("stop").code == 0)
+    try items.checkNothingIsLeft(of: pool)
+  }
+}
