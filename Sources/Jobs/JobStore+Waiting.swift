@@ -14,8 +14,17 @@ extension JobStore {
     public var cancelled: [Int64] = []
     /// Whether some of them have to wait for a time yet.
     public var isSomeScheduled = false
+    /// Jobs that were to wait for a batch of which there is no job.
+    public var withoutBatch: [WithoutBatch] = []
     /// How many jobs were looked at.
     public var count = 0
+  }
+
+  /// A job that was to wait for a batch of which there is no job.
+  public struct WithoutBatch: Hashable, Sendable {
+    /// The key of the job.
+    public let job: Int64
+    public let batch: String
   }
 
   /// Looks at jobs that nobody has looked at yet, without saving.
@@ -92,6 +101,10 @@ extension JobStore {
     release.count += 1
     switch try blocker(of: job, in: context) {
     case .none:
+      // Most likely its name is mistyped, or its jobs come too late.
+      if wait == nil, let batch = job.options.afterBatch, try !hasJobs(batch, in: context) {
+        release.withoutBatch.append(WithoutBatch(job: job.objectID.key ?? 0, batch: batch))
+      }
       try job.markReleased(at: now)
       if let wait { context.delete(wait) }
       if let summary = JobSummary(job) { release.ready.append(summary) } else { release.isSomeScheduled = true }
@@ -107,6 +120,13 @@ extension JobStore {
       row?.job = job.objectID.key ?? 0
       row?.blocker = key
     }
+  }
+
+  private func hasJobs(_ batch: String, in context: NSManagedObjectContext) throws -> Bool {
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(format: "batch == %@", batch)
+    request.fetchLimit = 1
+    return try !context.fetch(request).isEmpty
   }
 
   private enum Blocker {

@@ -58,6 +58,23 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(20)))
+  func aJobThatWaitsForABatchWithoutJobsIsTold() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    for line in [#"{"kind": "nothing", "afterBatch": "nihgt"}"#, #"{"kind": "nothing", "batch": "night"}"#] {
+      let file = try items.place.write(line, to: "job.json")
+      try FileManager.default.moveItem(atPath: file, toPath: items.queue + "/incoming/job.json")
+      try pool.wait { ($0.jobs?["succeeded"] ?? 0) == (line.contains("nihgt") ? 1 : 2) }
+    }
+    try pool.submit("nothing", "--after-batch", "night")
+    try pool.waitForJobs(3)
+    let lines = try run(Built.path("workerpool"), ["logs", "--queue", items.queue, "--json"]).lines
+    let told = lines.filter { $0.contains("job.batch-unknown") }
+    #expect(told.count == 1 && told[0].contains("/PoolJob/p1 does not wait: there is no job of the batch nihgt"))
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
   func anImportThatNamesAColumnWhichTheFileDoesNotHaveIsDead() throws {
     let place = try TestPlace()
     let pool = try RunningPool(

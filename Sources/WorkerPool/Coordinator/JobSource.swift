@@ -111,6 +111,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case looked(ticket: Int, StoreOverview)
   /// The key of the job that came last, 0 without any.
   case newest(Int64)
+  /// Something that people may want to know.
+  case logged(LogRecord)
   /// Something else went wrong, which a person should know.
   case trouble(String)
   case finished

@@ -63,8 +63,16 @@ extension StoreJobSource {
       guard found.count > 0 else { return ready }
       try context.save()
       context.reset()
+      for job in found.withoutBatch { report(.logged(record(job))) }
       ready += found.ready + (try release(after: found.cancelled, context))
     }
+  }
+
+  private func record(_ job: JobStore.WithoutBatch) -> LogRecord {
+    let uri = store.uri(job: job.job)
+    return LogRecord(
+      event: .batchUnknown, text: "\(uri) does not wait: there is no job of the batch \(job.batch)",
+      fields: [.jobs([uri])])
   }
 
   /// Looks at the jobs that wait for these, then at those that wait for the ones that were cancelled by that, and so on.

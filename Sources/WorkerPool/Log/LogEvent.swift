@@ -32,6 +32,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case jobCancelled = "job.cancelled"
   case jobRetried = "job.retried"
   case jobDeleted = "job.deleted"
+  case batchUnknown = "job.batch-unknown"
   case optionUnknown = "option.unknown"
   case linesLeftOut = "log.left-out"
   case trouble = "trouble"
@@ -48,7 +49,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .jobTimedOut, .trouble:
       .error
     case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
-      .jobFailed, .optionUnknown,
+      .jobFailed, .optionUnknown, .batchUnknown,
       .linesLeftOut:
       .warning
     default: .info

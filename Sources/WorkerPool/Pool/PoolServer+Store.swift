@@ -71,6 +71,7 @@ extension PoolServer {
       counted(ticket, jobs, walBytes)
     case .looked(let ticket, let overview): looked(ticket, overview)
     case .newest(let key): foundNewest(key)
+    case .logged(let record): log(record)
     case .trouble(let text): log(.trouble, text)
     case .finished: loop.stop()
     }
