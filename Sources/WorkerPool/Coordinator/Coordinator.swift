@@ -208,16 +208,18 @@ struct Coordinator {
 
   private mutating func begin(_ uris: [ObjectURI], _ id: WorkerID) {
     var deadline: Double?
+    var slots: [Int] = []
     for uri in uris where held[uri]?.worker == id {
       held[uri]?.begunAt = now
       workers[id]?.begun.insert(uri)
-      if let slot = held[uri]?.slot { ledger?.begin(slot) }
+      if let slot = held[uri]?.slot { slots.append(slot) }
       if let timeout = held[uri]?.job.timeout {
         deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
       }
       // It began while the wish to cancel it was on its way.
       if held[uri]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
     }
+    ledger?.begin(slots)
     workers[id]?.deadline = deadline
     workers[id]?.isRecalling = false
     effects.append(.demandChanged)

@@ -45,7 +45,7 @@ extension StoreJobSource {
       ledger.inherit(LedgerEntry(job: 0, process: process, state: .handedOut, begunAt: Date()))
     }
     for var entry in crashed + suspects {
-      if suspects.contains(entry) { entry.state = .suspect }
+      entry.state = suspects.contains(entry) ? .suspect : .crashed
       if let job = ObjectURI(store.uri(job: entry.job)) { ledger.inherit(entry, of: job) }
     }
     do {
@@ -68,7 +68,9 @@ extension StoreJobSource {
     var contents: LedgerContents?
     if let owner {
       do {
-        let found = try LedgerContents(path: PoolPlace.ledger(owner.ledger, queue: owner.queue))
+        // The queue directory may have been renamed since.
+        let queue = owner.pool == place.identity ? place.queue : owner.queue
+        let found = try LedgerContents(path: PoolPlace.ledger(owner.ledger, queue: queue))
         if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
       } catch {
         // What was running is not known. Processes that live are waited for.

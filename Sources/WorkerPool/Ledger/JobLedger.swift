@@ -88,11 +88,14 @@ final class JobLedger: @unchecked Sendable, Equatable {
     return slot
   }
 
-  /// Notes that the worker has begun the job in the slot.
-  func begin(_ slot: Int, at now: Double = Date().timeIntervalSinceReferenceDate) {
-    let offset = LedgerLayout.offset(ofSlot: slot)
-    bytes.storeBytes(of: now, toByteOffset: offset + LedgerLayout.Slot.begunAt, as: Double.self)
-    set(.begun, slot)
+  /// Notes that the worker has begun the jobs in these slots.
+  func begin(_ slots: [Int]) {
+    let now = Date().timeIntervalSinceReferenceDate
+    for slot in slots {
+      let offset = LedgerLayout.offset(ofSlot: slot)
+      bytes.storeBytes(of: now, toByteOffset: offset + LedgerLayout.Slot.begunAt, as: Double.self)
+      set(.begun, slot)
+    }
   }
 
   /// Notes that the attempt is over, and the row says how; or that the job goes back as it was.
@@ -103,7 +106,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   /// Keeps the slot of a job whose worker died, until ``forget(_:)``, or until the job is handed out again.
   func keep(_ slot: Int, of job: ObjectURI, isSuspect: Bool) {
-    if isSuspect { set(.suspect, slot) }
+    set(isSuspect ? .suspect : .crashed, slot)
     kept[job] = slot
   }
 

@@ -80,6 +80,8 @@ enum LedgerLayout {
     case begun = 2
     /// Begun together with others by a worker that died: any of them may be the reason.
     case suspect = 3
+    /// Begun alone by a worker that died, which is not in the job's row yet.
+    case crashed = 4
   }
 
   static func offset(ofSlot index: Int) -> Int { headerSize + index * slotSize }

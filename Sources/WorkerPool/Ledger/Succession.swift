@@ -46,6 +46,7 @@ struct Succession: Equatable, Sendable {
     let begun = entries.filter { $0.state == .begun }
     let known = entries.filter { $0.state == .suspect }
     suspects += known
+    crashed += entries.filter { $0.state == .crashed }
     if isStopping { return }
     if begun.count + known.count > 1 { suspects += begun } else { crashed += begun }
   }

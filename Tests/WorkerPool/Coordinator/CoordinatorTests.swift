@@ -312,7 +312,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     scene.coordinator.workerSaid(.begin([uri(2)]), worker)
     scene.coordinator.workerDied(worker, obituary())
-    #expect(try states() == [2: .begun], "a crash is there until it is in the row")
+    #expect(try states() == [2: .crashed], "a crash is there until it is in the row")
     scene.coordinator.settled([uri(2)])
     #expect(try states().isEmpty)
 

@@ -34,14 +34,13 @@ import WorkerProtocol
     ledger.add(worker: 1, alive)
     let slots = try (1...3).map { try #require(ledger.handOut(uri($0), key: $0, to: 1)) }
     #expect(try states() == [1: .handedOut, 2: .handedOut, 3: .handedOut])
-    ledger.begin(slots[0])
-    ledger.begin(slots[1])
+    ledger.begin([slots[0], slots[1]])
     #expect(try states() == [1: .begun, 2: .begun, 3: .handedOut])
     ledger.end(slots[0])
     #expect(try states() == [2: .begun, 3: .handedOut])
     // The job's worker died: it stays until its row says so.
     ledger.keep(slots[1], of: uri(2), isSuspect: false)
-    #expect(try states() == [2: .begun, 3: .handedOut])
+    #expect(try states() == [2: .crashed, 3: .handedOut])
     ledger.forget([uri(2)])
     #expect(try states() == [3: .handedOut])
     let contents = try LedgerContents(path: path)
@@ -57,7 +56,7 @@ import WorkerProtocol
     ledger.add(worker: 2, alive)
     for key in [Int64(1), 2] {
       let slot = try #require(ledger.handOut(uri(key), key: key, to: 1))
-      ledger.begin(slot)
+      ledger.begin([slot])
       ledger.keep(slot, of: uri(key), isSuspect: true)
     }
     _ = ledger.handOut(uri(1), key: 1, to: 2)
@@ -83,10 +82,10 @@ import WorkerProtocol
     defer { unlink(path) }
     let other = ProcessIdentity(pid: 12, start: 120)
     for (number, process) in [(1, dead), (2, other), (3, alive)] { ledger.add(worker: number, process) }
-    ledger.begin(try #require(ledger.handOut(uri(1), key: 1, to: 1)))
+    ledger.begin([try #require(ledger.handOut(uri(1), key: 1, to: 1))])
     _ = ledger.handOut(uri(2), key: 2, to: 1)
-    for key in [Int64(3), 4] { ledger.begin(try #require(ledger.handOut(uri(key), key: key, to: 2))) }
-    ledger.begin(try #require(ledger.handOut(uri(5), key: 5, to: 3)))
+    for key in [Int64(3), 4] { ledger.begin([try #require(ledger.handOut(uri(key), key: key, to: 2))]) }
+    ledger.begin([try #require(ledger.handOut(uri(5), key: 5, to: 3))])
     _ = ledger.handOut(uri(6), key: 6, to: 3)
     let left = try succession(orphans: [alive, ProcessIdentity(pid: 13, start: 130)])
     #expect(left.crashed.map(\.job) == [1], "the second of that worker had not begun")
@@ -99,10 +98,14 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, dead)
-    ledger.begin(try #require(ledger.handOut(uri(1), key: 1, to: 1)))
+    let slot = try #require(ledger.handOut(uri(1), key: 1, to: 1))
+    ledger.begin([slot])
     #expect(try succession(boot: "another") == Succession())
     ledger.stop()
     #expect(try succession() == Succession())
+    // A death that the pool has seen is the job's.
+    ledger.keep(slot, of: uri(1), isSuspect: false)
+    #expect(try succession().crashed.map(\.job) == [1])
   }
 
   @Test func whatIsNotKnownIsWaitedFor() throws {
