@@ -17,11 +17,24 @@ public final class Connection {
   public let descriptor: Int32
   private var decoder: LineDecoder
   private var outgoing: [UInt8] = []
+  /// How many bytes at the start of `outgoing` the kernel has taken.
   private var sent = 0
   private var isClosed = false
+  /// The peer's end, or bytes that are no line, came after lines that had to be handed over first.
+  private var end: Ending?
   /// Why something could not be sent though the peer was there, which ended the connection.
   public private(set) var failure: SystemCallError?
-  private var chunk = [UInt8](repeating: 0, count: 65_536)
+  private var chunk = [UInt8](repeating: 0, count: readShare)
+
+  /// The bytes that one `receive` reads at most: the share that a peer has of a turn.
+  public static let readShare = 65_536
+  /// Sent bytes that are kept before the buffer is moved up, when they are the larger part of it.
+  private static let sentBytesKept = 65_536
+
+  private enum Ending {
+    case closed
+    case failed(MessageError)
+  }
 
   /// Takes over a connected stream socket and makes it non-blocking.
   public init(descriptor: Int32, lineLimit: Int = ProtocolLimit.lineBytes) throws(SystemCallError) {
@@ -35,25 +48,49 @@ public final class Connection {
   /// The bytes that wait to be written.
   public var unsentBytes: Int { outgoing.count - sent }
 
-  /// Reads all that has arrived. Throws `MessageError` for bytes that cannot be lines.
+  /// The bytes in memory for sending: those that wait, and sent ones that have not been let go.
+  public var sendBufferBytes: Int { outgoing.count }
+
+  /// Whether the last `receive` left something that the socket does not tell of: call it again, without waiting for the socket.
+  public var hasMore: Bool { end != nil || decoder.hasLine }
+
+  /// Reads what has arrived, up to 64 KiB, and hands over at most `limit` lines.
   ///
-  /// A connection that was reset counts as closed: the peer is gone either way.
-  public func receive() throws(MessageError) -> Received {
+  /// The rest waits, here or in the socket, so that a peer that never stops cannot keep the caller. Throws `MessageError` for bytes that
+  /// cannot be lines, after the lines before them have been handed over. A connection that was reset counts as closed: the peer
+  /// is gone either way.
+  public func receive(atMost limit: Int = .max) throws(MessageError) -> Received {
+    if case .failed(let error) = end { throw error }
     var lines: [String] = []
+    decode(into: &lines, limit)
+    if end == nil, lines.count < limit {
+      readOnce()
+      decode(into: &lines, limit)
+    }
+    switch end {
+    case .failed(let error) where lines.isEmpty: throw error
+    case .closed where !decoder.hasLine: return .closed(lines)
+    default: return .lines(lines)
+    }
+  }
+
+  private func readOnce() {
     while true {
       let count = read(descriptor, &chunk, chunk.count)
-      if count > 0 {
-        decoder.append(chunk[..<count])
-        while let line = try decoder.next() { lines.append(line) }
-        if count < chunk.count { return .lines(lines) }
-      } else if count < 0, errno == EINTR {
-        continue
-      } else if count < 0, errno == EAGAIN {
-        return .lines(lines)
-      } else {
-        precondition(count == 0 || errno != EBADF, "a connection was used after it was closed")
-        return .closed(lines)
-      }
+      if count > 0 { return decoder.append(chunk[..<count]) }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { return }
+      precondition(count == 0 || errno != EBADF, "a connection was used after it was closed")
+      end = .closed
+      return
+    }
+  }
+
+  private func decode(into lines: inout [String], _ limit: Int) {
+    do throws(MessageError) {
+      while lines.count < limit, let line = try decoder.next() { lines.append(line) }
+    } catch {
+      end = .failed(error)
     }
   }
 
@@ -74,6 +111,7 @@ public final class Connection {
       if count >= 0 {
         sent += count
       } else if errno == EAGAIN {
+        dropSent()
         return false
       } else if errno != EINTR {
         precondition(errno != EBADF, "a connection was used after it was closed")
@@ -86,6 +124,13 @@ public final class Connection {
     outgoing.removeAll(keepingCapacity: true)
     sent = 0
     return true
+  }
+
+  /// Lets go of what was sent: a peer that always leaves something unread must not keep all that it ever got.
+  private func dropSent() {
+    guard sent > Self.sentBytesKept, sent > outgoing.count / 2 else { return }
+    outgoing.removeFirst(sent)
+    sent = 0
   }
 
   /// Closes the socket. More calls do nothing.

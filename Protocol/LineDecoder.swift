@@ -18,13 +18,19 @@ public struct LineDecoder: Sendable {
   /// The bytes received that do not yet make a line.
   public var pendingBytes: Int { buffer.count - start }
 
+  /// Whether `next` has a whole line, or an error for one, without more bytes.
+  public var hasLine: Bool { buffer[searched...].contains(0x0A) }
+
+  /// Bytes handed over that are kept at the start of the buffer, when they are the larger part of it: the rest is moved up seldom.
+  private static let keptBytes = 65_536
+
   /// Takes more bytes of the stream.
   public mutating func append(_ bytes: some Collection<UInt8>) {
     if start == buffer.count {
       buffer.removeAll(keepingCapacity: true)
       searched = 0
       start = 0
-    } else if start > limit {
+    } else if start > Self.keptBytes, start > buffer.count / 2 {
       buffer.removeFirst(start)
       searched -= start
       start = 0

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -135,6 +136,9 @@ static inline int csystem_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM
 static inline int csystem_unix_socketpair(int *pair) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair); }
 
 static inline int csystem_pipe(int *pair) { return (int)syscall(SYS_pipe2, pair, O_CLOEXEC); }
+
+// FIONREAD, ioctl(2): how many bytes can be read now from a pipe or a socket.
+static inline int csystem_waiting_bytes(int descriptor, int *count) { return ioctl(descriptor, FIONREAD, count); }
 
 static inline int csystem_set_nonblocking(int descriptor) {
   int flags = fcntl(descriptor, F_GETFL);

@@ -107,7 +107,10 @@ final class WorkerConnection: @unchecked Sendable {
     // A coordinator that speaks nonsense, or nothing any more, is one that is gone.
     guard let received = try? connection.receive() else { return closed() }
     switch received {
-    case .lines(let lines): handle(lines)
+    case .lines(let lines):
+      handle(lines)
+      // What follows the lines is no line: the socket does not tell of that again.
+      if connection.hasMore { receive() }
     case .closed(let lines):
       handle(lines)
       closed()

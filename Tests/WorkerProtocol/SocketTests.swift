@@ -80,6 +80,62 @@ private func connectedPair() throws -> (Connection, Connection) {
     #expect(sender.unsentBytes == 0)
   }
 
+  @Test func aFloodOfLinesIsHandedOverInSharesAndNothingIsLost() throws {
+    let (sender, receiver) = try connectedPair()
+    var expected: [String] = []
+    for number in 0..<30_000 {
+      expected.append(String(number))
+      sender.send { $0 += Array("\(number)\n".utf8) }
+    }
+    sender.flush()
+    var received: [String] = []
+    var calls = 0
+    while received.count < expected.count {
+      guard case .lines(let lines) = try receiver.receive(atMost: 100) else { break }
+      #expect(lines.count <= 100)
+      received += lines
+      calls += 1
+      // What is left here needs no word from the socket; what is left there does.
+      if !receiver.hasMore { sender.flush() }
+    }
+    #expect(received == expected && calls >= 300)
+    #expect(!receiver.hasMore)
+  }
+
+  @Test func linesBeforeTheEndOrBeforeBytesThatAreNoneComeFirst() throws {
+    let (sender, receiver) = try connectedPair()
+    sender.send { $0 += Array("A\nB\nC\n".utf8) }
+    sender.flush()
+    sender.close()
+    #expect(try receiver.receive(atMost: 2) == .lines(["A", "B"]))
+    #expect(receiver.hasMore)
+    #expect(try receiver.receive(atMost: 2) == .closed(["C"]))
+
+    let (other, reader) = try connectedPair()
+    other.send { $0 += Array("A\n".utf8) + [0xFF, 0x0A] }
+    other.flush()
+    #expect(try reader.receive() == .lines(["A"]))
+    #expect(reader.hasMore)
+    #expect(throws: MessageError.invalidUTF8) { try reader.receive() }
+  }
+
+  /// A peer that always leaves a little unread: what it has read is let go.
+  @Test func aSlowReaderDoesNotKeepWhatItHasRead() throws {
+    let (sender, receiver) = try connectedPair()
+    let line = Array((String(repeating: "x", count: 50_000) + "\n").utf8)
+    var taken = [UInt8](repeating: 0, count: line.count)
+    var most = 0
+    for _ in 0..<20 { sender.send { $0 += line } }
+    for _ in 0..<400 {
+      sender.send { $0 += line }
+      #expect(sender.flush() == false)
+      most = max(most, sender.sendBufferBytes)
+      var left = line.count
+      while left > 0 { left -= read(receiver.descriptor, &taken, left) }
+    }
+    #expect(most < 4 << 20, "20 MB were sent, and \(most) bytes were kept")
+  }
+
   @Test func linesSentBeforeAnEndAreStillReceived() throws {
     let (sender, receiver) = try connectedPair()
     sender.send { WorkerMessage.nudge.append(to: &$0) }

@@ -21,6 +21,8 @@ final class WorkerServer {
     var isClosing = false
     /// Something came since the last look at it.
     var hasSpoken = false
+    /// Lines of it wait for the next turn.
+    var isPostponed = false
 
     init(_ connection: Connection) { self.connection = connection }
   }
@@ -29,6 +31,13 @@ final class WorkerServer {
   static let strangers = 64
   /// A worker that does not read gets no more `SAVED` lines while so many bytes wait for it.
   static let savedBacklog = 1 << 20
+  /// A worker that does not read is given up when so many bytes wait for it.
+  static let unreadLimit = 16 << 20
+  /// Lines of one worker, and new connections, that are handled in one turn.
+  static let linesPerTurn = 256
+  static let connectionsPerTurn = 64
+  /// Bytes of a dead worker that are read at most: more than its socket holds, since what it started may go on writing.
+  static let lastBytes = 1 << 20
 
   private let loop: EventLoop
   private let log: Log
@@ -47,7 +56,7 @@ final class WorkerServer {
     self.log = log
     self.recorder = recorder
     listener = try UnixSocket.listen(at: path)
-    watchListener()
+    try watchListener()
   }
 
   deinit {
@@ -72,8 +81,10 @@ final class WorkerServer {
   /// Reads what a worker had sent before it died, and closes its connection.
   func finish(_ id: WorkerID) {
     guard let peer = peersByID[id] else { return }
-    // More than one read finds the end, unless a process that the worker had started holds the socket.
-    for _ in 0..<16 where read(peer) {}
+    for _ in 0..<(Self.lastBytes / Connection.readShare) {
+      // Without a limit each call reads from the socket.
+      guard let isOver = try? handleSome(of: peer, atMost: .max), !isOver else { break }
+    }
     forget(peer)
   }
 
@@ -84,8 +95,10 @@ final class WorkerServer {
     return peer.hasSpoken
   }
 
-  private func watchListener() {
-    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+  // MARK: Connections
+
+  private func watchListener() throws(SystemCallError) {
+    try loop.watch(listener, for: .readable) { [weak self] in self?.acceptSome() }
   }
 
   /// Seconds until connections are accepted again after that has failed.
@@ -107,38 +120,73 @@ final class WorkerServer {
       // Out of descriptors, most likely: the connection still waits, and would wake the loop without end.
       log(.trouble, "a worker's connection cannot be accepted now: \(error)")
       loop.unwatch(listener)
-      loop.timers.after(Self.acceptDelay) { [weak self] in self?.watchListener() }
+      listenLater()
     }
+  }
+
+  private func listenLater() {
+    loop.timers.after(Self.acceptDelay) { [weak self] in
+      guard let self else { return }
+      do { try watchListener() } catch { listenLater() }
+    }
+  }
+
+  /// Throws when the connection cannot be watched; then it is closed.
+  private func welcome(_ peer: Peer) throws(SystemCallError) {
+    let descriptor = peer.connection.descriptor
+    try loop.watch(descriptor, for: .readable) { [weak self, weak peer] in
+      guard let self, let peer else { return }
+      ready(peer)
+    }
+    peers[descriptor] = peer
+    waiting.append(descriptor)
+    if waiting.count > Self.strangers, let oldest = peers[waiting[0]] { forget(oldest) }
   }
 
   private func ready(_ peer: Peer) {
     if peer.connection.unsentBytes > 0 { unflushed.insert(peer.connection.descriptor) }
-    if !read(peer) {
-      let id = peer.id
-      forget(peer)
-      if let id { delegate?.disconnected(id) }
-    }
+    if !peer.isPostponed { read(peer) }
   }
 
-  /// Handles what has arrived; `false` when the connection is over.
-  @discardableResult
-  private func read(_ peer: Peer) -> Bool {
-    guard !peer.isClosing else { return false }
+  /// Handles a worker's share of a turn.
+  private func read(_ peer: Peer) {
+    guard !peer.isClosing else { return leave(peer) }
     peer.hasSpoken = true
     do {
-      switch try peer.connection.receive() {
-      case .lines(let lines):
-        for line in lines { try handle(line, from: peer) }
-        return true
-      case .closed(let lines):
-        for line in lines { try handle(line, from: peer) }
-        return false
-      }
+      if try handleSome(of: peer, atMost: Self.linesPerTurn) { return leave(peer) }
+      if peer.connection.hasMore { readLater(peer) }
     } catch {
       log(.workerRefused, "worker \(peer.id.map(\.description) ?? "unknown") broke the protocol: \(error)")
       refuse(peer, .message)
+    }
+  }
+
+  private func readLater(_ peer: Peer) {
+    peer.isPostponed = true
+    loop.inNextTurn { [weak self, weak peer] in
+      guard let self, let peer, peers[peer.connection.descriptor] === peer else { return }
+      peer.isPostponed = false
+      read(peer)
+    }
+  }
+
+  /// Handles lines that have arrived; `true` when the connection is over.
+  private func handleSome(of peer: Peer, atMost limit: Int) throws(MessageError) -> Bool {
+    switch try peer.connection.receive(atMost: limit) {
+    case .lines(let lines):
+      for line in lines { try handle(line, from: peer) }
+      return false
+    case .closed(let lines):
+      for line in lines { try handle(line, from: peer) }
       return true
     }
+  }
+
+  /// The connection is over.
+  private func leave(_ peer: Peer) {
+    let id = peer.id
+    forget(peer)
+    if let id { delegate?.disconnected(id) }
   }
 
   private func handle(_ line: String, from peer: Peer) throws(MessageError) {
@@ -184,6 +232,17 @@ final class WorkerServer {
       recorder.record(bytes, by: .coordinator)
     }
     unflushed.insert(peer.connection.descriptor)
+    if peer.connection.unsentBytes > Self.unreadLimit { giveUp(peer) }
+  }
+
+  /// A worker that has not read what waits for it will not read that it is refused either.
+  private func giveUp(_ peer: Peer) {
+    log(
+      .trouble,
+      "the connection to worker \(peer.id.map(\.description) ?? "unknown") is closed: it has left "
+        + "\(Self.unreadLimit >> 20) MiB unread")
+    peer.isClosing = true
+    loop.inNextTurn { [weak self] in self?.leave(peer) }
   }
 
   /// Writes what waits, as far as the sockets take it.
@@ -195,11 +254,7 @@ final class WorkerServer {
         log(.trouble, "the connection to worker \(peer.id.map(\.description) ?? "unknown") is given up: \(failure)")
       }
       loop.setInterest(isOut ? .readable : [.readable, .writable], of: descriptor)
-      if isOut, peer.isClosing {
-        let id = peer.id
-        forget(peer)
-        if let id { delegate?.disconnected(id) }
-      }
+      if isOut, peer.isClosing { leave(peer) }
     }
     unflushed.removeAll(keepingCapacity: true)
   }

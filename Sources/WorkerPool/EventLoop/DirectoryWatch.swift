@@ -30,7 +30,7 @@ final class DirectoryWatch {
   private static let needsLook =
     UInt32(IN_Q_OVERFLOW) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)
 
-  /// Reads all events that wait.
+  /// Reads events that wait, one buffer of them at most: a directory in which files come without end does not keep the caller.
   func collect() -> Changes {
     var changes = Changes()
     while true {
@@ -50,6 +50,7 @@ final class DirectoryWatch {
           }
         }
       }
+      return changes
     }
   }
 }

@@ -33,6 +33,7 @@ final class EventLoop {
   private var watches: [Int32: Watch] = [:]
   private var reports = [csystem_readiness](repeating: csystem_readiness(), count: 64)
   private var endOfTurn: [Handler] = []
+  private var nextTurn: [Handler] = []
   private var isStopped = false
   let timers: TimerQueue
 
@@ -40,18 +41,26 @@ final class EventLoop {
     epoll = csystem_epoll_create()
     guard epoll >= 0 else { throw SystemCallError("epoll_create1") }
     timers = try TimerQueue()
-    watch(timers.descriptor, for: .readable) { [timers] in timers.fire() }
+    try watch(timers.descriptor, for: .readable) { [timers] in timers.fire() }
   }
 
   deinit { close(epoll) }
 
   /// Calls `handler` whenever the descriptor is ready, or its other end is gone. The descriptor stays the caller's.
-  func watch(_ descriptor: Int32, for interest: Interest, handler: @escaping Handler) {
+  ///
+  /// Throws when the kernel has no memory for one more, or the user's limit is reached (epoll_ctl(2): ENOMEM, ENOSPC); then the descriptor
+  /// is not watched.
+  func watch(_ descriptor: Int32, for interest: Interest, handler: @escaping Handler) throws(SystemCallError) {
     precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
+    guard csystem_epoll_add(epoll, descriptor, interest.rawValue) == 0 else {
+      precondition(errno != EBADF, "descriptor \(descriptor) was watched after it was closed")
+      throw SystemCallError("epoll_ctl")
+    }
     watches[descriptor] = Watch(interest: interest, handler: handler)
-    let added = csystem_epoll_add(epoll, descriptor, interest.rawValue)
-    precondition(added == 0, "epoll refused descriptor \(descriptor): \(String(cString: strerror(errno)))")
   }
+
+  /// Calls `handler` once in the next turn, which does not wait for events: for a source that has more than its share of a turn.
+  func inNextTurn(_ handler: @escaping Handler) { nextTurn.append(handler) }
 
   /// Changes what the descriptor's handler is called for.
   func setInterest(_ interest: Interest, of descriptor: Int32) {
@@ -83,13 +92,17 @@ final class EventLoop {
 
   /// Waits for events, no longer than `milliseconds` (-1: as long as it takes), and handles one batch of them.
   func turn(milliseconds: Int32) {
-    let count = csystem_epoll_wait(epoll, &reports, Int32(reports.count), milliseconds)
+    let postponed = nextTurn
+    nextTurn = []
+    let wait = postponed.isEmpty ? milliseconds : 0
+    let count = csystem_epoll_wait(epoll, &reports, Int32(reports.count), wait)
     if count > 0 {
       let batch = reports[..<Int(count)].compactMap { watches[$0.descriptor] }
       for watch in batch where watch.isActive { watch.handler() }
     } else if count < 0 {
       precondition(errno == EINTR, "epoll_wait: \(String(cString: strerror(errno)))")
     }
+    for handler in postponed { handler() }
     for handler in endOfTurn { handler() }
   }
 }

@@ -22,27 +22,38 @@ final class Mailbox<Letter: Sendable>: Sendable {
       letters.append(letter)
       return letters.count == 1
     }
-    guard wasEmpty else { return }
-    var one: UInt64 = 1
-    _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
+    if wasEmpty { wake() }
   }
 
-  /// Takes all letters in the order they were posted.
-  func collect() -> [Letter] {
+  /// Takes the letters in the order they were posted, `limit` of them at most; the descriptor stays readable while others wait.
+  func collect(atMost limit: Int = .max) -> [Letter] {
     var count: UInt64 = 0
     _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
-    return letters.withLock { letters in
-      defer { letters = [] }
-      return letters
+    let (taken, hasMore) = letters.withLock { letters in
+      let taken = Array(letters.prefix(limit))
+      letters.removeFirst(taken.count)
+      return (taken, !letters.isEmpty)
     }
+    if hasMore { wake() }
+    return taken
+  }
+
+  private func wake() {
+    var one: UInt64 = 1
+    _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
   }
 }
 
 extension EventLoop {
+  /// Letters of one mailbox that are handled in one turn: the rest comes in the next.
+  static let lettersPerTurn = 64
+
   /// Calls `handler` on the loop for each letter of the mailbox.
-  func deliver<Letter>(from mailbox: Mailbox<Letter>, to handler: @escaping (Letter) -> Void) {
-    watch(mailbox.descriptor, for: .readable) {
-      for letter in mailbox.collect() { handler(letter) }
+  func deliver<Letter>(
+    from mailbox: Mailbox<Letter>, to handler: @escaping (Letter) -> Void
+  ) throws(SystemCallError) {
+    try watch(mailbox.descriptor, for: .readable) {
+      for letter in mailbox.collect(atMost: Self.lettersPerTurn) { handler(letter) }
     }
   }
 }

@@ -25,13 +25,15 @@ final class SignalSource {
     pthread_sigmask(SIG_SETMASK, &previousMask, nil)
   }
 
-  /// The numbers of the signals that have come.
+  /// The numbers of the signals that have come, one of each kind at most: who sends them without end does not keep the caller.
   func collect() -> [Int32] {
     var signals: [Int32] = []
-    while true {
-      let signal = csystem_signalfd_read(descriptor)
-      guard signal > 0 else { return signals }
+    while signals.count < Self.kinds, case let signal = csystem_signalfd_read(descriptor), signal > 0 {
       signals.append(signal)
     }
+    return signals
   }
+
+  /// Signals that Linux tells apart (signal(7)).
+  private static let kinds = 64
 }

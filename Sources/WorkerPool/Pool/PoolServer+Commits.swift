@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Jobs
+import WorkerProtocol
 
 /// Jobs that another process saves into the store without telling the pool, or before it can: every commit is written to the
 /// write-ahead log, which is watched.
@@ -15,8 +16,12 @@ extension PoolServer {
     guard commitWatch == nil, !isStopping, let path = realpath(configuration.store, nil) else { return }
     defer { free(path) }
     guard let watch = try? FileWatch(String(cString: path) + "-wal") else { return }
+    do throws(SystemCallError) {
+      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in self?.somebodyCommitted(watch) }
+    } catch {
+      return
+    }
     commitWatch = watch
-    loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in self?.somebodyCommitted(watch) }
     source.findNewestJob()
   }
 

@@ -117,6 +117,7 @@ extension PoolServer {
     coordinator.lookForWaitingJobs()
     watchQueueDirectory()
     watchCommits()
+    watchClock()
     watchPeriodicEntries()
     prune()
     scheduleCheckpoint()
@@ -131,7 +132,7 @@ extension PoolServer {
   private func listenForRequests() {
     do {
       let path = RuntimeDirectory(queue: configuration.queue).statusSocket
-      statusServer = try StatusServer(path: path, loop: loop) { [weak self] request, client in
+      statusServer = try StatusServer(path: path, loop: loop, log: log) { [weak self] request, client in
         self?.answer(request, client)
       }
     } catch {
@@ -152,11 +153,11 @@ extension PoolServer {
     directoryWatch = nil
     do {
       let watch = try DirectoryWatch(configuration.incomingDirectory)
-      directoryWatch = watch
-      loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
         let changes = watch.collect()
         self?.source.takeFiles(changes.needsScan ? nil : changes.names)
       }
+      directoryWatch = watch
     } catch {
       log(
         .trouble,

@@ -11,11 +11,11 @@ extension PoolServer {
     storeFiles = files
     do {
       let watch = try FileNameWatch(files.paths)
-      storeFilesWatch = watch
-      loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
         watch.collect()
         self?.checkStoreFiles()
       }
+      storeFilesWatch = watch
     } catch {
       log(.trouble, "the store's files cannot be watched and are looked at every \(Self.rescanInterval) s: \(error)")
     }

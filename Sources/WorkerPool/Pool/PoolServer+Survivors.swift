@@ -49,8 +49,17 @@ extension PoolServer {
       return false
     }
     survivors[pid] = Survivor(pidfd: pidfd)
-    loop.watch(pidfd, for: .readable) { [weak self] in self?.survivorEnded(pid) }
+    watchEnd(of: pid, pidfd)
     return true
+  }
+
+  private func watchEnd(of pid: Int32, _ pidfd: Int32) {
+    do throws(SystemCallError) {
+      try loop.watch(pidfd, for: .readable) { [weak self] in self?.survivorEnded(pid) }
+    } catch {
+      // Out of memory for one more descriptor: its jobs stay its own until its end can be seen.
+      loop.timers.after(Self.retryInterval) { [weak self] in self?.watchEnd(of: pid, pidfd) }
+    }
   }
 
   private func survivorEnded(_ pid: Int32) {

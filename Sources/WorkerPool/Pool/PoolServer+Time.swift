@@ -11,11 +11,11 @@ extension PoolServer {
     periodicWatch = nil
     do {
       let watch = try DirectoryWatch(path)
-      periodicWatch = watch
-      loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
         if watch.collect().needsScan { self?.source.takeFiles(nil) }
         self?.submitPeriodic()
       }
+      periodicWatch = watch
     } catch {
       log(.trouble, "\(path) cannot be watched; what changes there is seen when the pool starts again: \(error)")
     }
@@ -40,7 +40,6 @@ extension PoolServer {
     periodicMessages = Set(messages)
     coordinator.becameReady(notWithheld(jobs))
     loop.timers.cancel(periodicTimer)
-    // A clock that is set while the timer runs is noticed within the hour.
     periodicTimer = next.map { seconds in
       loop.timers.after(min(seconds, 3600)) { [weak self] in self?.submitPeriodic() }
     }

@@ -111,11 +111,11 @@ final class PoolServer {
     }
     workerServer.delegate = self
     if let signals {
-      loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
+      try loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
         for signal in signals.collect() { self?.handle(signal: signal) }
       }
     }
-    loop.deliver(from: mailbox) { [weak self] event in self?.handle(event) }
+    try loop.deliver(from: mailbox) { [weak self] event in self?.handle(event) }
     loop.atEndOfTurn { [weak self] in self?.endTurn() }
   }
 

@@ -44,9 +44,9 @@ final class StoreOpening {
 
   /// Returns the open store's source, or `nil` when the pool was told to end; throws ``Pool/StartError`` or `FileError`.
   func run() throws -> (any JobSource)? {
-    loop.deliver(from: results) { [weak self] in self?.handle($0) }
+    try loop.deliver(from: results) { [weak self] in self?.handle($0) }
     if let signals {
-      loop.watch(signals.descriptor, for: .readable) { [weak self] in
+      try loop.watch(signals.descriptor, for: .readable) { [weak self] in
         for signal in signals.collect() { self?.handle(signal: signal) }
       }
     }
@@ -117,7 +117,7 @@ final class StoreOpening {
   private func listen() {
     do {
       let path = RuntimeDirectory(queue: configuration.queue).statusSocket
-      statusServer = try StatusServer(path: path, loop: loop) { [weak self] in self?.answer($0, $1) }
+      statusServer = try StatusServer(path: path, loop: loop, log: log) { [weak self] in self?.answer($0, $1) }
     } catch {
       log(.trouble, "there is no status socket yet: \(error)")
     }

@@ -3,12 +3,21 @@ import Glibc
 import WorkerProtocol
 
 /// The socket that people and scripts ask: JSON requests and replies, a line each, in order.
+///
+/// A client has one request in work at a time, and a share of each turn. The next request is read when the reply is made and most of
+/// what was sent before is taken: a client that asks without end, or does not read, keeps nobody and no memory.
 final class StatusServer {
   /// One asker; replies are sent through it, at once or later.
   final class Client {
     fileprivate let connection: Connection
     fileprivate weak var server: StatusServer?
     fileprivate var isObserving = false
+    /// A request has no reply yet.
+    fileprivate var isAnswered = true
+    /// What the loop watches its socket for; `nil`: nothing.
+    fileprivate var interest: EventLoop.Interest?
+    /// Requests of it wait for the next turn.
+    fileprivate var isPostponed = false
 
     fileprivate init(_ connection: Connection, _ server: StatusServer) {
       self.connection = connection
@@ -16,10 +25,12 @@ final class StatusServer {
     }
 
     /// Sends a reply. An asker that is gone gets none.
-    func reply(_ reply: StatusReply) { server?.send(reply, to: self) }
+    func reply(_ reply: StatusReply) { server?.answer(self, reply) }
 
     /// From now on the client gets `saved` replies.
     func observe() { isObserving = true }
+
+    fileprivate var mayAsk: Bool { isAnswered && connection.unsentBytes < StatusServer.replyShare }
   }
 
   /// The longest request in bytes.
@@ -29,30 +40,41 @@ final class StatusServer {
 
   /// Askers at a time; when there are more, the oldest is closed.
   static let clientLimit = 128
-  /// An asker that sends requests and does not read the replies is closed when so many bytes wait for it.
+  /// No further request of an asker is read while so many bytes of replies wait for it.
+  static let replyShare = 1 << 16
+  /// An asker is closed when so many bytes wait for it.
   static let replyBacklog = 16 << 20
+  /// Requests of one asker, and new connections, that are handled in one turn.
+  static let requestsPerTurn = 16
+  static let connectionsPerTurn = 64
 
   private let loop: EventLoop
+  private let log: Log
   private let listener: Int32
   private let handler: (StatusRequest, Client) -> Void
   private var clients: [Int32: Client] = [:]
   /// Descriptors of the clients, the oldest first.
   private var order: [Int32] = []
+  /// Clients with something to send that the kernel may take.
+  private var unflushed: Set<Int32> = []
   private let encoder = JSONEncoder()
 
   /// Listens at `path` and hands requests to `handler`, which replies exactly once to each.
-  init(path: String, loop: EventLoop, handler: @escaping (StatusRequest, Client) -> Void) throws(SystemCallError) {
+  init(
+    path: String, loop: EventLoop, log: Log, handler: @escaping (StatusRequest, Client) -> Void
+  ) throws(SystemCallError) {
     self.loop = loop
+    self.log = log
     self.handler = handler
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     listener = try UnixSocket.listen(at: path)
-    watchListener()
+    try watchListener()
   }
 
   deinit {
     loop.unwatch(listener)
     close(listener)
-    for descriptor in clients.keys { loop.unwatch(descriptor) }
+    for client in clients.values where client.interest != nil { loop.unwatch(client.connection.descriptor) }
   }
 
   /// Tells the observers of a save.
@@ -74,24 +96,39 @@ final class StatusServer {
 
   /// Writes what waits, as far as the sockets take it.
   func flush() {
-    for client in clients.values where client.connection.unsentBytes > 0 {
-      let isOut = client.connection.flush()
-      loop.setInterest(isOut ? .readable : [.readable, .writable], of: client.connection.descriptor)
+    let descriptors = unflushed
+    unflushed.removeAll(keepingCapacity: true)
+    for client in descriptors.compactMap({ clients[$0] }) {
+      client.connection.flush()
+      update(client)
     }
   }
 
-  private func acceptAll() {
-    do {
-      while let descriptor = try UnixSocket.accept(on: listener) { welcome(descriptor) }
+  // MARK: Connections
+
+  private func watchListener() throws(SystemCallError) {
+    try loop.watch(listener, for: .readable) { [weak self] in self?.acceptSome() }
+  }
+
+  private func acceptSome() {
+    do throws(SystemCallError) {
+      for _ in 0..<Self.connectionsPerTurn {
+        guard let descriptor = try UnixSocket.accept(on: listener) else { return }
+        welcome(descriptor)
+      }
     } catch {
       // As for workers: out of descriptors.
+      log(.trouble, "a connection to the status socket cannot be accepted now: \(error)")
       loop.unwatch(listener)
-      loop.timers.after(WorkerServer.acceptDelay) { [weak self] in self?.watchListener() }
+      listenLater()
     }
   }
 
-  private func watchListener() {
-    loop.watch(listener, for: .readable) { [weak self] in self?.acceptAll() }
+  private func listenLater() {
+    loop.timers.after(WorkerServer.acceptDelay) { [weak self] in
+      guard let self else { return }
+      do { try watchListener() } catch { listenLater() }
+    }
   }
 
   private func welcome(_ descriptor: Int32) {
@@ -102,24 +139,73 @@ final class StatusServer {
     clients[descriptor] = client
     order.append(descriptor)
     if order.count > Self.clientLimit, let oldest = clients[order[0]] { forget(oldest) }
-    loop.watch(descriptor, for: .readable) { [weak self, weak client] in
-      guard let self, let client else { return }
+    update(client)
+  }
+
+  /// Lets the loop watch a client's socket for what is wanted of it now.
+  private func update(_ client: Client) {
+    let descriptor = client.connection.descriptor
+    guard clients[descriptor] === client else { return }
+    var wanted: EventLoop.Interest = client.mayAsk ? .readable : []
+    if client.connection.unsentBytes > 0 { wanted.insert(.writable) }
+    if client.mayAsk, client.connection.hasMore { readLater(client) }
+    guard wanted != client.interest ?? [] else { return }
+    if wanted.isEmpty {
+      // Not even its end is of interest until the reply is sent: the kernel would tell of it again and again.
+      loop.unwatch(descriptor)
+      client.interest = nil
+    } else if client.interest == nil {
+      do throws(SystemCallError) {
+        try loop.watch(descriptor, for: wanted) { [weak self, weak client] in
+          guard let self, let client else { return }
+          ready(client)
+        }
+        client.interest = wanted
+      } catch {
+        log(.trouble, "a connection to the status socket is closed, since it cannot be watched: \(error)")
+        forget(client)
+      }
+    } else {
+      loop.setInterest(wanted, of: descriptor)
+      client.interest = wanted
+    }
+  }
+
+  private func ready(_ client: Client) {
+    if client.connection.unsentBytes > 0 { unflushed.insert(client.connection.descriptor) }
+    if !client.isPostponed { read(client) }
+  }
+
+  private func readLater(_ client: Client) {
+    guard !client.isPostponed else { return }
+    client.isPostponed = true
+    loop.inNextTurn { [weak self, weak client] in
+      guard let self, let client, clients[client.connection.descriptor] === client else { return }
+      client.isPostponed = false
       read(client)
     }
   }
 
+  /// Handles a client's share of a turn.
   private func read(_ client: Client) {
-    guard let received = try? client.connection.receive() else { return forget(client) }
-    switch received {
-    case .lines(let lines):
-      for line in lines { handle(line, client) }
-    case .closed(let lines):
-      for line in lines { handle(line, client) }
-      forget(client)
-    }
+    var count = 0
+    repeat {
+      guard client.mayAsk else { break }
+      guard let received = try? client.connection.receive(atMost: 1) else { return forget(client) }
+      count += 1
+      switch received {
+      case .lines(let lines):
+        for line in lines { handle(line, client) }
+      case .closed(let lines):
+        for line in lines { handle(line, client) }
+        return forget(client)
+      }
+    } while count < Self.requestsPerTurn && client.connection.hasMore
+    update(client)
   }
 
   private func handle(_ line: String, _ client: Client) {
+    client.isAnswered = false
     do {
       handler(try StatusRequest.parse(line), client)
     } catch {
@@ -127,12 +213,19 @@ final class StatusServer {
     }
   }
 
+  private func answer(_ client: Client, _ reply: StatusReply) {
+    client.isAnswered = true
+    send(reply, to: client)
+  }
+
   private func send(_ reply: StatusReply, to client: Client) {
-    guard clients[client.connection.descriptor] === client, let data = try? encoder.encode(reply) else { return }
+    let descriptor = client.connection.descriptor
+    guard clients[descriptor] === client, let data = try? encoder.encode(reply) else { return }
     client.connection.send { bytes in
       bytes.append(contentsOf: data)
       bytes.append(0x0A)
     }
+    unflushed.insert(descriptor)
     if client.connection.unsentBytes > Self.replyBacklog { forget(client) }
   }
 
@@ -141,7 +234,7 @@ final class StatusServer {
     guard clients.removeValue(forKey: descriptor) != nil else { return }
     order.removeAll { $0 == descriptor }
     client.connection.flush()
-    loop.unwatch(descriptor)
+    if client.interest != nil { loop.unwatch(descriptor) }
     client.connection.close()
   }
 }

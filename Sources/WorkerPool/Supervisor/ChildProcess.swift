@@ -14,6 +14,8 @@ final class ChildProcess {
     var limits: [ResourceLimit] = []
     /// What it gets when this thread ends, unless it chooses another signal for that. Default: what it cannot outlive.
     var parentDeathSignal = SIGKILL
+    /// A line of its standard output that is longer is handed over in pieces.
+    var longestLine = OutputReader.longestLine
   }
 
   let pid: pid_t
@@ -34,21 +36,24 @@ final class ChildProcess {
     pid = try Self.spawn(command, standardOutput: out.writeEnd, standardError: err.writeEnd)
     self.loop = loop
     pidfd = csystem_pidfd_open(pid)
-    guard pidfd >= 0 else {
-      // Out of descriptors: a child whose end cannot be observed must not be.
-      let error = SystemCallError("pidfd_open")
+    do throws(SystemCallError) {
+      guard pidfd >= 0 else { throw SystemCallError("pidfd_open") }
+      output = [
+        try OutputReader(out.takeReadEnd(), limit: command.longestLine, loop: loop) {
+          onLine(OutputLine(text: $0, isError: false))
+        },
+        try OutputReader(err.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
+      ]
+      try loop.watch(pidfd, for: .readable) { [weak self] in self?.reap() }
+    } catch {
+      // Out of descriptors or memory: a child whose end cannot be observed must not be.
       kill(-pid, SIGKILL)
       kill(pid, SIGKILL)
       var status: Int32 = 0
       waitpid(pid, &status, 0)
       throw error
     }
-    output = [
-      OutputReader(out.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: false)) },
-      OutputReader(err.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
-    ]
     self.onDeath = onDeath
-    loop.watch(pidfd, for: .readable) { [weak self] in self?.reap() }
   }
 
   deinit {

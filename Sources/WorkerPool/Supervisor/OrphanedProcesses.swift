@@ -50,8 +50,12 @@ final class OrphanedProcesses {
       let descriptor = csystem_pidfd_open(pid)
       // Out of descriptors: it is waited for when the next worker has died.
       guard descriptor >= 0 else { continue }
-      dying[pid] = descriptor
-      loop.watch(descriptor, for: .readable) { [weak self] in self?.reap(pid) }
+      do throws(SystemCallError) {
+        try loop.watch(descriptor, for: .readable) { [weak self] in self?.reap(pid) }
+        dying[pid] = descriptor
+      } catch {
+        close(descriptor)
+      }
     }
   }
 

@@ -17,6 +17,9 @@ final class PluginDiscovery {
   /// the first.
   static let retryDelay = 0.5
   static let retries = 10
+  /// What `describe` may print, in bytes, and the lines of its standard error that are kept for the reason of a failure.
+  static let outputLimit = 1 << 20
+  private static let keptErrors = 3
   static let prefix = "worker-"
 
   private let loop: EventLoop
@@ -33,8 +36,22 @@ final class PluginDiscovery {
     let timer: TimerQueue.Token
     let triesLeft: Int
     var output: [String] = []
+    var outputSize = 0
     var lastErrors: [String] = []
     var isLate = false
+
+    var isTooLong: Bool { outputSize > PluginDiscovery.outputLimit }
+
+    mutating func add(_ line: OutputLine) {
+      outputSize += line.text.utf8.count + 1
+      guard !isTooLong else { return }
+      if line.isError {
+        if lastErrors.count == PluginDiscovery.keptErrors { lastErrors.removeFirst() }
+        lastErrors.append(line.text)
+      } else {
+        output.append(line.text)
+      }
+    }
   }
 
   /// Looks into `directories`, the first one that has a plugin's name wins; calls `completion` once, with plugins by name.
@@ -73,16 +90,15 @@ final class PluginDiscovery {
   }
 
   private func start(_ name: String, _ path: String, triesLeft: Int = retries) {
-    let command = ChildProcess.Command(path: path, arguments: ["describe"], environment: environment)
+    let command = ChildProcess.Command(
+      path: path, arguments: ["describe"], environment: environment, longestLine: Self.outputLimit)
     do {
       let process = try ChildProcess(
         command, loop: loop,
         onLine: { [weak self] line in
-          if line.isError {
-            self?.probes[name]?.lastErrors.append(line.text)
-          } else {
-            self?.probes[name]?.output.append(line.text)
-          }
+          guard let self, probes[name]?.isTooLong == false else { return }
+          probes[name]?.add(line)
+          if probes[name]?.isTooLong == true { probes[name]?.process.signal(SIGKILL) }
         }, onDeath: { [weak self] death in self?.finish(name, path, death) })
       let timer = loop.timers.after(Self.patience) { [weak self] in
         self?.probes[name]?.isLate = true
@@ -110,7 +126,7 @@ final class PluginDiscovery {
     guard let probe = probes.removeValue(forKey: name) else { return }
     loop.timers.cancel(probe.timer)
     // Somebody's deed, or the kernel's for want of memory, says nothing of the plugin.
-    if death == .signalled(SIGKILL), !probe.isLate, probe.triesLeft > 0 {
+    if death == .signalled(SIGKILL), !probe.isLate, !probe.isTooLong, probe.triesLeft > 0 {
       return startLater(name, path, triesLeft: probe.triesLeft - 1)
     }
     do throws(StartFailure) {
@@ -124,9 +140,12 @@ final class PluginDiscovery {
   private static func plugin(
     _ name: String, _ path: String, _ probe: Probe, _ death: Death
   ) throws(StartFailure) -> Plugin {
+    if probe.isTooLong {
+      throw .badDescription(path: path, reason: "it printed more than \(outputLimit >> 20) MiB")
+    }
     if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Int(patience)) seconds") }
     guard death == .exited(code: 0) else {
-      throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.suffix(3).joined(separator: " | "))")
+      throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.joined(separator: " | "))")
     }
     let description: PluginDescription
     do {

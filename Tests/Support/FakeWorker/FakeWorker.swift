@@ -18,6 +18,10 @@ import WorkerProtocol
       )
       return
     }
+    let arguments = CommandLine.arguments
+    if arguments.count == 4, arguments[1] == "flood", let manner = Flood.Manner(rawValue: arguments[3]) {
+      return try Flood.run(socket: arguments[2], manner: manner)
+    }
     if name == "mute" { while true { pause() } }
     if name == "fickle", let mark = environment["FAKE_WORKER_BROKEN"], access(mark, F_OK) == 0 {
       complain("this version is broken")
@@ -136,6 +140,11 @@ import WorkerProtocol
       signal(SIGTERM, SIG_IGN)
       Self.tell("hang \(number) \(getpid())")
       while true { pause() }
+    case "chatter":
+      // Says without end what means nothing.
+      Self.tell("chatter \(number) \(getpid())")
+      let lines = (0..<4096).flatMap { _ in Array("PONG\n".utf8) }
+      while true { sendBytes(lines) }
     case "nonsense": sendBytes(Array("EXPLODE \(job)\n".utf8))
     case "orphan":
       // Leaves a process behind that holds its pipes.

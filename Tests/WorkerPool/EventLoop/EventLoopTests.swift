@@ -1,6 +1,8 @@
 import CSystem
 import Foundation
+import Glibc
 import Testing
+import WorkerProtocol
 
 @testable import WorkerPool
 
@@ -23,7 +25,7 @@ import Testing
     let loop = try EventLoop()
     let mailbox = try Mailbox<Int>()
     var received: [Int] = []
-    loop.deliver(from: mailbox) { [unowned loop] letter in
+    try loop.deliver(from: mailbox) { [unowned loop] letter in
       received.append(letter)
       if received.count == 1000 { loop.stop() }
     }
@@ -38,12 +40,12 @@ import Testing
     let one = try Mailbox<Int>()
     let two = try Mailbox<Int>()
     var calls = 0
-    loop.watch(one.descriptor, for: .readable) { [unowned loop] in
+    try loop.watch(one.descriptor, for: .readable) { [unowned loop] in
       calls += 1
       loop.unwatch(two.descriptor)
       loop.unwatch(one.descriptor)
     }
-    loop.watch(two.descriptor, for: .readable) { [unowned loop] in
+    try loop.watch(two.descriptor, for: .readable) { [unowned loop] in
       calls += 1
       loop.unwatch(one.descriptor)
       loop.unwatch(two.descriptor)
@@ -52,6 +54,51 @@ import Testing
     two.post(1)
     loop.turn(milliseconds: 0)
     #expect(calls == 1)
+  }
+
+  @Test func aPostponedHandlerRunsInTheNextTurnBesideTheEvents() throws {
+    let loop = try EventLoop()
+    let mailbox = try Mailbox<Int>()
+    var story: [String] = []
+    try loop.deliver(from: mailbox) { story.append("letter \($0)") }
+    func again(_ count: Int) {
+      story.append("share \(count)")
+      if count < 3 { loop.inNextTurn { again(count + 1) } }
+    }
+    again(1)
+    mailbox.post(7)
+    // Neither waits: there is something to do.
+    loop.turn(milliseconds: -1)
+    loop.turn(milliseconds: -1)
+    #expect(story == ["share 1", "letter 7", "share 2", "share 3"])
+  }
+
+  @Test func aFullMailboxIsEmptiedInSeveralTurns() throws {
+    let loop = try EventLoop()
+    let mailbox = try Mailbox<Int>()
+    var received: [Int] = []
+    try loop.deliver(from: mailbox) { received.append($0) }
+    for number in 0..<100 { mailbox.post(number) }
+    loop.turn(milliseconds: -1)
+    #expect(received == Array(0..<EventLoop.lettersPerTurn))
+    loop.turn(milliseconds: -1)
+    #expect(received == Array(0..<100))
+  }
+
+  /// As when the kernel is out of memory: a regular file is something else that epoll refuses (epoll_ctl(2), EPERM).
+  @Test func aDescriptorThatCannotBeWatchedIsAnErrorAndTheLoopGoesOn() throws {
+    let loop = try EventLoop()
+    let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    let error = #expect(throws: SystemCallError.self) { try loop.watch(file, for: .readable) {} }
+    #expect(error?.call == "epoll_ctl" && error?.number == EPERM)
+    loop.unwatch(file)
+    let mailbox = try Mailbox<Int>()
+    var received: [Int] = []
+    try loop.deliver(from: mailbox) { received.append($0) }
+    mailbox.post(1)
+    loop.turn(milliseconds: 1000)
+    #expect(received == [1])
   }
 
   @Test func filesThatComeIntoADirectoryAreNamed() throws {

@@ -130,6 +130,38 @@ import WorkerProtocol
     try pool.end()
   }
 
+  /// One that never stops talking.
+  @Test func aWorkerThatFloodsItsSocketDelaysNobody() throws {
+    let pool = try PoolHarness(plugins: ["fake", "other"], workers: 2, jobs: [fakeJob("chatter", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    let clock = ContinuousClock()
+    for number in 2..<12 {
+      let time = try clock.measure {
+        pool.source.add([fakeJob("ok", number, kind: "other")])
+        #expect(pool.effects.wait { $0.count == number })
+        _ = try pool.status()
+      }
+      #expect(time < .seconds(5))
+    }
+    try pool.end(deadline: 0)
+  }
+
+  @Test func requestsSentTogetherAreAnsweredInOrderAlsoWhenTheAskerHasSaidItsLast() throws {
+    let pool = try PoolHarness()
+    let socket = try UnixSocket.connect(to: RuntimeDirectory(queue: pool.queuePath).statusSocket)
+    defer { close(socket) }
+    let requests = Array("{\"command\":\"status\"}\nnonsense\n{\"command\":\"pause\",\"kind\":\"x\"}\n".utf8)
+    #expect(send(socket, requests, requests.count, Int32(MSG_NOSIGNAL)) == requests.count)
+    shutdown(socket, Int32(SHUT_WR))
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while case let count = read(socket, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
+    let replies = try bytes.split(separator: 0x0A).map { try JSONDecoder().decode(StatusReply.self, from: Data($0)) }
+    #expect(replies.map(\.ok) == [true, false, true])
+    #expect(replies.first?.status != nil)
+    try pool.end()
+  }
+
   @Test func commandsOfTheStatusSocketWork() throws {
     let pool = try PoolHarness(workers: 1)
     #expect(pool.waitForLog("plugin fake"))
@@ -265,6 +297,35 @@ import WorkerProtocol
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
     let result = try discover(in: directory)
     #expect(result.plugins.map(\.name) == ["victim"] && result.failures.isEmpty)
+  }
+
+  private func discover(script: String, name: String) throws -> PluginDiscovery.Result {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plugins-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appendingPathComponent("worker-\(name)")
+    try Data("#!/bin/sh\n\(script)\n".utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    return try discover(in: directory)
+  }
+
+  @Test(arguments: ["exec yes '{'", "exec yes >&2", "exec tr '\\0' x < /dev/zero"])
+  func aPluginThatDescribesItselfWithoutEndIsStoppedAndToldApart(script: String) throws {
+    let clock = ContinuousClock()
+    var result = PluginDiscovery.Result()
+    let time = try clock.measure { result = try discover(script: script, name: "flood") }
+    #expect(result.plugins.isEmpty)
+    #expect(result.failures["flood"]?.description.hasSuffix("it printed more than 1 MiB") == true, "\(result.failures)")
+    #expect(time < .seconds(PluginDiscovery.patience))
+  }
+
+  @Test func aLongDescriptionIsReadWhole() throws {
+    let script = """
+      kinds=$(seq -s, 1 2000 | sed 's/[0-9]*/{"kind":"k&"}/g')
+      printf '{"name":"long","version":"1","protocolVersions":[1],"kinds":[%s]}' "$kinds"
+      """
+    let result = try discover(script: script, name: "long")
+    #expect(result.plugins.first?.description.kinds.count == 2000, "\(result.failures)")
   }
 
   @Test func aSilentWorkerIsToldApart() throws {

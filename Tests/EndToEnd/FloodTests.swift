@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+import WorkerPool
+
+/// Sources that never stop: each has its share of the pool's time, and a bound on its memory.
+@Suite(.serialized) struct FloodTests {
+  /// One that runs for as long as this object lives.
+  private final class Flood {
+    private let process = Process()
+
+    init(on socket: String, _ manner: String) throws {
+      process.executableURL = URL(fileURLWithPath: Built.path("fake-worker"))
+      process.arguments = ["flood", socket, manner]
+      process.standardInput = FileHandle.nullDevice
+      try process.run()
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    deinit {
+      process.terminate()
+      process.waitUntilExit()
+    }
+  }
+
+  /// Resident memory in KiB, as proc(5) tells.
+  private func memory(of pid: Int32) throws -> Int {
+    let lines = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8).split(separator: "\n")
+    let words = try #require(lines.first { $0.hasPrefix("VmRSS:") }).split(separator: " ")
+    return try #require(Int(words[1]))
+  }
+
+  @Test(.timeLimit(.minutes(20)), arguments: ["garbage", "unread", "slow"])
+  func aFloodOnTheStatusSocketDelaysNobodyAndCostsNoMemory(manner: String) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try pool.wait { $0.workers.contains { $0.phase == "up" } }
+    let before = try memory(of: pool.pid)
+    let floods = try (0..<2).map { _ in try Flood(on: items.queue + "/run/status.sock", manner) }
+
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(8)
+    var slowest = Duration.zero
+    while clock.now < end { slowest = max(slowest, try clock.measure { _ = try pool.status() }) }
+    let job = try clock.measure {
+      try items.submit("add")
+      try pool.waitForJobs(1)
+    }
+    let growth = try memory(of: pool.pid) - before
+    let areRunning = floods.allSatisfy(\.isRunning)
+    #expect(areRunning)
+    #expect(slowest < .seconds(5) && job < .seconds(10), "a status took \(slowest), a job \(job)")
+    #expect(growth < 40 << 10, "the pool grew by \(growth) KiB")
+    withExtendedLifetime(floods) {}
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+  }
+}
