@@ -1,9 +1,15 @@
-/// How many processes each plugin should have: a pure function of who waits and who works.
+/// How many processes each plugin should have: a pure function of who waits, who works, and for how long.
+///
+/// A process stays with its plugin until jobs of another plugin need its slot, and have needed it for long enough to pay for the start of
+/// a new process. A plugin without jobs takes no process from anyone.
 enum SlotPlan {
-  /// Seconds that a plugin's last process may work before it makes place for another plugin that has none.
+  /// Seconds that a plugin's last process may work before it makes place for another plugin that has none, at least.
   static let turn = 2.0
-  /// Seconds for which a plugin that has just had work keeps a process: more may come.
+  /// Seconds for which a plugin that has just had work keeps its last process, at first: more may come.
   static let warmth = 5.0
+  /// A move, and a turn, last for so many times the time that a process takes to come up, within these bounds in seconds.
+  private static let startsWorth = 4.0
+  private static let moveDelays = 1.0...10.0
 
   /// What is known of a plugin.
   struct Plugin: Equatable {
@@ -22,107 +28,162 @@ enum SlotPlan {
     /// Seconds since it had a job in hand, and since it had a process.
     var idle = Double.infinity
     var absent = Double.infinity
+    /// Seconds for which more jobs have waited than it has idle processes, without a break.
+    var pressed = 0.0
+    /// Seconds that its processes take to come up.
+    var startTime = 0.0
+    /// Seconds without work after which its last process may go.
+    var warmth = SlotPlan.warmth
     /// Whether it may get more processes: not while it cannot be started.
     var canStart = true
+    /// It may get one only after a while, since its last one has failed.
+    var isDelayed = false
 
-    var isWarm: Bool { current > 0 && (busy > 0 || idle < SlotPlan.warmth) }
+    /// Whether it has had work lately, and may have more soon.
+    var isWarm: Bool { current > 0 && (busy > 0 || idle < warmth) }
     /// Processes that are not to be taken away without need: those at work, and those that will be at it soon.
     fileprivate var kept: Int { busy + min(starting, waiting) }
+    /// Seconds after which a further process for it pays.
+    private var moveDelay: Double { min(max(startsWorth * startTime, moveDelays.lowerBound), moveDelays.upperBound) }
+    fileprivate var isPressed: Bool { canStartNow && pressed >= moveDelay }
+    fileprivate var canStartNow: Bool { canStart && !isDelayed }
+    /// Seconds that others may work before they make place for it.
+    fileprivate var othersTurn: Double { max(turn, moveDelay) }
   }
 
   /// Shares `total` processes out.
   ///
-  /// Fixed numbers come first, and processes at work stay. A plugin that has jobs waiting and no process gets one: a free one, one of several
-  /// of another plugin, or the last one of a plugin that has had its turn. What is left goes where most jobs wait for each process, then
-  /// to plugins without work, one each, and after that stays where it is. Whoever wants processes for a plugin in any case sets
-  /// their number by hand.
+  /// Fixed numbers come first. Free slots go where jobs wait, then to plugins that have no process. When there is none, a plugin with
+  /// jobs and no process gets one at once: one that has no work, one of several of another plugin, or the last one of a plugin that
+  /// has had its turn. A plugin that needs more than it has gets what others do not use when its jobs have waited for long enough. Whoever
+  /// wants processes for a plugin in any case sets their number by hand.
   static func targets(total: Int, plugins: [Plugin]) -> [String: Int] {
-    var targets: [String: Int] = [:]
-    var left = total
-    for plugin in plugins {
-      targets[plugin.name] = plugin.fixed ?? plugin.kept
-      left -= plugin.fixed ?? plugin.kept
-    }
     let free = plugins.filter { $0.fixed == nil }
-    while left < 0, let largest = free.filter({ (targets[$0.name] ?? 0) > 0 }).max(by: { $0.kept < $1.kept }) {
-      targets[largest.name, default: 0] -= 1
-      left += 1
+    let places = total - plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
+    var shares = Shares(free)
+    while shares.total > max(0, places), let giver = shares.leastNeeded { shares[giver] -= 1 }
+    while shares.total < places, let taker = shares.firstInNeed { shares[taker] += 1 }
+    for taker in shares.needy {
+      guard let giver = shares.giver(toNeedy: taker) else { continue }
+      shares[giver] -= 1
+      shares[taker] += 1
     }
-    for plugin in needy(free, targets) {
-      if left > 0 {
-        left -= 1
-      } else if let giver = giver(free, targets) {
-        targets[giver, default: 0] -= 1
-      } else {
-        break
-      }
-      targets[plugin] = 1
+    while let taker = shares.pressed, let giver = shares.giver(toPressed: taker) {
+      shares[giver] -= 1
+      shares[taker] += 1
     }
-    func giveOneEach(_ plugins: [Plugin]) {
-      for plugin in plugins where left > 0 && targets[plugin.name] == 0 && mayHaveMore(plugin, targets) {
-        targets[plugin.name] = 1
-        left -= 1
-      }
-    }
-    giveOneEach(free.filter(\.isWarm))
-    while left > 0, let plugin = neediest(free, targets) {
-      targets[plugin, default: 0] += 1
-      left -= 1
-    }
-    giveOneEach(free.filter { $0.current > 0 } + free.sorted { $0.name < $1.name })
-    while left > 0, let plugin = keeper(free, targets) {
-      targets[plugin, default: 0] += 1
-      left -= 1
-    }
+    var targets = plugins.reduce(into: [:]) { $0[$1.name] = $1.fixed }
+    for (index, plugin) in free.enumerated() { targets[plugin.name] = shares[index] }
     return targets
   }
 
-  /// Whether the plan may be another one in a while, though nothing happens: somebody waits for the turn of another to end, or for one to
-  /// cool down.
+  /// Whether the plan may be another one in a while, though nothing happens: jobs wait for the turn of another plugin to end, for one to
+  /// cool down, or to have waited for long enough.
   static func changesWithTime(total: Int, _ plugins: [Plugin]) -> Bool {
     let free = plugins.filter { $0.fixed == nil }
     let reserved = plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
-    guard total > reserved, free.contains(where: { $0.waiting > 0 }) else { return false }
-    return free.contains { $0.waiting > 0 && $0.current == 0 && $0.canStart }
-      || free.contains { $0.busy == 0 && $0.waiting == 0 && $0.isWarm }
-  }
-
-  /// Whether a plugin has a process that the plan has not given it yet, or may get a new one.
-  private static func mayHaveMore(_ plugin: Plugin, _ targets: [String: Int]) -> Bool {
-    plugin.canStart || (targets[plugin.name] ?? 0) < plugin.current
-  }
-
-  /// Plugins with work, none of whose processes is at it: first those that have one, which will be soon, then who has been without
-  /// for longest.
-  private static func needy(_ plugins: [Plugin], _ targets: [String: Int]) -> [String] {
-    let needy = plugins.filter { $0.waiting > 0 && targets[$0.name] == 0 && mayHaveMore($0, targets) }
-    return needy.sorted { one, other in
-      if (one.current > 0) != (other.current > 0) { return one.current > 0 }
-      return (other.absent, one.name) < (one.absent, other.name)
-    }.map(\.name)
-  }
-
-  /// The plugin that makes place for one without a process.
-  private static func giver(_ plugins: [Plugin], _ targets: [String: Int]) -> String? {
-    let largest = plugins.max { (targets[$0.name] ?? 0) < (targets[$1.name] ?? 0) }
-    if let largest, targets[largest.name] ?? 0 > 1 { return largest.name }
-    return plugins.filter { targets[$0.name] == 1 && $0.busy > 0 && $0.age >= turn }.max { $0.age < $1.age }?.name
-  }
-
-  /// The plugin that most jobs wait for, for each process; `nil` when no more processes are needed.
-  private static func neediest(_ plugins: [Plugin], _ targets: [String: Int]) -> String? {
-    func pressure(_ plugin: Plugin) -> Double {
-      let have = targets[plugin.name] ?? 0
-      // Busy processes have their work already; the others are there for the jobs that wait.
-      let idle = have - min(plugin.busy, have)
-      return Double(plugin.waiting - idle) / Double(have + 1)
+    guard total > reserved else { return false }
+    return free.contains { plugin in
+      guard plugin.canStartNow, plugin.waiting > plugin.current - plugin.busy else { return false }
+      return plugin.current == 0 || free.contains { $0.name != plugin.name && $0.waiting == 0 && $0.current > $0.kept }
     }
-    return plugins.filter { mayHaveMore($0, targets) && pressure($0) > 0 }.max { pressure($0) < pressure($1) }?.name
+  }
+}
+
+/// The processes of each plugin while a plan is made; at first those that there are.
+private struct Shares {
+  private let plugins: [SlotPlan.Plugin]
+  private var counts: [Int]
+
+  init(_ plugins: [SlotPlan.Plugin]) {
+    self.plugins = plugins
+    counts = plugins.map(\.current)
   }
 
-  /// The plugin that keeps a process for which there is no need, or gets one.
-  private static func keeper(_ plugins: [Plugin], _ targets: [String: Int]) -> String? {
-    if let lost = plugins.first(where: { (targets[$0.name] ?? 0) < $0.current }) { return lost.name }
-    return plugins.filter(\.canStart).min { (targets[$0.name] ?? 0) < (targets[$1.name] ?? 0) }?.name
+  subscript(index: Int) -> Int {
+    get { counts[index] }
+    set { counts[index] = newValue }
+  }
+
+  var total: Int { counts.reduce(0, +) }
+
+  /// Jobs for each process of a plugin, with one more, that no process of it will take soon.
+  private func pressure(_ index: Int) -> Double {
+    let idle = counts[index] - min(plugins[index].busy, counts[index])
+    return Double(plugins[index].waiting - idle) / Double(counts[index] + 1)
+  }
+
+  /// Whether it has a process that it does not need; those that it is to get are for its jobs.
+  private func hasSpare(_ index: Int) -> Bool {
+    counts[index] > plugins[index].kept && counts[index] <= plugins[index].current
+  }
+
+  // MARK: Numbers that do not fit
+
+  /// Who loses a process when there are too many: one that has some to spare, of several before a last one, else the largest.
+  var leastNeeded: Int? {
+    let spare = counts.indices.filter(hasSpare)
+    if let index = spare.filter({ counts[$0] > 1 }).max(by: isMoreUsed) ?? spare.max(by: isMoreUsed) { return index }
+    return counts.indices.filter { counts[$0] > 0 }.max { counts[$0] < counts[$1] }
+  }
+
+  /// Who gets a slot that is free.
+  var firstInNeed: Int? {
+    if let index = needy.first { return index }
+    let startable = counts.indices.filter { plugins[$0].canStart }
+    if let index = startable.filter({ plugins[$0].canStartNow && pressure($0) > 0 }).max(by: {
+      pressure($0) < pressure($1)
+    }) {
+      return index
+    }
+    let absent = startable.filter { counts[$0] == 0 }
+    if let index = absent.min(by: { (plugins[$0].idle, plugins[$0].name) < (plugins[$1].idle, plugins[$1].name) }) {
+      return index
+    }
+    return startable.min { counts[$0] < counts[$1] }
+  }
+
+  // MARK: Slots that move
+
+  /// Plugins with jobs and without a process: first who has been without for longest.
+  var needy: [Int] {
+    let needy = counts.indices.filter { counts[$0] == 0 && plugins[$0].waiting > 0 && plugins[$0].canStartNow }
+    return needy.sorted { (plugins[$1].absent, plugins[$0].name) < (plugins[$0].absent, plugins[$1].name) }
+  }
+
+  /// Who makes place for a plugin that has no process.
+  func giver(toNeedy taker: Int) -> Int? {
+    if let idle = longestIdle(among: counts.indices.filter { hasSpare($0) && !plugins[$0].isWarm }) { return idle }
+    let several = counts.indices.filter { counts[$0] > 1 }
+    if let largest = several.filter(hasSpare).max(by: { counts[$0] < counts[$1] })
+      ?? several.max(by: { counts[$0] < counts[$1] })
+    {
+      return largest
+    }
+    let turn = plugins[taker].othersTurn
+    return counts.indices.filter { counts[$0] == 1 && plugins[$0].current == 1 && plugins[$0].age >= turn }
+      .max { plugins[$0].age < plugins[$1].age }
+  }
+
+  /// The plugin that needs a further process most, and has waited for long enough.
+  var pressed: Int? {
+    let pressed = counts.indices.filter { counts[$0] > 0 && plugins[$0].isPressed && pressure($0) > 0 }
+    return pressed.max { pressure($0) < pressure($1) }
+  }
+
+  /// Who has a process that it does not use: the last one of a plugin goes only when it has had no work for a while.
+  func giver(toPressed taker: Int) -> Int? {
+    let spare = counts.indices.filter { $0 != taker && plugins[$0].waiting == 0 && hasSpare($0) }
+    return longestIdle(among: spare.filter { !plugins[$0].isWarm })
+      ?? spare.filter { counts[$0] > 1 }.max { counts[$0] < counts[$1] }
+  }
+
+  /// One of several before a last one, then whose plugin has had no work for longest.
+  private func longestIdle(among indices: [Int]) -> Int? {
+    indices.filter { counts[$0] > 1 }.max(by: isMoreUsed) ?? indices.max(by: isMoreUsed)
+  }
+
+  private func isMoreUsed(_ one: Int, _ other: Int) -> Bool {
+    (plugins[one].idle, counts[one]) < (plugins[other].idle, counts[other])
   }
 }

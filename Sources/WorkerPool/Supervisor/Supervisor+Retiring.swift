@@ -14,7 +14,7 @@ extension Supervisor {
   /// being done, and nothing is lost when the new executable does not start.
   func retireOutdated(_ plugin: Plugin, target: Int) {
     guard workers.values.contains(where: { $0.isRetiring || $0.isOutdated }) else { return }
-    var retiring = workers.values.filter { $0.plugin.name == plugin.name && $0.isRetiring && $0.phase == .up }
+    var retiring = retiring(plugin)
     let fresh = staying(plugin).count { $0.phase == .up }
     while !retiring.isEmpty, fresh + retiring.count > target { drain(retiring.removeFirst()) }
     guard retiring.isEmpty, !staying(plugin).contains(where: { $0.phase == .starting && !$0.isOutdated }) else {

@@ -10,6 +10,8 @@ extension Supervisor {
     let limits = configuration.limits
     let worker = WorkerProcess(id: id, plugin: plugin, token: UUID().uuidString)
     worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
+    worker.replaces = retiring(plugin).first { successor(of: $0) == nil }?.id
+    demand.started(plugin.name)
     var environment = configuration.environment
     environment["WORKERPOOL_TOKEN"] = worker.token
     do {

@@ -21,6 +21,7 @@ extension Supervisor {
     guard let worker = workers[id], worker.phase == .starting else { return }
     worker.phase = .up
     worker.upSince = Clock.now
+    demand.cameUp(worker.plugin.name, after: Clock.now - worker.startedAt)
     loop.timers.cancel(worker.deadline)
     policies[worker.plugin.name, default: RestartPolicy()].cameUp()
     log(
@@ -74,7 +75,7 @@ extension Supervisor {
   func drain(_ worker: WorkerProcess) {
     guard worker.isStaying || worker.isRetiring && worker.phase == .up else { return }
     if worker.phase == .starting {
-      terminate(worker)
+      end(worker, .workerDraining, "is not needed any more and ends before it is up")
     } else {
       worker.phase = .draining
       worker.drainingSince = Clock.now
@@ -87,11 +88,14 @@ extension Supervisor {
 
   func terminate(_ worker: WorkerProcess) {
     guard worker.phase != .terminating, worker.phase != .killed else { return }
+    end(worker, .workerTerminated, "is told to stop")
+  }
+
+  /// SIGTERM, and SIGKILL for one that goes on.
+  private func end(_ worker: WorkerProcess, _ event: LogEvent, _ text: String) {
     worker.phase = .terminating
     worker.cause = .stopped
-    log(
-      .workerTerminated, "\(worker.plugin.name)[\(worker.pid)] is told to stop", .pid(worker.pid),
-      .worker(worker.id.number))
+    log(event, "\(worker.plugin.name)[\(worker.pid)] \(text)", .pid(worker.pid), .worker(worker.id.number))
     worker.process?.signal(SIGTERM)
     loop.timers.cancel(worker.deadline)
     worker.deadline = loop.timers.after(configuration.killDelay) { [weak self, weak worker] in

@@ -62,9 +62,9 @@ final class Supervisor {
   var restarts = 0
   var lastNumber = 0
   private var discovery: PluginDiscovery?
-  /// When each plugin had a job in hand, and a process, last.
-  private var lastBusy: [String: Double] = [:]
-  private var lastPresent: [String: Double] = [:]
+  var demand = DemandHistory()
+  /// When a connection to the workers' socket could not be accepted last, and why.
+  var acceptFailure: (at: Double, error: SystemCallError)?
   /// While plugins wait for the turn of others: seconds between two looks at whether it has ended.
   private static let rebalanceInterval = 0.5
   private var rebalanceTimer: TimerQueue.Token?
@@ -160,32 +160,33 @@ final class Supervisor {
       guard let plugin = plugins.first(where: { $0.name == state.name }) else { continue }
       let target = plan[plugin.name] ?? 0
       let surplus = staying(plugin).count - target
-      if surplus > 0 {
-        let idleFirst = staying(plugin).sorted { !delegate.isBusy($0.id) && delegate.isBusy($1.id) }
-        for worker in idleFirst.prefix(surplus) { drain(worker) }
-      }
+      if surplus > 0 { leave(staying(plugin), surplus) }
       guard state.canStart else { continue }
       retireOutdated(plugin, target: target)
       fill(plugin, missing: target - staying(plugin).count)
     }
   }
 
+  /// Ends processes of a plugin: idle ones first, then those that have not come up yet.
+  private func leave(_ workers: [WorkerProcess], _ count: Int) {
+    func need(_ worker: WorkerProcess) -> Int {
+      delegate?.isBusy(worker.id) == true ? 2 : worker.phase == .starting ? 1 : 0
+    }
+    for worker in workers.sorted(by: { need($0) < need($1) }).prefix(count) { drain(worker) }
+  }
+
   /// What the plan is to know of a plugin.
   private func state(of plugin: Plugin, waiting: Int) -> SlotPlan.Plugin {
     let staying = staying(plugin)
-    let busy = staying.count { delegate?.isBusy($0.id) == true }
+    // A process that is to be replaced holds its slot until its successor has it.
+    let present = staying + retiring(plugin).filter { successor(of: $0) == nil }
     let now = Clock.now
-    if busy > 0 { lastBusy[plugin.name] = now }
-    if !staying.isEmpty { lastPresent[plugin.name] = now }
-    // After a failure it may not be started yet: no other makes place for it until then.
-    let isDelayed = waitingSlots[plugin.name, default: 0] > 0 && staying.isEmpty
-    return SlotPlan.Plugin(
-      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting, busy: busy,
-      starting: staying.count { $0.phase == .starting }, current: staying.count,
-      age: staying.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
-      idle: lastBusy[plugin.name].map { now - $0 } ?? .infinity,
-      absent: lastPresent[plugin.name].map { now - $0 } ?? .infinity,
-      canStart: failures[plugin.name] == nil && !isDelayed)
+    let seen = SlotPlan.Plugin(
+      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting,
+      busy: present.count { delegate?.isBusy($0.id) == true }, starting: staying.count { $0.phase == .starting },
+      current: present.count, age: present.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
+      canStart: failures[plugin.name] == nil, isDelayed: waitingSlots[plugin.name, default: 0] > 0 && staying.isEmpty)
+    return demand.look(at: seen, now: now)
   }
 
   /// Processes that have had a turn's time to finish what they have in hand: their slots are not free soon.
@@ -200,6 +201,15 @@ final class Supervisor {
     workers.values.filter { $0.plugin.name == plugin.name && $0.isStaying }
   }
 
+  /// Processes that go on working until their successors are up.
+  func retiring(_ plugin: Plugin) -> [WorkerProcess] {
+    workers.values.filter { $0.plugin.name == plugin.name && $0.isRetiring && $0.phase == .up }
+  }
+
+  func successor(of worker: WorkerProcess) -> WorkerProcess? {
+    workers.values.first { $0.replaces == worker.id && $0.isStaying }
+  }
+
   /// Starts processes for empty slots of a plugin. A slot is empty only when the process that leaves it is gone, or keeps it until its
   /// replacement is there: beside those there are never more processes than slots in all, except of plugins whose number was set by hand.
   private func fill(_ plugin: Plugin, missing: Int) {
@@ -211,7 +221,7 @@ final class Supervisor {
         return fixed == nil
           ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
       }
-      // Those that can have none keep none from the others.
+      // Plugins that cannot start reserve no slots.
       let reserved = plugins.reduce(0) { sum, plugin in
         sum + (failures[plugin.name] == nil ? configuration.fixedWorkers[plugin.name] ?? 0 : 0)
       }

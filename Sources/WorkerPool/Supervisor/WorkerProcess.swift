@@ -85,6 +85,8 @@ final class WorkerProcess {
   var memoryCheckedAt = 0.0
   /// It goes on working until its replacement is up, and then drains.
   var isRetiring = false
+  /// The retiring process whose slot it takes over.
+  var replaces: WorkerID?
   /// It was started before plugins were reloaded.
   var isOutdated = false
   /// Lines of output since a moment, for those that write too many.

@@ -13,27 +13,63 @@ import Testing
     #expect(plan(0, .init(name: "a"), .init(name: "b")) == ["a": 0, "b": 0])
   }
 
-  @Test func slotsGoWhereJobsWait() {
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1), .init(name: "b", current: 3)) == ["a": 4, "b": 0])
-    // However many plugins without work there are.
+  @Test func slotsGoWhereJobsHaveWaitedForLongEnough() {
+    let b = SlotPlan.Plugin(name: "b", current: 3)
+    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 2), b) == ["a": 4, "b": 0])
+    // A start has to pay: the longer it takes, the longer jobs have waited before.
+    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 0.5), b) == ["a": 1, "b": 3])
+    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 2, startTime: 1), b) == ["a": 1, "b": 3])
+    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 4, startTime: 1), b) == ["a": 4, "b": 0])
+    // A plugin that has no process gets its first one at once, however many plugins without work there are.
+    let c = SlotPlan.Plugin(name: "c", waiting: 9)
     #expect(
-      plan(2, .init(name: "a", current: 1), .init(name: "b", current: 1), .init(name: "c", waiting: 9))
-        == ["a": 0, "b": 0, "c": 2])
+      plan(2, .init(name: "a", current: 1, idle: 20), .init(name: "b", current: 1, idle: 10), c)
+        == ["a": 0, "b": 1, "c": 1])
     #expect(plan(1, .init(name: "a", current: 1), .init(name: "b", waiting: 1)) == ["a": 0, "b": 1])
   }
 
-  @Test func waitingJobsShareTheSlots() {
+  /// Nobody loses anything by that.
+  @Test func freeSlotsAreFilledAtOnce() {
     #expect(plan(4, .init(name: "a", waiting: 100), .init(name: "b", waiting: 100)) == ["a": 2, "b": 2])
+    #expect(plan(4, .init(name: "a", waiting: 100, current: 1), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
+    // Where no jobs wait, to plugins without a process: first to the one that had work last.
+    let plugins = ["a", "b", "c"].map { SlotPlan.Plugin(name: $0, idle: $0 == "b" ? 10 : 20) }
+    #expect(SlotPlan.targets(total: 2, plugins: plugins) == ["a": 1, "b": 1, "c": 0])
+  }
+
+  @Test func whoHasHadNoWorkForLongestMakesPlace() {
+    let d = SlotPlan.Plugin(name: "d", waiting: 1)
+    let one = SlotPlan.Plugin(name: "a", current: 1, idle: 50)
+    let two = SlotPlan.Plugin(name: "b", current: 1, idle: 60)
+    #expect(plan(2, one, two, d) == ["a": 1, "b": 0, "d": 1])
+    // One of several goes before a last one.
+    #expect(plan(3, .init(name: "a", current: 2, idle: 50), two, d) == ["a": 1, "b": 1, "d": 1])
+    // And one of several that are at work before the last one of a plugin that has just had work.
+    #expect(
+      plan(3, .init(name: "a", busy: 2, current: 2, idle: 0), .init(name: "b", current: 1, age: 1, idle: 1), d)
+        == ["a": 1, "b": 1, "d": 1])
+  }
+
+  @Test func aPluginWithoutJobsTakesNoProcessFromAnyone() {
+    #expect(plan(4, .init(name: "a", current: 4), .init(name: "b")) == ["a": 4, "b": 0])
+    #expect(plan(4, .init(name: "a", waiting: 9, busy: 4, current: 4), .init(name: "b")) == ["a": 4, "b": 0])
   }
 
   @Test func aPluginThatHasJustHadWorkKeepsAProcess() {
     let warm = SlotPlan.Plugin(name: "b", current: 1, idle: 1)
     let cold = SlotPlan.Plugin(name: "b", current: 1, idle: SlotPlan.warmth)
-    let busy = SlotPlan.Plugin(name: "a", waiting: 100, busy: 3, current: 3)
+    let busy = SlotPlan.Plugin(name: "a", waiting: 100, busy: 3, current: 3, pressed: 60)
     #expect(plan(4, busy, warm) == ["a": 3, "b": 1])
     #expect(plan(4, busy, cold) == ["a": 4, "b": 0])
     #expect(SlotPlan.changesWithTime(total: 4, [busy, warm]))
-    #expect(!SlotPlan.changesWithTime(total: 4, [busy, cold]))
+    #expect(SlotPlan.changesWithTime(total: 4, [.init(name: "a", waiting: 9, busy: 3, current: 3), cold]))
+    #expect(!SlotPlan.changesWithTime(total: 4, [.init(name: "a", waiting: 9, busy: 4, current: 4), .init(name: "b")]))
+    // Those that it has beside its last one go to who needs them.
+    #expect(
+      plan(
+        4, .init(name: "a", waiting: 9, busy: 1, current: 1, pressed: 60),
+        .init(name: "b", busy: 1, current: 3, idle: 0))
+        == ["a": 3, "b": 1])
   }
 
   @Test func oneOfSeveralBusyProcessesMakesPlaceForAPluginThatHasNone() {
@@ -67,10 +103,11 @@ import Testing
     #expect(plan(3, a, .init(name: "b", waiting: 1500, busy: 1, current: 1)) == ["a": 2, "b": 1])
     // Unless nothing waits for it any more.
     let idle = SlotPlan.Plugin(name: "a", busy: 1, starting: 1, current: 2)
-    #expect(plan(3, idle, .init(name: "b", waiting: 1500, busy: 1, current: 1)) == ["a": 1, "b": 2])
+    #expect(plan(3, idle, .init(name: "b", waiting: 1500, busy: 1, current: 1, pressed: 60)) == ["a": 1, "b": 2])
     // And one that is on its way is enough for one job.
     #expect(
-      plan(3, .init(name: "a", waiting: 1, starting: 1, current: 1), .init(name: "b", current: 2)) == ["a": 1, "b": 2])
+      plan(3, .init(name: "a", waiting: 1, starting: 1, current: 1, pressed: 60), .init(name: "b", current: 2))
+        == ["a": 1, "b": 2])
   }
 
   @Test func aPluginThatCannotBeStartedTakesNoPlaceAndKeepsWhatItHas() {
@@ -80,6 +117,15 @@ import Testing
     #expect(plan(2, a, .init(name: "b", waiting: 9, current: 1, canStart: false)) == ["a": 1, "b": 1])
     // Without work its process makes place.
     #expect(plan(1, .init(name: "a", waiting: 9), .init(name: "b", current: 1, canStart: false)) == ["a": 1, "b": 0])
+  }
+
+  /// Its slot stays free for it while no jobs of others need one.
+  @Test func aPluginThatMayStartOnlyAfterAWhileTakesNoPlaceUntilThen() {
+    let delayed = SlotPlan.Plugin(name: "b", waiting: 9, isDelayed: true)
+    #expect(plan(2, .init(name: "a", current: 1), delayed) == ["a": 1, "b": 1])
+    #expect(plan(2, .init(name: "a", waiting: 9, current: 1), delayed) == ["a": 2, "b": 0])
+    #expect(plan(1, .init(name: "a", current: 1), delayed) == ["a": 1, "b": 0])
+    #expect(!SlotPlan.changesWithTime(total: 1, [.init(name: "a", current: 1), delayed]))
   }
 
   /// Three plugins that always have work share one slot: none is passed over.
@@ -105,7 +151,8 @@ import Testing
 
   @Test func withoutNeedEverythingStaysAsItIs() {
     #expect(plan(4, .init(name: "a", current: 3), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
-    #expect(plan(4, .init(name: "a", waiting: 1, current: 3), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
+    #expect(
+      plan(4, .init(name: "a", waiting: 1, current: 3, pressed: 60), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
   }
 
   @Test func aNumberSetByHandIsKept() {
