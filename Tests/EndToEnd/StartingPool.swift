@@ -9,17 +9,20 @@ final class StartingPool {
   /// - Parameters:
   ///   - store: another store than that of the items.
   ///   - queue: another queue directory.
+  ///   - through: a command with arguments that runs the command that follows.
   init(
-    _ items: ItemPool, store: String? = nil, queue: String? = nil, options: [String] = [],
+    _ items: ItemPool, store: String? = nil, queue: String? = nil, workers: Int = 1, through: [String] = [],
+    options: [String] = [],
     environment: [String: String] = [:]
   ) throws {
     let pipe = Pipe()
     errors = pipe.fileHandleForReading
     log = LineReader(errors)
-    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+    let command = through + [Built.path("workerpool")]
+    process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments =
-      [
-        "run", "--workers", "1", "--store", store ?? items.store, "--model", items.model, "--queue",
+      command.dropFirst() + [
+        "run", "--workers", String(workers), "--store", store ?? items.store, "--model", items.model, "--queue",
         queue ?? items.queue, "--plugins", items.plugins,
       ] + options
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }

@@ -6,6 +6,8 @@ protocol WorkerServerDelegate: AnyObject {
   /// Checks a hello: the worker that it came from, or why it is refused.
   func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Result<WorkerID, Refusal>
   func received(_ message: WorkerMessage, from id: WorkerID)
+  /// A connection waits that cannot be accepted now.
+  func cannotAccept(_ error: SystemCallError)
   /// The worker closed its connection, or it was closed for what it said.
   func disconnected(_ id: WorkerID)
 }
@@ -48,6 +50,8 @@ final class WorkerServer {
   private var unflushed: Set<Int32> = []
   /// Connections without a hello, the oldest first.
   private var waiting: [Int32] = []
+  /// The last connection could not be accepted.
+  private var cannotAccept = false
   weak var delegate: WorkerServerDelegate?
 
   /// Listens at `path`.
@@ -104,21 +108,18 @@ final class WorkerServer {
   /// Seconds until connections are accepted again after that has failed.
   static let acceptDelay = 0.5
 
-  private func acceptAll() {
-    do {
-      while let descriptor = try UnixSocket.accept(on: listener) {
-        let peer = Peer(try Connection(descriptor: descriptor))
-        peers[descriptor] = peer
-        waiting.append(descriptor)
-        if waiting.count > Self.strangers, let oldest = peers[waiting[0]] { forget(oldest) }
-        loop.watch(descriptor, for: .readable) { [weak self, weak peer] in
-          guard let self, let peer else { return }
-          ready(peer)
-        }
+  private func acceptSome() {
+    do throws(SystemCallError) {
+      for _ in 0..<Self.connectionsPerTurn {
+        guard let descriptor = try UnixSocket.accept(on: listener) else { return }
+        try welcome(Peer(try Connection(descriptor: descriptor)))
+        cannotAccept = false
       }
     } catch {
       // Out of descriptors, most likely: the connection still waits, and would wake the loop without end.
-      log(.trouble, "a worker's connection cannot be accepted now: \(error)")
+      if !cannotAccept { log(.trouble, "a worker's connection cannot be accepted now: \(error.explained)") }
+      cannotAccept = true
+      delegate?.cannotAccept(error)
       loop.unwatch(listener)
       listenLater()
     }

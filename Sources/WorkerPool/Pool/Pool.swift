@@ -50,6 +50,9 @@ public enum Pool {
     if configuration.handlesSignals {
       // A log that nobody reads any more is no reason to die.
       signal(SIGPIPE, SIG_IGN)
+      // Whoever ignores it has no children to wait for (waitpid(2)), and hands that on to what he starts.
+      signal(SIGCHLD, SIG_DFL)
+      OpenFileLimit.raise()
     }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }

@@ -112,6 +112,7 @@ extension PoolServer {
     listenForRequests()
     if let files = start.files { watchStoreFiles(files) }
     if isStopping { return }
+    supervisor.childEnded()
     supervisor.reload()
     lookForDueJobs()
     coordinator.lookForWaitingJobs()

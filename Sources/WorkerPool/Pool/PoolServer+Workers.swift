@@ -117,6 +117,8 @@ extension PoolServer: WorkerServerDelegate {
     scheduleCheckpoint()
   }
 
+  func cannotAccept(_ error: SystemCallError) { supervisor.acceptFailure = (Clock.now, error) }
+
   func disconnected(_ id: WorkerID) {
     coordinator.workerLeft(id)
     supervisor.disconnected(id)

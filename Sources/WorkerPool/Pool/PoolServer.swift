@@ -80,7 +80,7 @@ final class PoolServer {
   var exitCode: Int32 = 0
 
   /// The signals that a pool takes.
-  static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU]
+  static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD]
 
   /// - Parameter signals: a source of ``signals``; `nil` when the process has other uses for them.
   init(_ configuration: PoolConfiguration, source: any JobSource, signals: SignalSource? = nil) throws {
@@ -196,6 +196,7 @@ final class PoolServer {
       stop(deadline: 0)
       supervisor.killAll()
     case SIGHUP: supervisor.reload()
+    case SIGCHLD: supervisor.childEnded()
     case SIGTTIN: supervisor.scale(to: supervisor.configuration.workers + 1)
     case SIGTTOU: supervisor.scale(to: supervisor.configuration.workers - 1)
     default:

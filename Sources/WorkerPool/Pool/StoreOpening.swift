@@ -145,8 +145,8 @@ final class StoreOpening {
     switch signal {
     case SIGTTIN: workers += 1
     case SIGTTOU: workers = max(0, workers - 1)
-    // Plugins are looked for when the store is open.
-    case SIGHUP: break
+    // Plugins are looked for when the store is open, and there are no processes yet.
+    case SIGHUP, SIGCHLD: break
     default: stop()
     }
   }

@@ -88,11 +88,12 @@ final class ChildProcess {
     // the process has ended; until it is waited for, nobody else gets its number.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
-    guard waitpid(pid, &status, WNOHANG) == pid, let onDeath else { return }
+    let waited = waitpid(pid, &status, WNOHANG)
+    guard waited == pid || waited < 0 && errno == ECHILD, let onDeath else { return }
     loop.unwatch(pidfd)
     for reader in output { reader.finish() }
     self.onDeath = nil
-    onDeath(Death(waitStatus: status))
+    onDeath(waited == pid ? Death(waitStatus: status) : .untold)
   }
 }
 

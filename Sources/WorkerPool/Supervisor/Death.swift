@@ -7,6 +7,8 @@ enum Death: Equatable, Sendable, CustomStringConvertible {
   case signalled(Int32)
   /// Together with its pool, or after it: nobody saw how.
   case unseen
+  /// It ended, and the kernel did not tell how: this process ignores SIGCHLD, or waits for all its children (waitpid(2), ECHILD).
+  case untold
 
   /// Reads the status of `waitpid`.
   init(waitStatus: Int32) {
@@ -20,6 +22,7 @@ enum Death: Equatable, Sendable, CustomStringConvertible {
   var description: String {
     switch self {
     case .exited(let code): "exited with code \(code)"
+    case .untold: "ended, and the kernel did not tell how: the process that runs the pool ignores SIGCHLD"
     case .signalled(SIGKILL): "was killed by signal 9 (perhaps the machine is out of memory)"
     case .unseen: "died together with its pool, or soon after it"
     case .signalled(let signal): "was killed by signal \(signal) (\(String(cString: strsignal(signal))))"

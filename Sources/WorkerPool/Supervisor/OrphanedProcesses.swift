@@ -36,6 +36,9 @@ final class OrphanedProcesses {
     }
   }
 
+  /// The processes that were killed and have not been waited for.
+  var ending: Set<pid_t> { Set(dying.keys) }
+
   /// Whether none is left.
   var isEmpty: Bool { dying.isEmpty }
 

@@ -82,6 +82,8 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case wrongVersion([Int])
   /// It said nothing for so many seconds.
   case silent(seconds: Double)
+  /// The machine, or the pool, was out of something that a process needs: of what, and where the limit is set.
+  case shortage(String)
   /// It said something else than a good `HELLO`.
   case refused(Refusal)
 
@@ -95,6 +97,7 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
       "it speaks protocol version \(versions.map(String.init).joined(separator: ", ")), this pool speaks "
         + "\(ProtocolVersion.supported.lowerBound) to \(ProtocolVersion.supported.upperBound)"
     case .silent(let seconds): "it did not say hello within \(seconds) seconds"
+    case .shortage(let reason): reason
     case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
     }
   }

@@ -107,7 +107,9 @@ final class PluginDiscovery {
       probes[name] = Probe(process: process, timer: timer, triesLeft: triesLeft)
     } catch {
       if error.isShortage, triesLeft > 0 { return startLater(name, path, triesLeft: triesLeft - 1) }
-      result.failures[name] = .notExecutable(path: path, reason: String(cString: strerror(error.number)))
+      let reason = String(cString: strerror(error.number))
+      result.failures[name] =
+        error.isShortage ? .shortage(error.explained) : .notExecutable(path: path, reason: reason)
     }
   }
 

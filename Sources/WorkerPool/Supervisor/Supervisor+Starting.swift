@@ -38,7 +38,7 @@ extension Supervisor {
       .plugin(plugin.name))
     worker.deadline = loop.timers.after(configuration.helloPatience) { [weak self, weak worker] in
       guard let self, let worker, worker.phase == .starting else { return }
-      worker.startFailure = .silent(seconds: configuration.helloPatience)
+      worker.startFailure = reasonForSilence(of: worker)
       kill(worker, cause: .silent(seconds: configuration.helloPatience))
     }
   }
@@ -49,9 +49,22 @@ extension Supervisor {
       let reason = String(cString: strerror(error.number))
       return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
     }
-    log(.trouble, "plugin \(plugin.name) cannot be started now: \(error)", .plugin(plugin.name))
-    let delay = policies[plugin.name, default: RestartPolicy()].died(hadWorked: false, jitter: .random(in: 0...1))
-    keepSlotEmpty(of: plugin.name, for: delay)
+    tryAgainLater(plugin.name, .shortage(error.explained))
+  }
+
+  /// A process whose connection was not accepted had no way to say hello.
+  private func reasonForSilence(of worker: WorkerProcess) -> StartFailure {
+    if let failed = acceptFailure, failed.at >= worker.startedAt {
+      return .shortage("its connection could not be accepted: \(failed.error.explained)")
+    }
+    return .silent(seconds: configuration.helloPatience)
+  }
+
+  /// The machine is out of something: that says nothing of the plugin.
+  private func tryAgainLater(_ name: String, _ failure: StartFailure) {
+    log(.trouble, "plugin \(name) cannot be started now: \(failure)", .plugin(name))
+    let delay = policies[name, default: RestartPolicy()].died(hadWorked: false, jitter: .random(in: 0...1))
+    keepSlotEmpty(of: name, for: delay)
   }
 
   /// Lines of output that are taken from one process in one second; the others are counted.
@@ -100,7 +113,9 @@ extension Supervisor {
     delegate?.workerDied(worker.id, obituary)
     if !stopping, worker.cause != .stopped, !wasAsked {
       let name = worker.plugin.name
-      if neverCameUp {
+      if neverCameUp, case .shortage = worker.startFailure {
+        tryAgainLater(name, worker.startFailure ?? .silent(seconds: 0))
+      } else if neverCameUp {
         failedToStart(name, worker.startFailure ?? .exitedBeforeHello(death, lastLines: worker.lastLines.suffix(3)))
       } else {
         restarts += 1
@@ -142,9 +157,4 @@ extension Supervisor {
       rebalance()
     }
   }
-}
-
-extension SystemCallError {
-  /// Whether the machine, or this process, has run out of something that it may have again.
-  var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number) }
 }

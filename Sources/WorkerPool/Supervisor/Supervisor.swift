@@ -97,6 +97,12 @@ final class Supervisor {
   /// The processes that were started here and are not waited for yet.
   private var children: Set<pid_t> { Set(workers.values.map(\.pid)).union(discovery?.processes ?? []) }
 
+  /// A child of this process has died. Those that were started here are observed one by one; the others are only let go of.
+  func childEnded() {
+    guard let orphans else { return }
+    ForeignZombies.reap(except: children.union(orphans.ending))
+  }
+
   private func found(_ result: PluginDiscovery.Result) {
     orphans?.end()
     plugins = result.plugins
