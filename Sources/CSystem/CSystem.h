@@ -86,6 +86,15 @@ static inline int csystem_timerfd_set(int timer, int64_t nanoseconds) {
   return timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, 0);
 }
 
+// A timer of the system's clock that becomes readable when that clock is set, also by the end of a suspension: reading fails with ECANCELED
+// (TFD_TIMER_CANCEL_ON_SET, timerfd_create(2)). It is set to a time that does not come.
+static inline int csystem_clock_watch(void) { return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+static inline int csystem_clock_watch_arm(int timer) {
+  struct itimerspec never = {{0, 0}, {INT64_C(1) << 33, 0}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, 0);
+}
+
 static inline int64_t csystem_monotonic_nanoseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -359,6 +359,41 @@ import Testing
 
   // MARK: Periodic entries
 
+  /// As on a machine without a battery: its clock is years ahead at boot, and NTP sets it.
+  @Test func anEntryThatRanWhileTheClockWasAheadGoesOnWithTheRightTime() throws {
+    try withStore { store, context in
+      let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))
+      let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
+      let ahead = now + 5 * 365 * 86_400
+      _ = try store.insertPeriodic([entry], at: ahead, into: context)
+      #expect(try store.insertPeriodic([entry], at: ahead + 61, into: context).jobs.count == 1)
+      let late = try #require(try store.insert([request { $0.runAt = ahead + 3600 }], into: context, at: ahead).first)
+      try context.save()
+
+      let first = try store.insertPeriodic([entry], at: now, into: context)
+      #expect(first.jobs.isEmpty)
+      #expect(first.corrected["tick"].map { $0 > now + 86_400 } == true)
+      #expect(first.next.map { $0 <= now + 60 } == true)
+      try context.save()
+      let second = try store.insertPeriodic([entry], at: now + 61, into: context)
+      #expect(second.jobs.count == 1 && second.corrected.isEmpty)
+      #expect(late.runAt == ahead + 3600, "a point in time stays")
+    }
+  }
+
+  /// Steps of seconds are common: a time that has had its job gets no second one by them.
+  @Test func aClockThatIsPutBackALittleRepeatsNoTime() throws {
+    try withStore { store, context in
+      let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))
+      let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
+      _ = try store.insertPeriodic([entry], at: start, into: context)
+      #expect(try store.insertPeriodic([entry], at: start + 60.5, into: context).jobs.count == 1)
+      let back = try store.insertPeriodic([entry], at: start + 30, into: context)
+      #expect(back.jobs.isEmpty && back.corrected.isEmpty)
+      #expect(try store.insertPeriodic([entry], at: start + 61, into: context).jobs.isEmpty)
+    }
+  }
+
   @Test func eachTimeHasOneJobAcrossRestarts() throws {
     try withStore { store, context in
       let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))

@@ -6,12 +6,15 @@ extension JobStore {
     public var jobs: [Job] = []
     /// When the next job is due; nil without entries.
     public var next: Date?
+    /// The last times of entries, by name, that lay in the future and were set to now.
+    public var corrected: [String: Date] = [:]
   }
 
   /// Inserts the jobs of all entries whose time has come, without saving: the save that brings a job also notes that its time is
   /// settled, so that a crash neither loses nor doubles it.
   ///
-  /// An entry that is new, or whose times were changed, begins now. Marks of entries that are gone are deleted, but for those of
+  /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than ``PeriodicEntry/patience``
+  /// ahead: the clock was wrong when it was noted, and the entry would be silent until then. Marks of entries that are gone are deleted, but for those of
   /// `names`, whose files cannot be read at the moment.
   public func insertPeriodic(
     _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date = Date(),
@@ -25,6 +28,10 @@ extension JobStore {
       guard let mark = marks.removeValue(forKey: entry.name) ?? newMark(entry, now, context) else { continue }
       if mark.definition != entry.definition {
         mark.definition = entry.definition
+        mark.last = now
+      }
+      if mark.last > now + PeriodicEntry.patience {
+        round.corrected[entry.name] = mark.last
         mark.last = now
       }
       let due = entry.due(after: mark.last, at: now)

@@ -115,5 +115,7 @@ enum JobSourceEvent: Equatable, Sendable {
   case logged(LogRecord)
   /// Something else went wrong, which a person should know.
   case trouble(String)
+  /// Something happened that the log tells.
+  case said(LogRecord)
   case finished
 }

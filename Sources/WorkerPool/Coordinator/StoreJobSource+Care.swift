@@ -11,6 +11,12 @@ extension StoreJobSource {
       let (entries, problems) = try periodic.entries()
       let round = try store.insertPeriodic(entries, keeping: Set(problems.keys), into: context)
       try context.save()
+      for (name, last) in round.corrected.sorted(by: { $0.key < $1.key }) {
+        let text =
+          "periodic/\(name).json had run for \(Timestamp.text(last)), which is still to come, "
+          + "since the clock was ahead then: it goes on from now"
+        report(.said(LogRecord(event: .clockSet, text: text)))
+      }
       let ready = round.jobs.compactMap(JobSummary.init)
       // Not a moment too early: what is due then is found with that look.
       let next = round.next.map { max(0.001, $0.timeIntervalSinceNow + 0.001) }

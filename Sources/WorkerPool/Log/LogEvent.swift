@@ -24,6 +24,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case workerDied = "worker.died"
   case workerOutput = "worker.output"
   case processStray = "process.stray"
+  case clockSet = "clock.set"
   case fileRejected = "file.rejected"
   case queueReplaced = "queue.replaced"
   case jobFailed = "job.failed"
@@ -49,7 +50,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .jobTimedOut, .trouble:
       .error
     case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
-      .jobFailed, .optionUnknown, .batchUnknown,
+      .clockSet, .jobFailed, .optionUnknown, .batchUnknown,
       .linesLeftOut:
       .warning
     default: .info

@@ -43,7 +43,7 @@ extension PoolServer {
       isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
       dueTimer = next.map { seconds in
-        loop.timers.after(seconds) { [weak self] in self?.lookForDueJobs() }
+        loop.timers.after(min(seconds, Self.longestDueTimer)) { [weak self] in self?.lookForDueJobs() }
       }
       if mustLookForDueJobs { lookForDueJobs() }
       if count > 0 { coordinator.lookForNewJobs() }
@@ -73,6 +73,7 @@ extension PoolServer {
     case .newest(let key): foundNewest(key)
     case .logged(let record): log(record)
     case .trouble(let text): log(.trouble, text)
+    case .said(let record): log(record)
     case .finished: loop.stop()
     }
   }

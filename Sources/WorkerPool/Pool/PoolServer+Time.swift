@@ -4,6 +4,28 @@ import Jobs
 extension PoolServer {
   /// Seconds between two looks for finished jobs that need not be kept any longer.
   static let pruneInterval = 60.0
+  /// Seconds after which the clock is asked again in any case how long it is to a due time: not every kernel tells when it is set.
+  static let longestDueTimer = 3600.0
+
+  func watchClock() {
+    do {
+      let watch = try ClockWatch()
+      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+        if watch.collect() { self?.clockWasSet() }
+      }
+      clockWatch = watch
+    } catch {
+      log(.trouble, "it is not noticed at once when the system's clock is set: \(error)")
+    }
+  }
+
+  /// How long it is to the times at which jobs are due has changed.
+  func clockWasSet() {
+    guard !isStopping else { return }
+    log(.clockSet, "the system's clock was set: what is due is worked out anew")
+    lookForDueJobs()
+    submitPeriodic()
+  }
 
   func watchPeriodicEntries() {
     let path = QueueLayout(root: configuration.queue).periodic
@@ -41,7 +63,7 @@ extension PoolServer {
     coordinator.becameReady(notWithheld(jobs))
     loop.timers.cancel(periodicTimer)
     periodicTimer = next.map { seconds in
-      loop.timers.after(min(seconds, 3600)) { [weak self] in self?.submitPeriodic() }
+      loop.timers.after(min(seconds, Self.longestDueTimer)) { [weak self] in self?.submitPeriodic() }
     }
     if mustSubmitPeriodic { submitPeriodic() }
   }

@@ -38,6 +38,7 @@ final class PoolServer {
   var commitPause = PoolServer.commitPauses.lowerBound
   var newestJob: Int64 = 0
   var periodicTimer: TimerQueue.Token?
+  var clockWatch: ClockWatch?
   /// What is wrong with periodic entries, said once.
   var periodicMessages: Set<String> = []
   var isSubmittingPeriodic = false

@@ -53,6 +53,8 @@ final class MemoryJobSource: JobSource {
   let isSilent = Atomic<Bool>(false)
   let settled = Collected<Settlement>()
   let cancelled = Collected<ObjectURI>()
+  /// What it was asked for that comes with time.
+  let asked = Collected<String>()
 
   init(_ jobs: [WindowJob]) { state = Mutex(State(ready: jobs)) }
 
@@ -90,7 +92,10 @@ final class MemoryJobSource: JobSource {
     report(.settled(jobs, reason: nil))
   }
 
-  func promoteDueJobs() { report(.promoted(count: 0, next: nil)) }
+  func promoteDueJobs() {
+    asked.add("due jobs")
+    report(.promoted(count: 0, next: nil))
+  }
 
   func cancel(_ jobs: [ObjectURI], ticket: Int?) {
     for job in jobs { cancelled.add(job) }
@@ -103,7 +108,11 @@ final class MemoryJobSource: JobSource {
   }
   func savePauses(_ pauses: JobPauses, ticket: Int) { report(.replied(ticket: ticket, count: 0, error: nil)) }
   func findNewestJob() {}
-  func submitPeriodic() { report(.periodic([], next: nil, messages: [])) }
+  func submitPeriodic() {
+    asked.add("periodic entries")
+    report(.periodic([], next: nil, messages: []))
+  }
+
   func prune() {}
   func count(ticket: Int) {
     if !isSilent.load(ordering: .relaxed) { report(.counted(ticket: ticket, jobs: nil, walBytes: nil)) }
