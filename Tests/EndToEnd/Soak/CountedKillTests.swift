@@ -86,7 +86,7 @@ private final class KillHarness {
   init() throws {
     items = try ItemPool(items: 0)
     trace = items.place.path("trace")
-    pool = try items.start(workers: Self.workers)
+    pool = try items.start(workers: Self.workers, environment: ["TEST_WORKER_COUNTS": "1"])
   }
 
   func run(kills: Int) throws -> JobCount {
@@ -119,7 +119,7 @@ private final class KillHarness {
       for process in (try pool.leftovers() + [pool.pid]).shuffled() { Glibc.kill(process, SIGKILL) }
     }
     _ = pool.waitForExit()
-    pool = try items.start(workers: Self.workers)
+    pool = try items.start(workers: Self.workers, environment: ["TEST_WORKER_COUNTS": "1"])
     return true
   }
 

@@ -5,11 +5,14 @@ import WorkerKit
 
 /// The plugin of the tests: each kind is one way for a job to go.
 @main struct TestWorker: WorkerPlugin {
-  static let workers: [any Worker.Type] = [
+  static let workers: [any Worker.Type] = Counted.isWanted ? [Counted.self] : grouping
+
+  /// Kinds whose short jobs share transactions.
+  private static let grouping: [any Worker.Type] = [
     Nothing.self, Add.self, AddSlowly.self, Fail.self, FailForGood.self, Crash.self, CrashOnce.self, Wait.self,
     Chunks.self,
     Spawn.self, Late.self, Selfish.self, Misbehave.self, Snooze.self, LongFetch.self, Deaf.self, SpawnUnique.self,
-    Named.self, FailPatiently.self, Counted.self,
+    Named.self, FailPatiently.self,
   ]
 
   static func main() {
