@@ -26,7 +26,8 @@ extension PredicateValue: Hashable {
     }
   }
 
-  /// How the two are ordered; nil where they have no order: different kinds, nil, objects, collections.
+  /// How the two are ordered; nil where they have no order: different kinds, nil, objects that are not saved or of different entities,
+  /// collections.
   func order(to other: PredicateValue) -> ComparisonResult? {
     switch (self, other) {
     case (.integer(let a), .integer(let b)): PredicateValue.order(a, b)
@@ -43,8 +44,16 @@ extension PredicateValue: Hashable {
     case (.data(let a), .data(let b)): PredicateValue.order(bytes: a, b)
     case (.uuid(let a), .uuid(let b)):
       withUnsafeBytes(of: a.uuid) { a in withUnsafeBytes(of: b.uuid) { b in PredicateValue.order(bytes: a, b) } }
+    case (.object(let a), .object(let b)): PredicateValue.order(ofKeys: a, b)
     default: nil
     }
+  }
+
+  private static func order(ofKeys a: AnyObject, _ b: AnyObject) -> ComparisonResult? {
+    guard let a = (a as? any PersistentKeyed)?.persistentKey, let b = (b as? any PersistentKeyed)?.persistentKey,
+      a.entityName == b.entityName
+    else { return nil }
+    return order(a.key, b.key)
   }
 
   static func order<T: Comparable>(_ a: T, _ b: T) -> ComparisonResult? {

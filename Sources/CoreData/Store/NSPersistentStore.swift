@@ -100,6 +100,10 @@ public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
 /// write to the store should name the same file; one that does not only waits less fairly.
 public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 
+/// How many rows the coordinator keeps in memory for its contexts, as an integer; default 131,072. Not one of Apple's options. A process
+/// that looks at each row once does well with few.
+public let NSPersistentStoreRowCacheOption = "NSPersistentStoreRowCache"
+
 /// `true` lets a store that an earlier version of its model made be opened, if this version only adds optional attributes,
 /// entities and indexes: they are added to the file. Not one of Apple's options.
 public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"

@@ -2,16 +2,21 @@ extension SQLiteStore {
   /// Brings a store that an earlier version of its model made up to this one, where that only adds: optional attributes without a
   /// default value, entities without a superentity, and indexes. All in one transaction; rows, keys and the store's identifier stay.
   ///
+  /// Indexes are no part of the model's version, so they are compared with those of the file.
+  ///
   /// Not Apple's lightweight migration: that works from the earlier model, which is not needed here, and can also rename and remove.
   /// - Throws: 134100 where there is more to do than to add; then nothing is changed.
   static func extend(
     _ prefix: String, _ entities: [NSEntityDescription], _ identifiers: Set<AnyHashable>, _ database: SQLiteDatabase
   ) throws {
+    guard try database.withWriter({ try isOutdated(prefix, entities, $0) }) else { return }
     try database.write { connection in
       var (_, metadata) = try readMetadata(prefix, connection)
       let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-      // Another process may have been quicker.
-      guard !NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored).isEmpty else { return }
+      guard !NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored).isEmpty else {
+        return try remakeIndexes(
+          StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix)), connection)
+      }
       try addNumbers(entities, prefix, connection)
       let file = try SchemaFile(connection, prefix: prefix)
       let layout = try SchemaLayout(EntityNumbering(entities, rows: file.entities), prefix: prefix)
@@ -74,13 +79,39 @@ extension SQLiteStore {
     }
   }
 
+  /// Whether the file lacks something of the model, or has other indexes.
+  private static func isOutdated(
+    _ prefix: String, _ entities: [NSEntityDescription], _ connection: SQLiteConnection
+  ) throws -> Bool {
+    let (_, metadata) = try readMetadata(prefix, connection)
+    let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
+    guard NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored).isEmpty else { return true }
+    let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
+    return try Set(indexes(schema, connection).values) != Set(schema.indexStatements)
+  }
+
+  /// Drops the store's indexes that the model does not have, and makes those that the file does not have.
   private static func remakeIndexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws {
+    let found = try indexes(schema, connection)
+    let wanted = schema.indexStatements
+    for (name, statement) in found where !wanted.contains(statement) { try connection.execute("DROP INDEX \(name)") }
+    for statement in wanted where !found.values.contains(statement) { try connection.execute(statement) }
+  }
+
+  /// The statements of the store's own indexes in the file, by name. Those that somebody added by hand have other names.
+  private static func indexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> [String: String] {
+    var statements: [String: String] = [:]
     for table in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
-      // Those without a text belong to the table's constraints.
-      let names = try connection.rows(
-        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
-      for case .text(let name)? in names.map(\.first) { try connection.execute("DROP INDEX \(name)") }
+      // Indexes without a text belong to the table's constraints.
+      let rows = try connection.rows(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
+      for row in rows {
+        guard case .text(let name) = row[0], case .text(let statement) = row[1],
+          name.hasPrefix("\(schema.prefix)_") || name.hasPrefix("\(table)_")
+        else { continue }
+        statements[name] = statement
+      }
     }
-    for statement in schema.indexStatements { try connection.execute(statement) }
+    return statements
   }
 }

@@ -5,7 +5,7 @@
 final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
-  let rowCache = RowCache()
+  let rowCache: RowCache
   /// nil where changes are not recorded.
   let history: StoreHistory?
   private let storeFamily: EntityFamily
@@ -33,6 +33,9 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     configurationName: String?, url: URL?, options: [AnyHashable: Any]?, type: String
   ) {
     database = opened.database
+    // Two generations of rows.
+    let cachedRows = (options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
+    rowCache = RowCache(generationSize: max(1, cachedRows / 2))
     schema = opened.schema
     history = opened.history
     storeType = type

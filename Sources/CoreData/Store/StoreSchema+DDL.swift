@@ -61,12 +61,13 @@ extension StoreSchema {
   private func fetchIndexes(of mapping: EntityMapping) -> [String] {
     var names: Set<String> = []
     var statements: [String] = []
-    func add(_ name: String, _ elements: [(column: String, isAscending: Bool)]) {
+    func add(_ name: String, _ elements: [(column: String, isAscending: Bool)], where condition: String? = nil) {
       guard !elements.isEmpty, names.insert(name.lowercased()).inserted else { return }
       let list = elements.map { "\($0.column) COLLATE BINARY \($0.isAscending ? "ASC" : "DESC")" }
       statements.append(
         """
-        CREATE INDEX \(prefix)_\(mapping.name)_\(name.asIndexName) ON \(mapping.table) (\(list.joined(separator: ", ")))
+        CREATE INDEX \(prefix)_\(mapping.name)_\(name.asIndexName) ON \(mapping.table) (\(list.joined(separator: ", ")))\
+        \(condition.map { " WHERE \($0)" } ?? "")
         """)
     }
     let declared = Set(mapping.entity.declaredProperties.map(\.name))
@@ -85,9 +86,33 @@ extension StoreSchema {
         index.name,
         elements.flatMap { element in
           mapping.columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }
-        })
+        }, where: index.partialIndexPredicate.flatMap { partialCondition($0, mapping) })
     }
     return statements
+  }
+
+  /// The condition of a partial index: comparisons of attributes with nil, and several of them joined by AND.
+  ///
+  /// SQLite uses a partial index only where the query's condition implies the index's, and knows nothing of bound values
+  /// (https://www.sqlite.org/partialindex.html, "Queries Using Partial Indexes"). A comparison with nil binds none. For every other
+  /// predicate the result is nil and the index holds all rows, which serves any query.
+  private func partialCondition(_ predicate: NSPredicate, _ mapping: EntityMapping) -> String? {
+    switch predicate.kind {
+    case .compound(.and, let parts):
+      let conditions = parts.map { partialCondition($0, mapping) }
+      return conditions.contains(nil) ? nil : conditions.compactMap(\.self).joined(separator: " AND ")
+    case .comparison(let comparison):
+      guard comparison.leftExpression.expressionType == .keyPath,
+        let column = mapping.columns(of: [comparison.leftExpression.keyPath]).first,
+        comparison.rightExpression.expressionType == .constantValue, comparison.rightExpression.constantValue == nil
+      else { return nil }
+      switch comparison.predicateOperatorType {
+      case .equalTo: return "\(column) IS NULL"
+      case .notEqualTo: return "\(column) IS NOT NULL"
+      default: return nil
+      }
+    default: return nil
+    }
   }
 
   private func uniqueIndexes(of mapping: EntityMapping) -> [String] {

@@ -70,7 +70,8 @@ extension SQLGenerator {
     return (key, actual.number)
   }
 
-  /// `<`, `<=`, `>`, `>=`. What has no order is in none.
+  /// `<`, `<=`, `>`, `>=`. What has no order is in none. Objects of one table are in the order of their keys, as for a sort
+  /// descriptor, so that a fetch can go on behind an object.
   func order(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     let symbol = relation.type.symbol
     switch (left, right) {
@@ -84,6 +85,10 @@ extension SQLGenerator {
     case (.scalar(let a, let type), .scalar(let b, let otherType)):
       if type == .opaque || otherType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
       return type.isComparable(with: otherType) ? "\(a) \(raw: symbol) \(b)" : .no
+    case (.constant, .object): return try order(right, relation.with(relation.type.mirrored), left)
+    case (.object(let key, _, let mapping), .constant(let constant)):
+      guard let row = row(of: constant, in: mapping) else { return .no }
+      return "\(key) \(raw: symbol) \(bind: .integer(row.key))"
     case (.toMany(let relationship), _), (_, .toMany(let relationship)):
       throw SQLGenerationError.toManyWithoutModifier(relationship.path)
     default: return .no
