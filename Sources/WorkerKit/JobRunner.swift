@@ -37,12 +37,21 @@ final class JobRunner: @unchecked Sendable {
 
   /// Runs several jobs in one context and saves them together. When anything is wrong with one of them nothing is saved, and all
   /// are begun again one by one; then it returns `false`.
+  ///
+  /// Where the jobs turn out longer than those before them, the ones that have not been run are given back: nobody waits for a whole group
+  /// of long jobs.
   private func runGroup(_ uris: [ObjectURI]) -> Bool {
+    var rest: [ObjectURI] = []
+    let start = csystem_monotonic_nanoseconds()
     let attempt = JobAttempt(self, context: store.makeContext(name: "jobs"))
     let isDone = attempt.context.performAndWait { () -> Bool in
       do {
         for job in try attempt.fetch(uris) {
           guard let worker = workers[job.kind] else { return false }
+          if !attempt.finished.isEmpty, JobPace.isLong(csystem_monotonic_nanoseconds() - start) {
+            if let uri = JobAttempt.uri(job.objectID) { rest.append(uri) }
+            continue
+          }
           try attempt.run(job, worker)
         }
         try attempt.context.save()
@@ -53,7 +62,8 @@ final class JobRunner: @unchecked Sendable {
       }
     }
     if isDone {
-      connection.end([(uris, .done)])
+      connection.end([(uris.filter { !rest.contains($0) }, .done), (rest, .returned)])
+      if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, csystem_monotonic_nanoseconds() - start) }
     } else {
       // What a job in the group saved itself is committed, with the jobs before it, and stays so.
       connection.end([(uris.filter { attempt.saved.contains($0) }, .done)])
@@ -195,6 +205,14 @@ struct JobPace {
     let wanted = max(1, min(Self.mostCredit, Int(Self.horizon / (average ?? 1))))
     // Small changes are not worth a message.
     if wanted >= 2 * credit || wanted * 2 <= credit || (wanted == 1) != (credit == 1) { credit = wanted }
+  }
+
+  /// Whether a group has run for so long that no further job of it is run.
+  static func isLong(_ nanoseconds: Int64) -> Bool { Double(nanoseconds) / 1e9 > horizon }
+
+  /// A group was cut short: its jobs took so much longer than those before that these tell nothing any more.
+  mutating func noteLongGroup(of count: Int, _ nanoseconds: Int64) {
+    average = Double(nanoseconds) / 1e9 / Double(max(1, count))
   }
 
   /// The jobs of a group have to be run one by one.

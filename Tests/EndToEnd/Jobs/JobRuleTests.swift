@@ -45,13 +45,15 @@ import Testing
   }
 
   /// Of three workers one stays idle though a job waits; a job that nothing keeps back goes past it.
-  @Test(.timeLimit(.minutes(20)), arguments: [true, false])
-  func limitsPerKeyAndPerKindKeepJobsBack(isByKey: Bool) throws {
+  @Test(
+    .timeLimit(.minutes(20)),
+    arguments: [#", "limitKey": "disk", "limit": 2"#, "misbehave=2", "queue:mail=2", "queue:*ai*=2"])
+  func limitsPerKeyAndPerKindAndPerQueueKeepJobsBack(rule: String) throws {
     let items = try ItemPool(items: 4)
     let stop = try StopPoint(items.place)
-    let options = isByKey ? [] : ["--limit", "misbehave=2"]
-    let pool = try items.start(workers: 3, options: options)
-    let key = isByKey ? #", "limitKey": "disk", "limit": 2"# : ""
+    let isByKey = rule.hasPrefix(",")
+    let pool = try items.start(workers: 3, options: isByKey ? [] : ["--limit", rule])
+    let key = (isByKey ? rule : "") + #", "queue": "mail""#
     let parameters = #""parameters": {"how": "wait", "stop": "\#(stop.path)"}"#
     let lines = items.items[..<3].map { #"{"kind": "misbehave", "objects": ["\#($0)"], \#(parameters)\#(key)}"# }
     try items.drop(lines, as: "jobs.json")
@@ -63,7 +65,7 @@ import Testing
     try pool.waitForJobs(1)
     let status = try pool.status()
     #expect(status.workers.reduce(0) { $0 + $1.running.count } == 2)
-    #expect(status.jobs?["available"] == 3 && status.jobs?["succeeded"] == 1)
+    #expect(status.jobs?["running"] == 2 && status.jobs?["available"] == 1 && status.jobs?["succeeded"] == 1)
     stop.release()
     // The third begins when one of the two has ended.
     let third = try stop.waitForArrival()
@@ -73,6 +75,31 @@ import Testing
     try pool.waitForJobs(4)
     try pool.stop()
     try items.checkNothingIsLeft(of: pool)
+  }
+
+  /// Jobs that were short so far turn out long, and a worker holds many of them. A better job is the next to begin all the same.
+  @Test(.timeLimit(.minutes(20))) func aBetterJobBeginsBeforeWhatWorkersHoldAndHaveNotBegun() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    let pool = try items.start(workers: 1)
+    try items.drop(Array(repeating: #"{"kind": "nothing"}"#, count: 500), as: "short.json")
+    try pool.waitForJobs(500)
+    let parameters = #""parameters": {"how": "wait", "stop": "\#(stop.path)"}"#
+    try items.drop(Array(repeating: #"{"kind": "misbehave", \#(parameters)}"#, count: 20), as: "long.json")
+    _ = try stop.waitForArrival()
+    try items.drop([#"{"kind": "misbehave", "priority": 100, \#(parameters)}"#], as: "better.json")
+    // The worker holds nothing more that it has not begun.
+    try pool.wait { status in
+      (status.jobs?["available"] ?? 0) + (status.jobs?["running"] ?? 0) == 21
+        && status.workers.allSatisfy { $0.holding == $0.running.count }
+    }
+    stop.release()
+    _ = try stop.waitForArrival()
+    let running = try pool.status().workers.flatMap(\.running)
+    #expect(running.count == 1 && running.first?.hasSuffix("/p521") == true, "\(running)")
+    for _ in 0..<20 { stop.release() }
+    try pool.waitForJobs(521)
+    try pool.stop()
   }
 
   @Test(.timeLimit(.minutes(20))) func aPausedKindWaitsAndGoesOn() throws {
