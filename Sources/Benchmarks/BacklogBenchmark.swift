@@ -21,7 +21,8 @@ enum BacklogBenchmark {
     let done = try pool.succeeded()
     // The mark is the first of all, so that its start is that of the backlog.
     var files: [String] = []
-    let line = try JobFile.text([JobRequest(kind: NoOperation.kind)])
+    let parameters = options.parameters > 0 ? #"{"x": "\#(String(repeating: "x", count: options.parameters))"}"# : nil
+    let line = try JobFile.text([JobRequest(kind: NoOperation.kind, parameters: parameters)])
     for start in stride(from: 0, to: count, by: jobsPerFile) {
       let size = min(jobsPerFile, count - start)
       var text = start == 0 ? try JobFile.text([JobRequest(kind: NoOperation.kind, parameters: "{}")]) : line

@@ -3,7 +3,7 @@ import Foundation
 
 /// Runs each measure beside the same work in plain `sqlite3` calls, in this process, and prints the ratio.
 ///
-///     swift run -c release Benchmarks [--rows 200000] [--rounds 5] [--backlog 1000000] [NAME …]
+///     swift run -c release Benchmarks [--rows 200000] [--rounds 5] [--backlog 1000000] [--parameters 0] [NAME …]
 @main
 struct Benchmarks {
   static func main() throws {
@@ -13,6 +13,7 @@ struct Benchmarks {
     let measures =
       StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
       + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures + BacklogBenchmark.measures
+      + QueuesBenchmark.measures
     let chosen = options.names.isEmpty ? measures : measures.filter { options.names.contains($0.name) }
     guard !chosen.isEmpty else {
       FileHandle.standardError.write(
@@ -32,6 +33,8 @@ struct Options {
   var rounds = 5
   /// Jobs of the backlog.
   var backlog = 1_000_000
+  /// Bytes of parameters in each of them.
+  var parameters = 0
   var names: [String] = []
 
   init(_ arguments: some Sequence<String>) throws {
@@ -40,6 +43,7 @@ struct Options {
       switch argument {
       case "--rows": rows = rest.popFirst().flatMap { Int($0) } ?? rows
       case "--backlog": backlog = rest.popFirst().flatMap { Int($0) } ?? backlog
+      case "--parameters": parameters = rest.popFirst().flatMap { Int($0) } ?? parameters
       case "--rounds": rounds = rest.popFirst().flatMap { Int($0) } ?? rounds
       default: names.append(argument)
       }

@@ -161,6 +161,12 @@ final class BenchmarkPool {
     return time
   }
 
+  /// Whether ``nextMark()`` has an answer, or gets one in this time.
+  func waitForMark(milliseconds: Int32) -> Bool {
+    var ready = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+    return poll(&ready, 1, milliseconds) == 1
+  }
+
   /// How many no-op jobs have succeeded at their first attempt.
   func succeeded() throws -> Int {
     let context = store.makeContext(name: "count")

@@ -1,0 +1,60 @@
+import Foundation
+import Jobs
+import WorkerPool
+
+/// What a job costs that is alone in its queue, beside the same number of jobs in one queue; and how soon a status is there meanwhile.
+enum QueuesBenchmark {
+  static var measures: [Measure] { [Measure(name: "queues") { try measure($0) }] }
+
+  private static func measure(_ options: Options) throws -> [Row] {
+    let count = min(options.rows, 100_000)
+    let one = try run(count) { _ in JobRequest(kind: NoOperation.kind) }
+    let queues = try run(count) { JobRequest(kind: NoOperation.kind, queue: "queue-\($0)") }
+    let keys = try run(count) { number in
+      var request = JobRequest(kind: NoOperation.kind)
+      request.limitKey = "key-\(number)"
+      return request
+    }
+    func row(_ name: String, _ result: Result) -> [Row] {
+      [
+        Row(
+          name: "\(count) no-op jobs, \(name)", ours: "\(Int(Double(count) / result.seconds))/s", plain: "",
+          ratio: String(format: "%.2f", result.seconds / one.seconds)),
+        Row(
+          name: "status meanwhile: median, longest",
+          ours: "\(Row.milliseconds(result.status.median)), \(Row.milliseconds(result.status.max() ?? .nan))",
+          plain: "",
+          ratio: ""),
+      ]
+    }
+    return row("one queue", one) + row("a queue for each", queues) + row("a limit key for each", keys)
+  }
+
+  private struct Result {
+    let seconds: Double
+    let status: [Double]
+  }
+
+  private static func run(_ count: Int, request: (Int) -> JobRequest) throws -> Result {
+    let pool = try BenchmarkPool(workers: 2)
+    try pool.warmUp()
+    _ = try pool.client.request(StatusRequest(.pause))
+    for start in stride(from: 0, to: count - 1, by: 10_000) {
+      try pool.insert((start..<min(start + 10_000, count - 1)).map(request))
+    }
+    try pool.insert([BenchmarkPool.mark])
+
+    let start = MachineClock.now
+    _ = try pool.client.request(StatusRequest(.resume))
+    var times: [Double] = []
+    while !pool.waitForMark(milliseconds: 100) {
+      let asked = MachineClock.now
+      _ = try pool.client.request(StatusRequest(.status))
+      times.append(MachineClock.now - asked)
+    }
+    let seconds = pool.nextMark() - start
+    _ = try pool.waitForSuccess(of: count)
+    try pool.end()
+    return Result(seconds: seconds, status: times)
+  }
+}
