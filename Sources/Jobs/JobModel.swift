@@ -78,6 +78,8 @@ extension JobModel {
     let runAt = optional("runAt", .dateAttributeType)
     let queue = attribute("queue", .stringAttributeType, default: JobRequest.defaultQueue)
     let batch = optional("batch", .stringAttributeType)
+    let limitKey = optional("limitKey", .stringAttributeType)
+    let finishedAt = optional("finishedAt", .dateAttributeType)
     let job = entity(Job.entityName, Job.self)
     job.properties = [
       kind,
@@ -96,24 +98,43 @@ extension JobModel {
       optional("errors", .stringAttributeType),
       attribute("createdAt", .dateAttributeType),
       optional("startedAt", .dateAttributeType),
-      optional("finishedAt", .dateAttributeType),
+      finishedAt,
       // Added after the first version: optional and without a default, so that older stores can be extended.
-      optional("activeKey", .stringAttributeType), batch,
-      optional("limitKey", .stringAttributeType),
+      optional("activeKey", .stringAttributeType), batch, limitKey,
       optional("options", .stringAttributeType),
       optional("output", .stringAttributeType),
     ]
-    // The window of ready jobs of a kind and queue is a stretch of the first index: highest priority first, then by key, which
-    // every SQLite index holds as its last element (https://www.sqlite.org/queryplanner.html, "Sorting").
-    // `runAt` is nil in all jobs that wait for no time, so the second index is read from the first date on.
-    job.indexes = [
-      index("ready", [(state, true), (kind, true), (queue, true), (priority, false)]),
-      index("due", [(runAt, true)]),
-      index("batch", [(batch, true)]),
-    ]
+    job.indexes = jobIndexes(
+      state: state, kind: kind, queue: queue, priority: priority, limitKey: limitKey, runAt: runAt,
+      finishedAt: finishedAt, batch: batch)
     // Nobody can have a key that a job has: not intake, no worker and no app, whoever is first.
     job.uniquenessConstraints = [["activeKey"]]
     return job
+  }
+
+  /// The indexes of jobs. Each holds only the jobs that somebody looks for in it: a job without a batch costs nothing in the index of
+  /// batches, and a finished one leaves the indexes of unfinished jobs.
+  ///
+  /// - `ready`: the jobs of a kind to run next, whatever their queue: the highest priority first, then by key, which every SQLite
+  ///   index holds as its last element (https://www.sqlite.org/queryplanner.html, "Sorting").
+  /// - `queues`: the same in one queue; and the backlog by kind and queue.
+  /// - `keys`: the same of one limit key.
+  /// - `finished`: the oldest finished jobs of a state.
+  private static func jobIndexes(
+    state: NSAttributeDescription, kind: NSAttributeDescription, queue: NSAttributeDescription,
+    priority: NSAttributeDescription, limitKey: NSAttributeDescription, runAt: NSAttributeDescription,
+    finishedAt: NSAttributeDescription, batch: NSAttributeDescription
+  ) -> [NSFetchIndexDescription] {
+    [
+      index("ready", [(state, true), (kind, true), (priority, false)], where: "finishedAt == nil"),
+      index("queues", [(state, true), (kind, true), (queue, true), (priority, false)], where: "finishedAt == nil"),
+      index(
+        "keys", [(limitKey, true), (state, true), (kind, true), (priority, false)],
+        where: "finishedAt == nil AND limitKey != nil"),
+      index("finished", [(state, true), (finishedAt, true)], where: "finishedAt != nil"),
+      index("due", [(runAt, true)], where: "runAt != nil"),
+      index("batch", [(batch, true)], where: "batch != nil"),
+    ]
   }
 
   private static func fileEntity() -> NSEntityDescription {
@@ -189,13 +210,16 @@ extension JobModel {
   }
 
   private static func index(
-    _ name: String, _ properties: [(property: NSAttributeDescription, isAscending: Bool)]
+    _ name: String, _ properties: [(property: NSAttributeDescription, isAscending: Bool)],
+    where condition: String? = nil
   ) -> NSFetchIndexDescription {
     let elements = properties.map { property, isAscending in
       let element = NSFetchIndexElementDescription(property: property, collationType: .binary)
       element.isAscending = isAscending
       return element
     }
-    return NSFetchIndexDescription(name: name, elements: elements)
+    let index = NSFetchIndexDescription(name: name, elements: elements)
+    index.partialIndexPredicate = condition.map { NSPredicate(format: $0) }
+    return index
   }
 }

@@ -22,8 +22,8 @@ extension JobStore {
   /// - Complexity: reads what jobs that wait ask for.
   public func awaitedJobs(passing: Bool = true, in context: NSManagedObjectContext) throws -> AwaitedJobs {
     let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
-    request.predicate = NSPredicate(
-      format: "state IN %@", [JobState.pending, .blocked].map { NSNumber(value: $0.rawValue) })
+    request.predicate = NSCompoundPredicate(
+      orPredicateWithSubpredicates: [JobState.pending.predicate, JobState.blocked.predicate])
     request.resultType = .dictionaryResultType
     request.propertiesToFetch = ["options"]
     request.returnsDistinctResults = true

@@ -75,7 +75,7 @@ extension JobStore {
     return nil
   }
 
-  /// The jobs of these keys that are there, in no order.
+  /// The jobs of these keys that are there, in no order, with their ``Job/shortAttributes``.
   public func jobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [Job] {
     var jobs: [Job] = []
     var rest = keys[...]
@@ -83,7 +83,7 @@ extension JobStore {
       let request = Job.fetchRequest()
       let ids = rest.prefix(500).compactMap { coordinator.objectID(forURI: uri(job: $0)) }
       request.predicate = NSPredicate(format: "self IN %@", ids)
-      request.returnsObjectsAsFaults = false
+      request.propertiesToFetch = Job.shortAttributes
       jobs += try context.fetch(request)
       rest = rest.dropFirst(500)
     }

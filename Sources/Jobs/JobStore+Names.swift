@@ -11,22 +11,24 @@ extension JobStore {
   public func queueNames(
     near name: String, kinds: [String], in context: NSManagedObjectContext
   ) throws -> [String] {
-    for state in JobState.allCases {
+    for state in JobState.allCases where state.isUnfinished {
       for kind in kinds {
         let request = Job.fetchRequest()
-        request.predicate = NSPredicate(
-          format: "state == %d AND kind == %@ AND queue == %@", Int(state.rawValue), kind, name)
+        request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+          state.predicate, NSPredicate(format: "kind == %@ AND queue == %@", kind, name),
+        ])
         if try !first(request, in: context).isEmpty { return [name] }
       }
     }
     var names: Set<String> = []
-    for state in JobState.allCases {
+    for state in JobState.allCases where state.isUnfinished {
       for kind in kinds {
         var last = ""
         while names.count < Self.mostNames {
           let request = Job.fetchRequest()
-          request.predicate = NSPredicate(
-            format: "state == %d AND kind == %@ AND queue > %@", Int(state.rawValue), kind, last)
+          request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+            state.predicate, NSPredicate(format: "kind == %@ AND queue > %@", kind, last),
+          ])
           request.sortDescriptors = [NSSortDescriptor(key: "queue", ascending: true)]
           guard let next = try first(request, in: context).first?.queue else { break }
           last = next

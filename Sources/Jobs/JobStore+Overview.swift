@@ -2,6 +2,7 @@ import CoreData
 
 /// How many unfinished jobs of a kind stand in a state and a queue.
 public struct JobBacklog: Codable, Equatable, Sendable {
+  /// The name of a ``JobState``; in the status of a pool also `running`.
   public var state: String
   public var kind: String
   public var queue: String
@@ -25,27 +26,59 @@ public struct JobTimes: Equatable, Sendable {
 }
 
 extension JobStore {
-  /// The unfinished jobs, counted by state, kind and queue.
+  /// How many jobs are in each state; states without jobs are left out.
   ///
-  /// - Complexity: reads the index of ready jobs, without their rows.
-  public func backlog(in context: NSManagedObjectContext) throws -> [JobBacklog] {
-    let count = NSExpressionDescription()
-    count.name = "count"
-    count.expression = NSExpression(forFunction: "count:", arguments: [NSExpression(forKeyPath: "kind")])
-    count.expressionResultType = .integer64AttributeType
-    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
-    request.resultType = .dictionaryResultType
-    request.propertiesToGroupBy = ["state", "kind", "queue"]
-    request.propertiesToFetch = ["state", "kind", "queue", count]
-    request.predicate = NSPredicate(
-      format: "state IN %@", JobState.allCases.filter { $0.isUnfinished }.map { Int($0.rawValue) })
+  /// - Complexity: one pass over the index of unfinished jobs and one over that of finished ones, without their rows.
+  public func counts(in context: NSManagedObjectContext) throws -> [JobState: Int] {
+    var counts: [JobState: Int] = [:]
+    for condition in ["finishedAt == nil", "finishedAt != nil"] {
+      let request = groups(of: ["state"], where: NSPredicate(format: condition))
+      for row in try context.fetch(request) {
+        guard let state = Self.state(row), let count = (row["count"] as? NSNumber)?.intValue else { continue }
+        counts[state, default: 0] += count
+      }
+    }
+    return counts
+  }
+
+  /// The unfinished jobs, counted by state, kind and queue: the largest groups, the largest first.
+  ///
+  /// - Complexity: one pass over the index of queues, without the jobs' rows; the result is bounded, however many queues there are.
+  public func backlog(limit: Int, in context: NSManagedObjectContext) throws -> [JobBacklog] {
+    let request = groups(of: ["state", "kind", "queue"], where: JobState.unfinished)
+    request.sortDescriptors = [
+      NSSortDescriptor(key: "count", ascending: false), NSSortDescriptor(key: "state", ascending: true),
+      NSSortDescriptor(key: "kind", ascending: true), NSSortDescriptor(key: "queue", ascending: true),
+    ]
+    request.fetchLimit = limit
     return try context.fetch(request).compactMap { row in
-      guard let state = (row["state"] as? NSNumber).flatMap({ JobState(rawValue: $0.int16Value) }),
-        let kind = row["kind"] as? String, let queue = row["queue"] as? String,
+      guard let state = Self.state(row), let kind = row["kind"] as? String, let queue = row["queue"] as? String,
         let count = (row["count"] as? NSNumber)?.intValue
       else { return nil }
       return JobBacklog(state: state.name, kind: kind, queue: queue, count: count)
     }
+  }
+
+  private static func state(_ row: NSDictionary) -> JobState? {
+    (row["state"] as? NSNumber).flatMap { JobState(rawValue: $0.int16Value) }
+  }
+
+  private func groups(of keys: [String], where condition: NSPredicate) -> NSFetchRequest<NSDictionary> {
+    let count = NSExpressionDescription()
+    count.name = "count"
+    count.expression = NSExpression(forFunction: "count:", arguments: [NSExpression(forKeyPath: "state")])
+    count.expressionResultType = .integer64AttributeType
+    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    request.resultType = .dictionaryResultType
+    request.propertiesToGroupBy = keys
+    request.propertiesToFetch = keys + [count]
+    request.predicate = condition
+    return request
+  }
+
+  /// Which of these jobs are available in the store: those that run now, and have not ended.
+  public func available(among keys: [Int64], in context: NSManagedObjectContext) throws -> [JobSummary] {
+    try jobs(keys: keys, in: context).compactMap { JobSummary($0, limit: nil) }
   }
 
   /// How long these jobs waited and ran, as far as they have.
@@ -53,7 +86,7 @@ extension JobStore {
     let ids = keys.compactMap { objectID(uri(job: $0)) }
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(format: "self IN %@", ids)
-    request.returnsObjectsAsFaults = false
+    request.propertiesToFetch = ["createdAt", "runAt", "startedAt", "finishedAt"]
     return try context.fetch(request).reduce(into: JobTimes()) { times, job in
       guard let startedAt = job.startedAt else { return }
       let couldBegin = job.runAt.map { max($0, job.createdAt) } ?? job.createdAt

@@ -23,12 +23,13 @@ extension JobStore {
   /// others.
   /// - Parameter limit: deletes so many at most; call again after the save while it deletes any.
   /// - Returns: how many.
-  /// - Complexity: reads the finished jobs from the oldest on, and what jobs that wait ask for.
+  /// - Complexity: reads the finished jobs from the oldest on. What jobs that wait ask for is read only once a failed job has to go, which
+  ///   one of them may wait for.
   public func prune(
     _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
     var count = 0
-    let wanted = try awaitedJobs(passing: false, in: context)
+    let wanted = Wanted()
     for state in [JobState.succeeded, .cancelled, .dead] {
       let age = state == .dead ? retention.dead : retention.finished
       let old = try age.map {
@@ -43,24 +44,23 @@ extension JobStore {
     return count
   }
 
-  private func finished(_ state: JobState, before date: Date?) -> NSFetchRequest<Job> {
-    let request = Job.fetchRequest()
-    var conditions = [NSPredicate(format: "state == %d", Int(state.rawValue))]
+  func finished(_ state: JobState, before date: Date?) -> NSFetchRequest<Job> {
+    let request = Job.shortFetchRequest()
+    var conditions = [state.predicate]
     if let date { conditions.append(NSPredicate(format: "finishedAt < %@", date as NSDate)) }
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
     return request
   }
 
   private func delete(
-    _ state: JobState, finishedBefore date: Date?, limit: Int, _ wanted: AwaitedJobs, _ now: Date,
+    _ state: JobState, finishedBefore date: Date?, limit: Int, _ wanted: Wanted, _ now: Date,
     _ context: NSManagedObjectContext
   ) throws -> Int {
     let request = finished(state, before: date)
-    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+    request.sortDescriptors = [NSSortDescriptor(key: "finishedAt", ascending: true)]
+    // What is deleted here is in the store until the save, and those that stay must not hide the ones behind them: changes in the
+    // context do not count in this request.
     request.fetchLimit = 1000
-    request.returnsObjectsAsFaults = false
-    // What is deleted here is in the store until the save, and those that stay must not hide the ones behind them.
-    request.includesPendingChanges = false
     var count = 0
     while count < limit {
       let jobs = try context.fetch(request)
@@ -69,12 +69,25 @@ extension JobStore {
       let needed = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
       for job in jobs where count < limit && !job.isDeleted {
         if let key = job.objectID.key, needed.contains(key) { continue }
-        if state != .succeeded, wanted.includes(job) { continue }
+        if state != .succeeded, try wanted.includes(job, self, context) { continue }
         if job.activeKey != nil, job.isKeyTaken(at: now) { continue }
         context.delete(job)
         count += 1
       }
     }
     return count
+  }
+
+  /// What jobs wait for that do not run when one before them has failed.
+  ///
+  /// Read when it is first asked for: most often no failed job is old enough to go.
+  private final class Wanted {
+    private var read: AwaitedJobs?
+
+    func includes(_ job: Job, _ store: JobStore, _ context: NSManagedObjectContext) throws -> Bool {
+      let awaited = try read ?? store.awaitedJobs(passing: false, in: context)
+      read = awaited
+      return awaited.includes(job)
+    }
   }
 }

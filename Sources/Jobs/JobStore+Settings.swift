@@ -34,7 +34,10 @@ extension JobStore {
 
   /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and producers can
   /// write to the store.
+  ///
+  /// A job whose row was changed by hand so that ``Job/finishedAt`` does not fit its state is mended as well: the pool would not find it.
   public func upgrade(in context: NSManagedObjectContext) throws {
+    try fitTimesToStates(in: context)
     guard try PoolSetting.find(Self.versionName, in: context) == nil else { return }
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(
@@ -46,6 +49,22 @@ extension JobStore {
     }
     try PoolSetting.set(Self.versionName, "2", in: context)
     try context.save()
+  }
+
+  private func fitTimesToStates(in context: NSManagedObjectContext) throws {
+    let finished = JobState.allCases.filter { !$0.isUnfinished }.map { NSNumber(value: $0.rawValue) }
+    for (states, condition) in [(JobState.unfinishedNumbers, "finishedAt != nil"), (finished, "finishedAt == nil")] {
+      let request = Job.shortFetchRequest()
+      request.predicate = NSPredicate(format: "state IN %@ AND \(condition)", states)
+      request.fetchLimit = 1000
+      while true {
+        let jobs = try context.fetch(request)
+        for job in jobs { job.finishedAt = job.state.isUnfinished ? nil : job.startedAt ?? job.createdAt }
+        guard context.hasChanges else { break }
+        try context.save()
+        context.reset()
+      }
+    }
   }
 
   private func words(_ name: String, in context: NSManagedObjectContext) throws -> Set<String> {

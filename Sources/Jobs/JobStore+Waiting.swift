@@ -33,10 +33,9 @@ extension JobStore {
   public func adoptPending(
     limit: Int = 500, at now: Date = Date(), in context: NSManagedObjectContext
   ) throws -> Release {
-    let request = Job.fetchRequest()
-    request.predicate = NSPredicate(format: "state == %d", Int(JobState.pending.rawValue))
+    let request = Job.shortFetchRequest()
+    request.predicate = JobState.pending.predicate
     request.fetchLimit = limit
-    request.returnsObjectsAsFaults = false
     var release = Release()
     for job in try context.fetch(request) { try look(at: job, wait: nil, &release, now, context) }
     return release
@@ -73,9 +72,9 @@ extension JobStore {
     waits.fetchLimit = 1
     if try !context.fetch(waits).isEmpty { return true }
     let pending = Job.fetchRequest()
-    pending.predicate = NSPredicate(format: "state == %d", Int(JobState.pending.rawValue))
+    pending.predicate = JobState.pending.predicate
     pending.fetchLimit = 1
-    return try !context.fetch(pending).isEmpty
+    return try context.count(for: pending) > 0
   }
 
   // MARK: One look
@@ -166,6 +165,7 @@ extension JobStore {
       ])
       request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
       request.fetchLimit = 1
+      request.includesPropertyValues = false
       guard let key = try context.fetch(request).first?.objectID.key else { continue }
       youngest = max(youngest ?? key, key)
     }

@@ -27,33 +27,61 @@ public struct JobSummary: Hashable, Sendable {
 
   /// What a saved job says of itself; nil for one that may not run now.
   public init?(_ job: Job) {
-    guard job.state == .available, let key = job.objectID.key else { return nil }
-    let limitKey = job.limitKey
-    self.init(
-      key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, limitKey: limitKey,
-      limit: limitKey == nil ? nil : job.options.limit)
+    self.init(job, limit: job.limitKey == nil ? nil : job.options.limit)
   }
+
+  init?(_ job: Job, limit: Int?) {
+    guard job.state == .available, let key = job.objectID.key else { return nil }
+    self.init(
+      key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, limitKey: job.limitKey,
+      limit: limit)
+  }
+}
+
+/// Where a job stands among the ready ones: a higher priority comes first, then the older job.
+public struct JobPosition: Hashable, Comparable, Sendable {
+  public let priority: Int
+  /// The number in the job's URI.
+  public let key: Int64
+
+  public init(priority: Int, key: Int64) {
+    self.priority = priority
+    self.key = key
+  }
+
+  /// Whether a job at `one` runs before a job at `other`.
+  public static func < (one: JobPosition, other: JobPosition) -> Bool {
+    one.priority != other.priority ? one.priority > other.priority : one.key < other.key
+  }
+}
+
+/// Jobs of which only some run at a time, whatever their kind.
+public enum JobGroup: Hashable, Sendable {
+  /// The jobs of a queue.
+  case queue(String)
+  /// The jobs of a limit key.
+  case key(String)
 }
 
 /// Which ready jobs are asked for.
 public struct ReadyQuery: Hashable, Sendable {
   public var kind: String
-  public var queue: String
-  /// Only jobs of this limit key; nil is all.
-  public var limitKey: String?
-  /// Not jobs of these limit keys.
-  public var withoutKeys: Set<String>
-  /// At most so many.
+  /// Only jobs of these groups.
+  public var groups: Set<JobGroup>
+  /// Not jobs of these groups, which are few.
+  public var without: Set<JobGroup>
+  /// Only jobs behind this one; nil: from the first on.
+  public var after: JobPosition?
+  /// How many at most.
   public var limit: Int
 
   public init(
-    kind: String, queue: String = JobRequest.defaultQueue, limitKey: String? = nil, withoutKeys: Set<String> = [],
-    limit: Int
+    kind: String, groups: Set<JobGroup> = [], without: Set<JobGroup> = [], after: JobPosition? = nil, limit: Int
   ) {
     self.kind = kind
-    self.queue = queue
-    self.limitKey = limitKey
-    self.withoutKeys = withoutKeys
+    self.groups = groups
+    self.without = without
+    self.after = after
     self.limit = limit
   }
 }
@@ -68,62 +96,83 @@ extension JobStore {
     return try context.fetch(request).first?.key ?? 0
   }
 
-  /// The jobs of one kind and queue to run next: highest priority first, then oldest first.
+  /// The jobs of one kind to run next: highest priority first, then oldest first.
   ///
-  /// - Complexity: reads `limit` rows from the head of an index, however many jobs wait; rows of other limit keys on the way
-  ///   are passed over.
+  /// - Complexity: reads `limit` rows from a stretch of an index, without parameters, however many jobs wait; jobs of the groups that
+  ///   are left out are passed over.
   public func readyJobs(_ query: ReadyQuery, in context: NSManagedObjectContext) throws -> [JobSummary] {
-    let request = Job.fetchRequest()
-    var conditions = [
-      NSPredicate(
-        format: "state == %d AND kind == %@ AND queue == %@", Int(JobState.available.rawValue), query.kind, query.queue)
-    ]
-    if let key = query.limitKey {
-      conditions.append(NSPredicate(format: "limitKey == %@", key))
-    } else if !query.withoutKeys.isEmpty {
-      conditions.append(NSPredicate(format: "limitKey == nil OR NOT limitKey IN %@", query.withoutKeys.sorted()))
+    var jobs: [Job] = []
+    for stretch in stretches(of: query) where jobs.count < query.limit {
+      jobs += try context.fetch(readyRequest(query, where: stretch, limit: query.limit - jobs.count))
     }
-    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
+    let limits = try limits(of: jobs.filter { $0.limitKey != nil }, in: context)
+    return jobs.compactMap { JobSummary($0, limit: $0.objectID.key.flatMap { limits[$0] }) }
+  }
+
+  /// The stretches of the index in which the jobs of a query lie. Behind a job there are two: SQLite finds the beginning of neither in a
+  /// condition with OR.
+  func stretches(of query: ReadyQuery) -> [NSPredicate?] {
+    guard let after = query.after, let last = objectID(uri(job: after.key)) else { return [nil] }
+    return [
+      NSPredicate(format: "priority == %d AND self > %@", after.priority, last),
+      NSPredicate(format: "priority < %d", after.priority),
+    ]
+  }
+
+  func readyRequest(_ query: ReadyQuery, where stretch: NSPredicate?, limit: Int) -> NSFetchRequest<Job> {
+    let request = Job.fetchRequest()
+    request.predicate = NSCompoundPredicate(
+      andPredicateWithSubpredicates: [JobState.available.predicate, NSPredicate(format: "kind == %@", query.kind)]
+        + query.conditions + (stretch.map { [$0] } ?? []))
     request.sortDescriptors = [
       NSSortDescriptor(key: "priority", ascending: false), NSSortDescriptor(key: "objectID", ascending: true),
     ]
-    request.fetchLimit = query.limit
-    request.returnsObjectsAsFaults = false
-    return try context.fetch(request).compactMap(JobSummary.init)
+    request.fetchLimit = limit
+    request.propertiesToFetch = ["state", "kind", "queue", "priority", "timeout", "limitKey"]
+    request.includesPendingChanges = false
+    return request
   }
 
-  /// The queues in which jobs of that kind may run now.
-  ///
-  /// - Complexity: a look into an index for each queue, however many jobs wait.
-  public func readyQueues(kind: String, in context: NSManagedObjectContext) throws -> [String] {
-    var queues: [String] = []
-    while true {
-      let request = Job.fetchRequest()
-      request.predicate = NSPredicate(
-        format: "state == %d AND kind == %@ AND queue > %@", Int(JobState.available.rawValue), kind, queues.last ?? "")
-      request.sortDescriptors = [NSSortDescriptor(key: "queue", ascending: true)]
-      request.fetchLimit = 1
-      request.returnsObjectsAsFaults = false
-      guard let next = try context.fetch(request).first?.queue else { return queues }
-      queues.append(next)
+  /// How many jobs of their key may run beside each of these, where the job says so.
+  private func limits(of jobs: [Job], in context: NSManagedObjectContext) throws -> [Int64: Int] {
+    var limits: [Int64: Int] = [:]
+    var rest = jobs[...]
+    while !rest.isEmpty {
+      let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+      request.resultType = .dictionaryResultType
+      request.propertiesToFetch = [Self.objectID, "options"]
+      request.predicate = NSPredicate(format: "self IN %@ AND options != nil", rest.prefix(200).map(\.objectID))
+      for row in try context.fetch(request) {
+        guard let key = (row["objectID"] as? NSManagedObjectID)?.key else { continue }
+        limits[key] = JobOptions(text: row["options"] as? String).limit
+      }
+      rest = rest.dropFirst(200)
     }
+    return limits
+  }
+
+  private static var objectID: NSExpressionDescription {
+    let column = NSExpressionDescription()
+    column.name = "objectID"
+    column.expression = NSExpression.expressionForEvaluatedObject()
+    column.expressionResultType = .objectIDAttributeType
+    return column
   }
 
   /// Makes jobs available whose time has come, without saving.
   ///
-  /// - Parameter limit: at most so many, oldest first; call again after the save while it returns as many.
-  /// - Returns: how many.
+  /// - Parameter limit: how many at most, oldest first; call again after the save while it returns as many.
+  /// - Returns: the jobs.
   public func promoteDue(
     at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
-  ) throws -> Int {
-    let request = Job.fetchRequest()
+  ) throws -> [JobSummary] {
+    let request = Job.shortFetchRequest()
     request.predicate = NSPredicate(format: "runAt <= %@ AND state IN %@", now as NSDate, Self.timedStates)
     request.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]
     request.fetchLimit = limit
-    request.returnsObjectsAsFaults = false
     let jobs = try context.fetch(request)
     for job in jobs { try job.markDue() }
-    return jobs.count
+    return jobs.compactMap { JobSummary($0) }
   }
 
   /// Jobs that wait for others keep their time for afterwards.
@@ -135,19 +184,23 @@ extension JobStore {
     request.predicate = NSPredicate(format: "runAt != nil AND state IN %@", Self.timedStates)
     request.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]
     request.fetchLimit = 1
+    request.propertiesToFetch = ["runAt"]
     return try context.fetch(request).first?.runAt
   }
+}
 
-  /// How many jobs are in each state.
-  ///
-  /// - Complexity: linear in the number of jobs, by an index.
-  public func counts(in context: NSManagedObjectContext) throws -> [JobState: Int] {
-    var counts: [JobState: Int] = [:]
-    for state in JobState.allCases {
-      let request = Job.fetchRequest()
-      request.predicate = NSPredicate(format: "state == %d", Int(state.rawValue))
-      counts[state] = try context.count(for: request)
+extension ReadyQuery {
+  fileprivate var conditions: [NSPredicate] {
+    var conditions = groups.map { group in
+      switch group {
+      case .queue(let name): NSPredicate(format: "queue == %@", name)
+      case .key(let key): NSPredicate(format: "limitKey == %@", key)
+      }
     }
-    return counts
+    let queues = without.compactMap { if case .queue(let name) = $0 { name } else { nil } }
+    if !queues.isEmpty { conditions.append(NSPredicate(format: "NOT queue IN %@", queues.sorted())) }
+    let keys = without.compactMap { if case .key(let key) = $0 { key } else { nil } }
+    if !keys.isEmpty { conditions.append(NSPredicate(format: "limitKey == nil OR NOT limitKey IN %@", keys.sorted())) }
+    return conditions
   }
 }

@@ -17,7 +17,8 @@ import Testing
     try items.submit("nobody-runs-this", "--even-if-unknown")
     try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
     let worker = try stop.waitForArrival()
-    try pool.wait { !($0.backlog ?? []).isEmpty && $0.jobs?["available"] == 2 }
+    // One runs, and is not available as well.
+    try pool.wait { !($0.backlog ?? []).isEmpty && $0.jobs?["available"] == 1 && $0.jobs?["running"] == 1 }
 
     let first = try pool.command("jobs", "show", "p1").output
     #expect(first.contains("state      succeeded"))
@@ -40,7 +41,15 @@ import Testing
       #expect(status.contains(part), "\(part) is not in\n\(status)")
     }
     let text = try pool.command("status", "--prometheus").output
-    #expect(text.contains("workerpool_jobs{state=\"succeeded\"} 1\n"))
+    for sample in [
+      #"jobs{state="succeeded"} 1"#, #"jobs{state="available"} 1"#, #"jobs{state="running"} 1"#,
+      #"backlog{kind="misbehave",queue="default",state="running"} 1"#,
+      #"backlog{kind="nobody-runs-this",queue="default",state="available"} 1"#,
+    ] {
+      #expect(text.contains("workerpool_\(sample)\n"), "\(sample) is not in\n\(text)")
+    }
+    #expect(!text.contains(#"backlog{kind="misbehave",queue="default",state="available"}"#))
+    #expect(status.contains("1 running, 1 available"), "\(status)")
     #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("workerpool_up 1\n"))
 
     // Its stacks, for a person who asks: they come through the pool's log into the worker's last lines.

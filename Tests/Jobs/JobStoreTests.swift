@@ -88,12 +88,17 @@ import Testing
       try context.save()
       context.reset()
       func keys(_ jobs: [JobSummary]) -> [Int64] { jobs.map(\.key) }
-      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", limit: 10), in: context)) == [2, 5, 1, 3])
+      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", limit: 10), in: context)) == [2, 5, 1, 3, 4])
       #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", limit: 2), in: context)) == [2, 5])
-      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", queue: "slow", limit: 10), in: context)) == [4])
+      #expect(keys(try store.readyJobs(ReadyQuery(kind: "a", groups: [.queue("slow")], limit: 10), in: context)) == [4])
       #expect(keys(try store.readyJobs(ReadyQuery(kind: "b", limit: 10), in: context)) == [6])
-      #expect(try store.readyQueues(kind: "a", in: context) == ["default", "slow"])
-      #expect(try store.readyQueues(kind: "c", in: context) == [])
+      #expect(
+        keys(try store.readyJobs(ReadyQuery(kind: "a", without: [.queue("default")], limit: 10), in: context)) == [4])
+      for (index, key) in [2, 5, 1, 3].enumerated() {
+        let after = JobPosition(priority: index < 2 ? 5 : 0, key: Int64(key))
+        let rest = try store.readyJobs(ReadyQuery(kind: "a", after: after, limit: 10), in: context)
+        #expect(keys(rest) == Array([5, 1, 3, 4][index...]))
+      }
     }
   }
 
@@ -131,8 +136,8 @@ import Testing
       #expect(due >= now && due <= now + 10)
       #expect(try store.nextDue(in: context) == due)
       #expect(throws: JobTransitionError.self) { try job.markSucceeded(startedAt: now) }
-      #expect(try store.promoteDue(at: due - 0.001, in: context) == 0)
-      #expect(try store.promoteDue(at: due, in: context) == 1)
+      #expect(try store.promoteDue(at: due - 0.001, in: context).isEmpty)
+      #expect(try store.promoteDue(at: due, in: context).map(\.kind) == ["a"])
       try context.save()
       #expect(job.state == .available && job.runAt == nil)
       #expect(try store.nextDue(in: context) == nil)

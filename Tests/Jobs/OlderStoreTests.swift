@@ -114,7 +114,7 @@ import Testing
       try context.save()
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).count == 1)
       try context.save()
-      #expect(try store.readyQueues(kind: "index", in: context) == ["default"])
+      #expect(try store.readyJobs(ReadyQuery(kind: "index", limit: 9), in: context).map(\.queue) == ["default"])
       #expect(try !store.hasWaitingJobs(in: context))
     }
 

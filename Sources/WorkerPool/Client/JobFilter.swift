@@ -31,10 +31,8 @@ public struct JobFilter: Hashable, Sendable {
   func condition(running: [NSManagedObjectID]) throws -> NSPredicate? {
     var conditions: [NSPredicate] = []
     if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
-    if let state { conditions.append(NSPredicate(format: "state == %d", Int(state.rawValue))) }
-    if let states {
-      conditions.append(NSPredicate(format: "state IN %@", states.map { NSNumber(value: $0.rawValue) }))
-    }
+    if let state { conditions.append(state.predicate) }
+    if let states { conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))) }
     for (key, value) in [("kind", kind), ("queue", queue), ("batch", batch)] {
       if let value { conditions.append(NSPredicate(format: "%K == %@", key, value)) }
     }

@@ -14,8 +14,11 @@ public enum PrometheusText {
       "jobs", "gauge", "Jobs in the store by state.",
       (status.jobs ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })
     text.add(
-      "backlog", "gauge", "Unfinished jobs by state, kind and queue.",
+      "backlog", "gauge", "Unfinished jobs by state, kind and queue: the largest groups.",
       (status.backlog ?? []).map { (["state": $0.state, "kind": $0.kind, "queue": $0.queue], Double($0.count)) })
+    text.add(
+      "backlog_rest", "gauge", "Unfinished jobs by state that are in no group of the backlog, which names the largest.",
+      (status.backlogRest ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })
     let counters = status.counters
     text.add(
       "jobs_total", "counter", "Jobs since the start of the pool by what came of them.",

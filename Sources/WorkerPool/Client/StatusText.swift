@@ -89,7 +89,7 @@ public enum StatusText {
 
   /// The unfinished jobs, a row for each queue and kind.
   private static func backlog(_ status: PoolStatus) -> [String] {
-    let states = JobState.allCases.filter(\.isUnfinished).map(\.name)
+    let states = [StoreOverview.running] + JobState.allCases.filter(\.isUnfinished).map(\.name)
     var table = TextTable(["queue", "kind"] + states, rightAligned: Set(2..<(2 + states.count)))
     let groups = Dictionary(grouping: status.backlog ?? []) { [$0.queue, $0.kind] }
     for (key, entries) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -97,6 +97,9 @@ public enum StatusText {
         String(entries.filter { $0.state == state }.reduce(0) { $0 + $1.count })
       }
       table.add(key + counts)
+    }
+    if let rest = status.backlogRest, !rest.isEmpty {
+      table.add(["all others", ""] + states.map { String(rest[$0] ?? 0) })
     }
     return table.lines
   }
@@ -125,7 +128,7 @@ public enum StatusText {
   }
 
   private static func jobs(_ status: PoolStatus) -> String {
-    let running = status.workers.reduce(0) { $0 + $1.running.count }
+    let running = status.jobs?[StoreOverview.running] ?? status.workers.reduce(0) { $0 + $1.running.count }
     var parts = ["\(running) running"]
     for state in JobState.allCases {
       guard let count = status.jobs?[state.name], count > 0 else { continue }

@@ -8,18 +8,23 @@ extension Coordinator {
     switch scope {
     case .everything: pauses.all = true
     case .queue(let queue): pauses.queues.insert(queue)
-    case .kind(let kind): pauses.kinds.insert(kind)
+    case .kind(let kind):
+      pauses.kinds.insert(kind)
+      refresh(kind)
     }
     effects.append(.demandChanged)
   }
 
   /// Takes a pause back. Resuming everything takes back the pauses of queues and kinds too.
   mutating func resume(_ scope: PauseScope) {
+    let before = pauses
     switch scope {
     case .everything: pauses = JobPauses()
     case .queue(let queue): pauses.queues.remove(queue)
     case .kind(let kind): pauses.kinds.remove(kind)
     }
+    for kind in before.kinds { refresh(kind) }
+    for queue in before.queues.subtracting(pauses.queues) { reopen(queue: queue) }
     lookForNewJobs()
     dispatch()
   }
@@ -48,63 +53,88 @@ extension Coordinator {
 
   /// Takes jobs out of the window, because their rows are about to be changed.
   mutating func forget(_ uris: [ObjectURI]) {
-    let gone = Set(uris)
-    for (key, window) in windows where gone.contains(where: window.contains) {
-      windows[key]?.remove { gone.contains($0.uri) }
+    forgetReady(uris)
+    let suspects = suspectURIs.intersection(uris)
+    if !suspects.isEmpty {
+      suspectURIs.subtract(suspects)
+      for kind in activeKinds { kinds[kind]?.suspects.removeAll { suspects.contains($0.uri) } }
     }
-    for kind in kinds.keys { kinds[kind]?.suspects.removeAll { gone.contains($0.uri) } }
-    inheritedSuspects.subtract(gone)
+    inheritedSuspects.subtract(uris)
     ledger?.forget(uris)
     noteEnded(uris)
   }
 
-  /// When something is to be done though nothing happens: a job in hand has to be over, or a rate lets the next one start.
+  /// When something has to be done though nothing happens: a job in hand has to be over, a hand has to be looked at, a rate lets the next
+  /// job start, or a window may ask the store again.
   var nextDeadline: Double? {
-    let deadline = workers.values.compactMap(\.deadline).min()
-    guard let nextRateTime else { return deadline }
-    return min(deadline ?? nextRateTime, nextRateTime)
+    var next = handCheck ?? .infinity
+    for worker in workers.values { if let deadline = worker.deadline { next = min(next, deadline) } }
+    if !pauses.all, !isClosed, !waitsForStrangers {
+      for kind in ratedOut { next = min(next, rateTime(kind) ?? .infinity) }
+      for key in delayed { next = min(next, windows[key]?.nextLook ?? .infinity) }
+    }
+    return next < .infinity ? next : nil
   }
 
-  /// Kills the workers whose jobs should have been over by now, and hands out what a rate kept back.
+  /// When a rate lets the next job start that is kept back for it.
+  private func rateTime(_ kind: String) -> Double? {
+    guard let state = kinds[kind], state.runnable > 0 || !state.suspects.isEmpty, state.isBelowLimit, isOpen(kind)
+    else {
+      return nil
+    }
+    return state.pastStarts?.nextTime
+  }
+
+  /// Kills the workers whose jobs should have been over by now, and does what waited for its time.
   mutating func deadlinePassed() {
     for (id, worker) in workers where worker.deadline.map({ $0 <= now }) == true {
       workers[id]?.deadline = nil
       effects.append(.killTimedOut(id))
     }
-    if let nextRateTime, nextRateTime <= now { dispatch() }
+    for key in delayed where windows[key]?.nextLook ?? 0 <= now {
+      delayed.remove(key)
+      look(key)
+    }
+    dispatch()
+    // Nothing is handed out now, and nobody need be asked.
+    if let time = handCheck, time <= now { handCheck = nil }
   }
 
   /// Jobs of each kind that nobody has begun and that are not paused, in the window and in workers' hands.
   var waitingByKind: [String: Int] {
-    var waiting = notBegunByKind
-    for (kind, state) in kinds { waiting[kind, default: 0] += state.suspects.count { isOpen($0.window) } }
-    for (key, window) in windows where isOpen(key) { waiting[key.kind, default: 0] += window.count }
+    var waiting = kinds.filter { $0.value.inHand > 0 }.mapValues { $0.inHand - $0.begun }
+    for kind in activeKinds where isOpen(kind) { waiting[kind, default: 0] += kinds[kind]?.suspects.count ?? 0 }
+    for (key, window) in windows where isOpen(key.kind) && window.count > 0 {
+      let paused = window.parked.reduce(0) { $0 + (isPaused($1.key) ? $1.value.count : 0) }
+      waiting[key.kind, default: 0] += window.count - paused
+    }
     return waiting
   }
 
-  /// Jobs of each kind that would begin now if there were a process for each: those that wait, as far as limits and rates let them.
-  var startableByKind: [String: Int] {
-    var startable: [String: Int] = [:]
-    for (kind, state) in kinds { startable[kind] = state.suspects.count { isOpen($0.window) } }
-    for (key, window) in windows where isOpen(key) && best(in: key) != nil {
-      startable[key.kind, default: 0] += window.count
-    }
-    for (kind, count) in startable where count > 0 {
-      guard var state = kinds[kind] else { continue }
-      startable[kind] = min(count, state.room(now: now))
-    }
-    return startable.merging(notBegunByKind, uniquingKeysWith: +)
+  private func isPaused(_ group: JobGroup) -> Bool {
+    if case .queue(let queue) = group { pauses.queues.contains(queue) } else { false }
   }
 
-  /// Jobs of each kind that workers have in hand and have not begun.
-  private var notBegunByKind: [String: Int] {
-    var counts = kinds.mapValues(\.inHand)
-    for worker in workers.values {
-      for uri in worker.begun {
-        if let kind = held[uri]?.job.kind { counts[kind, default: 1] -= 1 }
+  /// Jobs of each kind that would begin now if there were a process for each: those that wait, as far as limits and rates let them. Kinds
+  /// that are not named have none.
+  ///
+  /// - Complexity: the number of kinds that have jobs, however many kinds there are.
+  mutating func startableByKind() -> [String: Int] {
+    var startable: [String: Int] = [:]
+    for kind in activeKinds {
+      guard var state = kinds[kind] else { continue }
+      var count = 0
+      if isOpen(kind) {
+        for lane in weights.lanes {
+          let key = WindowKey(kind: kind, lane: lane)
+          parkBlockedHead(of: key)
+          count += windows[key]?.reach ?? 0
+        }
+        count += state.suspects.count { blockingGroup(of: $0) == nil }
       }
+      startable[kind] = min(count, state.room(now: now)) + state.inHand - state.begun
     }
-    return counts
+    return startable
   }
 }
 

@@ -16,6 +16,8 @@ struct Coordinator {
     var isCancelled = false
     /// Where it is in the ledger.
     var slot: Int?
+    /// How far it has come, as the worker says.
+    var progress: (done: Int, total: Int)?
   }
 
   /// What the coordinator knows of a worker.
@@ -31,8 +33,15 @@ struct Coordinator {
     var isRecalling = false
     /// When the job in hand has to be over.
     var deadline: Double?
+    /// When it began what it has begun.
+    var begunAt: Double?
 
+    /// How many jobs it holds that it has not begun.
+    var notBegun: Int { held.count - begun.count }
     var freeCredit: Int { isDraining || isAlone ? 0 : max(0, credit - held.count) }
+
+    /// Whether its job turned out longer than the jobs in a hand should take together.
+    func isSlow(now: Double) -> Bool { begunAt.map { $0 + Coordinator.handPatience <= now } ?? false }
   }
 
   /// Jobs since the start, for `status`.
@@ -47,6 +56,8 @@ struct Coordinator {
 
   /// How long a job that was asked to stop may take for it, in seconds, before its process is killed.
   static let stopGrace = 5.0
+  /// Seconds that a job may run before the worker gets no further jobs, and gives back those that somebody else could run.
+  static let handPatience = 0.03
 
   /// Seconds of the monotonic clock; set before each event.
   var now = 0.0
@@ -54,11 +65,28 @@ struct Coordinator {
 
   var kinds: [String: KindState] = [:]
   var windows: [WindowKey: JobWindow] = [:]
-  var inHandByKey: [String: Int] = [:]
+  /// The best job of each window that has one to give.
+  var heads = JobHeads()
+  /// Windows to look after: the store may have to be asked for more.
+  var listed: ArraySlice<WindowKey> = []
+  /// Windows that the store is asked for, and those that wait for their time to ask.
+  var fetching: Set<WindowKey> = []
+  var delayed: Set<WindowKey> = []
+  /// Which windows have parked jobs of a group, or left some of its jobs to the store.
+  var parkedIn: [JobGroup: Set<WindowKey>] = [:]
+  /// Jobs in hand by the groups that limit them.
+  var inHandByGroup: [JobGroup: Int] = [:]
+  var queueLimits = QueueLimits()
   var weights = QueueWeights()
   var waiting = Waiting()
-  /// When a rate lets the next job start that was kept back for it.
-  var nextRateTime: Double?
+  /// Kinds with jobs in windows or in hand: no others matter to who needs a process.
+  var activeKinds: Set<String> = []
+  /// Kinds whose rate has no room now.
+  var ratedOut: Set<String> = []
+  /// When to look at the hands of workers whose job takes long.
+  var handCheck: Double?
+  /// What has come since the last dispatch may let jobs be handed out.
+  private var mustDispatch = false
   var workers: [WorkerID: Worker] = [:]
   var held: [ObjectURI: HeldJob] = [:]
   /// Jobs whose rows are being written after a death.
@@ -66,11 +94,13 @@ struct Coordinator {
   var pauses = JobPauses()
   /// The pool ends: nothing is handed out any more.
   var isClosed = false
+  /// Jobs in the suspects of a kind; they are in no window.
+  var suspectURIs: Set<ObjectURI> = []
   /// Held by workers of an earlier supervisor, which are still alive.
   var claimedElsewhere: Set<ObjectURI> = []
-  /// How many of those count against the limits of kinds and keys.
+  /// How many of those count against the limits of kinds and groups.
   var elsewhereByKind: [String: Int] = [:]
-  var elsewhereByKey: [String: Int] = [:]
+  var elsewhereByGroup: [JobGroup: Int] = [:]
   /// Processes of earlier pools may run any job: nothing is handed out beside them.
   var waitsForStrangers = false
   /// Jobs that may have killed a worker of an earlier pool together with others, and have not been fetched yet.
@@ -80,25 +110,40 @@ struct Coordinator {
   var counters = Counters()
 
   /// Hands over what is to be done, in order.
+  ///
+  /// Jobs are handed out here for what has come since the last call: many answers of workers are one occasion.
   mutating func takeEffects() -> [CoordinatorEffect] {
+    dispatchIfNeeded()
     defer { effects.removeAll(keepingCapacity: true) }
     return effects
   }
 
+  /// Hands out jobs if something has come since the last time.
+  mutating func dispatchIfNeeded() {
+    guard mustDispatch else { return }
+    mustDispatch = false
+    dispatch()
+  }
+
   /// The kinds that plugins run, with their limits.
   mutating func setKinds(_ rules: [String: KindRules]) {
-    windows = windows.filter { rules.keys.contains($0.key.kind) }
-    kinds = kinds.filter { rules.keys.contains($0.key) }
+    for kind in kinds.keys where rules[kind] == nil { remove(kind) }
     for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
       if kinds[kind] != nil {
         kinds[kind]?.setRules(rules)
+        refresh(kind)
       } else {
         kinds[kind] = KindState(rules: rules)
         kinds[kind]?.elsewhere = elsewhereByKind[kind] ?? 0
-        kinds[kind]?.inHand = held.values.count { $0.job.kind == kind }
-        findQueues(kind)
+        for job in held.values where job.job.kind == kind {
+          kinds[kind]?.inHand += 1
+          if job.begunAt != nil { kinds[kind]?.begun += 1 }
+        }
+        refresh(kind)
+        for lane in weights.lanes { open(WindowKey(kind: kind, lane: lane)) }
       }
     }
+    refill()
   }
 
   /// A worker said a good hello.
@@ -114,22 +159,21 @@ struct Coordinator {
     switch message {
     case .hello:
       effects.append(.dismiss(id, .message))
-    case .credit(let count):
-      workers[id]?.credit = count
-      dispatch()
+    case .credit(let count): setCredit(count, id)
     case .begin(let uris): begin(uris, id)
-    case .progress: break
+    case .progress(let uri, let done, let total):
+      if held[uri]?.worker == id { held[uri]?.progress = (done, total) }
     case .saved(let change, let uris): saved(change, uris, by: id)
     case .done(let uris):
       let count = end(uris, id)
       counters.done += count
       if count > 0 { effects.append(.worked(id, jobs: count)) }
-      dispatch()
+      mustDispatch = true
     case .failed(let uri):
       counters.failed += end([uri], id)
       effects.append(.worked(id, jobs: 1))
       effects.append(.lookForDueJobs)
-      dispatch()
+      mustDispatch = true
     case .returned(let uris): returned(uris, id)
     case .pong: break
     case .nudge:
@@ -137,6 +181,17 @@ struct Coordinator {
       lookForWaitingJobs()
       effects.append(.lookForDueJobs)
     }
+  }
+
+  private mutating func setCredit(_ count: Int, _ id: WorkerID) {
+    guard let worker = workers[id] else { return }
+    workers[id]?.credit = count
+    mustDispatch = true
+    // Its jobs turned out longer than they were: most of what it holds is more than it can do soon.
+    let surplus = worker.held.count - max(count, worker.begun.count)
+    guard worker.held.count > 2 * count, surplus > 0, !worker.isRecalling, !worker.isDraining else { return }
+    workers[id]?.isRecalling = true
+    effects.append(.send(.recall(surplus), to: id))
   }
 
   /// Tells the worker to finish what it has begun and to exit.
@@ -166,7 +221,7 @@ struct Coordinator {
         settling.insert(job.uri)
         effects.append(.settle([job.uri], .cancelled))
       } else if begun.count > 1 {
-        kinds[job.kind]?.suspects.append(job)
+        suspect(job)
       } else {
         settling.insert(job.uri)
         if obituary.cause == .timedOut {
@@ -210,6 +265,7 @@ struct Coordinator {
     var deadline: Double?
     var slots: [Int] = []
     for uri in uris where held[uri]?.worker == id {
+      if held[uri]?.begunAt == nil, let kind = held[uri]?.job.kind { kinds[kind]?.begun += 1 }
       held[uri]?.begunAt = now
       workers[id]?.begun.insert(uri)
       if let slot = held[uri]?.slot { slots.append(slot) }
@@ -222,6 +278,8 @@ struct Coordinator {
     ledger?.begin(slots)
     workers[id]?.deadline = deadline
     workers[id]?.isRecalling = false
+    if workers[id]?.begun.isEmpty == false { workers[id]?.begunAt = now }
+    watchHands()
     effects.append(.demandChanged)
   }
 
@@ -249,10 +307,9 @@ struct Coordinator {
 
   /// A job that nobody has begun, or of which nothing is left, may be handed out again.
   private mutating func putBack(_ job: WindowJob) {
-    guard kinds[job.kind] != nil else { return }
-    open(job.window)
-    windows[job.window]?.endedDuringFetch.remove(job.uri)
-    windows[job.window]?.insert([job], size: kinds[job.kind]?.windowSize ?? JobWindow.size)
+    let key = window(of: job)
+    windows[key]?.endedDuringFetch.remove(job.uri)
+    add([job], to: key)
   }
 
   /// Takes finished jobs out of the worker's hand; the number of those that really were there.
@@ -267,12 +324,23 @@ struct Coordinator {
     for uri in uris {
       guard let entry = held.removeValue(forKey: uri) else { continue }
       kinds[entry.job.kind]?.inHand -= 1
-      if let key = entry.job.limitKey, let count = inHandByKey[key] { inHandByKey[key] = count > 1 ? count - 1 : nil }
+      if entry.begunAt != nil { kinds[entry.job.kind]?.begun -= 1 }
+      for group in limitedGroups(of: entry.job) {
+        if let count = inHandByGroup[group] { inHandByGroup[group] = count > 1 ? count - 1 : nil }
+        wake(group)
+      }
+      refresh(entry.job.kind)
       if let slot = entry.slot { ledger?.end(slot) }
       workers[entry.worker]?.held.remove(uri)
       workers[entry.worker]?.begun.remove(uri)
       if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }
-      if workers[entry.worker]?.begun.isEmpty == true { workers[entry.worker]?.deadline = nil }
+      if workers[entry.worker]?.begun.isEmpty == true {
+        workers[entry.worker]?.deadline = nil
+        workers[entry.worker]?.begunAt = nil
+      } else if entry.begunAt != nil {
+        // A worker that runs several at a time goes on to the next.
+        workers[entry.worker]?.begunAt = now
+      }
     }
     return uris.count
   }

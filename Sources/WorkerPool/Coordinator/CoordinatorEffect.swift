@@ -4,9 +4,7 @@ import WorkerProtocol
 /// What the coordinator wants done: by a socket, by the store, by the supervisor. It does none of it itself.
 enum CoordinatorEffect: Equatable, Sendable {
   case send(CoordinatorMessage, to: WorkerID)
-  /// Find the queues in which jobs of a kind are ready; answer with `foundQueues`.
-  case findQueues(kind: String)
-  /// Fetch the best ready jobs of a kind and queue; answer with `fetched`.
+  /// Fetch ready jobs; answer with `fetched` or `fetchFailed`.
   case fetchReady(ReadyQuery)
   /// Look which jobs need not wait any longer, now that these have ended, and at those that are new; answer with `released`.
   case release(after: [ObjectURI])

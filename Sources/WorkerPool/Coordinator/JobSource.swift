@@ -8,7 +8,6 @@ protocol JobSource: AnyObject, Sendable {
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
   /// What the plugins say of their kinds: the defaults of their jobs.
   func setKinds(_ kinds: [PluginDescription.Kind])
-  func findQueues(kind: String)
   func fetchReady(_ query: ReadyQuery)
   /// Looks which jobs need not wait for others any longer, now that these have ended, and at those that nobody has looked at.
   func release(after ended: [ObjectURI])
@@ -28,15 +27,16 @@ protocol JobSource: AnyObject, Sendable {
   func submitPeriodic()
   /// Deletes finished jobs that need not be kept any longer.
   func prune()
-  func count(ticket: Int)
   /// Takes job files that were announced, or with `nil` all that wait.
   func takeFiles(_ names: [String]?)
   /// Looks which jobs came of the submissions with these tokens; answered with `submissions`.
   func findSubmissions(_ tokens: [String])
   /// Looks which queues and batches there are with these names or near them; answered with `foundNames`.
   func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int)
-  /// Works out what the store tells those who look, with the times of these ended jobs; calls back on any thread.
-  func look(at ended: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
+  /// Works out what the store tells those who look, with the times of jobs that ended; calls back on any thread.
+  ///
+  /// - Parameter running: jobs that workers have begun.
+  func look(at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
   /// With a ticket the answer is `replied`, with the pages of the log that are left.
   func checkpoint(ticket: Int?)
   /// Processes whose reading keeps the log from being brought into the store, with the monotonic time since when they were seen to
@@ -56,6 +56,7 @@ struct JobSourceClaim: Equatable, Sendable {
   let pid: Int32
   /// What the job counts against.
   var kind: String?
+  var queue: String?
   var limitKey: String?
 }
 
@@ -83,8 +84,8 @@ struct JobSourceStart: Equatable, Sendable {
 enum JobSourceEvent: Equatable, Sendable {
   /// Ready; with what was found.
   case started(JobSourceStart)
-  case foundQueues(kind: String, [String], reason: String?)
-  case fetched(ReadyQuery, [WindowJob], isComplete: Bool)
+  /// Ready jobs, whether these are all, and how many seconds the store took.
+  case fetched(ReadyQuery, [WindowJob], isComplete: Bool, seconds: Double)
   case fetchFailed(ReadyQuery, reason: String)
   /// These jobs need not wait for others any longer, and whether some still do. With a reason it was not all looked at.
   case released([WindowJob], remain: Bool, reason: String?)
@@ -95,15 +96,14 @@ enum JobSourceEvent: Equatable, Sendable {
   case cancelled([ObjectURI])
   /// Of these jobs some are deleted, so many stay because others wait for them; with a reason not all could be looked at.
   case deleted(ticket: Int, asked: [ObjectURI], deleted: [ObjectURI], awaited: Int, reason: String?)
-  /// How many jobs became available, and in how many seconds the next will.
-  case promoted(count: Int, next: Double?)
+  /// Jobs that became available, whether there are more than these, and in how many seconds the next will.
+  case promoted([WindowJob], areMore: Bool, next: Double?)
   /// Job files were taken: so many jobs are new, these of them may run now, whether some wait for others, and so many files must be
   /// looked at again.
   case took(jobs: Int, ready: [WindowJob], someWait: Bool, postponed: Int, messages: [LogRecord])
   /// Others have put directories in the place of these, or the pool has made them again.
   case replaced([QueuePart])
   case replied(ticket: Int, count: Int, error: String?)
-  case counted(ticket: Int, jobs: [String: Int]?, walBytes: Int?)
   /// The answer to `findSubmissions`: those that the store has, and what the URIs of jobs begin with, up to the key.
   case submissions([String: SubmittedJobs], uriPrefix: String)
   case foundNames(ticket: Int, KnownNames)

@@ -1,3 +1,4 @@
+import Jobs
 import WorkerProtocol
 
 /// What the coordinator knows of a job that may run: enough to choose it and to hand it out, and no more.
@@ -15,128 +16,190 @@ struct WindowJob: Equatable, Sendable {
   var limitKey: String?
   var limit = 1
 
+  var position: JobPosition { JobPosition(priority: priority, key: order) }
+
   /// Whether this one runs before `other`.
-  func precedes(_ other: WindowJob) -> Bool {
-    priority != other.priority ? priority > other.priority : order < other.order
-  }
+  func precedes(_ other: WindowJob) -> Bool { position < other.position }
+
+  /// The groups that the job belongs to.
+  var groups: [JobGroup] { [.queue(queue)] + (limitKey.map { [.key($0)] } ?? []) }
 }
 
-/// The ready jobs of one kind in one queue that are held in memory: the best ones of a backlog that may be far longer.
-struct JobWindow {
-  /// How many jobs the windows of a kind hold in all after a refill; each has a share of it.
-  static let size = 1000
-  /// However many queues there are, a window holds so many.
-  static let smallest = 16
-  /// How many jobs of one limit key are held, and below how many more are asked for: the rest of the window is for the others.
-  static let mostOfKey = 64
-  static let lowOfKey = 32
+/// The ready jobs of one kind in one lane that are held in memory: the best ones of a backlog that may be far longer.
+///
+/// A queue with a weight has a lane of its own, and all other queues share one. However many queues and limit keys there are, the window
+/// is filled from the head of one index. `frontier` says how far into the store's order it knows every job: a job behind that is not
+/// handed out, since a better one may lie in between.
+///
+/// A job whose queue or key is full is parked with its group until the group has room. Of each group a few are parked. The store keeps the
+/// others of such a *cut* group, and the window asks for them by the group's own index.
+///
+/// A class, so that a look at one number copies nothing; the coordinator alone refers to it.
+final class JobWindow {
+  /// How far into the order of the store all jobs are known.
+  enum Frontier: Equatable, Sendable {
+    /// Nothing is known yet.
+    case start
+    case behind(JobPosition)
+    /// No job in the store is unknown.
+    case end
+  }
 
-  /// The best job is last, where it is taken.
-  private(set) var jobs: [WindowJob] = []
-  /// Whether all ready jobs that are in the store are here or in a worker's hand, but for those of `cutKeys`.
-  var isComplete = false
-  /// Limit keys of which the store has more jobs.
-  var cutKeys: Set<String> = []
-  var isFetching = false
+  /// How many jobs a window holds after a refill; and how many windows hold in all, each its share.
+  static let size = 1000
+  static let sizeOfAll = 65_536
+  /// However many windows there are, one holds as many as this.
+  static let smallest = 16
+  /// How many jobs of a full group are parked, and below how many more of them are asked for.
+  static let mostOfGroup = 64
+  static let lowOfGroup = 16
+  /// How many jobs that were told of during a fetch are kept for its answer.
+  static let mostMissed = 500
+
+  /// Jobs that may run, as far as was known when they were put here.
+  private(set) var runnable = SortedJobs()
+  private(set) var parked: [JobGroup: SortedJobs] = [:]
+  private(set) var parkedCount = 0
+  var frontier = Frontier.start
+  /// Groups of which the store has more jobs than are here.
+  private(set) var cut: Set<JobGroup> = []
+  /// Cut groups of which few jobs are left here.
+  var lowGroups: Set<JobGroup> = []
+  /// What the store is asked for now, and for which cut group if it is for one.
+  var query: ReadyQuery?
+  var queriedGroup: JobGroup?
+  /// The store may hold better jobs that nobody told of.
+  var mustLook = false
+  /// Before then the window does not look: the last look took the store some time.
+  var nextLook: Double?
   /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
   var endedDuringFetch: Set<ObjectURI> = []
-  /// Something changed while a fetch was under way: its answer may lack jobs.
-  var mustFetchAgain = false
+  /// Jobs that became ready behind the frontier while a fetch was under way, which may move it.
+  var missed: [WindowJob] = []
+  /// Whether the window is in the list of those to be looked after.
+  var isListed = false
+  /// Where the window stands among the coordinator's heads.
+  var head: JobPosition?
+  /// The runnable jobs that its kind has counted.
+  var counted = 0
   private var members: Set<ObjectURI> = []
-  private var ofKey: [String: Int] = [:]
 
-  var count: Int { jobs.count }
-  var hasLimitKeys: Bool { !ofKey.isEmpty }
+  /// Runnable and parked jobs.
+  var count: Int { runnable.count + parkedCount }
 
   func contains(_ uri: ObjectURI) -> Bool { members.contains(uri) }
 
-  /// Where the best job is that may run, as far as its limit key goes; nil when there is none.
-  ///
-  /// - Complexity: constant without limit keys, else the number of jobs that may not run before it.
-  func best(isFree: (WindowJob) -> Bool) -> Int? {
-    if ofKey.isEmpty { return jobs.indices.last }
-    return jobs.lastIndex { $0.limitKey == nil || isFree($0) }
+  /// Whether every job at a position is known.
+  func covers(_ position: JobPosition) -> Bool {
+    switch frontier {
+    case .start: false
+    case .behind(let last): position <= last
+    case .end: true
+    }
   }
 
-  /// A limit key of which there are few jobs here and more in the store.
-  var lowKey: String? { cutKeys.first { ofKey[$0, default: 0] < Self.lowOfKey } }
+  /// The job to run next.
+  var next: WindowJob? { runnable.first.flatMap { covers($0.position) ? $0 : nil } }
 
-  /// Adds jobs that are not yet here, each in its place.
+  /// How many jobs can be handed out before the store has to be asked.
+  var reach: Int {
+    switch frontier {
+    case .start: 0
+    case .behind(let last): runnable.count(upTo: last)
+    case .end: runnable.count
+    }
+  }
+
+  func isCut(_ job: WindowJob) -> Bool { !cut.isEmpty && job.groups.contains(where: cut.contains) }
+
+  // MARK: Changing it
+
+  /// Adds jobs that may run and are not yet here.
   ///
   /// - Parameter size: how many jobs this window should hold.
-  mutating func insert(_ new: [WindowJob], size: Int = JobWindow.size) {
-    let fresh = new.filter { members.insert($0.uri).inserted }
-    if fresh.isEmpty { return }
-    for key in fresh.lazy.compactMap(\.limitKey) { ofKey[key, default: 0] += 1 }
-    if fresh.count == 1, let job = fresh.first {
-      jobs.insert(job, at: placeOf(job))
-    } else {
-      jobs.append(contentsOf: fresh)
-      jobs.sort { $1.precedes($0) }
-    }
-    if !ofKey.isEmpty { cutLongKeys() }
-    if jobs.count > 3 * size {
-      let surplus = jobs.prefix(jobs.count - 2 * size)
-      surplus.forEach { forget($0) }
-      jobs.removeFirst(surplus.count)
-      isComplete = false
-    }
+  func insert(_ new: [WindowJob], size: Int) {
+    runnable.insert(contentsOf: new.filter { members.insert($0.uri).inserted })
+    guard runnable.count > 3 * size else { return }
+    while runnable.count > 2 * size, let job = runnable.removeLast() { members.remove(job.uri) }
+    guard let last = runnable.last?.position, covers(last) else { return }
+    frontier = .behind(last)
   }
 
-  /// Takes the job at that place.
-  mutating func take(at index: Int) -> WindowJob {
-    let job = jobs.remove(at: index)
-    forget(job)
+  /// Puts a job aside that is not yet here, until its group has room.
+  func park(_ job: WindowJob, in group: JobGroup) {
+    guard members.insert(job.uri).inserted else { return }
+    parked[group, default: SortedJobs()].insert(job)
+    parkedCount += 1
+    guard parked[group, default: SortedJobs()].count > Self.mostOfGroup, let worst = parked[group]?.removeLast() else {
+      return
+    }
+    members.remove(worst.uri)
+    parkedCount -= 1
+    cut.insert(group)
+  }
+
+  /// Takes out a parked job, which is to be put elsewhere.
+  func unpark(_ job: WindowJob, from group: JobGroup) {
+    guard parked[group]?.remove(at: job.position) != nil else { return }
+    members.remove(job.uri)
+    parkedCount -= 1
+    if parked[group]?.isEmpty == true { parked[group] = nil }
+    noteLow(group)
+  }
+
+  /// Takes the job to run next.
+  func takeNext() -> WindowJob? {
+    guard next != nil, let job = runnable.removeFirst() else { return nil }
+    members.remove(job.uri)
     return job
   }
 
-  mutating func remove(where matches: (WindowJob) -> Bool) {
-    for job in jobs where matches(job) { forget(job) }
-    jobs.removeAll { !members.contains($0.uri) }
-  }
-
-  /// Keeps the best jobs of each limit key and no more than there should be.
-  private mutating func cutLongKeys() {
-    guard ofKey.values.contains(where: { $0 > Self.mostOfKey }) else { return }
-    var seen: [String: Int] = [:]
-    for job in jobs.reversed() {
-      guard let key = job.limitKey else { continue }
-      seen[key, default: 0] += 1
-      guard seen[key, default: 0] > Self.mostOfKey else { continue }
-      forget(job)
-      cutKeys.insert(key)
+  /// Takes out the job of that URI, if it is here.
+  func remove(_ uri: ObjectURI) -> WindowJob? {
+    guard members.remove(uri) != nil else { return nil }
+    if let job = runnable.remove(uri) { return job }
+    for group in parked.keys {
+      guard let job = parked[group]?.remove(uri) else { continue }
+      parkedCount -= 1
+      if parked[group]?.isEmpty == true { parked[group] = nil }
+      noteLow(group)
+      return job
     }
-    jobs.removeAll { !members.contains($0.uri) }
+    return nil
   }
 
-  private mutating func forget(_ job: WindowJob) {
-    members.remove(job.uri)
-    guard let key = job.limitKey, let count = ofKey[key] else { return }
-    ofKey[key] = count > 1 ? count - 1 : nil
+  /// Forgets all jobs: nothing is known of the store.
+  func removeAll() {
+    runnable = SortedJobs()
+    parked = [:]
+    parkedCount = 0
+    members = []
+    cut = []
+    lowGroups = []
+    frontier = .start
   }
 
-  /// Binary search for the place that keeps the best job last.
-  private func placeOf(_ job: WindowJob) -> Int {
-    var low = 0
-    var high = jobs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if job.precedes(jobs[middle]) { low = middle + 1 } else { high = middle }
-    }
-    return low
+  /// The store has no other jobs of the group than are here.
+  func complete(_ group: JobGroup) { cut.remove(group) }
+
+  /// The store has answered, or failed.
+  func forgetFetch() {
+    query = nil
+    queriedGroup = nil
+    endedDuringFetch.removeAll()
+    missed.removeAll()
+  }
+
+  /// Remembers to ask for more of a cut group when few are left.
+  func noteLow(_ group: JobGroup) {
+    guard cut.contains(group), parked[group]?.count ?? 0 < Self.lowOfGroup else { return }
+    lowGroups.insert(group)
   }
 }
 
 /// Which window a job is in.
-struct WindowKey: Hashable, Comparable, Sendable {
+struct WindowKey: Hashable, Sendable {
   let kind: String
-  let queue: String
-
-  static func < (one: WindowKey, other: WindowKey) -> Bool {
-    (one.kind, one.queue) < (other.kind, other.queue)
-  }
-}
-
-extension WindowJob {
-  var window: WindowKey { WindowKey(kind: kind, queue: queue) }
+  /// A queue with a weight, or ``QueueWeights/rest`` for all others.
+  let lane: String
 }

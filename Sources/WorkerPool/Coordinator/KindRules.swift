@@ -1,4 +1,4 @@
-/// So many jobs in so many seconds.
+/// How many jobs in how many seconds.
 public struct JobRate: Codable, Hashable, Sendable {
   public var jobs: Int
   /// In seconds.
@@ -74,14 +74,18 @@ struct KindState: Sendable {
   var rules: KindRules
   var pastStarts: RateWindow?
   var inHand = 0
+  /// How many of those in hand have begun.
+  var begun = 0
   /// Jobs that workers of an earlier pool still run.
   var elsewhere = 0
   /// Jobs that may have killed a worker together with others: each is to run alone.
   var suspects: [WindowJob] = []
-  /// The queues that have a window.
-  var queues: Set<String> = []
-  var isFindingQueues = false
-  var mustFindAgain = false
+  /// Jobs in its windows that may run.
+  var runnable = 0
+  /// Whether it has jobs that may run, or in hand.
+  var isActive = false
+  /// Whether its jobs are among those to choose from: it is not paused, and its limit and rate have room.
+  var isOffered = true
 
   init(rules: KindRules) {
     self.rules = rules
@@ -101,7 +105,4 @@ struct KindState: Sendable {
     let byLimit = rules.limit.map { max(0, $0 - inHand - elsewhere) } ?? .max
     return min(byLimit, pastStarts?.room(now: now) ?? .max)
   }
-
-  /// How many jobs the window of each queue should hold.
-  var windowSize: Int { max(JobWindow.smallest, JobWindow.size / max(1, queues.count)) }
 }

@@ -5,14 +5,24 @@
 /// load). Without weights there is one lane, and priority decides alone.
 struct QueueWeights: Equatable, Sendable {
   private let weights: [String: Int]
+  /// The queues that have a weight.
+  let queues: [String]
+  /// All lanes.
+  let lanes: [String]
   private var credit: [String: Int] = [:]
 
   /// The lane of queues without a weight: no queue has an empty name.
   static let rest = ""
 
-  init(_ weights: [String: Int] = [:]) { self.weights = weights }
+  init(_ weights: [String: Int] = [:]) {
+    self.weights = weights
+    queues = weights.keys.sorted()
+    lanes = [Self.rest] + queues
+  }
 
-  func lane(of queue: String) -> String { weights[queue] == nil ? Self.rest : queue }
+  func lane(of queue: String) -> String { weights.isEmpty || weights[queue] == nil ? Self.rest : queue }
+
+  var isEmpty: Bool { weights.isEmpty }
 
   /// Chooses one of the lanes that have something to do.
   mutating func pick(among lanes: Set<String>) -> String? {

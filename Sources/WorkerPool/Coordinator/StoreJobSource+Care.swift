@@ -48,21 +48,6 @@ extension StoreJobSource {
     }
   }
 
-  func count(ticket: Int) {
-    work(on: countingContext) { [self] context in
-      let counts = try store.counts(in: context)
-      let named = Dictionary(uniqueKeysWithValues: counts.map { ($0.name, $1) })
-      report(.counted(ticket: ticket, jobs: named, walBytes: walBytes))
-    } onFailure: { [self] _ in
-      report(.counted(ticket: ticket, jobs: nil, walBytes: walBytes))
-    }
-  }
-
-  private var walBytes: Int? {
-    var status = stat()
-    return stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
-  }
-
   // MARK: Files and the log
 
   func findSubmissions(_ tokens: [String]) {

@@ -4,18 +4,12 @@ import WorkerProtocol
 
 /// Jobs that may run, and those that will when others have ended or their time has come.
 extension StoreJobSource {
-  func findQueues(kind: String) {
-    work { [self] context in
-      report(.foundQueues(kind: kind, try store.readyQueues(kind: kind, in: context), reason: nil))
-    } onFailure: { [report] error in
-      report(.foundQueues(kind: kind, [], reason: ErrorText.text(error)))
-    }
-  }
-
   func fetchReady(_ query: ReadyQuery) {
     work { [self] context in
+      let start = Clock.now
       let jobs = try store.readyJobs(query, in: context)
-      report(.fetched(query, windowJobs(jobs), isComplete: jobs.count < query.limit))
+      report(
+        .fetched(query, windowJobs(jobs), isComplete: jobs.count < query.limit, seconds: Clock.now - start))
     } onFailure: { [report] error in
       report(.fetchFailed(query, reason: ErrorText.text(error)))
     }
@@ -93,21 +87,22 @@ extension StoreJobSource {
 
   func promoteDueJobs() {
     work { [self] context in
-      var promoted = 0
+      var promoted: [JobSummary] = []
+      var areMore = false
       while true {
-        let count = try store.promoteDue(limit: 1000, in: context)
+        let jobs = try store.promoteDue(limit: 1000, in: context)
         try context.save()
-        promoted += count
-        if count < 1000 { break }
+        if promoted.isEmpty, jobs.count < 1000 { promoted = jobs } else { areMore = true }
+        if jobs.count < 1000 { break }
         context.reset()
       }
       // A job that is due by then is found with the next look; the timer must not fire a moment too early.
       let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSinceNow) }
-      report(.promoted(count: promoted, next: next))
+      report(.promoted(windowJobs(promoted), areMore: areMore, next: next))
     } onFailure: { [report] error in
       // A worker may have written one of the rows meanwhile.
       report(.trouble("jobs whose time has come cannot be made available: \(ErrorText.text(error))"))
-      report(.promoted(count: 0, next: 1))
+      report(.promoted([], areMore: true, next: 1))
     }
   }
 }

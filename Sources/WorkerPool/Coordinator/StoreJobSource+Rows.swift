@@ -97,8 +97,8 @@ extension StoreJobSource {
   func existing(_ uris: [ObjectURI], _ context: NSManagedObjectContext) throws -> [Job] {
     let ids = uris.compactMap { store.coordinator.objectID(forURI: $0.description) }
     let request = Job.fetchRequest()
+    request.propertiesToFetch = Job.shortAttributes
     request.predicate = NSPredicate(format: "self IN %@", ids)
-    request.returnsObjectsAsFaults = false
     return try context.fetch(request)
   }
 

@@ -89,7 +89,8 @@ extension StoreJobSource {
 
   private func claim(_ entry: LedgerEntry, _ job: Job?) -> JobSourceClaim? {
     ObjectURI(store.uri(job: entry.job)).map {
-      JobSourceClaim(job: $0, pid: entry.process.pid, kind: job?.kind, limitKey: job?.limitKey)
+      JobSourceClaim(
+        job: $0, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
     }
   }
 

@@ -13,6 +13,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let context: NSManagedObjectContext
   /// Counting a long backlog takes its time, which must not keep jobs waiting.
   let countingContext: NSManagedObjectContext
+  let overviews = OverviewCache()
   /// So does deleting many old jobs, which must not keep a status waiting either.
   let pruningContext: NSManagedObjectContext
   let intake: Intake

@@ -111,6 +111,8 @@ public enum Pool {
       options: [
         NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
         NSPersistentStoreWriteTurnOption: runtime.writeTurn,
+        // The pool looks at each job a few times, and its parameters may be large.
+        NSPersistentStoreRowCacheOption: 64,
       ])
     guard store.files.main == configuration.storeFile else {
       throw StartError.store(

@@ -19,6 +19,8 @@ public struct PoolConfiguration: Sendable {
   public var queueWeights: [String: Int] = [:]
   /// How many jobs of a kind may run at a time; instead of what the plugin says.
   public var kindLimits: [String: Int] = [:]
+  /// How many jobs of a queue may run at a time, by the queue's name or by a pattern with `*`: see ``QueueLimits``.
+  public var queueLimits: [String: Int] = [:]
   /// How many jobs of a kind may begin in a time; instead of what the plugin says.
   public var kindRates: [String: JobRate] = [:]
   /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`. Default `false`.

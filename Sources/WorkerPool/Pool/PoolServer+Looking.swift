@@ -26,7 +26,10 @@ extension PoolServer {
     looks[ticket] = Look(
       status: status(), holders: StoreLocks.holders(store: configuration.store),
       timeout: loop.timers.after(Self.lookPatience) { [weak self] in self?.endLook(ticket) }, completion: completion)
-    source.count(ticket: ticket)
+    let running = coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.uri)
+    source.look(at: history.lastEnded, running: running + survivors.values.flatMap(\.claims).map(\.job)) {
+      [mailbox] in mailbox.post(.looked(ticket: ticket, $0))
+    }
   }
 
   private func endLook(_ ticket: Int) {
@@ -37,19 +40,15 @@ extension PoolServer {
     look.completion(look.status)
   }
 
-  func counted(_ ticket: Int, _ jobs: [String: Int]?, _ walBytes: Int?) {
-    guard looks[ticket] != nil else { return }
-    looks[ticket]?.status.jobs = jobs
-    looks[ticket]?.status.walBytes = walBytes
+  func looked(_ ticket: Int, _ overview: StoreOverview) {
+    guard let look = looks[ticket] else { return }
+    looks[ticket]?.status.jobs = overview.jobs
+    looks[ticket]?.status.walBytes = overview.walBytes
     looks[ticket]?.status.walReaders = source.logReaders.sorted { $0.value < $1.value }.map { pid, since in
       PoolStatus.WALReader(pid: pid, command: ProcFile.command(pid), age: Clock.now - since)
     }
-    source.look(at: history.lastEnded) { [mailbox] in mailbox.post(.looked(ticket: ticket, $0)) }
-  }
-
-  func looked(_ ticket: Int, _ overview: StoreOverview) {
-    guard let look = looks[ticket] else { return }
     looks[ticket]?.status.backlog = overview.backlog
+    looks[ticket]?.status.backlogRest = overview.backlogRest
     looks[ticket]?.status.waitingTime = PoolStatus.Spread(overview.times.waiting)
     looks[ticket]?.status.runTime = PoolStatus.Spread(overview.times.running)
     looks[ticket]?.status.rejectedFiles = overview.rejectedFiles
@@ -87,7 +86,7 @@ extension PoolServer {
 
   private func status(_ worker: WorkerProcess) -> PoolStatus.Worker {
     let known = coordinator.workers[worker.id]
-    let progress = known?.begun.first.flatMap { self.progress[$0] }
+    let progress = known?.begun.first.flatMap { coordinator.held[$0]?.progress }
     let begunAt = known?.begun.compactMap { coordinator.held[$0]?.begunAt }.min()
     return PoolStatus.Worker(
       id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.phase.rawValue,

@@ -15,11 +15,8 @@ extension PoolServer {
     coordinator.now = Clock.now
     switch event {
     case .started(let start): started(start)
-    case .foundQueues(let kind, let queues, let reason):
-      coordinator.foundQueues(kind: kind, queues)
-      if let reason { lookAgainSoon("the queues of kind \(kind) cannot be found: \(reason)") }
-    case .fetched(let query, let jobs, let isComplete):
-      coordinator.fetched(query, notWithheld(jobs), isComplete: isComplete)
+    case .fetched(let query, let jobs, let isComplete, let seconds):
+      coordinator.fetched(query, jobs, isComplete: isComplete, seconds: seconds, besides: withheld)
     case .fetchFailed(let query, let reason):
       coordinator.fetchFailed(query)
       lookAgainSoon("ready jobs of kind \(query.kind) cannot be fetched: \(reason)")
@@ -39,14 +36,15 @@ extension PoolServer {
       self.deleted(ticket, asked: asked, deleted: deleted, awaited: awaited, reason)
     case .foundNames(let ticket, let names): foundNames(ticket, names)
     case .submissions(let found, let uriPrefix): foundSubmissions(found, uriPrefix: uriPrefix)
-    case .promoted(let count, let next):
+    case .promoted(let jobs, let areMore, let next):
       isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
       dueTimer = next.map { seconds in
         loop.timers.after(min(seconds, Self.longestDueTimer)) { [weak self] in self?.lookForDueJobs() }
       }
       if mustLookForDueJobs { lookForDueJobs() }
-      if count > 0 { coordinator.lookForNewJobs() }
+      coordinator.becameReady(notWithheld(jobs))
+      if areMore { coordinator.lookForNewJobs() }
     case .took(let jobs, let ready, let someWait, let postponed, let messages):
       for message in messages { log(message) }
       coordinator.becameReady(notWithheld(ready))
@@ -67,8 +65,6 @@ extension PoolServer {
       guard let asked = tickets.removeValue(forKey: ticket) else { break }
       let isSome = error == nil || asked.count > 0
       asked.client.reply(StatusReply(ok: isSome, error: isSome ? nil : error, count: asked.count + count))
-    case .counted(let ticket, let jobs, let walBytes):
-      counted(ticket, jobs, walBytes)
     case .looked(let ticket, let overview): looked(ticket, overview)
     case .newest(let key): foundNewest(key)
     case .logged(let record): log(record)

@@ -6,9 +6,9 @@ extension PoolServer: SupervisorDelegate {
   static let finishPatience = 20.0
 
   func waitingJobs() -> [String: Int] {
-    let waiting = coordinator.startableByKind
-    return supervisor.plugins.reduce(into: [:]) { result, plugin in
-      result[plugin.name] = plugin.description.kinds.reduce(0) { $0 + (waiting[$1.kind] ?? 0) }
+    coordinator.now = Clock.now
+    return coordinator.startableByKind().reduce(into: [:]) { result, entry in
+      for plugin in pluginsByKind[entry.key] ?? [] { result[plugin, default: 0] += entry.value }
     }
   }
 
@@ -24,10 +24,7 @@ extension PoolServer: SupervisorDelegate {
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     workerServer.finish(id)
-    for job in coordinator.workers[id]?.begun ?? [] {
-      progress[job] = nil
-      endedInTurn[id, default: []].append(job)
-    }
+    for job in coordinator.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
     coordinator.now = Clock.now
     coordinator.workerDied(id, obituary)
     coordinator.ledger?.remove(worker: id.number)
@@ -35,6 +32,9 @@ extension PoolServer: SupervisorDelegate {
 
   func pluginsChanged(_ plugins: [Plugin]) {
     let kinds = plugins.flatMap(\.description.kinds)
+    pluginsByKind = plugins.reduce(into: [:]) { names, plugin in
+      for kind in plugin.description.kinds { names[kind.kind, default: []].append(plugin.name) }
+    }
     source.setKinds(kinds)
     tellUnknownOptions()
     coordinator.setKinds(
@@ -92,8 +92,8 @@ extension PoolServer: WorkerServerDelegate {
     coordinator.now = Clock.now
     switch message {
     case .hello(_, _, let kinds) where coordinator.workers[id] == nil: coordinator.workerCameUp(id, kinds: kinds)
-    case .progress(let job, let done, let total):
-      progress[job] = (done, total)
+    case .progress:
+      coordinator.workerSaid(message, id)
       scheduleCheckpoint()
     case .done(let jobs):
       history.note(done: jobs, now: coordinator.now)
@@ -102,15 +102,11 @@ extension PoolServer: WorkerServerDelegate {
       history.noteFailure(now: coordinator.now)
       log(.jobFailed, "\(job) failed; `workerpool jobs show` with it says why", .jobs([job.description]))
       ended([job], message, id)
-    case .returned(let jobs):
-      for job in jobs { progress[job] = nil }
-      coordinator.workerSaid(message, id)
     default: coordinator.workerSaid(message, id)
     }
   }
 
   private func ended(_ jobs: [ObjectURI], _ message: WorkerMessage, _ id: WorkerID) {
-    if !progress.isEmpty { for job in jobs { progress[job] = nil } }
     endedInTurn[id, default: []] += jobs
     coordinator.workerSaid(message, id)
     statusServer?.publish(ended: jobs)

@@ -39,6 +39,8 @@ final class PoolServer {
   var newestJob: Int64 = 0
   var periodicTimer: TimerQueue.Token?
   var clockWatch: ClockWatch?
+  /// The names of the plugins that run a kind.
+  var pluginsByKind: [String: [String]] = [:]
   /// What is wrong with periodic entries, said once.
   var periodicMessages: Set<String> = []
   var isSubmittingPeriodic = false
@@ -67,7 +69,6 @@ final class PoolServer {
   var submissionAskers: [Int: SubmissionAsker] = [:]
   var isFindingSubmissions = false
   var mustFindSubmissions = false
-  var progress: [ObjectURI: (done: Int, total: Int)] = [:]
   /// Workers of an earlier pool that are still alive, by pid.
   var survivors: [Int32: Survivor] = [:]
   /// Crashes that no pool has seen, until the plugins are known.
@@ -97,6 +98,7 @@ final class PoolServer {
     let runtime = RuntimeDirectory(queue: configuration.queue)
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
     coordinator.weights = QueueWeights(configuration.queueWeights)
+    coordinator.queueLimits = QueueLimits(configuration.queueLimits)
     workerServer = try WorkerServer(path: runtime.workerSocket, loop: loop, log: log, recorder: recorder)
     let service = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     serviceManager = service
@@ -149,15 +151,16 @@ final class PoolServer {
   /// Does what the coordinator wants, until it wants nothing more.
   func carryOut() {
     coordinator.now = Clock.now
-    while !coordinator.effects.isEmpty {
-      for effect in coordinator.takeEffects() { perform(effect) }
+    while true {
+      let effects = coordinator.takeEffects()
+      if effects.isEmpty { return }
+      for effect in effects { perform(effect) }
     }
   }
 
   private func perform(_ effect: CoordinatorEffect) {
     switch effect {
     case .send(let message, let id): workerServer.send(message, to: id)
-    case .findQueues(let kind): source.findQueues(kind: kind)
     case .fetchReady(let query): source.fetchReady(query)
     case .release(let ended): source.release(after: ended)
     case .settle(let jobs, let settlement):

@@ -234,7 +234,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var counters: Counters
   /// Processes that died and were replaced.
   public var restarts: Int
-  /// Jobs in the store by state; `nil` when they could not be counted, or the store did not answer within five seconds.
+  /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did not answer within
+  /// five seconds. Where counting takes long, these and the backlog may be as old as ten times that.
   public var jobs: [String: Int]?
   /// Size of the store's write-ahead log in bytes.
   public var walBytes: Int?
@@ -242,8 +243,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// From when a job could have begun to when it did, and from there to its end.
   public var waitingTime: Spread?
   public var runTime: Spread?
-  /// Unfinished jobs by state, kind and queue.
+  /// Unfinished jobs by state, kind and queue: the largest groups, and by state how many jobs all others have.
   public var backlog: [JobBacklog]?
+  public var backlogRest: [String: Int]?
   /// What went wrong last, the latest at the end.
   public var problems: [Problem]
   /// Files in `rejected/`.

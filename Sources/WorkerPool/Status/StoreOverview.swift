@@ -1,32 +1,115 @@
 import CoreData
+import Glibc
 import Jobs
 import WorkerProtocol
 
 /// What the store tells those who look.
 struct StoreOverview: Equatable, Sendable {
+  /// Jobs by state; a job that runs is `running`, and not `available` as in its row.
+  var jobs: [String: Int]?
+  /// The largest groups of unfinished jobs, and by state how many jobs the others have.
   var backlog: [JobBacklog]?
+  var backlogRest: [String: Int]?
   var times = JobTimes()
   var rejectedFiles: Int?
-}
+  /// Size of the write-ahead log.
+  var walBytes: Int?
 
-extension JobSource {
-  func look(at ended: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void) {
-    completion(StoreOverview())
-  }
+  /// The state of jobs that run, which is none in the store.
+  static let running = "running"
+  /// How many groups the backlog names.
+  static let mostGroups = 100
 }
 
 extension StoreJobSource {
-  func look(at ended: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void) {
-    let context = store.makeContext(name: "overview")
-    context.perform { [self] in
+  func look(
+    at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void
+  ) {
+    countingContext.perform { [self] in
       var overview = StoreOverview()
-      let keys = ended.compactMap { store.key(jobURI: $0.description) }
       // What cannot be read now is left out; the next look may find it.
-      overview.backlog = try? store.backlog(in: context)
-      if let times = try? store.times(of: keys, in: context) { overview.times = times }
+      if let counted = try? overviews.find({ try count(running) }) {
+        overview.jobs = counted.jobs
+        overview.backlog = counted.backlog
+        overview.backlogRest = counted.rest
+      }
+      let keys = ended.compactMap { store.key(jobURI: $0.description) }
+      if let times = try? store.times(of: keys, in: countingContext) { overview.times = times }
+      countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
+      overview.walBytes = walBytes
       completion(overview)
     }
+  }
+
+  private var walBytes: Int? {
+    var status = stat()
+    return stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  /// Counts all jobs in one state of the store.
+  private func count(_ running: [ObjectURI]) throws -> CountedJobs {
+    let context = countingContext
+    try context.setQueryGenerationFrom(.current)
+    defer { try? context.setQueryGenerationFrom(nil) }
+    let keys = running.compactMap { store.key(jobURI: $0.description) }
+    return CountedJobs(
+      states: try store.counts(in: context),
+      backlog: try store.backlog(limit: StoreOverview.mostGroups, in: context),
+      running: try store.available(among: keys, in: context))
+  }
+}
+
+/// All jobs of a store, counted at one time.
+struct CountedJobs: Equatable, Sendable {
+  var jobs: [String: Int]
+  var backlog: [JobBacklog]
+  /// By state, how many unfinished jobs are in no group of the backlog; states without any are left out.
+  var rest: [String: Int]
+
+  /// - Parameters:
+  ///   - states: the jobs by the state in their rows.
+  ///   - backlog: the largest groups of unfinished ones, by the same states.
+  ///   - running: the available jobs that run.
+  init(states: [JobState: Int], backlog: [JobBacklog], running: [JobSummary]) {
+    let available = JobState.available.name
+    jobs = Dictionary(uniqueKeysWithValues: JobState.allCases.map { ($0.name, states[$0] ?? 0) })
+    rest = jobs.filter { JobState(name: $0.key)?.isUnfinished == true }
+    for group in backlog { rest[group.state, default: 0] -= group.count }
+    self.backlog = backlog
+    jobs[StoreOverview.running] = running.count
+    jobs[available, default: 0] -= running.count
+    for (group, members) in Dictionary(grouping: running, by: { [$0.kind, $0.queue] }) {
+      let entry = JobBacklog(state: StoreOverview.running, kind: group[0], queue: group[1], count: members.count)
+      let index = backlog.firstIndex { $0.state == available && $0.kind == entry.kind && $0.queue == entry.queue }
+      if let index { self.backlog[index].count -= entry.count } else { rest[available, default: 0] -= entry.count }
+      self.backlog.append(entry)
+    }
+    self.backlog.removeAll { $0.count <= 0 }
+    rest = rest.filter { $0.value > 0 }
+  }
+}
+
+/// Keeps an overview for a while: a store with very many jobs is counted for at most a tenth of the time, however many ask.
+///
+/// `@unchecked Sendable`: used on the queue of one context only.
+final class OverviewCache: @unchecked Sendable {
+  private var last: (jobs: CountedJobs, until: Double)?
+  private let now: @Sendable () -> Double
+
+  /// For how many times as long as counting took its result is good, and for how long at most, in seconds.
+  static let share = 10.0
+  static let longest = 30.0
+
+  init(now: @escaping @Sendable () -> Double = { Clock.now }) { self.now = now }
+
+  func find(_ count: () throws -> CountedJobs) rethrows -> CountedJobs {
+    let start = now()
+    if let last, start < last.until { return last.jobs }
+    let jobs = try count()
+    let end = now()
+    last = (jobs, end + min(Self.longest, Self.share * (end - start)))
+    return jobs
   }
 }
 

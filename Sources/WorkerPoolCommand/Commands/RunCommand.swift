@@ -28,7 +28,10 @@ let runCommand = CommandDescription(
         "give a queue N shares of what is started, where all queues without a weight have 1 together; may be repeated",
       defaultText: "priority decides alone", isRepeating: true),
     CommandOption(
-      name: "limit", value: "KIND=N", help: "run at most N jobs of a kind at a time; may be repeated",
+      name: "limit", value: "KIND=N",
+      help:
+        "run at most N jobs of a kind at a time; queue:NAME=N: of a queue, or of each queue that matches NAME with * in it; "
+        + "may be repeated",
       defaultText: "the plugin's own", isRepeating: true),
     CommandOption(
       name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in so many seconds; may be repeated",
@@ -148,9 +151,7 @@ private func applyRules(_ arguments: ParsedArguments, to configuration: inout Po
   for (queue, value) in try arguments.pairs("weight") {
     configuration.queueWeights[queue] = try ParsedArguments.int(value, what: "--weight \(queue)", in: 1...1_000_000)
   }
-  for (kind, value) in try arguments.pairs("limit") {
-    configuration.kindLimits[kind] = try ParsedArguments.int(value, what: "--limit \(kind)", in: 1...1_000_000)
-  }
+  for text in arguments.strings("limit") { try setLimit(text, in: &configuration) }
   for (kind, value) in try arguments.pairs("rate") {
     let parts = value.split(separator: "/").map(String.init)
     guard parts.count == 2, let period = Double(parts[1]), period > 0, period <= 366 * 86_400 else {
@@ -163,6 +164,29 @@ private func applyRules(_ arguments: ParsedArguments, to configuration: inout Po
   if let age = try arguments.number("keep", in: days) { configuration.retention.finished = age * 86_400 }
   if let age = try arguments.number("keep-dead", in: days) { configuration.retention.dead = age * 86_400 }
   if let count = try arguments.int("keep-count", in: 0...Int.max) { configuration.retention.count = count }
+}
+
+/// - Parameter text: `KIND=N`, `kind:KIND=N` or `queue:NAME=N`, where only a queue's name may be a pattern.
+private func setLimit(_ text: String, in configuration: inout PoolConfiguration) throws(UsageError) {
+  let forms = "as in --limit index=2, --limit queue:mail=2 or --limit queue:tenant-*=1"
+  let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+  guard parts.count == 2, let name = parts[0].split(separator: ":").last.map(String.init) else {
+    throw UsageError("--limit must be KIND=N or queue:NAME=N, not \"\(text)\"; \(forms)")
+  }
+  let limit = try ParsedArguments.int(parts[1], what: "--limit \(parts[0])", in: 1...1_000_000)
+  switch parts[0].dropLast(name.count) {
+  case "", "kind:":
+    guard JobFile.isName(name) else {
+      throw UsageError("--limit \(text): \"\(name)\" is no name of a kind; only queues have patterns, \(forms)")
+    }
+    configuration.kindLimits[name] = limit
+  case "queue:":
+    guard JobFile.isName(name.replacing("*", with: "x")) else {
+      throw UsageError("--limit \(text): \"\(name)\" is no name or pattern of a queue, \(forms)")
+    }
+    configuration.queueLimits[name] = limit
+  default: throw UsageError("--limit \(text) must begin with a kind or with queue:, \(forms)")
+  }
 }
 
 private func limits(_ arguments: ParsedArguments) throws(UsageError) -> WorkerLimits {

@@ -7,7 +7,7 @@ import WorkerProtocol
 /// Which job is next: priorities, weights, limits and rates. The clock is the coordinator's own.
 @Suite struct CoordinatorChoiceTests {
   @Test func priorityHoldsBetweenKindsAndQueues() {
-    var scene = Scene(kinds: ["index": nil, "export": nil], queues: ["default", "slow"])
+    var scene = Scene(kinds: ["index": nil, "export": nil])
     scene.coordinator.becameReady([
       job(1, priority: 5), job(2), job(3, kind: "export", priority: 3), job(4, queue: "slow", priority: 4),
       job(5, kind: "export", queue: "slow"),
@@ -17,8 +17,7 @@ import WorkerProtocol
   }
 
   @Test func queuesShareThePicksByTheirWeights() {
-    var scene = Scene(queues: ["default", "mail", "other"])
-    scene.coordinator.weights = QueueWeights(["mail": 3])
+    var scene = Scene(weights: ["mail": 3])
     // `other` has no weight, and shares one with `default`.
     scene.coordinator.becameReady(
       (1...40).map { job($0, queue: "mail") } + (41...60).map { job($0) }
@@ -31,8 +30,7 @@ import WorkerProtocol
 
   /// A worker that takes one job at a time gives each queue its share, too.
   @Test func weightsHoldWhereJobsAreHandedOutOneByOne() {
-    var scene = Scene(queues: ["default", "mail"])
-    scene.coordinator.weights = QueueWeights(["mail": 3])
+    var scene = Scene(weights: ["mail": 3])
     scene.coordinator.becameReady((1...40).map { job($0, queue: "mail") } + (41...80).map { job($0) })
     let worker = scene.worker(credit: 1)
     var started: [ObjectURI] = []
@@ -47,8 +45,7 @@ import WorkerProtocol
 
   /// While the workers of one kind are busy, what is picked for others costs its queues nothing.
   @Test func weightsHoldBetweenKindsWithWorkersOfTheirOwn() {
-    var scene = Scene(kinds: ["index": nil, "export": nil], queues: ["default", "mail"])
-    scene.coordinator.weights = QueueWeights(["mail": 3])
+    var scene = Scene(kinds: ["index": nil, "export": nil], weights: ["mail": 3])
     scene.coordinator.becameReady(
       (1...40).map { job($0, queue: "mail") } + (41...80).map { job($0) }
         + (81...120).map { job($0, kind: "export", queue: "mail") })
@@ -65,8 +62,7 @@ import WorkerProtocol
   }
 
   @Test func aQueueWithoutJobsGivesItsShareToTheOthers() {
-    var scene = Scene(queues: ["default", "mail"])
-    scene.coordinator.weights = QueueWeights(["mail": 3])
+    var scene = Scene(weights: ["mail": 3])
     scene.coordinator.becameReady((1...8).map { job($0) })
     let worker = scene.worker(credit: 8)
     #expect(scene.runs() == [worker: (1...8).map(uri)])
@@ -83,7 +79,7 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(3)]])
     scene.coordinator.workerDied(worker, obituary(.stopped))
     _ = scene.effects()
-    #expect(scene.coordinator.inHandByKey.isEmpty)
+    #expect(scene.coordinator.inHandByGroup.isEmpty)
   }
 
   /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
@@ -122,23 +118,25 @@ import WorkerProtocol
     scene.look()
     scene.fetched("index", (1...JobWindow.size).map { job($0, key: "big") }, isComplete: false)
     // Only a few of them are kept; the store is asked for others.
-    #expect(scene.coordinator.windows[WindowKey(kind: "index", queue: "default")]?.count == JobWindow.mostOfKey)
-    let queries = scene.effects().compactMap { if case .fetchReady(let query) = $0 { query } else { nil } }
-    #expect(queries.last?.withoutKeys == ["big"])
-    scene.fetched("index", [job(5000)])
     let worker = scene.worker(credit: 100)
-    #expect(scene.runs() == [worker: [uri(1), uri(5000)]])
+    #expect(scene.runs() == [worker: [uri(1)]])
+    #expect(scene.window()?.parkedCount == JobWindow.mostOfGroup)
+    #expect(scene.queries().first?.without == [.key("big")])
+    scene.fetched("index", [job(5000)])
+    #expect(scene.runs() == [worker: [uri(5000)]])
     // When few are left, more of that key are asked for.
     var next = 1
-    var keyed: [ReadyQuery] = []
-    while keyed.isEmpty, next <= JobWindow.mostOfKey {
+    while scene.queries().isEmpty, next <= JobWindow.mostOfGroup {
       scene.coordinator.workerSaid(.done([uri(next)]), worker)
       next += 1
-      keyed = scene.effects().compactMap {
-        if case .fetchReady(let query) = $0, query.limitKey == "big" { query } else { nil }
-      }
+      _ = scene.effects()
     }
-    #expect(keyed.first?.limit ?? 0 >= JobWindow.mostOfKey)
+    let query = scene.queries().first
+    #expect(query?.groups == [.key("big")] && query?.limit ?? 0 >= JobWindow.mostOfGroup && next > 40)
+    // Those that are known already come with them, and count once.
+    scene.fetched("index", (next...next + 80).map { job($0, key: "big") }, isComplete: false)
+    #expect(scene.runs() == [:], "the one in hand is not done yet")
+    #expect(scene.window()?.parkedCount == JobWindow.mostOfGroup)
   }
 
   @Test func fullKeysDoNotHideWhatIsBehindThem() {
@@ -150,7 +148,6 @@ import WorkerProtocol
     scene.fetched("index", hidden, isComplete: false)
     let worker = scene.worker(credit: 100)
     #expect(scene.runs()[worker]?.count == 20)
-    scene.coordinator.dispatch()
     scene.fetched("index", [job(5000)])
     #expect(scene.runs() == [worker: [uri(5000)]])
   }
@@ -205,12 +202,12 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     scene.coordinator.workerDied(worker, obituary(.itself))
-    #expect(scene.coordinator.startableByKind["index"] == 0 && scene.coordinator.waitingByKind["index"] == 1)
+    #expect(scene.coordinator.startableByKind()["index"] == 0 && scene.coordinator.waitingByKind["index"] == 1)
     #expect(scene.coordinator.nextDeadline == 10)
     scene.coordinator.now = 10
     _ = scene.coordinator.takeEffects()
     scene.coordinator.deadlinePassed()
-    #expect(scene.coordinator.startableByKind["index"] == 1)
+    #expect(scene.coordinator.startableByKind()["index"] == 1)
     #expect(scene.coordinator.takeEffects().contains(.demandChanged))
   }
 
@@ -218,13 +215,13 @@ import WorkerProtocol
   @Test func jobsThatMayNotBeginAreNoDemand() {
     var scene = Scene(kinds: ["index": 2, "export": nil])
     scene.coordinator.becameReady((1...9).map { job($0) } + [job(10, kind: "export"), job(11, kind: "export")])
-    #expect(scene.coordinator.startableByKind == ["index": 2, "export": 2])
+    #expect(scene.coordinator.startableByKind() == ["index": 2, "export": 2])
     let worker = scene.worker(credit: 1)
-    #expect(scene.coordinator.startableByKind == ["index": 2, "export": 2], "in hand, and not begun")
+    #expect(scene.coordinator.startableByKind() == ["index": 2, "export": 2], "in hand, and not begun")
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
-    #expect(scene.coordinator.startableByKind == ["index": 1, "export": 2])
+    #expect(scene.coordinator.startableByKind() == ["index": 1, "export": 2])
     scene.coordinator.pause(.kind("export"))
-    #expect(scene.coordinator.startableByKind["export"] == 0)
+    #expect(scene.coordinator.startableByKind()["export"] == 0)
   }
 
   /// Any stretch of one period has as many starts as the rate says at most, and a steady demand gets nearly all of them.
@@ -253,15 +250,14 @@ import WorkerProtocol
     #expect(scene.runs() == [two: [uri(1), uri(2)]])
   }
 
-  @Test func aQueueThatNobodyKnewIsFilledFromTheStore() {
+  @Test func aKindThatNobodyKnewIsFilledFromTheStoreFirst() {
     var scene = Scene()
-    let worker = scene.worker(credit: 2)
-    _ = scene.effects()
-    scene.coordinator.becameReady([job(7, queue: "new")])
-    let queries = scene.effects().compactMap { if case .fetchReady(let query) = $0 { query } else { nil } }
-    #expect(queries.map(\.queue) == ["new"], "there may be better ones in the store")
-    scene.fetched("index", queue: "new", [job(6, queue: "new"), job(7, queue: "new")])
-    #expect(scene.runs() == [worker: [uri(6), uri(7)]])
+    let worker = scene.worker(credit: 2, kinds: ["index", "new"])
+    scene.coordinator.setKinds(["index": KindRules(), "new": KindRules()])
+    scene.coordinator.becameReady([job(7, kind: "new")])
+    #expect(scene.runs() == [:], "there may be better ones in the store")
+    scene.fetched("new", [job(6, kind: "new")])
+    #expect(scene.runs() == [worker: [uri(6), uri(7)]], "the store was asked before the job was there")
   }
 
   @Test func aRunningJobThatIgnoresItsCancellationIsStoppedWithItsProcess() {

@@ -11,32 +11,39 @@ struct Scene {
   var coordinator = Coordinator()
   private var lastWorker = 0
 
-  /// All queues that are named have windows, which are empty and known to be all there is.
-  init(kinds: [String: Int?] = ["index": nil], queues: [String] = ["default"], rate: JobRate? = nil) {
+  /// The store has no jobs yet, and the coordinator knows that.
+  init(
+    kinds: [String: Int?] = ["index": nil], rate: JobRate? = nil, weights: [String: Int] = [:],
+    queueLimits: [String: Int] = [:]
+  ) {
+    coordinator.weights = QueueWeights(weights)
+    coordinator.queueLimits = QueueLimits(queueLimits)
     coordinator.setKinds(kinds.mapValues { KindRules(limit: $0, rate: rate) })
-    for kind in kinds.keys.sorted() {
-      coordinator.foundQueues(kind: kind, queues)
-      for queue in queues { fetched(kind, queue: queue, []) }
-    }
+    while let query = queries().first { coordinator.fetched(query, [], isComplete: true) }
     _ = coordinator.takeEffects()
   }
 
-  /// The store's answer to the look for ready jobs of a kind and queue.
-  mutating func fetched(_ kind: String, queue: String = "default", _ jobs: [WindowJob], isComplete: Bool = true) {
-    coordinator.fetched(ReadyQuery(kind: kind, queue: queue, limit: 0), jobs, isComplete: isComplete)
+  /// What the store is asked for and has not answered.
+  func queries() -> [ReadyQuery] { coordinator.fetching.compactMap { coordinator.windows[$0]?.query } }
+
+  /// The store's answer to what it is asked for about a kind.
+  mutating func fetched(_ kind: String, _ jobs: [WindowJob], isComplete: Bool = true) {
+    guard let query = queries().first(where: { $0.kind == kind }) else {
+      Issue.record("the store is not asked for jobs of kind \(kind)")
+      return
+    }
+    coordinator.fetched(query, jobs, isComplete: isComplete)
   }
 
-  /// Lets the coordinator look for new jobs, and answers in which queues there are some.
-  mutating func look(_ kind: String = "index", queues: [String] = ["default"]) {
-    coordinator.lookForNewJobs()
-    coordinator.foundQueues(kind: kind, queues)
-  }
+  /// Lets the coordinator look for new jobs.
+  mutating func look() { coordinator.lookForNewJobs() }
 
   mutating func worker(credit: Int, kinds: [String] = ["index"]) -> WorkerID {
     lastWorker += 1
     let id = WorkerID(number: lastWorker)
     coordinator.workerCameUp(id, kinds: kinds)
     coordinator.workerSaid(.credit(credit), id)
+    coordinator.dispatchIfNeeded()
     return id
   }
 
@@ -50,6 +57,12 @@ struct Scene {
   /// What was wanted since the last call, without the notices that demand has changed.
   mutating func effects() -> [CoordinatorEffect] {
     coordinator.takeEffects().filter { $0 != .demandChanged }
+  }
+}
+
+extension Scene {
+  func window(_ kind: String = "index", lane: String = QueueWeights.rest) -> JobWindow? {
+    coordinator.windows[WindowKey(kind: kind, lane: lane)]
   }
 }
 
@@ -219,7 +232,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
   }
 
   @Test func pausedQueuesAndKindsGetNoWorker() {
-    var scene = Scene(kinds: ["index": nil, "export": nil], queues: ["default", "slow"])
+    var scene = Scene(kinds: ["index": nil, "export": nil])
     scene.coordinator.pause(.queue("slow"))
     scene.coordinator.pause(.kind("export"))
     let worker = scene.worker(credit: 10, kinds: ["index", "export"])
@@ -337,7 +350,6 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     #expect(scene.runs().isEmpty)
     scene.coordinator.inherit(suspects: [uri(1)])
     scene.coordinator.setWaitsForStrangers(false)
-    scene.coordinator.foundQueues(kind: "index", ["default"])
     scene.fetched("index", [job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(1)]], "a suspect runs alone")
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
@@ -351,9 +363,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     _ = scene.effects()
     scene.fetched("index", (1...JobWindow.size).map { job($0) }, isComplete: false)
     scene.coordinator.becameReady([job(999_999)])
-    #expect(
-      scene.coordinator.windows[WindowKey(kind: "index", queue: "default")]?.count == JobWindow.size,
-      "the worst stays on disk")
+    #expect(scene.window()?.count == JobWindow.size, "the worst stays on disk")
     scene.coordinator.becameReady([job(1_000_000, priority: 9)])
     let worker = scene.worker(credit: 1)
     #expect(scene.runs() == [worker: [uri(1_000_000)]])
@@ -361,6 +371,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     var next = 1
     var effects = scene.effects()
     scene.coordinator.workerSaid(.done([uri(1_000_000)]), worker)
+    effects += scene.effects()
     while next <= JobWindow.size / 2 + 1 {
       scene.coordinator.workerSaid(.done([uri(next)]), worker)
       next += 1
@@ -377,7 +388,6 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])
     scene.coordinator.setClaimedElsewhere([])
-    scene.coordinator.foundQueues(kind: "index", ["default"])
     scene.fetched("index", [job(1)])
     #expect(scene.runs() == [worker: [uri(1)]])
   }

@@ -17,12 +17,12 @@ import WorkerProtocol
         key: number % 2 == 0 ? "key \(number % 4 == 0 ? 0 : number % 7)" : nil, limit: 2)
     }
     coordinator.weights = QueueWeights(["mail": 3])
+    coordinator.queueLimits = QueueLimits(["m*": 4])
     var unfinished = Dictionary(uniqueKeysWithValues: all.map { ($0.uri, $0) })
     var hands: [WorkerID: [ObjectURI]] = [:]
     var begun: [WorkerID: [ObjectURI]] = [:]
     var drained: Set<WorkerID> = []
     var answers: [(query: ReadyQuery, snapshot: [WindowJob])] = []
-    var finds = 0
     var lastWorker = 0
 
     coordinator.setKinds(["index": KindRules(limit: seed % 3 == 0 ? 7 : nil)])
@@ -35,6 +35,9 @@ import WorkerProtocol
               let others = hands.values.joined().count { unfinished[$0]?.limitKey == key }
               #expect(others < job.limit, "\(key) has too many jobs in hand")
             }
+            if unfinished[uri]?.queue == "mail" {
+              #expect(hands.values.joined().count { unfinished[$0]?.queue == "mail" } < 4, "mail has too many in hand")
+            }
             #expect(!hands.values.joined().contains(uri), "\(uri) is in two hands")
             hands[id, default: []].append(uri)
           }
@@ -43,12 +46,10 @@ import WorkerProtocol
           hands[id]?.removeAll { idle.contains($0) }
           if !idle.isEmpty { coordinator.workerSaid(.returned(Array(idle)), id) }
         case .send(.drain, let id): drained.insert(id)
-        case .findQueues: finds += 1
         case .fetchReady(let query):
           let ready = unfinished.values.filter { job in
-            guard job.queue == query.queue else { return false }
-            if let key = query.limitKey { return job.limitKey == key }
-            return job.limitKey.map { !query.withoutKeys.contains($0) } ?? true
+            query.groups.isSubset(of: job.groups) && query.without.isDisjoint(with: job.groups)
+              && query.after.map { $0 < job.position } ?? true
           }
           answers.append((query, ready.sorted { $0.precedes($1) }))
         case .settle(let uris, _):
@@ -62,7 +63,13 @@ import WorkerProtocol
     var steps = 0
     while !unfinished.isEmpty, steps < 20_000 {
       steps += 1
-      while !coordinator.effects.isEmpty { perform(coordinator.takeEffects()) }
+      coordinator.now += 0.01
+      if let deadline = coordinator.nextDeadline, deadline <= coordinator.now { coordinator.deadlinePassed() }
+      while true {
+        let effects = coordinator.takeEffects()
+        if effects.isEmpty { break }
+        perform(effects)
+      }
       switch Int.random(in: 0..<12, using: &random) {
       case 0 where hands.count < 3:
         lastWorker += 1
@@ -80,10 +87,6 @@ import WorkerProtocol
         begun[id] = nil
         coordinator.workerDied(id, Obituary(pid: 7, death: .signalled(9), cause: .itself, lastLines: []))
       case 2, 3:
-        if finds > 0 {
-          finds -= 1
-          coordinator.foundQueues(kind: "index", Set(unfinished.values.map(\.queue)).sorted())
-        }
         guard !answers.isEmpty else { break }
         let answer = answers.removeFirst()
         coordinator.fetched(

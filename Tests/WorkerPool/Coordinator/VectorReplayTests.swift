@@ -19,8 +19,7 @@ import WorkerProtocol
   @Test(arguments: vectors) func theCoordinatorSaysWhatTheVectorSays(vector: URL) throws {
     var coordinator = Coordinator()
     coordinator.setKinds(["index": KindRules()])
-    coordinator.foundQueues(kind: "index", ["default"])
-    coordinator.fetched(ReadyQuery(kind: "index", limit: 0), [], isComplete: true)
+    for case .fetchReady(let query) in coordinator.takeEffects() { coordinator.fetched(query, [], isComplete: true) }
     let id = WorkerID(number: 1)
     let elsewhere = WorkerID(number: 2)
     var said: [String] = []

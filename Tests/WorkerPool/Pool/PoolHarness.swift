@@ -70,19 +70,14 @@ final class MemoryJobSource: JobSource {
     report(.started(JobSourceStart()))
   }
 
-  func findQueues(kind: String) {
-    let queues = Set(state.withLock { $0.ready }.filter { $0.kind == kind }.map(\.queue))
-    report(.foundQueues(kind: kind, queues.sorted(), reason: nil))
-  }
-
   func fetchReady(_ query: ReadyQuery) {
     let all = state.withLock { state in
-      let isWanted: (WindowJob) -> Bool = { $0.kind == query.kind && $0.queue == query.queue }
+      let isWanted: (WindowJob) -> Bool = { $0.kind == query.kind }
       defer { state.ready.removeAll(where: isWanted) }
       // What was handed out is gone from here: the fake workers write no rows.
       return state.ready.filter(isWanted)
     }
-    report(.fetched(query, all, isComplete: true))
+    report(.fetched(query, all, isComplete: true, seconds: 0))
   }
 
   func release(after ended: [ObjectURI]) { report(.released([], remain: false, reason: nil)) }
@@ -94,7 +89,7 @@ final class MemoryJobSource: JobSource {
 
   func promoteDueJobs() {
     asked.add("due jobs")
-    report(.promoted(count: 0, next: nil))
+    report(.promoted([], areMore: false, next: nil))
   }
 
   func cancel(_ jobs: [ObjectURI], ticket: Int?) {
@@ -114,8 +109,8 @@ final class MemoryJobSource: JobSource {
   }
 
   func prune() {}
-  func count(ticket: Int) {
-    if !isSilent.load(ordering: .relaxed) { report(.counted(ticket: ticket, jobs: nil, walBytes: nil)) }
+  func look(at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void) {
+    if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
   }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}
   func takeFiles(_ names: [String]?) { report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: [])) }

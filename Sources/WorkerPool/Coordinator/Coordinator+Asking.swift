@@ -1,0 +1,145 @@
+import Jobs
+import WorkerProtocol
+
+/// Asking the store for ready jobs, and taking its answers.
+extension Coordinator {
+  /// How many fetches may be under way at a time: the store does one after the other.
+  private static let mostFetches = 8
+  /// How many groups a query leaves out; jobs of further ones are left out of its answer.
+  private static let mostLeftOut = 100
+  /// Looks that take the store longer, in seconds, are made at most for a tenth of the time, and at least as often as this.
+  private static let longLook = 0.02
+  private static let longestDelay = 5.0
+
+  /// Asks the store for more jobs where that is needed, one window after the other.
+  mutating func refill() {
+    guard !isClosed, !pauses.all else { return }
+    while fetching.count < Self.mostFetches, let key = listed.popFirst() {
+      guard let window = windows[key] else { continue }
+      window.isListed = false
+      guard window.query == nil, let query = nextQuery(key) else { continue }
+      window.query = query
+      fetching.insert(key)
+      effects.append(.fetchReady(query))
+    }
+    if listed.isEmpty { listed = [] }
+  }
+
+  /// What a window needs from the store now; nil for nothing.
+  private mutating func nextQuery(_ key: WindowKey) -> ReadyQuery? {
+    guard let window = windows[key], !pauses.kinds.contains(key.kind) else { return nil }
+    if window.cut.contains(.queue(key.lane)) {
+      // All that the store has for this window belongs to a group that is full.
+      window.frontier = .end
+      window.mustLook = false
+      moveHead(of: key)
+    } else if window.frontier == .start || window.mustLook && mayLook(window, key) {
+      window.mustLook = false
+      return lookQuery(window, key)
+    } else if case .behind(let last) = window.frontier, window.reach < windowSize / 2 {
+      var query = query(window, key)
+      query.after = last
+      return query
+    }
+    return groupQuery(window, key)
+  }
+
+  private mutating func mayLook(_ window: JobWindow, _ key: WindowKey) -> Bool {
+    guard let time = window.nextLook, time > now else { return true }
+    delayed.insert(key)
+    return false
+  }
+
+  private func query(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
+    var query = ReadyQuery(kind: key.kind, limit: windowSize)
+    query.without = window.cut
+    if key.lane == QueueWeights.rest {
+      query.without.formUnion(weights.queues.map(JobGroup.queue))
+    } else {
+      query.groups = [.queue(key.lane)]
+    }
+    if query.without.count > Self.mostLeftOut { query.without = Set(query.without.prefix(Self.mostLeftOut)) }
+    return query
+  }
+
+  /// From the first job on. What is here, or in somebody's hand, is still ready in the store, and must not crowd out what is not.
+  private func lookQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
+    var query = query(window, key)
+    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + claimedElsewhere.count + suspectURIs.count
+    query.limit += min(window.count + inHand, 4 * JobWindow.size)
+    return query
+  }
+
+  private func groupQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery? {
+    while let group = window.lowGroups.popFirst() {
+      if case .queue(let queue) = group, pauses.queues.contains(queue) { continue }
+      var query = query(window, key)
+      query.without.remove(group)
+      query.groups.insert(group)
+      let inHand = inHandByGroup[group, default: 0] + elsewhereByGroup[group, default: 0]
+      let parked = window.parked[group]?.count ?? 0
+      query.limit = JobWindow.mostOfGroup + inHand + settling.count + suspectURIs.count + parked
+      window.queriedGroup = group
+      return query
+    }
+    return nil
+  }
+
+  /// The store's answer to `fetchReady`: ready jobs, and whether these are all of the query; and how many seconds the store took.
+  ///
+  /// - Parameter withheld: jobs that may not be handed out, whatever the store says.
+  mutating func fetched(
+    _ query: ReadyQuery, _ jobs: [WindowJob], isComplete: Bool, seconds: Double = 0,
+    besides withheld: Set<ObjectURI> = []
+  ) {
+    guard let (key, window) = endFetch(query) else { return }
+    let group = window.queriedGroup
+    let missed = window.missed.filter { held[$0.uri] == nil && !window.endedDuringFetch.contains($0.uri) }
+    let new = jobs.filter {
+      isNew($0, in: window, of: key, besides: group) && !withheld.contains($0.uri) && !takeSuspect($0)
+    }
+    window.forgetFetch()
+    if let group {
+      if isComplete { window.complete(group) }
+    } else {
+      window.frontier = isComplete ? .end : jobs.last.map { .behind($0.position) } ?? .end
+    }
+    if query.after == nil, seconds > Self.longLook { window.nextLook = now + min(Self.longestDelay, 10 * seconds) }
+    place(new, in: key)
+    add(missed, to: key)
+    // Whatever was counted wrongly is right after a look at everything.
+    if query.after == nil, group == nil { for group in window.cut.union(window.parked.keys) { wake(group) } }
+    changed(key)
+    dispatch()
+  }
+
+  /// Whether a job of an answer is ready, and none that the window knows.
+  private func isNew(_ job: WindowJob, in window: JobWindow, of key: WindowKey, besides group: JobGroup?) -> Bool {
+    held[job.uri] == nil && !settling.contains(job.uri) && !window.endedDuringFetch.contains(job.uri)
+      && !claimedElsewhere.contains(job.uri) && !suspectURIs.contains(job.uri) && !window.contains(job.uri)
+      && self.window(of: job) == key
+      && (window.cut.isEmpty || !job.groups.contains { $0 != group && window.cut.contains($0) })
+  }
+
+  /// Whether the job may have killed a worker of an earlier pool, together with others.
+  private mutating func takeSuspect(_ job: WindowJob) -> Bool {
+    guard !inheritedSuspects.isEmpty, inheritedSuspects.remove(job.uri) != nil else { return false }
+    suspect(job)
+    return true
+  }
+
+  /// The fetch failed; it is tried again with the next occasion.
+  mutating func fetchFailed(_ query: ReadyQuery) {
+    guard let (_, window) = endFetch(query) else { return }
+    window.forgetFetch()
+    window.mustLook = true
+  }
+
+  private mutating func endFetch(_ query: ReadyQuery) -> (WindowKey, JobWindow)? {
+    let lane = weights.isEmpty ? nil : weights.queues.first { query.groups.contains(.queue($0)) }
+    let key = WindowKey(kind: query.kind, lane: lane ?? QueueWeights.rest)
+    guard let window = windows[key], window.query == query else { return nil }
+    fetching.remove(key)
+    return (key, window)
+  }
+}

@@ -1,0 +1,56 @@
+import Jobs
+import WorkerProtocol
+
+/// Taking back what a worker holds and has not begun.
+extension Coordinator {
+  /// Asks a worker that holds jobs it has not begun for half of them, when another one of that kind has nothing to do.
+  mutating func recallForIdleWorkers() {
+    for (id, idle) in workers where idle.held.isEmpty && idle.freeCredit > 0 {
+      let hoarder = workers.filter { other in
+        other.key != id && !other.value.isRecalling && !other.value.begun.isEmpty && !other.value.isDraining
+          && other.value.notBegun > 0 && !other.value.kinds.isDisjoint(with: idle.kinds)
+      }
+      .max { $0.value.notBegun < $1.value.notBegun }
+      guard let hoarder else { continue }
+      recall((hoarder.value.notBegun + 1) / 2, from: hoarder.key)
+    }
+  }
+
+  /// A hand holds tens of milliseconds of work, by what jobs took before. Where a job takes longer than that, the others in the hand come
+  /// back as soon as a better one than these waits, or another worker could run them.
+  mutating func recallFromSlowWorkers() {
+    guard let time = handCheck, time <= now else { return watchHands() }
+    handCheck = nil
+    for (id, worker) in workers where worker.notBegun > 0 && worker.isSlow(now: now) && !worker.isDraining {
+      guard !worker.isRecalling, isBetterJobWaiting(for: worker) || canOthersRun(worker, id) else { continue }
+      recall(worker.notBegun, from: id)
+    }
+    watchHands()
+  }
+
+  /// Sets the time of the next look at the hands, if there is anything to look at. It stays until it comes, so that short jobs set no
+  /// timer each.
+  mutating func watchHands() {
+    guard handCheck == nil else { return }
+    let isAny = workers.values.contains { $0.notBegun > 0 && !$0.begun.isEmpty && !$0.isDraining }
+    if isAny { handCheck = now + Self.handPatience }
+  }
+
+  private func isBetterJobWaiting(for worker: Worker) -> Bool {
+    guard let best = heads.best(isWanted: worker.kinds.contains) else { return false }
+    let worst = worker.held.lazy.filter { !worker.begun.contains($0) }.compactMap { held[$0]?.job.priority }.min()
+    return worst.map { best.priority > $0 } ?? false
+  }
+
+  private func canOthersRun(_ worker: Worker, _ id: WorkerID) -> Bool {
+    workers.contains { other in
+      other.key != id && other.value.freeCredit > 0 && !other.value.isSlow(now: now)
+        && !other.value.kinds.isDisjoint(with: worker.kinds)
+    }
+  }
+
+  private mutating func recall(_ count: Int, from id: WorkerID) {
+    workers[id]?.isRecalling = true
+    effects.append(.send(.recall(count), to: id))
+  }
+}

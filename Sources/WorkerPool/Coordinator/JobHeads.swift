@@ -1,0 +1,50 @@
+import Jobs
+
+/// The best job of each window that has one to give, in order: what is next is found without a look at every window.
+struct JobHeads {
+  private struct Head {
+    let position: JobPosition
+    let window: WindowKey
+  }
+
+  /// By lane; the best first.
+  private var lanes: [String: [Head]] = [:]
+
+  /// The lanes that have something to give.
+  var lanesWithJobs: [String] { lanes.compactMap { $0.value.isEmpty ? nil : $0.key } }
+
+  /// The window of a lane with the best job among those of kinds that are wanted.
+  func best(in lane: String, isWanted: (String) -> Bool) -> WindowKey? {
+    lanes[lane]?.first { isWanted($0.window.kind) }?.window
+  }
+
+  /// The best position of any job of kinds that are wanted.
+  func best(isWanted: (String) -> Bool) -> JobPosition? {
+    lanes.values.compactMap { $0.first { isWanted($0.window.kind) }?.position }.min()
+  }
+
+  /// Moves a window to the place of its best job; nil takes it out.
+  mutating func move(_ window: WindowKey, from old: JobPosition?, to new: JobPosition?) {
+    if let old, let index = index(of: window, at: old) { lanes[window.lane]?.remove(at: index) }
+    guard let new else { return }
+    let place = place(new, window.lane)
+    lanes[window.lane, default: []].insert(Head(position: new, window: window), at: place)
+  }
+
+  private func index(of window: WindowKey, at position: JobPosition) -> Int? {
+    guard let heads = lanes[window.lane] else { return nil }
+    return heads[place(position, window.lane)...].firstIndex { $0.window == window }
+  }
+
+  /// Where the first head is that does not run before a position.
+  private func place(_ position: JobPosition, _ lane: String) -> Int {
+    guard let heads = lanes[lane] else { return 0 }
+    var low = 0
+    var high = heads.count
+    while low < high {
+      let middle = (low + high) / 2
+      if heads[middle].position < position { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,114 @@
+import Jobs
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// What workers hold and have not begun: it comes back when something better arrives, or when others could run it.
+@Suite struct CoordinatorHandTests {
+  private let patience = Coordinator.handPatience
+
+  /// A worker that has a hand of ten jobs, of which one has begun.
+  private func scene(credit: Int = 10) -> (Scene, WorkerID) {
+    var scene = Scene()
+    scene.coordinator.becameReady((1...10).map { job($0) })
+    let worker = scene.worker(credit: credit)
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    _ = scene.effects()
+    return (scene, worker)
+  }
+
+  private func pass(_ seconds: Double, _ scene: inout Scene) {
+    scene.coordinator.now += seconds
+    if let deadline = scene.coordinator.nextDeadline, deadline <= scene.coordinator.now {
+      scene.coordinator.deadlinePassed()
+    }
+  }
+
+  @Test func aBetterJobGoesBeforeWhatASlowWorkerHasNotBegun() {
+    var (scene, worker) = scene()
+    pass(patience, &scene)
+    #expect(scene.effects().isEmpty, "nobody could do better")
+    // When: a better job comes.
+    scene.coordinator.becameReady([job(99, priority: 100)])
+    pass(patience, &scene)
+    #expect(scene.effects() == [.send(.recall(9), to: worker)])
+    scene.coordinator.workerSaid(.returned((2...10).map(uri)), worker)
+    #expect(scene.runs() == [:], "the slow worker gets nothing more meanwhile")
+    // Then: it is the first where a worker becomes free.
+    let other = scene.worker(credit: 2)
+    #expect(scene.runs() == [other: [uri(99), uri(2)]])
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs() == [worker: (3...10).map(uri)])
+  }
+
+  @Test func theBetterJobIsFirstWhereTheSlowWorkerItselfBecomesFree() {
+    var (scene, worker) = scene()
+    scene.coordinator.becameReady([job(99, priority: 100)])
+    pass(patience, &scene)
+    #expect(scene.effects() == [.send(.recall(9), to: worker)])
+    scene.coordinator.workerSaid(.returned((2...10).map(uri)), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs()[worker]?.first == uri(99))
+  }
+
+  @Test func shortJobsAreLeftInTheHandThatHasThem() {
+    var (scene, worker) = scene()
+    scene.coordinator.becameReady([job(99, priority: 100)])
+    for number in 1...9 {
+      pass(patience / 3, &scene)
+      #expect(!scene.effects().contains { if case .send(.recall, _) = $0 { true } else { false } }, "job \(number)")
+      scene.coordinator.workerSaid(.done([uri(number)]), worker)
+      scene.coordinator.workerSaid(.begin([uri(number + 1)]), worker)
+    }
+  }
+
+  @Test func whatOthersCouldRunComesBackFromASlowWorker() {
+    var (scene, worker) = scene()
+    let other = scene.worker(credit: 3)
+    // Half of it at once, since the other has nothing to do.
+    #expect(scene.effects().contains(.send(.recall(5), to: worker)))
+    scene.coordinator.workerSaid(.returned((6...10).map(uri)), worker)
+    #expect(scene.runs() == [other: [uri(6), uri(7), uri(8)], worker: [uri(9), uri(10)]])
+    // It has credit again, and the slow one still holds six that it has not begun.
+    scene.coordinator.workerSaid(.credit(9), other)
+    pass(patience, &scene)
+    #expect(scene.effects() == [.send(.recall(6), to: worker)])
+  }
+
+  /// Its average was wrong: what it holds beyond its new credit comes back at once.
+  @Test func aHandThatIsFarTooLargeForItsNewCreditComesBack() {
+    var (scene, worker) = scene()
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    scene.coordinator.workerSaid(.credit(1), worker)
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    #expect(scene.effects().contains(.send(.recall(8), to: worker)))
+    scene.coordinator.workerSaid(.returned((3...10).map(uri)), worker)
+    #expect(scene.runs() == [:])
+    scene.coordinator.workerSaid(.done([uri(2)]), worker)
+    #expect(scene.runs() == [worker: [uri(3)]])
+  }
+
+  @Test func anIdlePoolSetsNoTimerForHands() {
+    var (scene, worker) = scene()
+    #expect(scene.coordinator.nextDeadline != nil)
+    for number in 1...9 {
+      scene.coordinator.workerSaid(.done([uri(number)]), worker)
+      scene.coordinator.workerSaid(.begin([uri(number + 1)]), worker)
+    }
+    scene.coordinator.workerSaid(.done([uri(10)]), worker)
+    pass(patience, &scene)
+    #expect(scene.coordinator.nextDeadline == nil)
+  }
+
+  /// A worker cannot fill the pool's memory with the progress of jobs that it does not hold.
+  @Test func progressIsKeptForJobsInTheWorkersHandOnly() {
+    var (scene, worker) = scene()
+    let other = scene.worker(credit: 1)
+    scene.coordinator.workerSaid(.progress(uri(1), done: 1, total: 2), worker)
+    scene.coordinator.workerSaid(.progress(uri(1), done: 7, total: 9), other)
+    scene.coordinator.workerSaid(.progress(uri(77), done: 7, total: 9), other)
+    #expect(scene.coordinator.held[uri(1)]?.progress?.total == 2)
+    #expect(scene.coordinator.held.values.count { $0.progress != nil } == 1)
+  }
+}
