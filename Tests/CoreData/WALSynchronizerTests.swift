@@ -76,4 +76,25 @@ import Testing
     try FileManager.default.createSymbolicLink(at: path, withDestinationURL: store.url)
     try WALSynchronizer(url: path).synchronize()
   }
+
+  /// The log of a store that took the place of the one that is open says nothing about what was committed to that.
+  @Test func theLogOfAnotherStoreIsNotTakenForThisOnes() throws {
+    let store = try TemporaryStore()
+    try store.save { $0.make("Book", ["title": "One"]) }
+    let synchronizer = try WALSynchronizer(url: store.url)
+    try synchronizer.synchronize()
+    let log = store.url.path + "-wal"
+    try FileManager.default.moveItem(atPath: log, toPath: log + ".old")
+    #expect(throws: NSError.self) { try synchronizer.synchronize() }
+    try Data().write(to: URL(fileURLWithPath: log))
+    do {
+      try synchronizer.synchronize()
+      Issue.record("another log was synchronised")
+    } catch {
+      #expect(error.localizedDescription.contains("somebody has replaced the store's files"))
+    }
+    try FileManager.default.removeItem(atPath: log)
+    try FileManager.default.moveItem(atPath: log + ".old", toPath: log)
+    try synchronizer.synchronize()
+  }
 }

@@ -50,6 +50,8 @@ public final class WALSynchronizer {
       (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try WriteTurn(path: $0) })
     }
     path = connection.fileName + "-wal"
+    // Whoever has opened the store has made the log, too.
+    _ = try? currentLog()
   }
 
   /// Has the log written anew before it is believed to be on disk: an earlier process may have failed to synchronise it.
@@ -69,12 +71,18 @@ public final class WALSynchronizer {
     mustRewrite = false
   }
 
-  /// The file that is the log now. That a new one has its name is brought to the disk first.
+  /// The log, whose name is on disk. While the store is open SQLite goes on with the same file; another one at the path belongs to
+  /// another store, and says nothing about what was committed here.
   private func currentLog() throws -> Log {
     // Not the database file itself: closing any descriptor of it drops the locks that SQLite holds on it for the whole process
     // (https://www.sqlite.org/howtocorrupt.html, 2.2). There are none on the log.
     var status = stat()
-    if let log, stat(path, &status) == 0, status.st_dev == log.device, status.st_ino == log.inode { return log }
+    if let log {
+      guard stat(path, &status) == 0 else { throw Self.failure("\(path) cannot be found", errno) }
+      if status.st_dev == log.device, status.st_ino == log.inode { return log }
+      throw CoreDataErrors.error(
+        .sqlite, "\(path) is not the log of the store that is open any more: somebody has replaced the store's files")
+    }
     let descriptor = open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure("\(path) cannot be opened", errno) }
     guard fstat(descriptor, &status) == 0 else {
