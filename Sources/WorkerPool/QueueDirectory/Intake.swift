@@ -151,7 +151,8 @@ extension Intake {
     do {
       let (names, unusable) = try directory.names()
       found = names[...]
-      for file in unusable { reject(file, &outcome) }
+      for file in unusable.prefix(Self.filesPerTransaction) { reject(file, &outcome) }
+      outcome.postponed += max(0, unusable.count - Self.filesPerTransaction)
     } catch {
       outcome.fail("\(error)")
     }
@@ -209,15 +210,30 @@ extension Intake {
     commit(batch, outcome)
   }
 
-  /// Reads the first of the files that are in `taken/` already.
+  /// Reads the first of the files that are in `taken/` already. A commit that failed may have reached the store all the same: files
+  /// whose names it holds are only removed.
   private func readSome() {
     var batch = Batch()
     var outcome = IntakeReport()
-    while !batch.isFull, let file = unread.popFirst() {
-      batch.looks += 1
-      read(file, minimumAge: Self.restingTime, &batch, &outcome)
+    var committed: [TakenFileRemoval.Item] = []
+    do {
+      let rows = Dictionary(try store.takenFiles(in: context).map { ($0.name, $0.objectID) }) { first, _ in first }
+      while !batch.isFull, let file = unread.popFirst() {
+        batch.looks += 1
+        if let row = rows[file.name] {
+          committed.append(.init(file: file, row: row))
+        } else {
+          read(file, minimumAge: Self.restingTime, &batch, &outcome)
+        }
+      }
+    } catch {
+      waiting += unread
+      outcome.postponed += unread.count
+      outcome.fail("\(unread.count) job files in taken/ cannot be compared with the store: \(ErrorText.text(error))")
+      unread = []
     }
     commit(batch, outcome)
+    removal.add(committed)
   }
 
   private func read(_ file: PrivateFile, minimumAge: Int64, _ batch: inout Batch, _ outcome: inout IntakeReport) {

@@ -43,6 +43,26 @@ import Testing
     try pool.stop()
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+  func aPoolThatAllowsItsGroupTakesTheFilesOfItsMembers() throws {
+    let items = try ItemPool(items: 2)
+    let incoming = items.queue + "/incoming"
+    let pool = try items.start(options: ["--allow-group"])
+    try #require(chmod(incoming, 0o2770) == 0)
+    for (number, group) in [getegid(), 65_534].enumerated() {
+      let path = try items.place.write(
+        #"{"kind": "add", "objects": ["\#(items.items[number])"]}"#, to: "\(number).json")
+      try #require(chown(path, 65_534, group) == 0)
+      try #require(rename(path, incoming + "/\(number).json") == 0)
+    }
+    try pool.waitForJobs(1)
+    try pool.wait { $0.rejectedFiles == 1 }
+    try pool.stop()
+    #expect(try sqlite(items.store, "SELECT ZVALUE FROM ZITEM ORDER BY Z_PK") == "1\n0")
+    let reason = try String(contentsOfFile: items.queue + "/rejected/1.json.error", encoding: .utf8)
+    #expect(reason.contains("belongs to user 65534 and group 65534; a job file must belong to the pool's user"))
+  }
+
   @Test func submitMakesNoQueueDirectory() throws {
     let place = try TestPlace()
     let finished = try workerpool("submit", "import", "--queue", place.path("qeue"))

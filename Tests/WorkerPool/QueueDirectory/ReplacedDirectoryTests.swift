@@ -75,6 +75,25 @@ import Testing
     #expect(try place.kinds(store) == ["a"])
   }
 
+  /// Linux reports a failed write once: a later success proves nothing.
+  @Test func aDirectoryThatCouldNotBeSynchronisedIsNotBelievedLater() throws {
+    let place = try IntakePlace()
+    defer { place.remove() }
+    let directory = try OpenDirectory(place.layout.taken)
+    try directory.synchronize()
+    let (copy, null) = (dup(directory.descriptor), open("/proc/self/status", O_RDONLY | O_CLOEXEC))
+    defer {
+      close(copy)
+      close(null)
+    }
+    // A file that cannot be synchronised stands in for a disk that fails once.
+    #expect(dup2(null, directory.descriptor) >= 0)
+    #expect(throws: (any Error).self) { try directory.synchronize() }
+    #expect(dup2(copy, directory.descriptor) >= 0)
+    #expect(fsync(directory.descriptor) == 0)
+    #expect(throws: (any Error).self) { try directory.synchronize() }
+  }
+
   private func move(_ one: String, to other: String) throws {
     try FileManager.default.moveItem(atPath: one, toPath: other)
   }

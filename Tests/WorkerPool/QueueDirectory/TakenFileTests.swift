@@ -55,6 +55,28 @@ import Testing
     #expect(try place.takenFiles(store) == 0)
   }
 
+  /// The answer to a commit was lost:
+  ///
+  ///     intake               store
+  ///     commit               jobs, and the file's private name
+  ///     (an error)
+  ///     tries again          must remove the file and insert nothing
+  @Test func aCommitThatSucceededThoughItWasReportedAsFailedMakesNoSecondCopy() async throws {
+    let place = try IntakePlace()
+    defer { place.remove() }
+    let store = try place.store()
+    try place.put(#"{"kind":"a"}"#, "1.json")
+    try place.age("1.json")
+    let file = try take("1.json", place)
+    let intake = try Intake(layout: place.layout, store: store)
+    try intake.recover()
+    try commit(file, store)
+    let report = await place.take(nil, intake)
+    #expect(report.jobs == 0 && report.failures.isEmpty)
+    #expect(try place.kinds(store) == ["a"])
+    #expect(place.taken.isEmpty)
+  }
+
   /// The pool died between the removal of the file and the deletion of its row.
   @Test func theRowOfAFileThatIsGoneIsForgotten() async throws {
     let place = try IntakePlace()
