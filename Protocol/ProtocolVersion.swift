@@ -7,6 +7,38 @@ public enum ProtocolVersion {
   public static let supported = 1...1
 }
 
+/// A version with what was added to it since: `1.1` of `WORKERPOOL_PROTOCOL`.
+///
+/// An addition is a line that only a peer that knows it is sent. A worker sees in its environment what the pool knows.
+public struct ProtocolEdition: Comparable, Sendable, CustomStringConvertible {
+  public let major: Int
+  public let minor: Int
+
+  public init(major: Int, minor: Int) {
+    self.major = major
+    self.minor = minor
+  }
+
+  /// Nil for texts other than two numbers with a dot between them.
+  public init?(_ text: String) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let major = parts[0], let minor = parts[1], major > 0, minor >= 0 else { return nil }
+    self.init(major: major, minor: minor)
+  }
+
+  /// What this module knows: 1.1 adds `WAITING`.
+  public static let current = ProtocolEdition(major: ProtocolVersion.current, minor: 1)
+
+  /// The first edition with `WAITING`.
+  public static let waiting = ProtocolEdition(major: 1, minor: 1)
+
+  public static func < (one: ProtocolEdition, other: ProtocolEdition) -> Bool {
+    (one.major, one.minor) < (other.major, other.minor)
+  }
+
+  public var description: String { "\(major).\(minor)" }
+}
+
 /// Limits that both sides keep to.
 public enum ProtocolLimit {
   /// The longest line in bytes, its newline included. A longer one is an error; a list of URIs that would exceed it is

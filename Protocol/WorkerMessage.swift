@@ -3,6 +3,18 @@ public enum SavedChange: String, Sendable, CaseIterable {
   case inserted, updated, deleted
 }
 
+/// Why jobs wait for the store, or that they do not any more.
+public enum StoreWait: String, Sendable, CaseIterable {
+  /// Another process has the store locked.
+  case locked
+  /// The disk is full.
+  case full
+  /// The store cannot be read or written for another reason.
+  case failing
+  /// The store can be written again.
+  case over
+}
+
 /// What a worker says to the coordinator. PROTOCOL.md tells when.
 public enum WorkerMessage: Equatable, Sendable {
   /// The first line: the protocol version, the token from the environment, the job kinds that this process runs.
@@ -13,6 +25,8 @@ public enum WorkerMessage: Equatable, Sendable {
   case begin([ObjectURI])
   /// A save of the worker changed these objects.
   case saved(SavedChange, [ObjectURI])
+  /// These jobs wait for the store: to begin, or to be committed. Since edition 1.1.
+  case waiting(StoreWait, [ObjectURI])
   /// How far a job has come, for people to see.
   case progress(ObjectURI, done: Int, total: Int)
   /// These jobs are finished and their rows say so.
@@ -45,6 +59,12 @@ public enum WorkerMessage: Equatable, Sendable {
     case "SAVED":
       let expected = "inserted, updated or deleted, then one object URI or more"
       self = .saved(try line.change(expected: expected), try line.uris(from: 1, expected: expected))
+    case "WAITING":
+      let expected = "locked, full, failing or over, then one object URI or more"
+      guard let word = line.arguments.first, let reason = StoreWait(rawValue: String(word)) else {
+        throw line.invalid(expected)
+      }
+      self = .waiting(reason, try line.uris(from: 1, expected: expected))
     case "PROGRESS":
       let expected = "an object URI and two numbers"
       guard line.arguments.count == 3, let uri = ObjectURI(String(line.arguments[0])) else {
@@ -73,6 +93,7 @@ public enum WorkerMessage: Equatable, Sendable {
     case .credit(let count): bytes.appendLine("CREDIT", "\(count)")
     case .begin(let uris): bytes.appendLines("BEGIN", uris)
     case .saved(let change, let uris): bytes.appendLines("SAVED \(change.rawValue)", uris)
+    case .waiting(let reason, let uris): bytes.appendLines("WAITING \(reason.rawValue)", uris)
     case .progress(let uri, let done, let total):
       bytes.appendLine("PROGRESS", uri.description, "\(done)", "\(total)")
     case .done(let uris): bytes.appendLines("DONE", uris)

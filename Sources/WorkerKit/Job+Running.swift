@@ -30,10 +30,16 @@ extension Job {
   /// Saves what the job has done so far together with `checkpoint`, in one transaction: the next attempt finds it in
   /// `job.checkpoint` and goes on from there, and nothing saved before is done twice.
   ///
+  /// While the store cannot be written, a full disk perhaps, the save is tried again, as at the job's end.
+  ///
   /// Throws what the context's `save` throws. A merge conflict on the job itself means that somebody else has it: let it pass.
   public func save(checkpoint: Data?) throws {
     self.checkpoint = checkpoint
-    try managedObjectContext?.save()
+    guard let attempt = JobAttempt.running(self) else {
+      try managedObjectContext?.save()
+      return
+    }
+    try attempt.save()
   }
 
   /// The objects that the job is about, in their order, in the job's context.

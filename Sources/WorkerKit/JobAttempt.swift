@@ -11,6 +11,8 @@ final class JobAttempt: @unchecked Sendable {
   private(set) var finished: [ObjectURI] = []
   private(set) var saved: Set<ObjectURI> = []
   private(set) var current: ObjectURI?
+  /// Seconds for which the commit of what runs now is tried again.
+  private var patience = 0.0
   private var jobs: [Job] = []
   private var observer: (any NSObjectProtocol)?
   private var lastReport: ContinuousClock.Instant?
@@ -56,10 +58,13 @@ final class JobAttempt: @unchecked Sendable {
   func run(_ job: Job, _ worker: any Worker.Type) throws {
     let uri = Self.uri(job.objectID)
     current = uri
+    patience = worker.commitPatience
     lastReport = nil
     let startedAt = Date()
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
     try runner.connection.inPlugin { try worker.init().run(job, in: context) }
+    // What follows is not the job's doing, and must not cost it an attempt.
+    runner.connection.clearDeadline()
     FaultPoint.pluginReturned.pass()
     try job.markSucceeded(startedAt: startedAt)
     if let uri { finished.append(uri) }
@@ -71,7 +76,20 @@ final class JobAttempt: @unchecked Sendable {
 
   static func uri(_ id: NSManagedObjectID) -> ObjectURI? { ObjectURI(id.uriString) }
 
+  /// The job of that URI; nil when it is not there, or not any more.
+  static func job(_ uri: ObjectURI, in context: NSManagedObjectContext) throws -> Job? {
+    guard let id = context.persistentStoreCoordinator?.objectID(forURI: uri.description) else { return nil }
+    let request = Job.fetchRequest()
+    request.predicate = NSPredicate(format: "self == %@", id)
+    return try context.fetch(request).first
+  }
+
   // MARK: Saves
+
+  /// Saves what the jobs have done; without jobs, a part of what the running one does.
+  func save(_ jobs: [ObjectURI]? = nil) throws {
+    try runner.commit(context, of: jobs ?? current.map { [$0] } ?? [], patience: patience)
+  }
 
   /// Notes which jobs the save committed, and tells the coordinator of the app's objects that it changed.
   private func didSave(_ notification: Notification) {

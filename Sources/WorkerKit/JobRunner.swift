@@ -22,7 +22,11 @@ final class JobRunner: @unchecked Sendable {
   /// Runs jobs until none will come any more.
   func run() {
     FaultPoint.connected.pass()
-    while let jobs = connection.begin(limit: mayGroup ? pace.groupSize : 1) {
+    while connection.awaitJobs() {
+      let limit = mayGroup ? pace.groupSize : 1
+      // Only jobs that begin alone may have effects outside the store: those of a group are run again when one of them fails.
+      if limit == 1, !canBegin(asksForLock: asksForLock) { continue }
+      guard let jobs = connection.begin(limit: limit) else { continue }
       FaultPoint.begun.pass()
       let start = csystem_monotonic_nanoseconds()
       let isDone = jobs.count > 1 ? runGroup(jobs) : runAlone(jobs[0])
@@ -32,6 +36,12 @@ final class JobRunner: @unchecked Sendable {
       connection.setCredit(pace.credit)
     }
   }
+
+  /// Jobs that take so long, in seconds, lose nothing by asking first whether the store is locked; short ones would get in each
+  /// other's way.
+  private static let longJob = 0.1
+
+  private var asksForLock: Bool { !mayGroup || (pace.average ?? .infinity) >= Self.longJob }
 
   // MARK: A group
 
@@ -54,7 +64,7 @@ final class JobRunner: @unchecked Sendable {
           }
           try attempt.run(job, worker)
         }
-        try attempt.context.save()
+        try attempt.save(uris)
         FaultPoint.committed.pass()
         return attempt.allSaved
       } catch {
@@ -90,7 +100,7 @@ final class JobRunner: @unchecked Sendable {
             throw PermanentFailure("the plugin has no worker for the kind \(job.kind)")
           }
           try attempt.run(job, worker)
-          try attempt.context.save()
+          try attempt.save([uri])
           FaultPoint.committed.pass()
         }
       }
@@ -112,53 +122,9 @@ final class JobRunner: @unchecked Sendable {
     }
   }
 
-  /// Writes into the job's row what went wrong, in a context of its own.
-  private func noteFailure(of uri: ObjectURI, _ error: any Error, startedAt: Date) -> JobEnd {
-    let reason = connection.stopReason(uri)
-    if reason == .terminated { return .returned }
-    let context = store.makeContext(name: "failure")
-    return context.performAndWait {
-      do {
-        guard let id = store.coordinator.objectID(forURI: uri.description),
-          let job = try context.existingObject(with: id) as? Job, job.state == .available
-        else { return .done }
-        if let output = (error as? any DetailedFailure)?.output { job.output = output }
-        if reason == .cancelled {
-          try job.markCancelled()
-        } else if let snooze = error as? JobSnoozed, reason == nil {
-          try job.markSnoozed(until: Date() + snooze.seconds)
-        } else {
-          var policy = (workers[job.kind]?.retryPolicy ?? RetryPolicy()).applied(to: job)
-          let details = error as? any DetailedFailure
-          if error is PermanentFailure || details?.isPermanent == true { policy.maxAttempts = 0 }
-          try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
-        }
-        try context.save()
-        FaultPoint.failureNoted.pass()
-        if job.state == .scheduled { return .snoozed }
-        return reason == .cancelled ? .done : .failed
-      } catch {
-        // Written by somebody else, or it cannot be written now: the row stays as it is, and whoever gets the job looks again.
-        if MergeFailure(error) == nil {
-          complain("the failure of \(uri) cannot be noted: \(FailureText.text(error))")
-          connection.rest(seconds: Self.restAfterTrouble)
-        }
-        return .returned
-      }
-    }
-  }
-
-  /// A store that cannot be written, its disk being full perhaps, is not asked again at once; in seconds.
-  private static let restAfterTrouble = 1.0
-
-  private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {
-    let isLate = reason == .timedOut
-    let details = error as? any DetailedFailure
-    return AttemptFailure(
-      attempt: job.attempt + 1, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
-      message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
-      host: ProcessInfo.processInfo.hostName, pid: getpid(), signal: details?.signal,
-      standardError: details?.standardError ?? [])
+  /// The policy of a job: its kind's, with its own wishes.
+  func retryPolicy(of job: Job) -> RetryPolicy {
+    (workers[job.kind]?.retryPolicy ?? RetryPolicy()).applied(to: job)
   }
 
   func timeout(of job: Job) -> Double? { job.timeout ?? workers[job.kind]?.timeout }
@@ -166,7 +132,7 @@ final class JobRunner: @unchecked Sendable {
 
 /// A save that failed because rows had changed since they were read, or because somebody else was first to insert an object with
 /// the same unique values.
-private struct MergeFailure {
+struct MergeFailure {
   let objectURIs: [String]
 
   init?(_ error: any Error) {

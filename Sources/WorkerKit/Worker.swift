@@ -42,6 +42,9 @@ public protocol Worker: SendableMetatype {
   /// When one of them throws, all are run again, each for itself: say `false` for jobs that take less than a millisecond and have
   /// effects outside the store which must not be repeated for that reason.
   static var sharesTransactions: Bool { get }
+  /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk is full, or
+  /// another process has it locked. After that the attempt has failed, with an error of the type "commit". Default 300.
+  static var commitPatience: Double { get }
 
   init()
 
@@ -71,6 +74,7 @@ extension Worker {
   }
 
   public static var sharesTransactions: Bool { true }
+  public static var commitPatience: Double { 300 }
 
   /// Runs the plugin: `@main` calls it.
   public static func main() { WorkerProgram(workers: [Self.self]).run() }

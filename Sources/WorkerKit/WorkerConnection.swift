@@ -22,10 +22,28 @@ final class WorkerConnection: @unchecked Sendable {
     var pluginUse: Double?
     /// Since when WorkerKit has been reading or writing the jobs' rows, until that is told. Both in seconds of the monotonic clock.
     var storeUse: Double?
+    /// What jobs wait for, as the coordinator was told last.
+    var storeWait: StoreWait?
+    /// The seconds that the running job has left, while it waits for the store.
+    var timeLeft: (seconds: Double, job: ObjectURI)?
 
     var isInPlugin: Bool { pluginUse != nil }
-    /// The store is in use by WorkerKit, or will be before the main thread is woken again.
-    var mayWaitForStore: Bool { storeUse != nil || (!session.waiting.isEmpty && !isInPlugin) }
+    /// A job that waits for the store uses up none of its time.
+    mutating func countTime(isWaiting: Bool, now: Double) {
+      if isWaiting, let deadline {
+        timeLeft = (deadline.at - now, deadline.job)
+        self.deadline = nil
+      } else if !isWaiting, let timeLeft {
+        deadline = deadline ?? (now + timeLeft.seconds, timeLeft.job)
+        self.timeLeft = nil
+      }
+    }
+
+    /// When the store has been in use by WorkerKit for long, or will have been before the main thread is woken again.
+    func storeNoticeTime(now: Double) -> Double? {
+      if let storeUse { return storeUse + WorkerConnection.storeNotice }
+      return session.waiting.isEmpty || isInPlugin ? nil : now + WorkerConnection.storeNotice
+    }
   }
 
   private let condition = NSCondition()
@@ -33,6 +51,7 @@ final class WorkerConnection: @unchecked Sendable {
   private let connection: Connection
   private let signals: WorkerSignals
   private let orphanDeadline: Double
+  private let saysWaiting: Bool
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
   /// Readable while any job should stop.
@@ -47,7 +66,7 @@ final class WorkerConnection: @unchecked Sendable {
   private static let interruptInterval = 200.0
 
   /// Seconds that WorkerKit waits for the store before it says so.
-  private static let storeNotice = 3.0
+  fileprivate static let storeNotice = 3.0
 
   /// Interrupts the SQL statements that run now. Set before there is a second thread.
   var interruptStatements: @Sendable () -> Void = {}
@@ -56,6 +75,7 @@ final class WorkerConnection: @unchecked Sendable {
   init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
     self.signals = signals
     orphanDeadline = environment.orphanDeadline
+    saysWaiting = environment.protocolEdition >= .waiting
     connection = try Connection(descriptor: UnixSocket.connect(to: environment.socket))
     wake = csystem_eventfd()
     stopDescriptor = csystem_eventfd()
@@ -68,14 +88,14 @@ final class WorkerConnection: @unchecked Sendable {
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting, mayWaitForStore) = condition.withLock {
+      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting, storeNotice) = condition.withLock {
         state.armed = state.deadline?.at
         let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
         let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
         if isInterrupting { interruptStatements() }
         return (
           state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
-          isInterrupting, state.mayWaitForStore
+          isInterrupting, state.storeNoticeTime(now: Self.now)
         )
       }
       if isOver { return refusal == nil ? 0 : 65 }
@@ -85,11 +105,10 @@ final class WorkerConnection: @unchecked Sendable {
         pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
       ]
       if look({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
-      let next = [deadline?.at, orphanEnd].compactMap { $0 }.min()
+      // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
+      let next = [deadline?.at, orphanEnd, storeNotice].compactMap { $0 }.min()
       var wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
       if isInterrupting { wait = wait < 0 ? Self.interruptInterval : min(wait, Self.interruptInterval) }
-      // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
-      if mayWaitForStore { wait = wait < 0 ? Self.storeNotice * 1000 : min(wait, Self.storeNotice * 1000) }
       guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
       if watched[0].revents != 0 { receive() }
       if watched[1].revents != 0 { handleSignals() }
@@ -157,6 +176,7 @@ final class WorkerConnection: @unchecked Sendable {
       return true
     }
     if isSlow {
+      waitsForStore(.locked)
       complain("the store has not answered for \(Int(Self.storeNotice)) s: it waits for a lock, or much is saved")
     }
   }
@@ -181,7 +201,8 @@ final class WorkerConnection: @unchecked Sendable {
 
   private func passed(_ deadline: (at: Double, job: ObjectURI)) {
     change { state in
-      guard state.deadline?.job == deadline.job else { return }
+      // It may have been put off meanwhile.
+      guard let current = state.deadline, current == deadline else { return }
       state.deadline = nil
       state.session.stop(deadline.job, .timedOut)
     }
@@ -189,13 +210,21 @@ final class WorkerConnection: @unchecked Sendable {
 
   // MARK: The jobs' thread
 
-  /// Waits for jobs and begins up to `limit` of them together; `nil` when there will be none any more.
-  func begin(limit: Int) -> [ObjectURI]? {
+  /// Waits for jobs; `false` when there will be none any more.
+  func awaitJobs() -> Bool {
     condition.lock()
     defer { condition.unlock() }
     if state.session.waiting.isEmpty { settle() }
     while state.session.waiting.isEmpty, !state.session.isDraining { condition.wait() }
+    return !state.session.waiting.isEmpty
+  }
+
+  /// Begins up to `limit` of the jobs in hand together; `nil` when they have gone back meanwhile.
+  func begin(limit: Int) -> [ObjectURI]? {
+    condition.lock()
+    defer { condition.unlock() }
     let jobs = state.session.begin(limit: limit)
+    state.storeWait = nil
     // The jobs that begin now see what is on disk.
     state.saved = SavedElsewhere()
     if !jobs.isEmpty { state.storeUse = Self.now }
@@ -213,11 +242,16 @@ final class WorkerConnection: @unchecked Sendable {
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
     state.storeUse = nil
+    state.storeWait = nil
+    state.timeLeft = nil
     noteStops()
   }
 
   /// The jobs of the group will begin again, one by one.
-  func ungroup() { change { $0.session.ungroup() } }
+  func ungroup() {
+    waitsForStore(.over)
+    change { $0.session.ungroup() }
+  }
 
   func say(_ message: WorkerMessage) { change { $0.session.say(message) } }
 
@@ -225,11 +259,33 @@ final class WorkerConnection: @unchecked Sendable {
     condition.withLock { state.session.setCredit(count) }
   }
 
-  /// Waits before the next job, unless there will be none.
-  func rest(seconds: Double) {
+  /// Waits, and returns whether it may go on: `false` as soon as the conversation is where `isOver` wants it.
+  func pause(seconds: Double, until isOver: (WorkerSession) -> Bool) -> Bool {
     let end = Date(timeIntervalSinceNow: seconds)
+    return condition.withLock {
+      while !isOver(state.session), condition.wait(until: end) {}
+      return !isOver(state.session)
+    }
+  }
+
+  /// Tells the coordinator, once, for what the jobs that run wait, or the next one that would begin.
+  func waitsForStore(_ reason: StoreWait) {
+    change { state in
+      guard (state.storeWait ?? .over) != reason else { return }
+      state.storeWait = reason == .over ? nil : reason
+      state.countTime(isWaiting: reason != .over, now: Self.now)
+      let jobs = state.session.running.isEmpty ? Array(state.session.waiting.prefix(1)) : state.session.running
+      if saysWaiting, !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
+    }
+    // It does not know of the deadline that holds again.
+    if reason == .over { wakeMainThread() }
+  }
+
+  /// WorkerKit begins or ends to use the store, which may take long: what is to be said goes out before.
+  func usesStore(_ isInUse: Bool) {
     condition.withLock {
-      while !state.session.isDraining, condition.wait(until: end) {}
+      state.storeUse = isInUse ? Self.now : nil
+      if isInUse { settle() }
     }
   }
 
@@ -259,6 +315,14 @@ final class WorkerConnection: @unchecked Sendable {
       return state.armed.map { deadline < $0 } ?? true
     }
     if isSooner { wakeMainThread() }
+  }
+
+  /// The plugin is done with the job, in time.
+  func clearDeadline() {
+    condition.withLock {
+      state.deadline = nil
+      state.timeLeft = nil
+    }
   }
 
   /// Why the job should stop, if it should. Cheap while no job is to stop.

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import WorkerProtocol
 
 /// What the pool tells a worker process through its environment: see PROTOCOL.md.
 struct WorkerEnvironment {
@@ -13,6 +14,8 @@ struct WorkerEnvironment {
   let storeFile: FileID?
   /// Seconds that a job may go on after the pool's death.
   let orphanDeadline: Double
+  /// The pool's version of the protocol, with what it understands beyond the first edition.
+  let protocolEdition: ProtocolEdition
 
   /// `nil` when the process was not started by a pool.
   init?(_ environment: [String: String]) {
@@ -26,6 +29,8 @@ struct WorkerEnvironment {
     writeTurn = environment["WORKERPOOL_WRITE_TURN"]
     storeFile = environment["WORKERPOOL_STORE_ID"].flatMap { FileID($0) }
     orphanDeadline = environment["WORKERPOOL_ORPHAN_DEADLINE"].flatMap(Double.init) ?? 300
+    protocolEdition =
+      environment["WORKERPOOL_PROTOCOL"].flatMap(ProtocolEdition.init) ?? ProtocolEdition(major: 1, minor: 0)
   }
 
   /// A model that could not be read.
@@ -68,6 +73,7 @@ enum FailureText {
 
   /// The error's type, or an `NSError`'s domain and code.
   static func type(_ error: any Error) -> String {
+    if error is CommitFailure { return CommitFailure.type }
     guard isNSError(error) else { return "\(Swift.type(of: error))" }
     let error = error as NSError
     return "\(error.domain) \(error.code)"

@@ -95,6 +95,11 @@ struct WorkerSession {
     if stops[job] == nil || reason == .terminated { stops[job] = reason }
   }
 
+  /// Whether nobody wants the work of one of these jobs any more. One that was done too late is still wanted.
+  func isStopping(_ jobs: [ObjectURI]) -> Bool {
+    jobs.contains { stops[$0] == .cancelled || stops[$0] == .terminated }
+  }
+
   /// Begins up to `limit` of the waiting jobs, together.
   mutating func begin(limit: Int) -> [ObjectURI] {
     precondition(running.isEmpty, "jobs begin after those before them have ended")

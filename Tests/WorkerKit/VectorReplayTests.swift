@@ -38,6 +38,7 @@ import WorkerProtocol
         switch words[1] {
         case "progress":
           session.say(.progress(uris[0], done: Int(words[3]) ?? 0, total: Int(words[4]) ?? 0))
+        case "waits": session.say(.waiting(try #require(StoreWait(rawValue: words[2])), uris))
         case "saves": session.say(.saved(try #require(SavedChange(rawValue: words[2])), uris))
         case "succeeds", "stops": session.end(session.running, .done)
         case "fails": session.end(session.running, .failed)

@@ -82,6 +82,16 @@ public enum StatusAdvice {
         "process \(holder.pid) (\(holder.command)) has the store locked, and jobs wait for that: let it end its "
           + "transaction, or end it")
     }
+    let waits = Dictionary(grouping: status.workers) { $0.waitsForStore ?? "" }
+    if let full = waits["full"] {
+      lines.append(
+        "the jobs of \(full.count) workers wait because the disk of the store is full; they go on when there is room: "
+          + "make some beside \(status.store)")
+    }
+    if let failing = waits["failing"]?.first {
+      lines.append(
+        "jobs wait because the store cannot be read or written; the reason: workerpool workers show \(failing.pid)")
+    }
     if status.phase == "running", status.jobs == nil {
       lines.append("the store did not answer in time: its numbers are missing here")
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import WorkerProtocol
 
 /// The status of a pool as the command line shows it.
 public enum StatusText {
@@ -143,7 +144,8 @@ public enum StatusText {
       ["worker", "pid", "plugin", "phase", "age", "memory", "CPU s", "done", "holds", "for", "progress", "runs"],
       rightAligned: [1, 4, 5, 6, 7, 8, 9])
     for worker in status.workers {
-      let running = worker.running.compactMap { $0.split(separator: "/").last.map(String.init) }.joined(separator: " ")
+      var running = worker.running.compactMap { $0.split(separator: "/").last.map(String.init) }.joined(separator: " ")
+      if let wait = storeWait(worker) { running += running.isEmpty ? wait : ", \(wait)" }
       table.add([
         String(worker.id), String(worker.pid), worker.plugin, worker.phase, duration(worker.age),
         worker.memory.map(size) ?? "", worker.processorTime.map(decimal) ?? "", String(worker.jobsDone),
@@ -151,6 +153,13 @@ public enum StatusText {
       ])
     }
     return table.isEmpty ? ["no workers"] : table.lines
+  }
+
+  /// That a job of the worker waits for the store, and why, in a few words.
+  private static func storeWait(_ worker: PoolStatus.Worker) -> String? {
+    worker.waitsForStore.flatMap { StoreWait(rawValue: $0) }.flatMap(StoreWaitText.short).map {
+      "not \(worker.running.isEmpty ? "begun" : "saved"): \($0)"
+    }
   }
 
   private static func progress(_ worker: PoolStatus.Worker) -> String {

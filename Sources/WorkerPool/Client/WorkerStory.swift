@@ -1,3 +1,5 @@
+import WorkerProtocol
+
 /// All that is known of one worker process, for people.
 public enum WorkerStory {
   public static func lines(_ worker: PoolStatus.Worker) -> [String] {
@@ -7,6 +9,9 @@ public enum WorkerStory {
         + (worker.isRetiring ? ", to be replaced" : ""))
     lines.append("jobs       \(worker.jobsDone) done, holds \(worker.holding) of \(worker.credit)")
     for job in worker.running { lines.append("runs       \(job)") }
+    if let wait = worker.waitsForStore.flatMap({ StoreWait(rawValue: $0) }).flatMap(StoreWaitText.text) {
+      lines.append("waits      to \(worker.running.isEmpty ? "begin a job" : "save its job"): \(wait)")
+    }
     if let busy = worker.busy { lines.append("busy       \(StatusText.duration(busy))") }
     if let done = worker.progressDone, let total = worker.progressTotal {
       lines.append("progress   \(done) of \(total)")

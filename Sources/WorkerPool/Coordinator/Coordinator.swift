@@ -18,6 +18,8 @@ struct Coordinator {
     var slot: Int?
     /// How far it has come, as the worker says.
     var progress: (done: Int, total: Int)?
+    /// Why it waits for the store, to begin or to be committed.
+    var storeWait: StoreWait?
   }
 
   /// What the coordinator knows of a worker.
@@ -35,6 +37,8 @@ struct Coordinator {
     var deadline: Double?
     /// When it began what it has begun.
     var begunAt: Double?
+    /// Seconds that it has left for that, while it waits for the store.
+    var timeLeft: Double?
 
     /// How many jobs it holds that it has not begun.
     var notBegun: Int { held.count - begun.count }
@@ -163,6 +167,7 @@ struct Coordinator {
     case .begin(let uris): begin(uris, id)
     case .progress(let uri, let done, let total):
       if held[uri]?.worker == id { held[uri]?.progress = (done, total) }
+    case .waiting(let reason, let uris): waits(uris, reason, id)
     case .saved(let change, let uris): saved(change, uris, by: id)
     case .done(let uris):
       let count = end(uris, id)
@@ -267,6 +272,7 @@ struct Coordinator {
     for uri in uris where held[uri]?.worker == id {
       if held[uri]?.begunAt == nil, let kind = held[uri]?.job.kind { kinds[kind]?.begun += 1 }
       held[uri]?.begunAt = now
+      held[uri]?.storeWait = nil
       workers[id]?.begun.insert(uri)
       if let slot = held[uri]?.slot { slots.append(slot) }
       if let timeout = held[uri]?.job.timeout {
@@ -277,10 +283,25 @@ struct Coordinator {
     }
     ledger?.begin(slots)
     workers[id]?.deadline = deadline
+    workers[id]?.timeLeft = nil
     workers[id]?.isRecalling = false
     if workers[id]?.begun.isEmpty == false { workers[id]?.begunAt = now }
     watchHands()
     effects.append(.demandChanged)
+  }
+
+  /// A job that waits for the store uses up none of its time meanwhile; one that was cancelled has to end all the same.
+  private mutating func waits(_ uris: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
+    let mine = uris.filter { held[$0]?.worker == id }
+    for uri in mine { held[uri]?.storeWait = reason == .over ? nil : reason }
+    guard let worker = workers[id], !mine.contains(where: { held[$0]?.isCancelled == true }) else { return }
+    if reason == .over {
+      workers[id]?.deadline = worker.deadline ?? worker.timeLeft.map { now + $0 }
+      workers[id]?.timeLeft = nil
+    } else if let deadline = worker.deadline {
+      workers[id]?.timeLeft = deadline - now
+      workers[id]?.deadline = nil
+    }
   }
 
   private mutating func saved(_ change: SavedChange, _ uris: [ObjectURI], by id: WorkerID) {
@@ -337,6 +358,7 @@ struct Coordinator {
       if workers[entry.worker]?.begun.isEmpty == true {
         workers[entry.worker]?.deadline = nil
         workers[entry.worker]?.begunAt = nil
+        workers[entry.worker]?.timeLeft = nil
       } else if entry.begunAt != nil {
         // A worker that runs several at a time goes on to the next.
         workers[entry.worker]?.begunAt = now

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import WorkerProtocol
 
 /// What a pool runs on, and how.
 public struct PoolConfiguration: Sendable {
@@ -87,6 +88,7 @@ public struct PoolConfiguration: Sendable {
     // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory holds.
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
     environment.merge(extraEnvironment) { $1 }
+    environment["WORKERPOOL_PROTOCOL"] = ProtocolEdition.current.description
     environment["WORKERPOOL_SOCKET"] = URL(fileURLWithPath: socket).path
     environment["WORKERPOOL_WRITE_TURN"] = RuntimeDirectory(queue: queue).writeTurn
     environment["WORKERPOOL_QUEUE"] = URL(fileURLWithPath: queue).path

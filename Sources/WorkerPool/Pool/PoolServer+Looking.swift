@@ -88,6 +88,7 @@ extension PoolServer {
     let known = coordinator.workers[worker.id]
     let progress = known?.begun.first.flatMap { coordinator.held[$0]?.progress }
     let begunAt = known?.begun.compactMap { coordinator.held[$0]?.begunAt }.min()
+    let wait = known?.held.compactMap { coordinator.held[$0]?.storeWait }.first
     return PoolStatus.Worker(
       id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.phase.rawValue,
       age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
@@ -95,7 +96,7 @@ extension PoolServer {
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
       memory: ProcessUsage.residentBytes(of: worker.pid),
       processorTime: ProcessUsage.processorSeconds(of: worker.pid), isRetiring: worker.isRetiring,
-      path: worker.plugin.path, lastLines: worker.lastLines)
+      path: worker.plugin.path, lastLines: worker.lastLines, waitsForStore: wait?.rawValue)
   }
 
   // MARK: What is told without being asked

@@ -95,6 +95,9 @@ extension PoolServer: WorkerServerDelegate {
     case .progress:
       coordinator.workerSaid(message, id)
       scheduleCheckpoint()
+    case .waiting(let reason, let jobs):
+      coordinator.workerSaid(message, id)
+      tellWait(of: jobs, reason, id)
     case .done(let jobs):
       history.note(done: jobs, now: coordinator.now)
       ended(jobs, message, id)
@@ -104,6 +107,15 @@ extension PoolServer: WorkerServerDelegate {
       ended([job], message, id)
     default: coordinator.workerSaid(message, id)
     }
+  }
+
+  private func tellWait(of jobs: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
+    guard let text = StoreWaitText.text(reason), let worker = supervisor.workers[id] else { return }
+    let uris = jobs.map(\.description)
+    let isBegun = jobs.contains { coordinator.held[$0]?.begunAt != nil }
+    log(
+      .storeWaiting, "\(uris.joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",
+      .pid(worker.pid), .jobs(uris), .path(configuration.store))
   }
 
   private func ended(_ jobs: [ObjectURI], _ message: WorkerMessage, _ id: WorkerID) {

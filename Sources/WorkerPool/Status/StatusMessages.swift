@@ -169,6 +169,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var path: String
     /// The last lines of its standard error.
     public var lastLines: [String]
+    /// Why its job waits to begin or to be saved: `locked`, `full` or `failing`; `nil` when none waits.
+    public var waitsForStore: String?
   }
 
   /// A plugin that is there, or was found unusable.

@@ -25,9 +25,11 @@ final class ItemPool {
     </model>
     """
 
-  init(items count: Int = 1) throws {
-    place = try TestPlace()
-    store = place.path("app.sqlite")
+  /// - Parameter name: the path of the store in the place.
+  init(items count: Int = 1, in place: TestPlace? = nil, store name: String = "app.sqlite") throws {
+    let place = try place ?? TestPlace()
+    self.place = place
+    store = place.path(name)
     queue = place.path("queue")
     try place.write(Self.modelText, to: "Items.xcdatamodel/contents")
     model = place.path("Items.xcdatamodel")

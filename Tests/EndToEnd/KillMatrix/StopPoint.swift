@@ -39,6 +39,9 @@ final class StopPoint {
     return poll(&ready, 1, 0) == 1
   }
 
+  /// Lets one process go on that reads a line.
+  func releaseReader() { _ = write(go, "\n", 1) }
+
   /// Lets one process go on.
   func release() {
     var byte: UInt8 = 1

@@ -1,0 +1,134 @@
+import CSystem
+import Foundation
+import WorkerProtocol
+
+/// What happens while the store cannot be written: nothing begins that could not be saved, and what is done is saved again, not done
+/// again.
+extension JobRunner {
+  /// Whether a job that may have effects outside the store can begin. While the store cannot be written this waits, and then
+  /// returns `false`: the jobs in hand may have gone back meanwhile.
+  ///
+  /// - Parameter asksForLock: whether a writing transaction is begun for it; otherwise only the disk's room is looked at.
+  func canBegin(asksForLock: Bool) -> Bool {
+    guard let trouble = storeTrouble(asksForLock: asksForLock) else { return true }
+    complain("no job begins: \(trouble)")
+    var pause = GrowingPause()
+    var latest: StoreTrouble? = trouble
+    while let trouble = latest {
+      connection.waitsForStore(trouble.reason)
+      guard connection.pause(seconds: pause.take(), until: { $0.isDraining || $0.waiting.isEmpty }) else {
+        return false
+      }
+      latest = storeTrouble(asksForLock: true)
+    }
+    complain("the store can be written again")
+    connection.waitsForStore(.over)
+    return false
+  }
+
+  private func storeTrouble(asksForLock: Bool) -> StoreTrouble? {
+    do {
+      try StoreTrouble.checkRoom(store)
+      guard asksForLock else { return nil }
+      connection.usesStore(true)
+      defer { connection.usesStore(false) }
+      try store.coordinator.checkWritable()
+      return nil
+    } catch {
+      return StoreTrouble(error)
+    }
+  }
+
+  /// Saves what jobs have done. While the store cannot be written the same changes are saved again, for up to `patience` seconds.
+  ///
+  /// - Throws: ``CommitFailure`` after that time; ``JobStopped`` when one of the jobs should stop meanwhile; other errors of the save.
+  func commit(_ context: NSManagedObjectContext, of jobs: [ObjectURI], patience: Double) throws {
+    let start = csystem_monotonic_nanoseconds()
+    var pause = GrowingPause()
+    var hasWaited = false
+    while true {
+      do {
+        try context.save()
+        if hasWaited {
+          complain("\(names(jobs)) is saved after \(Int(seconds(since: start))) s")
+          connection.waitsForStore(.over)
+        }
+        return
+      } catch {
+        guard let trouble = StoreTrouble(error) else { throw error }
+        guard seconds(since: start) < patience else {
+          throw CommitFailure(trouble: trouble, seconds: seconds(since: start))
+        }
+        if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Int(patience)) s: \(trouble)") }
+        hasWaited = true
+        connection.waitsForStore(trouble.reason)
+        let rest = max(0, patience - seconds(since: start))
+        guard connection.pause(seconds: min(pause.take(), rest), until: { $0.isStopping(jobs) }) else {
+          throw JobStopped()
+        }
+      }
+    }
+  }
+
+  private func seconds(since start: Int64) -> Double { Double(csystem_monotonic_nanoseconds() - start) / 1e9 }
+
+  private func names(_ jobs: [ObjectURI]) -> String {
+    jobs.count == 1 ? jobs[0].description : "\(jobs.first?.description ?? "") with \(jobs.count - 1) more"
+  }
+
+  // MARK: Failures
+
+  /// Writes into the job's row what went wrong. While the store cannot be written this goes on trying: a failure that is forgotten would
+  /// let the job run again at once, without count and without pause.
+  func noteFailure(of uri: ObjectURI, _ error: any Error, startedAt: Date) -> JobEnd {
+    var pause = GrowingPause()
+    var hasComplained = false
+    while true {
+      if connection.stopReason(uri) == .terminated { return .returned }
+      do {
+        return try writeFailure(of: uri, error, startedAt: startedAt)
+      } catch let failure {
+        // Somebody else has written the job: whoever gets it looks again.
+        if MergeFailure(failure) != nil { return .returned }
+        if !hasComplained { complain("the failure of \(uri) cannot be noted yet: \(FailureText.text(failure))") }
+        hasComplained = true
+        connection.waitsForStore(StoreTrouble(failure)?.reason ?? .failing)
+        _ = connection.pause(seconds: pause.take(), until: \.isTerminated)
+      }
+    }
+  }
+
+  /// Writes the row once, in a context of its own.
+  private func writeFailure(of uri: ObjectURI, _ error: any Error, startedAt: Date) throws -> JobEnd {
+    let reason = connection.stopReason(uri)
+    let context = store.makeContext(name: "failure")
+    return try context.performAndWait {
+      guard let job = try JobAttempt.job(uri, in: context), job.state == .available else { return .done }
+      let details = error as? any DetailedFailure
+      if let output = details?.output { job.output = output }
+      if reason == .cancelled {
+        try job.markCancelled()
+      } else if let snooze = error as? JobSnoozed, reason == nil {
+        try job.markSnoozed(until: Date() + snooze.seconds)
+      } else {
+        var policy = retryPolicy(of: job)
+        if error is PermanentFailure || details?.isPermanent == true { policy.maxAttempts = 0 }
+        try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
+      }
+      try context.save()
+      FaultPoint.failureNoted.pass()
+      if job.state == .scheduled { return .snoozed }
+      return reason == .cancelled ? .done : .failed
+    }
+  }
+
+  private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {
+    let isLate = reason == .timedOut && !(error is CommitFailure)
+    let details = error as? any DetailedFailure
+    return AttemptFailure(
+      attempt: job.attempt + 1, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
+      message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
+      host: ProcessInfo.processInfo.hostName, pid: getpid(), signal: details?.signal,
+      standardError: details?.standardError ?? [])
+  }
+}

@@ -1,0 +1,57 @@
+import Jobs
+import Testing
+import WorkerProtocol
+
+@testable import WorkerPool
+
+/// Jobs that wait until the store can be written are not late.
+@Suite struct StoreWaitTests {
+  private let worker = WorkerID(number: 1)
+  private let uri = ObjectURI("x-coredata://POOL/PoolJob/p1")!
+
+  /// A job that may take 10 seconds and has begun at 0.
+  private func running() -> Coordinator {
+    var coordinator = Coordinator()
+    coordinator.setKinds(["index": KindRules()])
+    coordinator.foundQueues(kind: "index", ["default"])
+    coordinator.fetched(ReadyQuery(kind: "index", limit: 0), [], isComplete: true)
+    coordinator.workerCameUp(worker, kinds: ["index"])
+    coordinator.workerSaid(.credit(1), worker)
+    coordinator.becameReady([
+      WindowJob(uri: uri, kind: "index", queue: "default", priority: 0, order: 1, timeout: 10)
+    ])
+    coordinator.workerSaid(.begin([uri]), worker)
+    return coordinator
+  }
+
+  @Test func theTimeOfAWaitDoesNotCount() {
+    var coordinator = running()
+    #expect(coordinator.nextDeadline == 10 + Coordinator.stopGrace)
+    coordinator.now = 4
+    coordinator.workerSaid(.waiting(.full, [uri]), worker)
+    #expect(coordinator.nextDeadline == nil && coordinator.held[uri]?.storeWait == .full)
+    coordinator.now = 500
+    coordinator.workerSaid(.waiting(.locked, [uri]), worker)
+    coordinator.workerSaid(.waiting(.over, [uri]), worker)
+    #expect(coordinator.nextDeadline == 500 + 6 + Coordinator.stopGrace && coordinator.held[uri]?.storeWait == nil)
+    coordinator.workerSaid(.done([uri]), worker)
+    #expect(coordinator.nextDeadline == nil)
+  }
+
+  @Test func aCancelledJobHasToEndThoughItWaits() {
+    var coordinator = running()
+    coordinator.workerSaid(.waiting(.full, [uri]), worker)
+    coordinator.now = 20
+    coordinator.cancel(uri)
+    coordinator.workerSaid(.waiting(.failing, [uri]), worker)
+    coordinator.workerSaid(.waiting(.over, [uri]), worker)
+    #expect(coordinator.nextDeadline == 20 + Coordinator.stopGrace)
+  }
+
+  @Test func aJobThatWaitsToBeginIsOfItsWorkerAlone() {
+    var coordinator = running()
+    coordinator.workerSaid(.done([uri]), worker)
+    coordinator.workerSaid(.waiting(.full, [uri]), worker)
+    #expect(coordinator.held[uri] == nil && coordinator.nextDeadline == nil)
+  }
+}
