@@ -183,6 +183,8 @@ import WorkerProtocol
     let job = try pool.submit("add")
     #expect(try pool.request(StatusRequest(.cancel, jobs: [job])).count == 1)
     #expect(try pool.row(job).state == .cancelled)
+    // Its end is told, too.
+    try pool.waitForEnd(of: [job])
     _ = try pool.request(StatusRequest(.resume))
     #expect(try pool.request(StatusRequest(.retry, jobs: [job])).count == 1)
     try pool.waitForEnd(of: [job])
