@@ -16,6 +16,10 @@ extension PoolServer {
       let names = JobState.allCases.map(\.name).joined(separator: ", ")
       return client.reply(StatusReply(ok: false, error: "states must be of \(names)"))
     }
+    guard !survivors.values.contains(where: \.mayRunAnything) else {
+      let reason = "a process that an earlier pool has left may run any job; `workerpool status` names it"
+      return client.reply(StatusReply(ok: false, error: reason))
+    }
     // What is in a worker's hand stays. From here on, and until the store has answered, none of the others gets into one.
     let others = jobs.filter { coordinator.held[$0] == nil && !isInSurvivorsHand($0) && !withheld.contains($0) }
     let running = jobs.count - others.count
