@@ -21,7 +21,10 @@ extension PoolServer {
       return client.reply(StatusReply(ok: false, error: reason))
     }
     // What is in a worker's hand stays. From here on, and until the store has answered, none of the others gets into one.
-    let others = jobs.filter { coordinator.held[$0] == nil && !isInSurvivorsHand($0) && !withheld.contains($0) }
+    let others = jobs.filter { job in
+      coordinator.held[job] == nil && !coordinator.settling.contains(job) && !isInSurvivorsHand(job)
+        && !withheld.contains(job)
+    }
     let running = jobs.count - others.count
     guard !others.isEmpty else {
       return client.reply(StatusReply(count: 0, kept: .init(running: running, awaited: 0, missing: 0)))
