@@ -13,8 +13,7 @@ import WorkerProtocol
   private func running() -> Coordinator {
     var coordinator = Coordinator()
     coordinator.setKinds(["index": KindRules()])
-    coordinator.foundQueues(kind: "index", ["default"])
-    coordinator.fetched(ReadyQuery(kind: "index", limit: 0), [], isComplete: true)
+    for case .fetchReady(let query) in coordinator.takeEffects() { coordinator.fetched(query, [], isComplete: true) }
     coordinator.workerCameUp(worker, kinds: ["index"])
     coordinator.workerSaid(.credit(1), worker)
     coordinator.becameReady([
