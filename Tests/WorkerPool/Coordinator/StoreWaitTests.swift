@@ -25,16 +25,18 @@ import WorkerProtocol
 
   @Test func theTimeOfAWaitDoesNotCount() {
     var coordinator = running()
-    #expect(coordinator.nextDeadline == 10 + Coordinator.stopGrace)
+    #expect(coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
     coordinator.now = 4
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
-    #expect(coordinator.nextDeadline == nil && coordinator.held[uri]?.storeWait == .full)
+    #expect(coordinator.workers[worker]?.deadline == nil && coordinator.held[uri]?.storeWait == .full)
     coordinator.now = 500
     coordinator.workerSaid(.waiting(.locked, [uri]), worker)
     coordinator.workerSaid(.waiting(.over, [uri]), worker)
-    #expect(coordinator.nextDeadline == 500 + 6 + Coordinator.stopGrace && coordinator.held[uri]?.storeWait == nil)
+    #expect(
+      coordinator.workers[worker]?.deadline == 500 + 6 + Coordinator.stopGrace
+        && coordinator.held[uri]?.storeWait == nil)
     coordinator.workerSaid(.done([uri]), worker)
-    #expect(coordinator.nextDeadline == nil)
+    #expect(coordinator.workers[worker]?.deadline == nil)
   }
 
   @Test func aCancelledJobHasToEndThoughItWaits() {
@@ -44,13 +46,13 @@ import WorkerProtocol
     coordinator.cancel(uri)
     coordinator.workerSaid(.waiting(.failing, [uri]), worker)
     coordinator.workerSaid(.waiting(.over, [uri]), worker)
-    #expect(coordinator.nextDeadline == 20 + Coordinator.stopGrace)
+    #expect(coordinator.workers[worker]?.deadline == 20 + Coordinator.stopGrace)
   }
 
   @Test func aJobThatWaitsToBeginIsOfItsWorkerAlone() {
     var coordinator = running()
     coordinator.workerSaid(.done([uri]), worker)
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
-    #expect(coordinator.held[uri] == nil && coordinator.nextDeadline == nil)
+    #expect(coordinator.held[uri] == nil && coordinator.workers[worker]?.deadline == nil)
   }
 }
