@@ -34,7 +34,7 @@ let package = Package(
     .target(name: "WorkerPool", dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool", "WorkerProtocol"]),
     .executableTarget(
-      name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite"],
+      name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite", "CSystem"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
@@ -86,7 +86,7 @@ let package = Package(
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "WorkerProtocol", "CSystem", "worker-import", "worker-export",
         "worker-index", "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker",
-        "hasty-producer",
+        "hasty-producer", "Benchmarks",
       ], path: "Tests/EndToEnd"),
   ]
 )

@@ -1,30 +1,69 @@
 import CoreData
 import Foundation
 
-/// Runs each measure beside the same work in plain `sqlite3` calls, in this process, and prints the ratio.
+/// Runs each measure beside the same work in plain `sqlite3` calls and prints the ratio. Each measure has a process of its own: one that
+/// fails is reported with its reason, and the others run on.
 ///
 ///     swift run -c release Benchmarks [--rows 200000] [--rounds 5] [--backlog 1000000] [--parameters 0] [NAME …]
 @main
 struct Benchmarks {
+  private static var measures: [Measure] {
+    StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
+      + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures + BacklogBenchmark.measures
+      + QueuesBenchmark.measures
+  }
+
   static func main() throws {
     if BenchmarkWorker.isWanted { BenchmarkWorker.main() }
     try CommitLatency.fetchIfWanted()
-    let options = try Options(CommandLine.arguments.dropFirst())
-    let measures =
-      StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
-      + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures + BacklogBenchmark.measures
-      + QueuesBenchmark.measures
-    let chosen = options.names.isEmpty ? measures : measures.filter { options.names.contains($0.name) }
-    guard !chosen.isEmpty else {
-      FileHandle.standardError.write(
-        Data("No measure of that name. There are: \(measures.map(\.name).joined(separator: ", "))\n".utf8))
-      exit(2)
+    let options = Options(CommandLine.arguments.dropFirst())
+    let unknown = options.names.filter { name in !measures.contains { $0.name == name } }
+    guard unknown.isEmpty else {
+      exit(
+        complaining: "No measure is named \(unknown.joined(separator: ", ")). There are: "
+          + measures.map(\.name).joined(separator: ", "), code: 2)
     }
+    if let name = options.measureOfThisProcess { return run(name, options) }
     print("\(options.rows) rows of five attributes, median of \(options.rounds) rounds, both sides in turn\n")
-    print(Row.heading)
-    for measure in chosen {
-      for row in try measure.run(options) { print(row) }
+    show(Row.heading)
+    let chosen = measures.filter { options.names.isEmpty || options.names.contains($0.name) }
+    let failed = chosen.filter { !isMeasured($0.name, options) }.map(\.name)
+    guard failed.isEmpty else {
+      exit(
+        complaining: "\(failed.count) of \(chosen.count) measures failed: \(failed.joined(separator: ", "))", code: 1)
     }
+  }
+
+  /// Prints what the measure's process says; false if it failed.
+  private static func isMeasured(_ name: String, _ options: Options) -> Bool {
+    let outcome = MeasureProcess.run(name, options)
+    for row in outcome.rows { show("\(row)") }
+    if let failure = outcome.failure { show("\(Row(name: name, ours: "failed: \(failure)", plain: "", ratio: ""))") }
+    return outcome.failure == nil
+  }
+
+  /// A line that also a file has at once.
+  private static func show(_ line: String) {
+    print(line)
+    fflush(nil)
+  }
+
+  /// Takes one measure in this process, and writes its rows for the process that has started it.
+  private static func run(_ name: String, _ options: Options) {
+    guard let measure = measures.first(where: { $0.name == name }) else {
+      exit(complaining: "No measure is named \(name).", code: 2)
+    }
+    do {
+      try MeasureFault.occurIfWanted(in: name)
+      for row in try measure.run(options) { print(row.line) }
+    } catch {
+      exit(complaining: "error: \(error)", code: 1)
+    }
+  }
+
+  private static func exit(complaining message: String, code: Int32) -> Never {
+    FileHandle.standardError.write(Data("\(message)\n".utf8))
+    Foundation.exit(code)
   }
 }
 
@@ -36,8 +75,10 @@ struct Options {
   /// Bytes of parameters in each of them.
   var parameters = 0
   var names: [String] = []
+  /// The one measure that this process takes for another one, which prints the table.
+  var measureOfThisProcess: String?
 
-  init(_ arguments: some Sequence<String>) throws {
+  init(_ arguments: some Sequence<String>) {
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -45,9 +86,18 @@ struct Options {
       case "--backlog": backlog = rest.popFirst().flatMap { Int($0) } ?? backlog
       case "--parameters": parameters = rest.popFirst().flatMap { Int($0) } ?? parameters
       case "--rounds": rounds = rest.popFirst().flatMap { Int($0) } ?? rounds
+      case "--measure": measureOfThisProcess = rest.popFirst()
       default: names.append(argument)
       }
     }
+  }
+
+  /// The arguments that make a process take this measure alone.
+  func arguments(for name: String) -> [String] {
+    [
+      "--rows", "\(rows)", "--rounds", "\(rounds)", "--backlog", "\(backlog)", "--parameters", "\(parameters)",
+      "--measure", name,
+    ]
   }
 }
 
@@ -75,6 +125,16 @@ struct Row: CustomStringConvertible {
     self.ours = ours
     self.plain = plain
     self.ratio = ratio
+  }
+
+  /// The row as a line that ``init(line:)`` reads.
+  var line: String { [name, ours, plain, ratio].joined(separator: "\t") }
+
+  /// Nil for a line that is not a row.
+  init?(line: Substring) {
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    guard fields.count == 4 else { return nil }
+    self.init(name: fields[0], ours: fields[1], plain: fields[2], ratio: fields[3])
   }
 
   /// Two durations of the same work, in seconds.
