@@ -46,9 +46,8 @@ struct WorkerEnvironment {
       throw NoModel(path: self.model)
     }
     // The pool's own process checkpoints, so that no commit here has to.
-    var options: [AnyHashable: Any] = [
-      NSSQLitePragmasOption: ["wal_autocheckpoint": "0"], NSPersistentStoreMustExistOption: true,
-    ]
+    let pragmas = ["wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)"]
+    var options: [AnyHashable: Any] = [NSSQLitePragmasOption: pragmas, NSPersistentStoreMustExistOption: true]
     if let writeTurn { options[NSPersistentStoreWriteTurnOption] = writeTurn }
     let opened = try JobStore(url: URL(fileURLWithPath: store), model: model, options: options)
     try checkStoreFile(opened.files.main)

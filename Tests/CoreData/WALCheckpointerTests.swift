@@ -1,49 +1,169 @@
-import CoreData
-import Foundation
+import Synchronization
 import Testing
 
-@Suite struct WALCheckpointerTests {
-  @Test func theLogIsCopiedAndThenBegunAnew() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("wal-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let url = directory.appendingPathComponent("store.sqlite")
-    let turn = directory.path + "/turn"
+@testable import CoreData
 
-    let entity = NSEntityDescription()
-    entity.name = "Note"
-    let text = NSAttributeDescription()
-    text.name = "text"
-    text.attributeType = .stringAttributeType
-    entity.properties = [text]
-    let model = NSManagedObjectModel()
-    model.entities = [entity]
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: url,
-      options: [
-        NSSQLitePragmasOption: ["wal_autocheckpoint": "0"], NSPersistentStoreWriteTurnOption: turn,
-      ])
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+/// The write-ahead log gets into the file and stays short, whoever writes and reads.
+@Suite struct WALCheckpointerTests {
+  /// A store whose writers leave the checkpoints to others, and take turns.
+  private struct Place {
+    let store: TemporaryStore
+    let options: [AnyHashable: Any]
+    var turn: String { store.folder.path + "/turn" }
+
+    init() throws {
+      let turn = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)").path
+      defer { unlink(turn) }
+      // The folder is not known before the store is made; the first writer needs no turn.
+      store = try TemporaryStore(options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]])
+      options = [
+        NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "OFF"],
+        NSPersistentStoreWriteTurnOption: store.folder.path + "/turn",
+      ]
+    }
+
+    func writer() throws -> Writer { try Writer(store.otherCoordinator(options)) }
+
+    /// Small limits, so that a test need not write much.
+    func checkpointer(copied: Int = 256 << 10, length: Int = 512 << 10, file: Int = 1 << 20) throws -> WALCheckpointer {
+      var limits = WALCheckpointer.Limits()
+      limits.copied = copied
+      limits.length = length
+      limits.file = file
+      return try WALCheckpointer(url: store.url, writeTurn: turn, limits: limits)
+    }
+
+    var logBytes: Int {
+      var status = stat()
+      return stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : 0
+    }
+  }
+
+  /// `@unchecked Sendable`: used by one thread at a time.
+  private final class Writer: @unchecked Sendable {
+    private let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+
+    init(_ coordinator: NSPersistentStoreCoordinator) throws { context.persistentStoreCoordinator = coordinator }
+
+    /// Writes a little more than half a mebibyte.
     func save() throws {
       try context.performAndWait {
-        for number in 0..<2000 {
-          NSEntityDescription.insertNewObject(forEntityName: "Note", into: context)
-            .setValue(String(repeating: "\(number) ", count: 100), forKey: "text")
-        }
+        for _ in 0..<8 { context.make("Book", ["title": "b", "cover": Data(count: 64 << 10)]) }
         try context.save()
+        context.reset()
       }
     }
-    func logBytes() throws -> Int {
-      try #require(try FileManager.default.attributesOfItem(atPath: url.path + "-wal")[.size] as? Int)
-    }
+  }
 
-    try save()
-    let long = try logBytes()
-    #expect(long > 500_000, "nobody else checkpoints")
-    #expect(try WALCheckpointer(url: url, writeTurn: turn, longLog: 0).checkpoint() == 0)
-    try save()
-    #expect(try logBytes() < long * 3 / 2, "the log begins anew instead of growing")
+  @Test func theLogIsCopiedAndThenBegunAnew() throws {
+    let place = try Place()
+    let writer = try place.writer()
+    for _ in 0..<4 { try writer.save() }
+    #expect(place.logBytes > 2 << 20, "nobody else checkpoints")
+    // A file that is longer than it may be is cut off.
+    #expect(try place.checkpointer().checkpoint(.whileWriting) == WALCheckpointer.Outcome())
+    #expect(place.logBytes == 0)
+    // One that is not is written over.
+    for _ in 0..<4 { try writer.save() }
+    let long = place.logBytes
+    let checkpointer = try place.checkpointer(file: 64 << 20)
+    #expect(try checkpointer.checkpoint(.whileWriting) == WALCheckpointer.Outcome())
+    #expect(place.logBytes == long)
+    for _ in 0..<4 { try writer.save() }
+    #expect(place.logBytes < long * 3 / 2)
+    #expect(try checkpointer.checkpoint(.completely) == WALCheckpointer.Outcome())
+    #expect(place.logBytes == 0)
+  }
+
+  /// A checkpoint copies what was there when it began. Others have written since, so the log never begins anew by itself.
+  ///
+  ///     writers                         checkpointer
+  ///     write without a pause           copies, is never done
+  ///                                     takes the turn, copies the rest
+  ///     begin the log anew
+  @Test(.timeLimit(.minutes(20))) func theLogStaysShortWhileWritersNeverPause() throws {
+    let place = try Place()
+    let isOver = Atomic<Bool>(false)
+    let writers = try (0..<3).map { _ in try place.writer() }
+    let group = DispatchGroup()
+    let problems = Mutex<[String]>([])
+    let saves = Atomic<Int>(0)
+    for writer in writers {
+      DispatchQueue.global().async(group: group) {
+        do {
+          while !isOver.load(ordering: .relaxed) {
+            try writer.save()
+            saves.add(1, ordering: .relaxed)
+          }
+        } catch {
+          problems.withLock { $0.append("\(error)") }
+          isOver.store(true, ordering: .relaxed)
+        }
+      }
+    }
+    let checkpointer = try place.checkpointer()
+    var longest = 0
+    while saves.load(ordering: .relaxed) < 200, !isOver.load(ordering: .relaxed) {
+      try checkpointer.checkpoint(.whileWriting)
+      longest = max(longest, place.logBytes)
+      usleep(1000)
+    }
+    isOver.store(true, ordering: .relaxed)
+    group.wait()
+    #expect(problems.withLock { $0 } == [])
+    // More than 100 MiB were written.
+    #expect(longest < 32 << 20, "\(longest >> 20) MiB")
+    #expect(try checkpointer.checkpoint(.inPause).isTooLong == false)
+    #expect(place.logBytes < 4 << 20)
+  }
+
+  /// As long as somebody reads an older state, nothing can be done, and nobody is kept waiting for it.
+  ///
+  ///     reader              writers                         checkpointer
+  ///     reads
+  ///                         write
+  ///                                                         copies what the reader sees, finds its place
+  ///                         one has the turn for long
+  ///                                                         does not ask for the turn
+  ///     lets go
+  ///                                                         copies all, cuts the file off
+  @Test(.timeLimit(.minutes(20))) func aLongReaderIsFoundAndTheLogIsCutOffAfterIt() throws {
+    let place = try Place()
+    let (writer, checkpointer) = (try place.writer(), try place.checkpointer())
+    try writer.save()
+    let reader = place.store.context()
+    try reader.performAndWait {
+      try reader.setQueryGenerationFrom(.current)
+      #expect(try reader.all("Book").count == 8)
+    }
+    for _ in 0..<8 { try writer.save() }
+    let first = try checkpointer.checkpoint(.whileWriting)
+    #expect(first.pagesLeft > 0 && first.isTooLong)
+    #expect(!first.pins.isEmpty)
+    let turn = try WriteTurn(path: place.turn)
+    try turn.take {
+      let second = try checkpointer.checkpoint(.whileWriting)
+      #expect(second == first, "the same reader, at the same mark")
+    }
+    try writer.save()
+    #expect(place.logBytes > 4 << 20)
+    try reader.performAndWait { try reader.setQueryGenerationFrom(nil) }
+    #expect(try checkpointer.checkpoint(.whileWriting) == WALCheckpointer.Outcome())
+    #expect(place.logBytes == 0)
+  }
+
+  /// What a short log costs those who write: nothing.
+  @Test(.timeLimit(.minutes(20))) func aShortLogKeepsNobodyWaiting() throws {
+    let place = try Place()
+    try place.writer().save()
+    let checkpointer = try place.checkpointer(copied: 8 << 20, length: 16 << 20, file: 16 << 20)
+    let before = place.logBytes
+    try WriteTurn(path: place.turn).take {
+      for effort in [WALCheckpointer.Effort.whileWriting, .inPause] {
+        let outcome = try checkpointer.checkpoint(effort)
+        #expect(outcome == WALCheckpointer.Outcome())
+      }
+    }
+    #expect(place.logBytes == before)
   }
 }

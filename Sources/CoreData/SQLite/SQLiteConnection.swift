@@ -12,10 +12,13 @@ final class SQLiteConnection: @unchecked Sendable {
   /// More than any store's own statements; what exceeds it comes from ad-hoc predicates.
   private static let cachedStatementLimit = 256
 
+  /// Seconds to wait for a lock.
+  static let standardBusyTimeout = 30.0
+
   enum Access { case readOnly, readWrite, create }
 
   /// - Parameter busyTimeout: seconds to wait for another process's lock before SQLITE_BUSY.
-  init(path: String, access: Access, busyTimeout: TimeInterval = 30) throws {
+  init(path: String, access: Access, busyTimeout: TimeInterval = standardBusyTimeout) throws {
     self.path = path
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     switch access {

@@ -17,7 +17,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     /// Whether a file that is not there is an error.
     var mustExist = false
     /// Seconds.
-    var busyTimeout: TimeInterval = 30
+    var busyTimeout: TimeInterval = SQLiteConnection.standardBusyTimeout
     var maximumReaders = 8
     /// Statements run on each new connection, such as `PRAGMA cache_size = -4000`.
     var connectionPragmas: [String] = []

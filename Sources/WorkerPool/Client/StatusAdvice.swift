@@ -95,9 +95,23 @@ public enum StatusAdvice {
     if status.phase == "running", status.jobs == nil {
       lines.append("the store did not answer in time: its numbers are missing here")
     }
-    guard let bytes = status.walBytes, bytes > longLog else { return lines }
-    return lines + [
-      "the write-ahead log has \(bytes >> 20) MiB: a long read in some process may keep it from being copied"
+    return lines + log(status)
+  }
+
+  /// A log that is long and held by nobody gets short by itself.
+  private static func log(_ status: PoolStatus) -> [String] {
+    guard let bytes = status.walBytes, bytes > longLog else { return [] }
+    let length = "the write-ahead log has \(bytes >> 20) MiB"
+    if let reader = status.walReaders?.first {
+      return [
+        "\(length), because process \(reader.pid) (\(reader.command)) has been reading an older state for "
+          + "\(StatusText.duration(reader.age)): let it end its transaction, or end it"
+      ]
+    }
+    guard status.walIsHeldByOthers == true else { return [] }
+    return [
+      "\(length), because programs outside the pool write to the store, or read it, without a pause: let them pause, or "
+        + "write in the pool's turn (NSPersistentStoreWriteTurnOption)"
     ]
   }
 }

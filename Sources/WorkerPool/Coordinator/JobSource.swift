@@ -1,3 +1,4 @@
+import CoreData
 import Jobs
 import WorkerProtocol
 
@@ -37,11 +38,8 @@ protocol JobSource: AnyObject, Sendable {
   ///
   /// - Parameter running: jobs that workers have begun.
   func look(at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
-  /// With a ticket the answer is `replied`, with the pages of the log that are left.
-  func checkpoint(ticket: Int?)
-  /// Processes whose reading keeps the log from being brought into the store, with the monotonic time since when they were seen to
-  /// do so. May be asked from any thread.
-  var logReaders: [Int32: Double] { get }
+  /// Brings the log into the store, as far as that effort allows; answered with `checkpointed`, and `replied` if there is a ticket.
+  func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?)
   /// Whether something that was asked for is not done. May be asked from any thread, as the next.
   var isBusy: Bool { get }
   /// Whether something takes longer than ``StoreWatch/patience`` of which this has not told before.
@@ -107,6 +105,8 @@ enum JobSourceEvent: Equatable, Sendable {
   /// The answer to `findSubmissions`: those that the store has, and what the URIs of jobs begin with, up to the key.
   case submissions([String: SubmittedJobs], uriPrefix: String)
   case foundNames(ticket: Int, KnownNames)
+  /// A checkpoint has ended; unless it is done, readers or writers kept some of the log, which needs another one.
+  case checkpointed(isDone: Bool)
   /// The answer to `look`.
   case looked(ticket: Int, StoreOverview)
   /// The key of the job that came last, 0 without any.

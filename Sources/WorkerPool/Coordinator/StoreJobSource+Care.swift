@@ -2,7 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 
-/// What comes with time, job files, and the write-ahead log.
+/// What comes with time, and job files.
 extension StoreJobSource {
   // MARK: What comes with time
 
@@ -48,7 +48,7 @@ extension StoreJobSource {
     }
   }
 
-  // MARK: Files and the log
+  // MARK: Files
 
   func findSubmissions(_ tokens: [String]) {
     let prefix = String(store.uri(job: 0).dropLast())
@@ -75,39 +75,5 @@ extension StoreJobSource {
         jobs: round.jobs, ready: windowJobs(round.ready), someWait: round.someWait, postponed: round.postponed,
         messages: messages))
     if !round.replaced.isEmpty { report(.replaced(round.replaced)) }
-  }
-
-  func checkpoint(ticket: Int?) {
-    checkpointQueue.async { [self] in
-      do {
-        let left = try checkpointer.checkpoint()
-        noteReaders(left: left)
-        if let ticket { report(.replied(ticket: ticket, count: left, error: nil)) }
-      } catch {
-        let reason = ErrorText.text(error)
-        report(.trouble("the log cannot be brought into the store: \(reason)"))
-        if let ticket { report(.replied(ticket: ticket, count: 0, error: reason)) }
-      }
-    }
-  }
-
-  /// Who keeps the rest of the log from being brought into the store: a reader that began before it was written.
-  private func noteReaders(left: Int) {
-    let readers = left > 0 ? WALReaders.processes(store: store.url.path) : []
-    pinnedLog.withLock { left > 0 ? $0.note(readers, now: Clock.now) : $0.clear() }
-  }
-
-  var logReaders: [Int32: Double] { pinnedLog.withLock { $0.since } }
-
-  func finish() {
-    // All that was asked for before is done before this.
-    intake.finish { [self] in
-      work { [self] _ in
-        checkpointQueue.async { [self] in
-          _ = try? checkpointer.checkpoint()
-          report(.finished)
-        }
-      }
-    }
   }
 }

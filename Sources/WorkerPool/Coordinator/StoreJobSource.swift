@@ -30,7 +30,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let kinds = Mutex<[String: PluginDescription.Kind]>([:])
   let retention: JobRetention
   let periodic: PeriodicDirectory
-  let pinnedLog = Mutex(PinnedLog())
+  let logCare = Mutex(LogCare())
   private let storeWatch = StoreWatch()
   /// Ends of jobs may have been missed: all jobs that wait are looked at. On the context's queue.
   var looksAtAll = true

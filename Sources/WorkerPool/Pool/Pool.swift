@@ -109,7 +109,9 @@ public enum Pool {
     let store = try JobStore(
       url: URL(fileURLWithPath: configuration.store), model: model,
       options: [
-        NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"],
+        NSSQLitePragmasOption: [
+          "wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)", "synchronous": "NORMAL",
+        ],
         NSPersistentStoreWriteTurnOption: runtime.writeTurn,
         // The pool looks at each job a few times, and its parameters may be large.
         NSPersistentStoreRowCacheOption: 64,

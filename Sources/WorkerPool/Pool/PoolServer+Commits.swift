@@ -33,6 +33,7 @@ extension PoolServer {
   /// Looks at once, and then not for a while: the workers' commits are written there, too.
   private func somebodyCommitted(_ watch: FileWatch) {
     guard watch.collect() else { return endWatchingCommits() }
+    logWasWritten()
     if Clock.now - lastCommitLook > Self.commitQuiet { commitPause = Self.commitPauses.lowerBound }
     lastCommitLook = Clock.now
     loop.setInterest([], of: watch.descriptor)

@@ -47,7 +47,7 @@ extension PoolServer {
     coordinator.noteOver(deleted)
     coordinator.lookForNewJobs()
     statusServer?.publish(ended: deleted)
-    scheduleCheckpoint()
+    logWasWritten()
     guard let deletion = deletions.removeValue(forKey: ticket) else { return }
     let isDone = reason == nil || !deleted.isEmpty
     let missing = reason == nil ? asked.count - deleted.count - awaited : 0

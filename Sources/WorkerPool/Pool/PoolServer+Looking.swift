@@ -43,8 +43,9 @@ extension PoolServer {
   func looked(_ ticket: Int, _ overview: StoreOverview) {
     guard let look = looks[ticket] else { return }
     looks[ticket]?.status.jobs = overview.jobs
-    looks[ticket]?.status.walBytes = overview.walBytes
-    looks[ticket]?.status.walReaders = source.logReaders.sorted { $0.value < $1.value }.map { pid, since in
+    looks[ticket]?.status.walBytes = overview.log.bytes
+    looks[ticket]?.status.walIsHeldByOthers = overview.log.isHeldByOthers
+    looks[ticket]?.status.walReaders = overview.log.readers.sorted { $0.value < $1.value }.map { pid, since in
       PoolStatus.WALReader(pid: pid, command: ProcFile.command(pid), age: Clock.now - since)
     }
     looks[ticket]?.status.backlog = overview.backlog

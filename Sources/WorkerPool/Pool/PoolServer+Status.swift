@@ -51,7 +51,7 @@ extension PoolServer {
     case .check: check(request, client)
     case .delete: delete(request, client)
     case .submission: askForSubmission(request, client)
-    case .checkpoint: source.checkpoint(ticket: ticket(client))
+    case .checkpoint: source.checkpoint(.inPause, ticket: ticket(client))
     case .observe:
       client.observe()
       client.reply(StatusReply())

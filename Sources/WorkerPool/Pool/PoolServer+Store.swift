@@ -8,8 +8,6 @@ extension PoolServer {
   /// Seconds between two looks at the whole queue directory, and after files that could not be taken.
   static let rescanInterval = 10.0
   static let retryInterval = 1.0
-  /// Seconds between two checkpoints while jobs are being done.
-  static let checkpointInterval = 1.0
 
   func handle(_ event: JobSourceEvent) {
     coordinator.now = Clock.now
@@ -54,7 +52,7 @@ extension PoolServer {
       }
       if someWait { coordinator.lookForWaitingJobs() }
       if jobs > 0 {
-        scheduleCheckpoint()
+        logWasWritten()
         findSubmissions()
       }
       if postponed > 0 { scheduleRescan(Self.retryInterval) }
@@ -65,6 +63,7 @@ extension PoolServer {
       guard let asked = tickets.removeValue(forKey: ticket) else { break }
       let isSome = error == nil || asked.count > 0
       asked.client.reply(StatusReply(ok: isSome, error: isSome ? nil : error, count: asked.count + count))
+    case .checkpointed(let isDone): checkpointed(isDone: isDone)
     case .looked(let ticket, let overview): looked(ticket, overview)
     case .newest(let key): foundNewest(key)
     case .logged(let record): log(record)
@@ -118,7 +117,7 @@ extension PoolServer {
     watchClock()
     watchPeriodicEntries()
     prune()
-    scheduleCheckpoint()
+    logWasWritten()
     keepMetricsFile()
     serviceManager?.ready(loop: loop)
     log(
@@ -190,15 +189,6 @@ extension PoolServer {
       coordinator.lookForNewJobs()
       coordinator.lookForWaitingJobs()
       scheduleRescan(Self.rescanInterval)
-    }
-  }
-
-  /// The coordinator's is the only checkpointer, so that no worker's commit pays for it. Called when something was written.
-  func scheduleCheckpoint() {
-    guard checkpointTimer == nil, !isStopping else { return }
-    checkpointTimer = loop.timers.after(Self.checkpointInterval) { [weak self] in
-      self?.checkpointTimer = nil
-      self?.source.checkpoint(ticket: nil)
     }
   }
 

@@ -94,7 +94,7 @@ extension PoolServer: WorkerServerDelegate {
     case .hello(_, _, let kinds) where coordinator.workers[id] == nil: coordinator.workerCameUp(id, kinds: kinds)
     case .progress:
       coordinator.workerSaid(message, id)
-      scheduleCheckpoint()
+      logWasWritten()
     case .waiting(let reason, let jobs):
       coordinator.workerSaid(message, id)
       tellWait(of: jobs, reason, id)
@@ -122,7 +122,7 @@ extension PoolServer: WorkerServerDelegate {
     endedInTurn[id, default: []] += jobs
     coordinator.workerSaid(message, id)
     statusServer?.publish(ended: jobs)
-    scheduleCheckpoint()
+    logWasWritten()
   }
 
   func cannotAccept(_ error: SystemCallError) { supervisor.acceptFailure = (Clock.now, error) }

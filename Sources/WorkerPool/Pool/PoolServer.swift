@@ -50,7 +50,7 @@ final class PoolServer {
   var rescanTimer: TimerQueue.Token?
   var lookAgainTimer: TimerQueue.Token?
   var storeTimer: TimerQueue.Token?
-  var checkpointTimer: TimerQueue.Token?
+  var logWatch = LogWatch()
   var heartbeat = Heartbeat()
   var heartbeatTimer: TimerQueue.Token?
   var isLookingForDueJobs = false

@@ -252,8 +252,11 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var problems: [Problem]
   /// Files in `rejected/`.
   public var rejectedFiles: Int?
-  /// Who keeps the log from being brought into the store, if anybody does.
+  /// Who keeps the log from being brought into the store by reading an older state, if anybody does.
   public var walReaders: [WALReader]?
+  /// Whether the log is longer than it may be though no such reader is known: programs outside the pool write to the store, or read it,
+  /// without a pause.
+  public var walIsHeldByOthers: Bool?
   /// Who has had the store locked for a tenth of a second at least, so that others wait; workers, too.
   public var lockHolders: [LockHolder]?
   /// Why the store cannot be used any more: the pool ends because of it.

@@ -1,5 +1,4 @@
 import CoreData
-import Glibc
 import Jobs
 import WorkerProtocol
 
@@ -12,8 +11,7 @@ struct StoreOverview: Equatable, Sendable {
   var backlogRest: [String: Int]?
   var times = JobTimes()
   var rejectedFiles: Int?
-  /// Size of the write-ahead log.
-  var walBytes: Int?
+  var log = LogStatus()
 
   /// The state of jobs that run, which is none in the store.
   static let running = "running"
@@ -37,14 +35,9 @@ extension StoreJobSource {
       if let times = try? store.times(of: keys, in: countingContext) { overview.times = times }
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
-      overview.walBytes = walBytes
+      overview.log = logStatus
       completion(overview)
     }
-  }
-
-  private var walBytes: Int? {
-    var status = stat()
-    return stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
   }
 
   /// Counts all jobs in one state of the store.

@@ -1,27 +1,37 @@
+import CoreData
 import Foundation
 import Glibc
 
-/// Who reads a store at the moment, and so may keep its write-ahead log from being brought into the file.
+/// A process that holds a place in the index of a store's write-ahead log, and sees an older state than the newest.
+struct PinnedReader: Hashable, Sendable {
+  let pid: Int32
+  let pin: WALCheckpointer.Pin
+}
+
+/// Who keeps a store's write-ahead log from being brought into the file by reading an older state.
 ///
 /// A reader holds a shared lock on one of the bytes 123 to 127 of the `-shm` file (https://www.sqlite.org/walformat.html, "WAL
 /// Locks"); the kernel lists such locks with their owners. Nothing of SQLite's is touched: opening the `-shm` file here and closing it
 /// would drop the locks that this process holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
 enum WALReaders {
-  private static let readLocks = 123...127
+  private static let firstPlace = 123
 
-  /// The process IDs of the readers of the store at `path`.
-  static func processes(store path: String) -> Set<Int32> {
+  /// The processes that hold these places in the log of the store at `path`.
+  static func readers(store path: String, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
     var status = stat()
-    guard stat(path + "-shm", &status) == 0,
+    guard !pins.isEmpty, stat(path + "-shm", &status) == 0,
       let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
     else { return [] }
-    return processes(locks: locks, inode: UInt64(status.st_ino))
+    return readers(locks: locks, inode: UInt64(status.st_ino), at: pins)
   }
 
-  /// The owners of read locks on the bytes of readers, out of the text of `/proc/locks`.
-  static func processes(locks: String, inode: UInt64) -> Set<Int32> {
-    let readers = KernelLock.all(in: locks).filter { $0.inode == inode && !$0.isWrite && readLocks.contains($0.first) }
-    return Set(readers.map(\.pid))
+  /// The owners of read locks on the bytes of these places, out of the text of `/proc/locks`.
+  static func readers(locks: String, inode: UInt64, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
+    let held = KernelLock.all(in: locks).filter { $0.inode == inode && !$0.isWrite }
+    return Set(
+      held.flatMap { lock in
+        pins.filter { lock.covers(firstPlace + $0.place) }.map { PinnedReader(pid: lock.pid, pin: $0) }
+      })
   }
 }
 
@@ -52,6 +62,9 @@ struct KernelLock {
   let inode: UInt64
   let isWrite: Bool
   let first: Int
+  let last: Int
+
+  func covers(_ byte: Int) -> Bool { first <= byte && byte <= last }
 
   /// The locks of processes, out of the text of `/proc/locks`; those that are waited for are not among them.
   ///
@@ -65,22 +78,34 @@ struct KernelLock {
       guard fields.count >= 8, fields[1] == type, let pid = Int32(fields[4]), pid > 0,
         let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) }), let first = Int(fields[6])
       else { return nil }
-      return KernelLock(pid: pid, inode: inode, isWrite: fields[3] == "WRITE", first: first)
+      // "EOF" for a lock without end.
+      return KernelLock(
+        pid: pid, inode: inode, isWrite: fields[3] == "WRITE", first: first, last: Int(fields[7]) ?? Int.max)
     }
   }
 }
 
-/// Since when readers have been keeping the log from being brought into the file: seen at each look, in all that time.
+/// Since when readers have been keeping the log from being brought into the file.
+///
+/// Processes that read for a moment are found at one look or another. Only a reader that holds the same place at the same mark at looks
+/// that lie ``patience`` apart has been there all the time.
 struct PinnedLog: Sendable {
-  /// Monotonic seconds of the first look that found the process, by process ID.
-  private(set) var since: [Int32: Double] = [:]
+  static let patience = 0.5
 
-  /// Notes who reads now, when a checkpoint has left something.
-  mutating func note(_ processes: Set<Int32>, now: Double) {
-    since = since.filter { processes.contains($0.key) }
-    for pid in processes where since[pid] == nil { since[pid] = now }
+  /// Monotonic seconds of the first look that found each.
+  private var firstSeen: [PinnedReader: Double] = [:]
+  private var lastLook = 0.0
+
+  /// Notes what a look has found.
+  mutating func note(_ readers: Set<PinnedReader>, now: Double) {
+    lastLook = now
+    firstSeen = firstSeen.filter { readers.contains($0.key) }
+    for reader in readers where firstSeen[reader] == nil { firstSeen[reader] = now }
   }
 
-  /// A checkpoint has brought all of it into the file: nobody is in its way.
-  mutating func clear() { since = [:] }
+  /// The processes that read for long, with the monotonic time since when.
+  var since: [Int32: Double] {
+    let lasting = firstSeen.filter { lastLook - $0.value >= Self.patience }
+    return Dictionary(lasting.map { ($0.key.pid, $0.value) }, uniquingKeysWith: min)
+  }
 }

@@ -1,4 +1,5 @@
 import CSystem
+import CoreData
 import Foundation
 import Jobs
 import Synchronization
@@ -55,6 +56,9 @@ final class MemoryJobSource: JobSource {
   let cancelled = Collected<ObjectURI>()
   /// What it was asked for that comes with time.
   let asked = Collected<String>()
+  let checkpoints = Collected<WALCheckpointer.Effort>()
+  /// As a log that a reader keeps long.
+  let isLogHeld = Atomic<Bool>(false)
 
   init(_ jobs: [WindowJob]) { state = Mutex(State(ready: jobs)) }
 
@@ -114,14 +118,15 @@ final class MemoryJobSource: JobSource {
   }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}
   func takeFiles(_ names: [String]?) { report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: [])) }
-  func checkpoint(ticket: Int?) {
+  func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
+    checkpoints.add(effort)
+    report(.checkpointed(isDone: !isLogHeld.load(ordering: .relaxed)))
     if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
   }
   func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
     report(.foundNames(ticket: ticket, KnownNames()))
   }
   func findSubmissions(_ tokens: [String]) { report(.submissions([:], uriPrefix: "x-coredata://POOL/PoolJob/p")) }
-  var logReaders: [Int32: Double] { [:] }
   var isBusy: Bool { false }
   func takeDelay() -> Bool { false }
   func finish() { report(.finished) }

@@ -1,5 +1,5 @@
 import CSystem
-import CoreData
+@testable import CoreData
 import Foundation
 import Testing
 
@@ -13,21 +13,36 @@ import Testing
       3: POSIX  ADVISORY  WRITE 1236 08:01:77 124 124
       4: POSIX  ADVISORY  READ 1237 08:01:78 124 124
       5: OFDLCK ADVISORY  READ -1 08:01:77 124 124
+      5: POSIX  ADVISORY  READ 1240 08:01:77 124 125
       6: POSIX  ADVISORY  READ 1238 08:01:77 127 127
       6: -> POSIX  ADVISORY  READ 1239 08:01:77 127 127
       nonsense
       """
     // Byte 128 is the lock of those that have the file open; a line with an arrow waits for its lock.
-    #expect(WALReaders.processes(locks: locks, inode: 77) == [1234, 1238])
+    let (first, second, last) = (pin(0, mark: 1), pin(1, mark: 1), pin(4, mark: 1))
+    func readers(_ pins: WALCheckpointer.Pin...) -> Set<PinnedReader> {
+      WALReaders.readers(locks: locks, inode: 77, at: pins)
+    }
+    #expect(readers(first, second, last) == [reader(1234, first), reader(1240, second), reader(1238, last)])
+    #expect(readers(pin(2, mark: 1)) == [reader(1240, pin(2, mark: 1))], "one lock may cover two places")
+    #expect(readers() == [])
   }
 
-  @Test func anAgeIsThatOfTheReaderSeenAtEachLook() {
+  private func pin(_ place: Int, mark: Int) -> WALCheckpointer.Pin { .init(place: place, mark: mark, generation: 1) }
+  private func reader(_ pid: Int32, _ pin: WALCheckpointer.Pin) -> PinnedReader { PinnedReader(pid: pid, pin: pin) }
+
+  /// A process that reads now and then is there at each look, and keeps nothing.
+  @Test func onlyAReaderThatStaysAtItsMarkIsNamedWithItsAge() {
     var log = PinnedLog()
-    log.note([1, 2], now: 10)
-    log.note([1], now: 20)
-    log.note([1, 2], now: 30)
-    #expect(log.since == [1: 10, 2: 30])
-    log.clear()
+    let long = reader(1, pin(1, mark: 100))
+    for look in 0..<10 {
+      let short = reader(2, pin(2, mark: 110 + look))
+      log.note([long, short], now: 10 + Double(look))
+      #expect(log.since == (look == 0 ? [:] : [1: 10]))
+    }
+    log.note([reader(1, pin(1, mark: 500))], now: 20)
+    #expect(log.since.isEmpty, "it has read something else since")
+    log.note([], now: 21)
     #expect(log.since.isEmpty)
   }
 
@@ -57,10 +72,19 @@ import Testing
       try #require(!data.isEmpty, "the shell ended: \(said)")
       said += String(decoding: data, as: UTF8.self)
     }
-    #expect(WALReaders.processes(store: store) == [shell.processIdentifier])
+    // Another one writes, and a checkpoint finds what it cannot copy.
+    let writer = try Process.run(
+      URL(fileURLWithPath: "/usr/bin/env"),
+      arguments: ["sqlite3", store, "PRAGMA wal_autocheckpoint = 0; INSERT INTO t VALUES (2)"])
+    writer.waitUntilExit()
+    let checkpointer = try WALCheckpointer(url: URL(fileURLWithPath: store))
+    let pinned = try checkpointer.checkpoint()
+    #expect(pinned.pagesLeft > 0)
+    #expect(WALReaders.readers(store: store, at: pinned.pins).map(\.pid) == [shell.processIdentifier])
     #expect(ProcFile.command(shell.processIdentifier) == "sqlite3")
     try input.fileHandleForWriting.close()
     shell.waitUntilExit()
-    #expect(WALReaders.processes(store: store) == [])
+    #expect(WALReaders.readers(store: store, at: pinned.pins) == [])
+    #expect(try checkpointer.checkpoint() == WALCheckpointer.Outcome())
   }
 }

@@ -45,10 +45,25 @@ import Testing
       "queue slow is paused; to go on: workerpool resume slow",
       "5 jobs of kind b wait, and no plugin runs that kind", "2 jobs are dead", "workerpool retry JOB",
       "1 bad files lie in rejected/", "worker 3 has been on p17 for 2 h 0 min", "workerpool workers show 77",
-      "workerpool cancel p17", "the write-ahead log has 100 MiB",
+      "workerpool cancel p17",
     ] {
       #expect(text.contains(part), "\(part) is not in\n\(text)")
     }
+  }
+
+  /// A long log alone is nobody's fault: it gets short by itself.
+  @Test func aLongLogIsBlamedOnWhoeverHoldsIt() {
+    func advice(_ change: (inout PoolStatus) -> Void) -> String {
+      var changed = status
+      change(&changed)
+      return StatusAdvice.lines(changed).filter { $0.contains("the write-ahead log") }.joined(separator: "\n")
+    }
+    #expect(advice { _ in } == "")
+    #expect(
+      advice { $0.walReaders = [.init(pid: 4711, command: "sqlite3", age: 90)] }
+        == "the write-ahead log has 100 MiB, because process 4711 (sqlite3) has been reading an older state for 1 min 30 s: "
+        + "let it end its transaction, or end it")
+    #expect(advice { $0.walIsHeldByOthers = true }.contains("because programs outside the pool write to the store"))
   }
 
   @Test func nothingFromOutsideReachesTheTerminalAsItIs() {
