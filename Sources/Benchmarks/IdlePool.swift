@@ -24,6 +24,7 @@ enum IdlePool {
     pool.arguments = [
       "run", "--workers", "4", "--store", directory.path + "/app.sqlite", "--model", model.path, "--queue",
       directory.path + "/queue", "--plugins", directory.path + "/plugins",
+      "--without-bundled",
     ]
     pool.standardError = FileHandle.nullDevice
     try pool.run()

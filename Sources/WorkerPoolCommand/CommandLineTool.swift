@@ -35,8 +35,11 @@ struct CommandLineTool {
       return .failure
     } catch let error as Pool.StartError {
       Output.error("workerpool \(name): \(error)\n")
-      if case .storeIsLocked = error { return .storeIsLocked }
-      return .failure
+      switch error {
+      case .storeIsLocked: return .storeIsLocked
+      case .storeIsReadOnly, .modelDoesNotFit: return .storeIsUnfit
+      default: return .failure
+      }
     } catch {
       Output.error("workerpool \(name): \(ErrorText.text(error))\n")
       return .failure

@@ -14,7 +14,7 @@ final class RunningPool {
   /// Starts a pool and waits until it says that it runs.
   init(
     _ place: TestPlace, store: String, model: String, plugins: String, workers: Int = 2, record: String? = nil,
-    options: [String] = [], environment: [String: String] = [:], queue name: String = "queue"
+    options: [String] = [], environment: [String: String] = [:], queue name: String = "queue", bundled: Bool = false
   ) throws {
     self.store = store
     self.model = model
@@ -22,6 +22,7 @@ final class RunningPool {
     var arguments = [
       "run", "--workers", String(workers), "--store", store, "--model", model, "--queue", queue, "--plugins", plugins,
     ]
+    if !bundled { arguments.append("--without-bundled") }
     if let record { arguments += ["--record", record] }
     arguments += options
     for name in environment.keys { arguments += ["--env", name] }

@@ -104,7 +104,7 @@ import Testing
     process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
     process.arguments = [
       "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins,
-      "--log-format", "json", "--workers", "1",
+      "--without-bundled", "--log-format", "json", "--workers", "1",
     ]
     process.standardError = pipe
     try process.run()

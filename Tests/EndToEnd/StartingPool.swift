@@ -23,7 +23,7 @@ final class StartingPool {
     process.arguments =
       command.dropFirst() + [
         "run", "--workers", String(workers), "--store", store ?? items.store, "--model", items.model, "--queue",
-        queue ?? items.queue, "--plugins", items.plugins,
+        queue ?? items.queue, "--plugins", items.plugins, "--without-bundled",
       ] + options
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice

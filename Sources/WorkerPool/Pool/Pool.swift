@@ -14,6 +14,10 @@ public enum Pool {
     case store(path: String, reason: String)
     /// Another pool runs on the store.
     case storeIsTaken(path: String, pid: Int32?, queue: String?)
+    /// The store, or the directory in which it lies, may not be written.
+    case storeIsReadOnly(path: String, directory: String?, reason: String)
+    /// The store is of another model, or of another version of it.
+    case modelDoesNotFit(model: String, store: String, difference: String)
     /// The store was not open after so many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
@@ -25,6 +29,12 @@ public enum Pool {
         "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
           + (queue.map { " with the queue directory \($0)" } ?? "")
           + "; a store has one pool: stop that one first (workerpool stop\(queue.map { " --queue \($0)" } ?? ""))"
+      case .storeIsReadOnly(let path, let directory, let reason):
+        "the store \(path) cannot be written"
+          + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs there"
+      case .modelDoesNotFit(let model, let store, let difference):
+        "the model \(model) does not fit the store \(store): \(difference); let the app migrate the store first "
+          + "(NSMigratePersistentStoresAutomaticallyOption), or give --model the version that the store was made with"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(seconds) seconds: \(reason)"
       }
@@ -63,6 +73,7 @@ public enum Pool {
     guard NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) != nil else {
       throw StartError.model(path: configuration.model)
     }
+    try StoreFitness.requireWritable(configuration.store)
     let storeLock = try takeStore(configuration.store)
     defer { storeLock.release() }
     configuration.store = storeLock.path
@@ -106,8 +117,8 @@ public enum Pool {
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
       throw StartError.model(path: configuration.model)
     }
-    let store = try JobStore(
-      url: URL(fileURLWithPath: configuration.store), model: model,
+    let store = try openStore(
+      configuration, model,
       options: [
         NSSQLitePragmasOption: [
           "wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)", "synchronous": "NORMAL",
@@ -125,5 +136,19 @@ public enum Pool {
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source
+  }
+
+  private static func openStore(
+    _ configuration: PoolConfiguration, _ model: NSManagedObjectModel, options: [AnyHashable: Any]
+  ) throws -> JobStore {
+    do {
+      return try JobStore(url: URL(fileURLWithPath: configuration.store), model: model, options: options)
+    } catch {
+      guard (error as NSError).code == NSPersistentStoreIncompatibleVersionHashError,
+        let difference = StoreFitness.misfit(model: configuration.model, store: configuration.store)
+      else { throw error }
+      throw StartError.modelDoesNotFit(
+        model: configuration.model, store: configuration.store, difference: difference)
+    }
   }
 }

@@ -213,12 +213,19 @@ final class PoolServer {
     }
   }
 
-  /// A pool that can start nothing is of no use; its exit code keeps whoever started it from starting it again and again.
+  /// A pool that can start nothing is of no use. Where the model has been replaced by one that does not fit the store any more, no worker
+  /// can open it.
   func nothingCanBeStarted() {
-    log(.poolStopping, "stopping: no plugin can be started")
-    exitCode = Self.nothingCanBeStartedCode
+    let misfit = StoreFitness.misfit(model: configuration.model, store: configuration.store).map {
+      Pool.StartError.modelDoesNotFit(model: configuration.model, store: configuration.store, difference: $0)
+    }
+    log(.poolStopping, "stopping: no plugin can be started\(misfit.map { "; \($0)" } ?? "")")
+    exitCode = misfit == nil ? Self.nothingCanBeStartedCode : Self.storeIsUnfitCode
     stop(deadline: 0)
   }
+
+  /// The exit code of a pool whose store it cannot use as it is: another model, or no right to write.
+  static let storeIsUnfitCode: Int32 = 7
 
   /// The exit code of a pool none of whose plugins can be started.
   static let nothingCanBeStartedCode: Int32 = 4

@@ -15,8 +15,7 @@ public enum SystemdUnit {
       # Put this into /etc/systemd/system/workerpool.service, set User=, then: systemctl enable --now workerpool
       [Unit]
       Description=workerpool: worker processes on a Core Data store
-      StartLimitIntervalSec=60
-      StartLimitBurst=5
+      StartLimitIntervalSec=0
 
       [Service]
       Type=notify
@@ -24,9 +23,11 @@ public enum SystemdUnit {
       ExecStart=\(command)
       ExecReload=/bin/kill -HUP $MAINPID
       WatchdogSec=30
+      # What was wrong with the store, its model or the plugins may be mended while the pool is down: it tries again without end.
       Restart=on-failure
-      # Wrong arguments, plugins none of which can be started, and a store that was replaced do not get better by starting again.
-      RestartPreventExitStatus=2 4 6
+      RestartSec=10
+      # Wrong arguments do not get better by starting again, and of a store that was replaced somebody must say which one it is.
+      RestartPreventExitStatus=2 6
       # When the kernel ends a worker for want of memory, the pool counts that as a crash of its job and goes on.
       OOMPolicy=continue
       # The pool ends its workers itself. When it has crashed, systemd ends all that is left of the unit, whatever it has made of its

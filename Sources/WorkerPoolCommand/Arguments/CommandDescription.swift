@@ -53,6 +53,8 @@ enum ExitCode: Int32 {
   case storeIsLocked = 5
   /// The pool ended because its store was replaced, renamed or deleted.
   case storeParted = 6
+  /// The store is of another model, or cannot be written.
+  case storeIsUnfit = 7
 }
 
 /// The arguments are wrong: which, and what was probably meant.

@@ -20,8 +20,12 @@ let runCommand = CommandDescription(
     CommandOption(name: "model", value: "PATH", help: "its model: .xcdatamodeld, .xcdatamodel or .momd"),
     CommonOptions.queue,
     CommandOption(
-      name: "plugins", value: "DIR", help: "where to look for worker-NAME executables; may be repeated",
-      defaultText: "beside workerpool", isRepeating: true),
+      name: "plugins", value: "DIR",
+      help:
+        "look here for worker-NAME executables, before those beside workerpool; the first directory that has a name wins; "
+        + "may be repeated",
+      isRepeating: true),
+    CommandOption(name: "without-bundled", help: "use no plugins beside workerpool, only those of --plugins"),
     CommandOption(
       name: "weight", value: "QUEUE=N",
       help:
@@ -127,10 +131,12 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
     let count = try ParsedArguments.int(parts.last ?? "", what: "--workers", in: 0...1000)
     if parts.count == 2 { fixed[parts[0]] = count } else { workers = count }
   }
-  let plugins = arguments.strings("plugins")
+  let bundled = arguments.has("without-bundled") ? [] : [PoolConfiguration.executableDirectory]
+  let plugins = arguments.strings("plugins") + bundled
+  guard !plugins.isEmpty else { throw UsageError("--without-bundled needs --plugins: there would be nothing to run") }
   var configuration = PoolConfiguration(
     store: try arguments.required("store"), model: try arguments.required("model"), queue: arguments.queue,
-    workers: workers, pluginDirectories: plugins.isEmpty ? nil : plugins)
+    workers: workers, pluginDirectories: plugins)
   configuration.fixedWorkers = fixed
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
   try applyRules(arguments, to: &configuration)

@@ -93,7 +93,7 @@ final class FaultyPool {
     process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
     process.arguments = [
       "run", "--workers", "1", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins",
-      items.plugins, "--deadline", "1",
+      items.plugins, "--without-bundled", "--deadline", "1",
     ]
     if program == .worker {
       let names = ["PROGRAM", "LOG", "MARK", "GROUP", "AT", "MODE", "ERRNO"].map { "FAULT_" + $0 }

@@ -56,7 +56,10 @@ import Testing
       atPath: items.plugins + "/worker-quitter", withDestinationPath: Built.path("fake-worker"))
     let finished = try run(
       Built.path("workerpool"),
-      ["run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins])
+      [
+        "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins,
+        "--without-bundled",
+      ])
     #expect(finished.code == 4)
     #expect(finished.errors.contains("exited with code 3 before it said hello; its last words: I never liked this job"))
     #expect(finished.errors.contains("no plugin can be started"))
@@ -81,7 +84,10 @@ import Testing
     }
     let second = try run(
       Built.path("workerpool"),
-      ["run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins])
+      [
+        "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", items.plugins,
+        "--without-bundled",
+      ])
     #expect(second.code == 1)
     #expect(second.errors.contains("runs on \(items.queue)"), "\(second.errors)")
     try first.stop()

@@ -1,0 +1,54 @@
+import CoreData
+import Foundation
+import Glibc
+
+/// Whether a pool can work on a store: it can be written, and it is of the model.
+///
+/// SQLite opens a store that it may not write all the same, for reading, and each write fails later.
+enum StoreFitness {
+  /// Throws ``Pool/StartError`` for a store, or a directory of it, that this process may not write.
+  static func requireWritable(_ path: String) throws(Pool.StartError) {
+    if access(path, F_OK) == 0, access(path, W_OK) != 0 {
+      throw .storeIsReadOnly(path: path, directory: nil, reason: String(cString: strerror(errno)))
+    }
+    // SQLite makes the log and its index there.
+    let directory = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    if access(directory, W_OK | X_OK) != 0 {
+      throw .storeIsReadOnly(path: path, directory: directory, reason: String(cString: strerror(errno)))
+    }
+  }
+
+  /// In what model and store differ; `nil` when they do not, or when that cannot be read.
+  static func misfit(model path: String, store: String) -> String? {
+    guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: path)),
+      let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
+        ofType: NSSQLiteStoreType, at: URL(fileURLWithPath: store), options: nil),
+      !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata),
+      let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
+    else { return nil }
+    if let version = version(of: path, thatFits: metadata) { return "the store is of its version \"\(version)\"" }
+    let known = model.entityVersionHashesByName
+    let parts = [
+      named(stored.keys.filter { known[$0] == nil }, "is in the store only", "are in the store only"),
+      named(known.keys.filter { stored[$0] == nil }, "is in the model only", "are in the model only"),
+      named(known.filter { name, hash in stored[name].map { $0 != hash } ?? false }.keys, "differs", "differ"),
+    ]
+    return parts.compactMap { $0 }.joined(separator: ", ")
+  }
+
+  private static func named(_ entities: some Collection<String>, _ one: String, _ several: String) -> String? {
+    guard !entities.isEmpty else { return nil }
+    return "\(entities.sorted().joined(separator: " and ")) \(entities.count == 1 ? one : several)"
+  }
+
+  /// The name of the model's version that the store was made with.
+  private static func version(of path: String, thatFits metadata: [String: Any]) -> String? {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return files.sorted().lazy.map { URL(fileURLWithPath: "\(path)/\($0)") }
+      .filter { ["xcdatamodel", "mom"].contains($0.pathExtension) }
+      .first {
+        NSManagedObjectModel(contentsOf: $0)?.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
+          ?? false
+      }?.deletingPathExtension().lastPathComponent
+  }
+}
