@@ -114,9 +114,14 @@ final class BenchmarkPool {
     client = try Self.connect(configuration.queue)
   }
 
+  /// A connection to the pool when it runs: while its store is being opened another socket answers, which closes then.
   private static func connect(_ queue: String) throws -> StatusClient {
-    for _ in 0..<10_000 {
-      if let client = try? StatusClient(queue: queue) { return client }
+    for _ in 0..<60_000 {
+      if let client = try? StatusClient(queue: queue),
+        let reply = try? client.request(StatusRequest(.status)), reply.status?.phase == "running"
+      {
+        return client
+      }
       usleep(1000)
     }
     return try StatusClient(queue: queue)

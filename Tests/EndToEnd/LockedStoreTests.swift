@@ -47,8 +47,15 @@ import WorkerPool
     let holder = try holder(items)
     let pool = try StartingPool(items)
     try #require(pool.line(with: "has it locked") != nil)
+    // The socket comes right after that line.
+    var connected: StatusClient?
+    while connected == nil { connected = try? StatusClient(queue: items.queue) }
+    let early = try #require(connected)
+    #expect(try early.request(StatusRequest(.status)).status?.phase == "opening")
     try holder.letGo()
     try #require(pool.line(with: "running on") != nil)
+    // Who asked meanwhile is not left waiting for ever.
+    #expect(throws: StatusClient.Failure.self) { try early.request(StatusRequest(.status)) }
     let client = try StatusClient(queue: items.queue)
     #expect(try client.request(StatusRequest(.status)).status?.phase == "running")
     #expect(pool.end(SIGTERM).code == 0)

@@ -55,6 +55,8 @@ final class StoreOpening {
     sayLater(Self.firstNotice)
     tryToOpen()
     loop.run()
+    // Closes the connections of those who asked meanwhile: here nobody would answer them any more.
+    statusServer = nil
     return try outcome.get()
   }
 
