@@ -42,7 +42,7 @@ enum SlotPlan {
     /// Whether it has had work lately, and may have more soon.
     var isWarm: Bool { current > 0 && (busy > 0 || idle < warmth) }
     /// Processes that are not to be taken away without need: those at work, and those that will be at it soon.
-    fileprivate var kept: Int { busy + min(starting, waiting) }
+    fileprivate var kept: Int { busy + min(max(0, current - busy), waiting) }
     /// Seconds after which a further process for it pays.
     private var moveDelay: Double { min(max(startsWorth * startTime, moveDelays.lowerBound), moveDelays.upperBound) }
     fileprivate var isPressed: Bool { canStartNow && pressed >= moveDelay }

@@ -119,6 +119,12 @@ import Testing
     #expect(plan(1, .init(name: "a", waiting: 9), .init(name: "b", current: 1, canStart: false)) == ["a": 1, "b": 0])
   }
 
+  /// It has said hello, and not yet how many jobs it takes.
+  @Test func aProcessThatHasJustComeUpForJobsThatWaitIsNotTakenAway() {
+    let fresh = SlotPlan.Plugin(name: "a", waiting: 1, current: 1, age: 0)
+    #expect(plan(1, fresh, .init(name: "b", waiting: 1, absent: 10)) == ["a": 1, "b": 0])
+  }
+
   /// Its slot stays free for it while no jobs of others need one.
   @Test func aPluginThatMayStartOnlyAfterAWhileTakesNoPlaceUntilThen() {
     let delayed = SlotPlan.Plugin(name: "b", waiting: 9, isDelayed: true)
