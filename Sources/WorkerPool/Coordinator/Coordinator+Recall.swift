@@ -36,10 +36,12 @@ extension Coordinator {
     if isAny { handCheck = now + Self.handPatience }
   }
 
+  /// Whether a job waits, in a window or in the hand itself, that is better than another one in the hand: the worker runs its hand in the
+  /// order in which it got the jobs.
   private func isBetterJobWaiting(for worker: Worker) -> Bool {
-    guard let best = heads.best(isWanted: worker.kinds.contains) else { return false }
-    let worst = worker.held.lazy.filter { !worker.begun.contains($0) }.compactMap { held[$0]?.job.priority }.min()
-    return worst.map { best.priority > $0 } ?? false
+    let hand = worker.held.lazy.filter { !worker.begun.contains($0) }.compactMap { held[$0]?.job.priority }
+    guard let worst = hand.min(), let best = hand.max() else { return false }
+    return max(best, heads.best(isWanted: worker.kinds.contains)?.priority ?? best) > worst
   }
 
   private func canOthersRun(_ worker: Worker, _ id: WorkerID) -> Bool {

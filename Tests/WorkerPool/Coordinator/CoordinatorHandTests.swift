@@ -52,6 +52,18 @@ import WorkerProtocol
     #expect(scene.runs()[worker]?.first == uri(99))
   }
 
+  /// The better job came before it was known that the worker is slow, and is the last in its hand.
+  @Test func aBetterJobInTheHandOfASlowWorkerComesBackToo() {
+    var (scene, worker) = scene(credit: 20)
+    scene.coordinator.becameReady([job(99, priority: 100)])
+    #expect(scene.runs() == [worker: [uri(99)]])
+    pass(patience, &scene)
+    #expect(scene.effects() == [.send(.recall(10), to: worker)])
+    scene.coordinator.workerSaid(.returned((2...10).map(uri) + [uri(99)]), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs()[worker]?.first == uri(99))
+  }
+
   @Test func shortJobsAreLeftInTheHandThatHasThem() {
     var (scene, worker) = scene()
     scene.coordinator.becameReady([job(99, priority: 100)])
