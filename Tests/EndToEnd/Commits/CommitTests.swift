@@ -26,7 +26,7 @@ import WorkerPool
           kind, items: [item], ["--set", "lines=\(lines)"] + (isFirst ? ["--set", "stop=\(stop.path)"] : []))
         if isFirst { _ = try stop.waitForArrival() }
       }
-      try pool.wait { status in kinds.count == 1 || status.jobs?["available"] == kinds.count }
+      try pool.wait { status in kinds.count == 1 || status.jobs?["available"] == kinds.count - 1 }
     }
 
     func fillDisk() throws {
