@@ -3,12 +3,12 @@ import Glibc
 
 /// The children of this process: those that it has started, and orphans that have come to it (PR_SET_CHILD_SUBREAPER of prctl(2)).
 package enum OwnChildren {
-  /// Their process IDs, dead ones that nobody has waited for among them.
+  /// Their process IDs, dead ones that nobody has waited for among them, but for those that these threads have started.
   ///
   /// Source: proc(5), `/proc/PID/task/TID/children`.
-  package static func all() -> [pid_t] {
+  package static func all(except excluded: Set<pid_t> = []) -> [pid_t] {
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-    return threads.flatMap { thread in
+    return threads.filter { pid_t($0).map { !excluded.contains($0) } ?? false }.flatMap { thread in
       let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/children", encoding: .utf8)
       return (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
     }

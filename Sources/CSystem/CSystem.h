@@ -166,6 +166,9 @@ static inline int csystem_peer_credentials(int descriptor, struct csystem_creden
   return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, credentials, &size);
 }
 
+// gettid(2)
+static inline pid_t csystem_thread_id(void) { return (pid_t)syscall(SYS_gettid); }
+
 // PR_SET_PDEATHSIG, prctl(2): the kernel sends `signal` when the thread that started this process ends.
 static inline int csystem_signal_on_parent_death(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
 

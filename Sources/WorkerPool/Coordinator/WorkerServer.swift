@@ -1,10 +1,18 @@
 import Glibc
 import WorkerProtocol
 
+/// What becomes of a worker that says hello.
+enum Admission: Equatable {
+  case admitted(WorkerID)
+  case refused(Refusal)
+  /// It is not known yet which process is the worker: `admitWaiting` follows.
+  case later
+}
+
 /// Who wants to know what comes through the workers' sockets. All calls come on the loop.
 protocol WorkerServerDelegate: AnyObject {
-  /// Checks a hello: the worker that it came from, or why it is refused.
-  func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Result<WorkerID, Refusal>
+  /// Checks a hello: whether it comes from a worker that was started, and from which.
+  func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Admission
   func received(_ message: WorkerMessage, from id: WorkerID)
   /// A connection waits that cannot be accepted now.
   func cannotAccept(_ error: SystemCallError)
@@ -21,6 +29,8 @@ final class WorkerServer {
     let connection: Connection
     var id: WorkerID?
     var isClosing = false
+    /// What it said, while it cannot be known whether that is true. Nothing more of it is read until then.
+    var hello: (version: Int, token: String, kinds: [String])?
     /// Something came since the last look at it.
     var hasSpoken = false
     /// Lines of it wait for the next turn.
@@ -92,6 +102,16 @@ final class WorkerServer {
     forget(peer)
   }
 
+  /// Looks again at those who have said hello and could not be told from others.
+  func admitWaiting() {
+    for peer in waiting.compactMap({ peers[$0] }) {
+      guard let hello = peer.hello else { continue }
+      peer.hello = nil
+      admit(peer, hello.version, hello.token, hello.kinds)
+      if peer.hello == nil, !peer.isPostponed { readLater(peer) }
+    }
+  }
+
   /// Whether the worker has said anything since the last call.
   func hasSpoken(_ id: WorkerID) -> Bool {
     guard let peer = peersByID[id] else { return false }
@@ -152,9 +172,11 @@ final class WorkerServer {
   /// Handles a worker's share of a turn.
   private func read(_ peer: Peer) {
     guard !peer.isClosing else { return leave(peer) }
+    guard peer.hello == nil else { return }
     peer.hasSpoken = true
     do {
-      if try handleSome(of: peer, atMost: Self.linesPerTurn) { return leave(peer) }
+      // What follows a hello is read when that is found good.
+      if try handleSome(of: peer, atMost: peer.id == nil ? 1 : Self.linesPerTurn) { return leave(peer) }
       if peer.connection.hasMore { readLater(peer) }
     } catch {
       log(.workerRefused, "worker \(peer.id.map(\.description) ?? "unknown") broke the protocol: \(error)")
@@ -208,12 +230,13 @@ final class WorkerServer {
       return refuse(peer, .token)
     }
     switch delegate.admit(version: version, token: token, kinds: kinds, peer: credentials) {
-    case .success(let id):
+    case .later: peer.hello = (version, token, kinds)
+    case .admitted(let id):
       peer.id = id
       waiting.removeAll { $0 == peer.connection.descriptor }
       peersByID[id] = peer
       delegate.received(.hello(version: version, token: token, kinds: kinds), from: id)
-    case .failure(let refusal):
+    case .refused(let refusal):
       refuse(peer, refusal)
     }
   }

@@ -20,6 +20,8 @@ extension PoolServer: SupervisorDelegate {
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
 
+  func processStarted(_ id: WorkerID) { workerServer.admitWaiting() }
+
   func drain(_ id: WorkerID) { coordinator.drain(id) }
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
@@ -72,20 +74,21 @@ extension PoolServer: SupervisorDelegate {
 extension PoolServer: WorkerServerDelegate {
   func admit(
     version: Int, token: String, kinds: [String], peer: PeerCredentials
-  ) -> Result<WorkerID, Refusal> {
+  ) -> Admission {
+    if supervisor.isStarting(token: token) { return .later }
     guard let worker = supervisor.worker(token: token, peer: peer), worker.phase == .starting else {
       if let worker = supervisor.worker(pid: peer.pid), worker.phase == .starting {
         supervisor.refused(worker, because: .refused(.token))
       }
-      return .failure(.token)
+      return .refused(.token)
     }
     guard ProtocolVersion.supported.contains(version) else {
       supervisor.refused(worker, because: .wrongVersion([version]))
-      return .failure(.version)
+      return .refused(.version)
     }
     coordinator.ledger?.add(worker: worker.id.number, ProcessIdentity(of: worker.pid))
     supervisor.cameUp(worker.id)
-    return .success(worker.id)
+    return .admitted(worker.id)
   }
 
   func received(_ message: WorkerMessage, from id: WorkerID) {

@@ -102,7 +102,7 @@ final class PoolServer {
     workerServer = try WorkerServer(path: runtime.workerSocket, loop: loop, log: log, recorder: recorder)
     let service = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     serviceManager = service
-    supervisor = Supervisor(
+    supervisor = try Supervisor(
       loop: loop, log: log,
       configuration: .init(
         pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,

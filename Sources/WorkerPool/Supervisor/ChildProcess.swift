@@ -18,69 +18,99 @@ final class ChildProcess {
     var longestLine = OutputReader.longestLine
   }
 
-  let pid: pid_t
-  private let pidfd: Int32
+  /// 0 until it was started.
+  private(set) var pid: pid_t = 0
+  private var pidfd: Int32 = -1
   private let loop: EventLoop
+  private let starter: ProcessStarter
+  /// While it is being started.
+  private var ticket: Int?
+  /// What it is to get as soon as it was started.
+  private var firstSignal: Int32?
   private var output: [OutputReader] = []
+  private let onStart: (SystemCallError?) -> Void
   private var onDeath: ((Death) -> Void)?
 
-  /// Starts the process. `onLine` gets each line of its output and whether it came from standard error; `onDeath` is called
-  /// once, after the last line.
+  /// Begins to start the process. `onStart` is called when that is over, with an error when there is no process: ENOENT, EACCES and ENOEXEC
+  /// say that the file is no program. `onLine` gets each line of its output and whether it came from standard error; `onDeath` is
+  /// called once, after the last line.
   ///
-  /// Throws the error of vfork(2) or execve(2): ENOENT, EACCES and ENOEXEC say that the file is no program.
+  /// Throws when there are no pipes for it.
   init(
-    _ command: Command, loop: EventLoop, onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
+    _ command: Command, loop: EventLoop, starter: ProcessStarter, onStart: @escaping (SystemCallError?) -> Void,
+    onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
   ) throws(SystemCallError) {
+    self.loop = loop
+    self.starter = starter
+    self.onStart = onStart
     let out = try Pipe()
     let err = try Pipe()
-    pid = try Self.spawn(command, standardOutput: out.writeEnd, standardError: err.writeEnd)
-    self.loop = loop
-    pidfd = csystem_pidfd_open(pid)
-    do throws(SystemCallError) {
-      guard pidfd >= 0 else { throw SystemCallError("pidfd_open") }
-      output = [
-        try OutputReader(out.takeReadEnd(), limit: command.longestLine, loop: loop) {
-          onLine(OutputLine(text: $0, isError: false))
-        },
-        try OutputReader(err.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
-      ]
-      try loop.watch(pidfd, for: .readable) { [weak self] in self?.reap() }
-    } catch {
-      // Out of descriptors or memory: a child whose end cannot be observed must not be.
-      kill(-pid, SIGKILL)
-      kill(pid, SIGKILL)
-      var status: Int32 = 0
-      waitpid(pid, &status, 0)
-      throw error
-    }
+    output = [
+      try OutputReader(out.takeReadEnd(), limit: command.longestLine, loop: loop) {
+        onLine(OutputLine(text: $0, isError: false))
+      },
+      try OutputReader(err.takeReadEnd(), loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
+    ]
     self.onDeath = onDeath
+    let request = SpawnRequest(command, standardOutput: out.takeWriteEnd(), standardError: err.takeWriteEnd())
+    ticket = starter.start(request) { [weak self] in self?.started($0) }
   }
 
   deinit {
+    if let ticket { starter.abandon(ticket) }
+    guard pid > 0 else { return }
     if onDeath != nil {
       loop.unwatch(pidfd)
-      kill(-pid, SIGKILL)
-      var status: Int32 = 0
-      waitpid(pid, &status, 0)
+      SpawnRequest.end(pid)
     }
     close(pidfd)
   }
 
-  /// Sends a signal to the process and to what it has started. Too late is no error.
+  /// Whether it is not known yet if there will be a process: its program's file system has not answered.
+  var isStarting: Bool { ticket != nil }
+
+  private func started(_ outcome: ProcessStarter.Outcome) {
+    ticket = nil
+    do throws(SystemCallError) {
+      try observe(try outcome.get())
+    } catch {
+      onDeath = nil
+      return onStart(error)
+    }
+    if let firstSignal { signal(firstSignal) }
+    onStart(nil)
+  }
+
+  private func observe(_ child: pid_t) throws(SystemCallError) {
+    let descriptor = csystem_pidfd_open(child)
+    do throws(SystemCallError) {
+      guard descriptor >= 0 else { throw SystemCallError("pidfd_open") }
+      try loop.watch(descriptor, for: .readable) { [weak self] in self?.reap() }
+    } catch {
+      // Out of descriptors or memory: a child whose end cannot be observed must not be.
+      SpawnRequest.end(child)
+      if descriptor >= 0 { close(descriptor) }
+      throw error
+    }
+    (pid, pidfd) = (child, descriptor)
+  }
+
+  /// Sends a signal to the process and to what it has started, as soon as it is there. Too late is no error.
   func signal(_ number: Int32) {
-    guard onDeath != nil else { return }
+    if isStarting { firstSignal = number }
+    guard pid > 0, onDeath != nil else { return }
     kill(-pid, number)
   }
 
   /// Sends a signal to the process alone.
   func signalLeader(_ number: Int32) {
-    guard onDeath != nil else { return }
+    guard pid > 0, onDeath != nil else { return }
     kill(pid, number)
   }
 
   /// Whether the process is this child or was started by it and is still in its group.
   func owns(pid other: pid_t) -> Bool {
-    other == pid || getpgid(other) == pid
+    pid > 0 && (other == pid || getpgid(other) == pid)
   }
 
   private func reap() {
@@ -113,44 +143,11 @@ private final class Pipe {
 
   deinit { for end in ends where end >= 0 { close(end) } }
 
-  var writeEnd: Int32 { ends[1] }
+  func takeReadEnd() -> Int32 { take(0) }
+  func takeWriteEnd() -> Int32 { take(1) }
 
-  func takeReadEnd() -> Int32 {
-    defer { ends[0] = -1 }
-    return ends[0]
-  }
-}
-
-extension ChildProcess {
-  /// Starts the program with standard input empty, the two outputs given, default signals and its own process group, without
-  /// new privileges and within its limits.
-  private static func spawn(
-    _ command: Command, standardOutput: Int32, standardError: Int32
-  ) throws(SystemCallError) -> pid_t {
-    var arguments = ([command.path] + command.arguments).map { strdup($0) } + [nil]
-    // The child writes its own process ID there: so it can be told from what it starts, which inherits the variable.
-    let pidVariable = "\(StrayProcesses.pidVariable)="
-    let ownPID = strdup(pidVariable + "0000000000")
-    var environment = command.environment.map { strdup("\($0.key)=\($0.value)") } + [ownPID, nil]
-    defer { for string in arguments + environment { free(string) } }
-    let limits = command.limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
-    var pid: pid_t = 0
-    let error = command.path.withCString { path in
-      arguments.withUnsafeMutableBufferPointer { arguments in
-        environment.withUnsafeMutableBufferPointer { environment in
-          limits.withUnsafeBufferPointer { limits in
-            var program = csystem_program(
-              path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
-              standard_output: standardOutput, standard_error: standardError,
-              parent_death_signal: command.parentDeathSignal, limits: limits.baseAddress,
-              limit_count: Int32(limits.count), standard_input: 0, directory: nil, is_subreaper: 1,
-              own_pid: ownPID.map { $0 + pidVariable.utf8.count })
-            return csystem_spawn(&program, &pid)
-          }
-        }
-      }
-    }
-    guard error == 0 else { throw SystemCallError("spawn", path: command.path, number: error) }
-    return pid
+  private func take(_ index: Int) -> Int32 {
+    defer { ends[index] = -1 }
+    return ends[index]
   }
 }

@@ -4,8 +4,8 @@ import WorkerProtocol
 /// Dead children of this process that nobody here has started: orphans come to the first process of a container, and to a subreaper.
 enum ForeignZombies {
   /// Takes their exit status, so that the kernel lets go of them.
-  static func reap(except known: Set<pid_t>) {
-    for pid in OwnChildren.all() where !known.contains(pid) && !StrayProcesses.isAlive(pid) {
+  static func reap(except known: Set<pid_t>, startedBy threads: Set<pid_t>) {
+    for pid in OwnChildren.all(except: threads) where !known.contains(pid) && !StrayProcesses.isAlive(pid) {
       var status: Int32 = 0
       waitpid(pid, &status, WNOHANG)
     }

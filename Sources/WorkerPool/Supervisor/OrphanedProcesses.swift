@@ -17,6 +17,8 @@ final class OrphanedProcesses {
   private var dying: [pid_t: Int32] = [:]
   /// The children that are none.
   var known: () -> Set<pid_t> = { [] }
+  /// Threads of this process whose children are none either, also while they are being started.
+  var starters: () -> Set<pid_t> = { [] }
   /// Called when the last one has ended.
   var whenGone: () -> Void = {}
 
@@ -45,7 +47,7 @@ final class OrphanedProcesses {
   /// Kills those that have come since the last call, and in time what they have started.
   func end() {
     let known = known()
-    for pid in OwnChildren.all() where !known.contains(pid) && dying[pid] == nil && isOurs(pid) {
+    for pid in OwnChildren.all(except: starters()) where !known.contains(pid) && dying[pid] == nil && isOurs(pid) {
       if StrayProcesses.isAlive(pid) {
         log(.processStray, "process \(pid) (\(ProcFile.command(pid))), left behind by a worker, is killed", .pid(pid))
         kill(pid, SIGKILL)

@@ -84,8 +84,12 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case silent(seconds: Double)
   /// The machine, or the pool, was out of something that a process needs: of what, and where the limit is set.
   case shortage(String)
+  /// Its file could not be started within so many seconds: its file system hangs.
+  case hangs(path: String, seconds: Double)
   /// It said something else than a good `HELLO`.
   case refused(Refusal)
+
+  var isHang: Bool { if case .hangs = self { true } else { false } }
 
   var description: String {
     switch self {
@@ -98,6 +102,8 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
         + "\(ProtocolVersion.supported.lowerBound) to \(ProtocolVersion.supported.upperBound)"
     case .silent(let seconds): "it did not say hello within \(seconds) seconds"
     case .shortage(let reason): reason
+    case .hangs(let path, let seconds):
+      "\(path) could not be started within \(Int(seconds)) seconds: its file system does not answer"
     case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
     }
   }

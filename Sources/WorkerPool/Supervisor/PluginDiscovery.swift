@@ -23,6 +23,7 @@ final class PluginDiscovery {
   static let prefix = "worker-"
 
   private let loop: EventLoop
+  private let starter: ProcessStarter
   private let environment: [String: String]
   private var result = Result()
   private var probes: [String: Probe] = [:]
@@ -58,9 +59,11 @@ final class PluginDiscovery {
   ///
   /// - Parameter environment: what the plugins' processes get.
   init(
-    directories: [String], environment: [String: String], loop: EventLoop, completion: @escaping (Result) -> Void
+    directories: [String], environment: [String: String], loop: EventLoop, starter: ProcessStarter,
+    completion: @escaping (Result) -> Void
   ) {
     self.loop = loop
+    self.starter = starter
     self.environment = environment
     self.completion = completion
     let files = Self.files(in: directories)
@@ -94,23 +97,44 @@ final class PluginDiscovery {
       path: path, arguments: ["describe"], environment: environment, longestLine: Self.outputLimit)
     do {
       let process = try ChildProcess(
-        command, loop: loop,
+        command, loop: loop, starter: starter,
+        onStart: { [weak self] error in
+          if let error { self?.couldNotStart(name, path, error) }
+        },
         onLine: { [weak self] line in
           guard let self, probes[name]?.isTooLong == false else { return }
           probes[name]?.add(line)
           if probes[name]?.isTooLong == true { probes[name]?.process.signal(SIGKILL) }
         }, onDeath: { [weak self] death in self?.finish(name, path, death) })
-      let timer = loop.timers.after(Self.patience) { [weak self] in
-        self?.probes[name]?.isLate = true
-        self?.probes[name]?.process.signal(SIGKILL)
-      }
+      let timer = loop.timers.after(Self.patience) { [weak self] in self?.isLate(name, path) }
       probes[name] = Probe(process: process, timer: timer, triesLeft: triesLeft)
     } catch {
-      if error.isShortage, triesLeft > 0 { return startLater(name, path, triesLeft: triesLeft - 1) }
-      let reason = String(cString: strerror(error.number))
-      result.failures[name] =
-        error.isShortage ? .shortage(error.explained) : .notExecutable(path: path, reason: reason)
+      cannotStart(name, path, error, triesLeft)
     }
+  }
+
+  private func cannotStart(_ name: String, _ path: String, _ error: SystemCallError, _ triesLeft: Int) {
+    if error.isShortage, triesLeft > 0 { return startLater(name, path, triesLeft: triesLeft - 1) }
+    let reason = String(cString: strerror(error.number))
+    result.failures[name] = error.isShortage ? .shortage(error.explained) : .notExecutable(path: path, reason: reason)
+  }
+
+  private func couldNotStart(_ name: String, _ path: String, _ error: SystemCallError) {
+    guard let probe = probes.removeValue(forKey: name) else { return }
+    loop.timers.cancel(probe.timer)
+    cannotStart(name, path, error, probe.triesLeft)
+    finishIfComplete()
+  }
+
+  private func isLate(_ name: String, _ path: String) {
+    guard let probe = probes[name] else { return }
+    if probe.process.isStarting {
+      probes[name] = nil
+      result.failures[name] = .hangs(path: path, seconds: Self.patience)
+      return finishIfComplete()
+    }
+    probes[name]?.isLate = true
+    probe.process.signal(SIGKILL)
   }
 
   /// A machine that is out of processes, memory or descriptors may have some in a moment.

@@ -20,7 +20,11 @@ extension Supervisor {
           path: plugin.path, environment: environment, limits: limits.resources,
           // A worker asks for another signal when it is ready to go on alone.
           parentDeathSignal: SIGTERM),
-        loop: loop,
+        loop: loop, starter: starter,
+        onStart: { [weak self, weak worker] error in
+          guard let self, let worker else { return }
+          started(worker, error)
+        },
         onLine: { [weak self, weak worker] line in
           guard let self, let worker else { return }
           heard(line, from: worker)
@@ -33,13 +37,63 @@ extension Supervisor {
       return couldNotSpawn(plugin, error)
     }
     workers[id] = worker
-    log(
-      .workerStarted, "\(plugin.name)[\(worker.pid)] is started as worker \(id)", .pid(worker.pid), .worker(id.number),
-      .plugin(plugin.name))
     worker.deadline = loop.timers.after(configuration.helloPatience) { [weak self, weak worker] in
       guard let self, let worker, worker.phase == .starting else { return }
-      worker.startFailure = reasonForSilence(of: worker)
-      kill(worker, cause: .silent(seconds: configuration.helloPatience))
+      saidNoHello(worker)
+    }
+  }
+
+  /// The process is there, or there is none.
+  private func started(_ worker: WorkerProcess, _ error: SystemCallError?) {
+    if let error {
+      forget(worker)
+      if worker.phase == .starting { couldNotSpawn(worker.plugin, error) }
+      rebalance()
+      return finishStopIfEmpty()
+    }
+    log(
+      .workerStarted, "\(worker.plugin.name)[\(worker.pid)] is started as worker \(worker.id)", .pid(worker.pid),
+      .worker(worker.id.number), .plugin(worker.plugin.name))
+    delegate?.processStarted(worker.id)
+  }
+
+  private func saidNoHello(_ worker: WorkerProcess) {
+    if worker.process?.isStarting == true { return hangs(worker) }
+    worker.startFailure = reasonForSilence(of: worker)
+    kill(worker, cause: .silent(seconds: configuration.helloPatience))
+  }
+
+  /// Lets go of a worker that has no process. Should it come to be, it is killed.
+  func forget(_ worker: WorkerProcess) {
+    loop.timers.cancel(worker.deadline)
+    workers[worker.id] = nil
+    worker.process = nil
+  }
+
+  /// The plugin's file system does not answer: its slot is for others until it does.
+  private func hangs(_ worker: WorkerProcess) {
+    let (name, failure) = (
+      worker.plugin.name, StartFailure.hangs(path: worker.plugin.path, seconds: configuration.helloPatience)
+    )
+    forget(worker)
+    log(.pluginFailed, "plugin \(name) did not start: \(failure)", .plugin(name))
+    failures[name] = failure
+    delegate?.pluginsChanged(usablePlugins)
+    rebalance()
+    finishStopIfEmpty()
+  }
+
+  /// A file system that had not answered does again.
+  func isBack(_ path: String) {
+    guard !stopping else { return }
+    for (name, failure) in failures {
+      guard case .hangs(path, _) = failure else { continue }
+      log(.note, "\(path) can be started again", .plugin(name), .path(path))
+      // One that has not said what it is yet is asked.
+      guard plugins.contains(where: { $0.name == name }) else { return reload() }
+      failures[name] = nil
+      delegate?.pluginsChanged(usablePlugins)
+      return rebalance()
     }
   }
 

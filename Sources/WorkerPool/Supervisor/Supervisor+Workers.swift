@@ -11,6 +11,11 @@ extension Supervisor {
     return worker
   }
 
+  /// Whether the worker that owns this token has no process yet, as far as is known: whoever has it may be that.
+  func isStarting(token: String) -> Bool {
+    workers.values.contains { $0.token == token && $0.process?.isStarting == true }
+  }
+
   /// The worker whose process this is, whatever it said.
   func worker(pid: Int32) -> WorkerProcess? {
     workers.values.first { $0.process?.owns(pid: pid) == true }
@@ -106,6 +111,10 @@ extension Supervisor {
 
   func kill(_ worker: WorkerProcess, cause: Obituary.Cause) {
     guard worker.phase != .killed else { return }
+    if worker.process?.isStarting == true {
+      forget(worker)
+      return finishStopIfEmpty()
+    }
     if worker.phase != .starting { worker.phase = .killed }
     worker.cause = cause
     log(.workerKilled, "\(worker.plugin.name)[\(worker.pid)] is killed", .pid(worker.pid), .worker(worker.id.number))

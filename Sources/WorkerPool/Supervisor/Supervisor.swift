@@ -10,6 +10,8 @@ protocol SupervisorDelegate: AnyObject {
   func isBusy(_ id: WorkerID) -> Bool
   /// What the worker is doing, as it stands in the log beside what it prints; `nil` when it does nothing.
   func work(of id: WorkerID) -> String?
+  /// The worker's process is there: whoever says that he is it can be told from others.
+  func processStarted(_ id: WorkerID)
   /// The worker shall be told to finish what it has begun and to exit.
   func drain(_ id: WorkerID)
   /// The worker's process has ended.
@@ -45,6 +47,7 @@ final class Supervisor {
   }
 
   let loop: EventLoop
+  let starter: ProcessStarter
   let log: Log
   var configuration: Configuration
   weak var delegate: SupervisorDelegate?
@@ -72,14 +75,17 @@ final class Supervisor {
   var orphans: OrphanedProcesses? {
     didSet {
       orphans?.known = { [weak self] in self?.children ?? [] }
+      orphans?.starters = { [weak self] in self?.starter.threadIDs ?? [] }
       orphans?.whenGone = { [weak self] in self?.finishStopIfEmpty() }
     }
   }
 
-  init(loop: EventLoop, log: Log, configuration: Configuration) {
+  init(loop: EventLoop, log: Log, configuration: Configuration) throws(SystemCallError) {
     self.loop = loop
     self.log = log
     self.configuration = configuration
+    starter = try ProcessStarter(loop: loop)
+    starter.whenBack = { [weak self] in self?.isBack($0) }
   }
 
   /// Finds the plugins and starts processes. Called again it looks for plugins anew: new ones are added, processes of the old
@@ -87,7 +93,8 @@ final class Supervisor {
   func reload() {
     guard !stopping else { return }
     discovery = PluginDiscovery(
-      directories: configuration.pluginDirectories, environment: configuration.environment, loop: loop
+      directories: configuration.pluginDirectories, environment: configuration.environment, loop: loop,
+      starter: starter
     ) { [weak self] result in
       guard let self, !stopping else { return }
       found(result)
@@ -100,7 +107,7 @@ final class Supervisor {
   /// A child of this process has died. Those that were started here are observed one by one; the others are only let go of.
   func childEnded() {
     guard let orphans else { return }
-    ForeignZombies.reap(except: children.union(orphans.ending))
+    ForeignZombies.reap(except: children.union(orphans.ending), startedBy: starter.threadIDs)
   }
 
   private func found(_ result: PluginDiscovery.Result) {
@@ -144,7 +151,9 @@ final class Supervisor {
   }
 
   func endIfNothingCanBeStarted() {
-    if !stopping, workers.isEmpty, plugins.allSatisfy({ failures[$0.name] != nil }) { delegate?.nothingCanBeStarted() }
+    // A file system that hangs may answer again.
+    guard !stopping, workers.isEmpty, !failures.values.contains(where: \.isHang) else { return }
+    if plugins.allSatisfy({ failures[$0.name] != nil }) { delegate?.nothingCanBeStarted() }
   }
 
   /// Starts and drains processes until each plugin has those that the plan gives it.

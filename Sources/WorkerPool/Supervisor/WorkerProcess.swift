@@ -96,7 +96,7 @@ final class WorkerProcess {
   var isDisconnected = false
   var lastLines: [String] = []
   var deadline: TimerQueue.Token?
-  /// The process itself; `nil` only while it is being started.
+  /// The process itself, also while it is being started.
   var process: ChildProcess?
 
   init(id: WorkerID, plugin: Plugin, token: String) {

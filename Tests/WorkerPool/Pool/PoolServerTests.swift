@@ -276,7 +276,9 @@ import WorkerProtocol
   private func discover(in directory: URL) throws -> PluginDiscovery.Result {
     let loop = try EventLoop()
     var result = PluginDiscovery.Result()
-    let discovery = PluginDiscovery(directories: [directory.path], environment: [:], loop: loop) { [unowned loop] in
+    let starter = try ProcessStarter(loop: loop)
+    let discovery = PluginDiscovery(directories: [directory.path], environment: [:], loop: loop, starter: starter) {
+      [unowned loop] in
       result = $0
       loop.stop()
     }
@@ -336,7 +338,7 @@ import WorkerProtocol
       atPath: directory.path + "/worker-mute", withDestinationPath: PoolHarness.fakeWorker)
     let loop = try EventLoop()
     let lines = Collected<String>()
-    let supervisor = Supervisor(
+    let supervisor = try Supervisor(
       loop: loop, log: Log { lines.add($0) },
       configuration: .init(pluginDirectories: [directory.path], workers: 3, environment: [:], helloPatience: 0.05))
     let delegate = NobodyWaits()
@@ -358,6 +360,7 @@ private final class NobodyWaits: SupervisorDelegate {
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
   func nothingCanBeStarted() {}
+  func processStarted(_ id: WorkerID) {}
   func drain(_ id: WorkerID) {}
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {}
   func pluginsChanged(_ plugins: [Plugin]) {}

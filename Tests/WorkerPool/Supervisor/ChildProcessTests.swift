@@ -24,6 +24,7 @@ import Testing
     var lines = 0
     let process = try ChildProcess(
       .init(path: "/bin/sh", arguments: ["-c", script], environment: ["PATH": "/usr/bin:/bin"]), loop: loop,
+      starter: ProcessStarter(loop: loop), onStart: { #expect($0 == nil) },
       onLine: { _ in lines += 1 }, onDeath: { death = $0 })
     while death == nil {
       let before = lines
@@ -40,7 +41,8 @@ import Testing
     var lines = 0
     var death: Death?
     let process = try ChildProcess(
-      .init(path: "/usr/bin/yes", environment: [:]), loop: loop, onLine: { _ in lines += 1 }, onDeath: { death = $0 })
+      .init(path: "/usr/bin/yes", environment: [:]), loop: loop, starter: ProcessStarter(loop: loop),
+      onStart: { #expect($0 == nil) }, onLine: { _ in lines += 1 }, onDeath: { death = $0 })
     var letters = 0
     try loop.deliver(from: mailbox) { _ in letters += 1 }
     while lines < 100_000 {
