@@ -14,6 +14,8 @@ import Testing
   @Test(.timeLimit(.minutes(20)))
   func aProcessWhosePoolDiedBeforeItCouldBeToldNeverBecomesAWorker() throws {
     let items = try ItemPool()
+    // Plugins are started side by side: this is about one.
+    unlink(items.plugins + "/worker-test")
     let stop = try StopPoint(items.place)
     let mark = items.place.path("became-a-worker")
     let plugin = try items.place.write("#!/bin/sh\n: > \(mark)\n", to: "plugins/worker-marker")
@@ -26,7 +28,6 @@ import Testing
     child.waitForEnd()
     #expect(!FileManager.default.fileExists(atPath: mark))
     // Nothing is left that would be in the way of the next one, which does start it.
-    unlink(items.plugins + "/worker-test")
     let next = try StartingPool(items)
     #expect(next.line(with: "plugin marker") != nil)
     #expect(FileManager.default.fileExists(atPath: mark))
