@@ -4,10 +4,11 @@ extension JobStore {
   /// How many different names are looked at: a person mistypes one of a few.
   private static let mostNames = 200
 
-  /// The name if jobs of one of these kinds have it as their queue, and else the queues of those that are ready, some of them where
-  /// they are many.
+  /// The name if unfinished jobs of one of these kinds have it as their queue, and else the queues of jobs, some of them where they
+  /// are many.
   ///
-  /// - Complexity: a look into an index for each state and kind, and for each queue.
+  /// - Complexity: a look into an index for each state and kind, and for each queue; where no unfinished job has the name, the
+  ///   finished ones are read.
   public func queueNames(
     near name: String, kinds: [String], in context: NSManagedObjectContext
   ) throws -> [String] {
@@ -36,6 +37,13 @@ extension JobStore {
         }
       }
     }
+    let finished = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    finished.predicate = NSPredicate(format: "finishedAt != nil")
+    finished.resultType = .dictionaryResultType
+    finished.propertiesToFetch = ["queue"]
+    finished.returnsDistinctResults = true
+    finished.fetchLimit = Self.mostNames
+    names.formUnion(try context.fetch(finished).compactMap { $0["queue"] as? String })
     return names.sorted()
   }
 
