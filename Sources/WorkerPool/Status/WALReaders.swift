@@ -39,15 +39,22 @@ enum WALReaders {
 enum StoreLocks {
   /// The process IDs of those that hold a write lock on the store at `path` or on its index, without this process.
   static func holders(store path: String) -> Set<Int32> {
-    guard let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
     let inodes = Set(
       ["", "-shm"].compactMap { suffix in
         var status = stat()
         return stat(path + suffix, &status) == 0 ? UInt64(status.st_ino) : nil
       })
-    let held = KernelLock.all(in: locks).filter { $0.isWrite && $0.pid != getpid() && inodes.contains($0.inode) }
-    return Set(held.map(\.pid))
+    // The kernel hands out the list a page at a time, and locks that come and go between two pages can hide one that stays.
+    for _ in 0..<reads {
+      guard let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
+      let held = KernelLock.all(in: locks).filter { $0.isWrite && $0.pid != getpid() && inodes.contains($0.inode) }
+      if !held.isEmpty { return Set(held.map(\.pid)) }
+    }
+    return []
   }
+
+  /// How often the list is read before it is believed that nobody holds a lock.
+  private static let reads = 3
 
   /// The same in words; `nil` when nobody holds one.
   static func named(store path: String) -> String? {
