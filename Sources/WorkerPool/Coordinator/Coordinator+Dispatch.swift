@@ -41,11 +41,11 @@ extension Coordinator {
   private mutating func handOut(to takers: inout [Taker]) {
     // Which kinds have a taker, until one of these has enough.
     var served: [String: Bool] = [:]
-    while let key = choose(takers, &served), let taker = idlest(takers, for: key.kind),
+    while let (key, lanes) = choose(takers, &served), let taker = idlest(takers, for: key.kind),
       let job = windows[key]?.takeNext()
     {
       changed(key)
-      hold(job, by: takers[taker].id)
+      hold(job, by: takers[taker].id, pickedAmong: lanes)
       takers[taker].jobs.append(job)
       takers[taker].held += 1
       takers[taker].free -= 1
@@ -57,12 +57,16 @@ extension Coordinator {
     }
   }
 
-  /// The window whose best job is next. A pick is counted against its lane's weight, so only what somebody takes is picked.
-  private mutating func choose(_ takers: [Taker], _ served: inout [String: Bool]) -> WindowKey? {
-    if weights.isEmpty { return best(in: QueueWeights.rest, takers, &served) }
+  /// The window whose best job is next, and the lanes that its own was picked among. A pick is counted against its lane's weight, so only
+  /// what somebody takes is picked.
+  private mutating func choose(
+    _ takers: [Taker], _ served: inout [String: Bool]
+  ) -> (key: WindowKey, lanes: Set<String>)? {
+    if weights.isEmpty { return best(in: QueueWeights.rest, takers, &served).map { ($0, []) } }
     var best: [String: WindowKey] = [:]
     for lane in heads.lanesWithJobs { best[lane] = self.best(in: lane, takers, &served) }
-    return weights.pick(among: Set(best.keys)).flatMap { best[$0] }
+    let lanes = Set(best.keys)
+    return weights.pick(among: lanes).flatMap { lane in best[lane].map { ($0, lanes) } }
   }
 
   /// The window of a lane with the best job that may run and that somebody takes.
@@ -119,9 +123,9 @@ extension Coordinator {
   }
 
   /// Notes that a worker gets the job.
-  private mutating func hold(_ job: WindowJob, by id: WorkerID) {
+  private mutating func hold(_ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = []) {
     let slot = ledger?.handOut(job.uri, key: job.order, to: id.number)
-    held[job.uri] = HeldJob(job: job, worker: id, handedOutAt: now, slot: slot)
+    held[job.uri] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, slot: slot)
     workers[id]?.held.insert(job.uri)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)

@@ -11,6 +11,8 @@ struct Coordinator {
     let job: WindowJob
     let worker: WorkerID
     let handedOutAt: Double
+    /// The lanes that its own was picked among; empty where no lane was charged.
+    let pickedAmong: Set<String>
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
     var isCancelled = false
@@ -320,6 +322,7 @@ struct Coordinator {
         effects.append(.cancelStored(held.job.uri))
       } else {
         kinds[held.job.kind]?.pastStarts?.giveBack(from: held.handedOutAt)
+        weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
         putBack(held.job)
       }
     }

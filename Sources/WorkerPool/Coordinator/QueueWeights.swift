@@ -39,4 +39,16 @@ struct QueueWeights: Equatable, Sendable {
     if let best { credit[best.lane, default: 0] -= total }
     return best?.lane
   }
+
+  /// Takes a pick back whose job nobody has begun: its lane is not charged for it.
+  ///
+  /// - Parameter lanes: those that the lane was picked among.
+  mutating func takeBack(_ lane: String, among lanes: Set<String>) {
+    guard lanes.count > 1, lanes.contains(lane) else { return }
+    for other in lanes {
+      let weight = weights[other] ?? 1
+      credit[other, default: 0] -= weight
+      credit[lane, default: 0] += weight
+    }
+  }
 }

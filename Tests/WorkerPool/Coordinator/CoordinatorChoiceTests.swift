@@ -43,6 +43,25 @@ import WorkerProtocol
     #expect(started.count == 40 && started.count { $0.number <= 40 } == 30, "three of four")
   }
 
+  /// A worker that begins one job of each hand and gives the others back leaves the shares as they are: only what begins is charged.
+  @Test func aJobThatComesBackIsNotChargedToItsQueueTwice() {
+    var scene = Scene(weights: ["mail": 3])
+    scene.coordinator.becameReady((1...40).map { job($0, queue: "mail") } + (41...80).map { job($0) })
+    let worker = scene.worker(credit: 2)
+    var started: [ObjectURI] = []
+    for _ in 0..<40 {
+      guard let hand = scene.runs()[worker], let next = hand.first else { break }
+      started.append(next)
+      scene.coordinator.workerSaid(.begin([next]), worker)
+      scene.coordinator.workerSaid(.credit(0), worker)
+      for job in hand.dropFirst() { scene.coordinator.workerSaid(.returned([job]), worker) }
+      scene.coordinator.workerSaid(.done([next]), worker)
+      scene.coordinator.workerSaid(.credit(2), worker)
+      scene.coordinator.dispatchIfNeeded()
+    }
+    #expect(started.count == 40 && started.count { $0.number <= 40 } == 30, "three of four")
+  }
+
   /// While the workers of one kind are busy, what is picked for others costs its queues nothing.
   @Test func weightsHoldBetweenKindsWithWorkersOfTheirOwn() {
     var scene = Scene(kinds: ["index": nil, "export": nil], weights: ["mail": 3])
