@@ -58,9 +58,7 @@ extension PoolServer {
   }
 
   private func status() -> PoolStatus {
-    // A process that is being started has no process ID yet.
-    let started = supervisor.workers.values.filter { $0.pid > 0 }
-    let workers = started.sorted { $0.id.number < $1.id.number }.map(status)
+    let workers = supervisor.workers.values.sorted { $0.id.number < $1.id.number }.map(status)
     let names = Set(supervisor.plugins.map(\.name)).union(supervisor.failures.keys).sorted()
     let plugins = names.map { name in
       let plugin = supervisor.plugins.first { $0.name == name }
