@@ -91,7 +91,7 @@ import Testing
       try synchronizer.synchronize()
       Issue.record("another log was synchronised")
     } catch {
-      #expect(error.localizedDescription.contains("somebody has replaced the store's files"))
+      #expect(error.localizedDescription.contains("another program replaced the store's files"))
     }
     try FileManager.default.removeItem(atPath: log)
     try FileManager.default.moveItem(atPath: log + ".old", toPath: log)

@@ -1,4 +1,4 @@
-/// Asking whether a save could come through, before somebody does what only makes sense with the save.
+/// Checks whether a save can succeed before work starts that is useless without the save.
 extension NSPersistentStoreCoordinator {
   /// Begins a writing transaction on each file, and ends it with nothing written. Not one of Apple's methods.
   ///

@@ -25,7 +25,7 @@ public final class WALCheckpointer {
     case whileWriting
     /// Nobody writes: all is copied that can be without waiting for anybody, and a long file is cut off.
     case inPause
-    /// All is copied and the file emptied, unless somebody reads for longer than ``WALCheckpointer/longPatience``.
+    /// Copies the whole log and empties the file, unless a reader stays longer than ``WALCheckpointer/longPatience``.
     case completely
   }
 
@@ -39,7 +39,7 @@ public final class WALCheckpointer {
     public var pins: [Pin] = []
   }
 
-  /// A place for readers in the log's index that somebody may hold.
+  /// A reader's slot in the log's index, which a process may hold.
   ///
   /// Two looks that find equal pins, and the same process at that place, have seen one reader: a place gets another mark before it serves
   /// another one.
@@ -144,7 +144,7 @@ public final class WALCheckpointer {
     try run("PASSIVE").pagesLeft
   }
 
-  /// Copies all, and lets the next writer begin the log at its beginning; false if somebody did not let go in time.
+  /// Copies the whole log, so that the next writer starts it anew; false if a reader or writer stays too long.
   private func beginAnew(_ effort: Effort) throws -> Bool {
     guard let writeTurn else { return try end(effort) }
     // What is done now need not be done in the writers' turn: most of the copying, and bringing the file to the disk.

@@ -50,7 +50,7 @@ public final class WALSynchronizer {
       (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try WriteTurn(path: $0) })
     }
     path = connection.fileName + "-wal"
-    // Whoever has opened the store has made the log, too.
+    // Opening the store creates the log.
     _ = try? currentLog()
   }
 
@@ -81,7 +81,7 @@ public final class WALSynchronizer {
       guard stat(path, &status) == 0 else { throw Self.failure("\(path) cannot be found", errno) }
       if status.st_dev == log.device, status.st_ino == log.inode { return log }
       throw CoreDataErrors.error(
-        .sqlite, "\(path) is not the log of the store that is open any more: somebody has replaced the store's files")
+        .sqlite, "\(path) is no longer the log of the open store: another program replaced the store's files")
     }
     let descriptor = open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure("\(path) cannot be opened", errno) }

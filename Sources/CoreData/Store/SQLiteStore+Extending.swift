@@ -98,7 +98,7 @@ extension SQLiteStore {
     for statement in wanted where !found.values.contains(statement) { try connection.execute(statement) }
   }
 
-  /// The statements of the store's own indexes in the file, by name. Those that somebody added by hand have other names.
+  /// The statements of the store's own indexes in the file, by name. Indexes that a person added by hand have other names.
   private static func indexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> [String: String] {
     var statements: [String: String] = [:]
     for table in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
