@@ -19,6 +19,7 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystem"),
+    .target(name: "LinuxSystem"),
     .target(name: "ModelFiles"),
     .target(name: "CoreData", dependencies: ["ModelFiles", "CSQLite", "CSystem"]),
     .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
@@ -27,11 +28,15 @@ let package = Package(
     .plugin(
       name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["ModelCompiler"],
       path: "Sources/ModelCompilerPlugin"),
-    .target(name: "WorkerProtocol", dependencies: ["CSystem"], path: "Protocol", exclude: ["PROTOCOL.md", "Vectors"]),
+    .target(
+      name: "WorkerProtocol", dependencies: ["CSystem", "LinuxSystem"], path: "Protocol",
+      exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .target(name: "Jobs", dependencies: ["CoreData"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
-    .target(name: "WorkerPool", dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem"]),
+    .target(
+      name: "WorkerPool",
+      dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool", "WorkerProtocol"]),
     .executableTarget(
       name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite", "CSystem"],
@@ -67,6 +72,7 @@ let package = Package(
     .testTarget(
       name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook"],
       path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
+    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], path: "Tests/LinuxSystem"),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs"], path: "Tests/Jobs"),

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// The children of this process: those that it has started, and orphans that have come to it (PR_SET_CHILD_SUBREAPER of prctl(2)).
 package enum OwnChildren {
@@ -9,8 +10,8 @@ package enum OwnChildren {
   package static func all(except excluded: Set<pid_t> = []) -> [pid_t] {
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return threads.filter { pid_t($0).map { !excluded.contains($0) } ?? false }.flatMap { thread in
-      let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/children", encoding: .utf8)
-      return (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
+      (KernelFile.text("/proc/self/task/\(thread)/children") ?? "")
+        .split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
     }
   }
 

@@ -77,8 +77,13 @@ final class RunningPool {
       watch.waitUntilExit()
     }
     let lines = LineReader(pipe.fileHandleForReading)
+    let start = ContinuousClock.now
     while let line = lines.next() {
       if try condition(JSONDecoder().decode(PoolStatus.self, from: Data(line.utf8))) { return }
+      if ContinuousClock.now - start > LineReader.patience {
+        Issue.record("what was waited for has not come in \(LineReader.patience): \(line)\n\(lastLines)")
+        throw TestTimeout()
+      }
     }
     Issue.record("the pool ended before what was waited for")
   }
@@ -136,6 +141,9 @@ final class RunningPool {
   }
 }
 
+/// What a test waited for has not come. A fault must end a run of the tests, and not stop it for ever.
+struct TestTimeout: Error {}
+
 /// Reads lines from a pipe as they come.
 final class LineReader: @unchecked Sendable {
   // `@unchecked Sendable`: used by one thread at a time: the test's, and after `drain` the one that it starts; the drained lines are
@@ -147,13 +155,22 @@ final class LineReader: @unchecked Sendable {
 
   init(_ handle: FileHandle) { self.handle = handle }
 
-  /// The next line; nil when the other end is closed.
-  func next() -> String? {
+  /// How long a test waits for a line, or for a status that it wants: far longer than it takes on the slowest machine.
+  static let patience = Duration.seconds(300)
+
+  /// The next line; nil when the other end is closed, and when nothing comes for so long that nothing will.
+  func next(patience: Duration? = patience) -> String? {
     while true {
       if let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: rest[..<newline], as: UTF8.self)
         rest.removeSubrange(...newline)
         return line
+      }
+      var ready = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      let milliseconds = patience.map { Int32($0.components.seconds * 1000) } ?? -1
+      if poll(&ready, 1, milliseconds) == 0 {
+        Issue.record("nothing was said for \(milliseconds / 1000) s")
+        return nil
       }
       let data = handle.availableData
       if data.isEmpty { return nil }
@@ -164,7 +181,7 @@ final class LineReader: @unchecked Sendable {
   /// Reads all further lines on a thread of its own, so that the writer never blocks, and keeps the last ones.
   func drain() {
     Thread.detachNewThread { [self] in
-      while let line = next() { drained.withLock { $0 = $0.suffix(Self.keptLines - 1) + [line] } }
+      while let line = next(patience: nil) { drained.withLock { $0 = $0.suffix(Self.keptLines - 1) + [line] } }
       end.signal()
     }
   }

@@ -2,6 +2,7 @@ import CSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 
 /// A process for good: a process ID is used again, the time of its start is not.
 struct ProcessIdentity: Hashable, Sendable {
@@ -30,8 +31,7 @@ enum Boot {
   ///
   /// Source: proc_sys_kernel(5), `random/boot_id`.
   static func id() -> String {
-    let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-    return (text ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
+    (KernelFile.text("/proc/sys/kernel/random/boot_id") ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
   }
 }
 

@@ -93,7 +93,7 @@ struct StoreLockHolder: Hashable, Sendable {
 
   /// Nil when the kernel lists no process: one of another container is not listed.
   static func of(_ file: FileID) -> StoreLockHolder? {
-    guard let text = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
+    guard let text = KernelLock.list() else { return nil }
     let locks = KernelLock.all(in: text, ofWholeFiles: true)
     let candidates = locks.filter { $0.inode == file.inode }.map(\.pid)
     // An inode has its number on one device only.

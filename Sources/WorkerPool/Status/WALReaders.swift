@@ -1,6 +1,7 @@
 import CoreData
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// A process that holds a place in the index of a store's write-ahead log, and sees an older state than the newest.
 struct PinnedReader: Hashable, Sendable {
@@ -20,7 +21,7 @@ enum WALReaders {
   static func readers(store path: String, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
     var status = stat()
     guard !pins.isEmpty, stat(path + "-shm", &status) == 0,
-      let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+      let locks = KernelLock.list()
     else { return [] }
     return readers(locks: locks, inode: UInt64(status.st_ino), at: pins)
   }
@@ -44,16 +45,16 @@ enum StoreLocks {
         var status = stat()
         return stat(path + suffix, &status) == 0 ? UInt64(status.st_ino) : nil
       })
-    // The kernel hands out the list a page at a time, and locks that come and go between two pages can hide one that stays.
     for _ in 0..<reads {
-      guard let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
+      guard let locks = KernelLock.list() else { return [] }
       let held = KernelLock.all(in: locks).filter { $0.isWrite && $0.pid != getpid() && inodes.contains($0.inode) }
       if !held.isEmpty { return Set(held.map(\.pid)) }
     }
     return []
   }
 
-  /// How often the list is read before it is believed that nobody holds a lock.
+  /// How often the list is read before it is believed that nobody holds a lock: the kernel hands it out a page at a time, and locks that
+  /// go between two pages can hide one that stays.
   private static let reads = 3
 
   /// The same in words; `nil` when nobody holds one.
@@ -72,6 +73,9 @@ struct KernelLock {
   let last: Int
 
   func covers(_ byte: Int) -> Bool { first <= byte && byte <= last }
+
+  /// The text of `/proc/locks`.
+  static func list() -> String? { KernelFile.text("/proc/locks") }
 
   /// The locks of processes, out of the text of `/proc/locks`; those that are waited for are not among them.
   ///

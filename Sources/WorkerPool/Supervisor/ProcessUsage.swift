@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// What a process uses, as the kernel counts it.
 enum ProcessUsage {
@@ -26,7 +27,7 @@ enum ProcessUsage {
 /// Files of a process under `/proc`.
 enum ProcFile {
   static func text(_ pid: Int32, _ name: String) -> String? {
-    (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/\(name)"))).map { String(decoding: $0, as: UTF8.self) }
+    KernelFile.text("/proc/\(pid)/\(name)")
   }
 
   /// The name of the process's program; empty when it is gone.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// Processes that an earlier pool of the same identity has left behind, when it was killed.
 enum StrayProcesses {
@@ -57,7 +58,7 @@ enum StrayProcesses {
 
   /// The environment with which a process was started.
   private static func variables(of pid: Int32) -> [Data]? {
-    (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ")))?.split(separator: 0)
+    KernelFile.bytes("/proc/\(pid)/environ").map { Data($0).split(separator: 0) }
   }
 
   /// Whether the process runs: a dead one that nobody has waited for (state Z in proc(5)) does not.

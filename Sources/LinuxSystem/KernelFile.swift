@@ -1,0 +1,32 @@
+import Glibc
+
+/// Files that the kernel makes up while they are read, such as those under `/proc`.
+///
+/// Foundation takes a read that returns less than was asked for as the file's end. The kernel returns a page of such a file at most, so
+/// that all but the first 4 KiB of a long one would be missing.
+package enum KernelFile {
+  /// The whole file; `nil` when it cannot be opened or read, as that of a process that is gone.
+  package static func bytes(_ path: String) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    while true {
+      var count = 0
+      let part = [UInt8](unsafeUninitializedCapacity: partBytes) { buffer, initialized in
+        repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+        initialized = max(0, count)
+      }
+      guard count >= 0 else { return nil }
+      if count == 0 { return bytes }
+      bytes += part
+    }
+  }
+
+  /// The whole file, read as UTF-8.
+  package static func text(_ path: String) -> String? {
+    bytes(path).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static let partBytes = 16_384
+}

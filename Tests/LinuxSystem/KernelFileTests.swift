@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+@testable import LinuxSystem
+
+@Suite struct KernelFileTests {
+  /// The kernel hands out this list a page at a time.
+  @Test func aListOfLocksThatIsLongerThanAPageIsReadWhole() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("locks-\(UUID().uuidString)").path
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    try #require(descriptor >= 0)
+    defer {
+      close(descriptor)
+      unlink(path)
+    }
+    var status = stat()
+    try #require(fstat(descriptor, &status) == 0)
+    let count = 300
+    for number in 0..<count {
+      // Locks that touch would become one.
+      var lock = flock(
+        l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 2 * number, l_len: 1, l_pid: 0)
+      try #require(fcntl(descriptor, F_SETLK, &lock) == 0)
+    }
+    // Locks of others that go between two pages hide some that stay.
+    let counts = (0..<10).map { _ in
+      KernelFile.text("/proc/locks")?.split(separator: "\n").count { $0.contains(":\(status.st_ino) ") } ?? 0
+    }
+    #expect(counts.max() == count, "\(counts)")
+  }
+
+  @Test func aFileThatIsNotThereIsNil() {
+    #expect(KernelFile.bytes("/proc/self/no-such-file") == nil)
+    #expect(KernelFile.text("/proc/self/comm")?.hasSuffix("\n") == true)
+  }
+}
