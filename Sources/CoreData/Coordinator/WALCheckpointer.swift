@@ -3,9 +3,9 @@
 /// Not one of Apple's classes. A process that checkpoints for all others lets them open their stores with `wal_autocheckpoint` 0
 /// in `NSSQLitePragmasOption`, so that none of their saves pays for it. Use it from one thread at a time.
 ///
-/// SQLite begins the log anew only when a writer finds all of it copied and nobody reading it. While processes write without a pause,
-/// there is always a little left, and the log grows for ever. So the checkpointer decides by the log's length: a long log is copied, and
-/// then, in the turn of the pool's writers, the little that came meanwhile, so that the next writer begins anew.
+/// SQLite begins the log anew only when a writer finds that all of it is copied and that nobody reads it. While processes write without
+/// a pause, a few pages are always still to be copied, so the log would grow without end. The checkpointer therefore goes by the log's
+/// length: it copies a long log, then takes the writers' turn and copies the few pages that came meanwhile. The next writer begins anew.
 public final class WALCheckpointer {
   /// How long the log may become, in bytes.
   public struct Limits: Sendable {

@@ -18,9 +18,8 @@ enum SlotPlan {
     var fixed: Int?
     /// Jobs that nobody has begun, and that would begin if there were a process for each.
     var waiting = 0
-    /// Processes that hold a job, and that are being started.
+    /// Processes that hold a job.
     var busy = 0
-    var starting = 0
     /// Processes that there are.
     var current = 0
     /// Seconds since the oldest of them came up.

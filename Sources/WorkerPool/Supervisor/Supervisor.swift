@@ -198,7 +198,7 @@ final class Supervisor {
     let now = Clock.now
     let seen = SlotPlan.Plugin(
       name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting,
-      busy: present.count { delegate?.isBusy($0.id) == true }, starting: staying.count { $0.phase == .starting },
+      busy: present.count { delegate?.isBusy($0.id) == true },
       current: present.count, age: present.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
       canStart: failures[plugin.name] == nil, isDelayed: waitingSlots[plugin.name, default: 0] > 0 && staying.isEmpty)
     return demand.look(at: seen, now: now)

@@ -63,7 +63,7 @@ private struct SimulatedPool {
     let own = processes.filter { $0.plugin == name }
     return SlotPlan.Plugin(
       name: name, waiting: waiting[name]?.count ?? 0, busy: own.count { $0.busyUntil > now },
-      starting: own.count { $0.upAt > now }, current: own.count, age: own.map { now - $0.upAt }.max() ?? 0)
+      current: own.count, age: own.map { now - $0.upAt }.max() ?? 0)
   }
 
   private mutating func reduce(_ name: String, to target: Int) {

@@ -91,7 +91,7 @@ import Testing
     #expect(!SlotPlan.changesWithTime(total: 0, [young, first]), "there is nothing to wait for")
     #expect(plan(1, old, first) == ["a": 0, "b": 1])
     // One that is just being started is not given up for another.
-    let starting = SlotPlan.Plugin(name: "a", waiting: 9, starting: 1, current: 1, absent: 0)
+    let starting = SlotPlan.Plugin(name: "a", waiting: 9, current: 1, absent: 0)
     #expect(plan(1, starting, first, second) == ["a": 1, "b": 0, "c": 0])
     // Who has been without a process for longest is next.
     #expect(plan(1, old, first, second) == ["a": 0, "b": 0, "c": 1])
@@ -99,14 +99,14 @@ import Testing
 
   /// Who waits more changes from moment to moment: that is no reason to end a process before it has come up.
   @Test func processesThatAreBeingStartedStay() {
-    let a = SlotPlan.Plugin(name: "a", waiting: 500, busy: 1, starting: 1, current: 2)
+    let a = SlotPlan.Plugin(name: "a", waiting: 500, busy: 1, current: 2)
     #expect(plan(3, a, .init(name: "b", waiting: 1500, busy: 1, current: 1)) == ["a": 2, "b": 1])
     // Unless nothing waits for it any more.
-    let idle = SlotPlan.Plugin(name: "a", busy: 1, starting: 1, current: 2)
+    let idle = SlotPlan.Plugin(name: "a", busy: 1, current: 2)
     #expect(plan(3, idle, .init(name: "b", waiting: 1500, busy: 1, current: 1, pressed: 60)) == ["a": 1, "b": 2])
     // And one that is on its way is enough for one job.
     #expect(
-      plan(3, .init(name: "a", waiting: 1, starting: 1, current: 1, pressed: 60), .init(name: "b", current: 2))
+      plan(3, .init(name: "a", waiting: 1, current: 1, pressed: 60), .init(name: "b", current: 2))
         == ["a": 1, "b": 2])
   }
 
