@@ -26,6 +26,13 @@ import WorkerProtocol
     (["run", "--workers", "many"], "--workers must be a whole number from 0 to 1000, not \"many\""),
     (["run", "--workers"], "--workers needs a value"),
     (["run"], "--store is missing"),
+    (
+      ["run", "--store", "a", "--model", "b", "--limit", "mail"], "--limit must be KIND=N or queue:NAME=N, not \"mail\""
+    ),
+    (["run", "--store", "a", "--model", "b", "--limit", "mail=0"], "--limit mail must be a whole number from 1"),
+    (["run", "--store", "a", "--model", "b", "--limit", "tenant-*=1"], "only queues have patterns"),
+    (["run", "--store", "a", "--model", "b", "--limit", "batch:night=1"], "must begin with a kind or with queue:"),
+    (["run", "--store", "a", "--model", "b", "--limit", "queue:a/b=1"], "is no name or pattern of a queue"),
     (["submit"], "workerpool submit needs KIND"),
     (["submit", "a", "p42"], "is no object URI"),
     (["submit", "a", "--priority", "99999"], "--priority must be a whole number"),

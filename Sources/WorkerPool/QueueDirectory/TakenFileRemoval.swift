@@ -6,13 +6,19 @@ import Synchronization
 ///
 /// It has a queue of its own, so that no job waits for the disk; files of several transactions share one synchronisation.
 ///
-/// `@unchecked Sendable`: but for `pending`, which is locked, the mutable state is only touched on `queue`; what `start` sets is set
+/// `@unchecked Sendable`: but for `work`, which is locked, the mutable state is only touched on `queue`; what `start` sets is set
 /// before anything else.
 final class TakenFileRemoval: @unchecked Sendable {
   /// A file whose jobs are committed, and the row that says so.
   struct Item: Sendable {
     let file: PrivateFile
     let row: NSManagedObjectID
+  }
+
+  private struct Work {
+    var pending: [Item] = []
+    /// Whether there are files to remove or rows to forget, here or on the queue.
+    var isThere = false
   }
 
   /// How many rows of files that are gone are kept before they are forgotten in one transaction.
@@ -23,7 +29,7 @@ final class TakenFileRemoval: @unchecked Sendable {
   private let queue = DispatchQueue(label: "removal of job files")
   private let log: WALSynchronizer
   private let store: StoreFiles
-  private let pending = Mutex<[Item]>([])
+  private let work = Mutex(Work())
   private var report: @Sendable (IntakeReport) -> Void = { _ in }
   private var forget: @Sendable ([NSManagedObjectID]) -> Void = { _ in }
   /// Files to remove, and the rows of those that are gone, each with the directory that must be synchronised before it is forgotten.
@@ -41,6 +47,7 @@ final class TakenFileRemoval: @unchecked Sendable {
   func recover(taken: [Item], gone: [NSManagedObjectID], in directory: OpenDirectory?) {
     committed = taken
     self.gone = gone.map { ($0, directory) }
+    work.withLock { $0.isThere = true }
     // That process may have ended because it could not synchronise the log.
     if !taken.isEmpty { log.distrust() }
   }
@@ -59,9 +66,10 @@ final class TakenFileRemoval: @unchecked Sendable {
   /// Removes files whose jobs have just been committed.
   func add(_ items: [Item]) {
     guard !items.isEmpty else { return }
-    let count = pending.withLock { pending in
-      pending += items
-      return pending.count
+    let count = work.withLock { work in
+      work.pending += items
+      work.isThere = true
+      return work.pending.count
     }
     if count == items.count { queue.async { [self] in removePending() } }
     if count > Self.mostPending { queue.sync {} }
@@ -69,9 +77,12 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   /// Tries again to remove what could not be removed, and forgets all files that are gone.
   func flush() {
+    // An idle pool does not wake a thread to find nothing.
+    guard work.withLock({ $0.isThere }) else { return }
     queue.async { [self] in
       removePending()
       forgetGone()
+      work.withLock { $0.isThere = !($0.pending.isEmpty && committed.isEmpty && gone.isEmpty) }
     }
   }
 
@@ -81,9 +92,9 @@ final class TakenFileRemoval: @unchecked Sendable {
   // MARK: On the queue
 
   private func removePending() {
-    committed += pending.withLock { pending in
-      defer { pending = [] }
-      return pending
+    committed += work.withLock { work in
+      defer { work.pending = [] }
+      return work.pending
     }
     guard !committed.isEmpty else { return }
     do {
