@@ -84,12 +84,6 @@ extension NSManagedObjectContext {
     if !conflictChecks.contains(where: { $0 === object }) { conflictChecks.append(object) }
   }
 
-  final func addConflictChecks(to operations: [SaveOperation]) {
-    for object in conflictChecks where !object.hasChanges && object.reference === reference {
-      operations.first { $0.store === object.objectID.persistentStore }?.checked.append(object)
-    }
-  }
-
   /// A policy that does not throw has seen the conflict: there are no changes to merge, just values to take over.
   final func acceptConflictChecks(_ conflicts: [Any]) {
     guard !conflictChecks.isEmpty else { return }

@@ -1,12 +1,12 @@
 /// From temporary IDs to permanent ones, in the context that saves and in those that read through it.
 extension NSManagedObjectContext {
   /// Registers the objects of a save under the IDs that it gave them.
-  final func adoptPermanentIDs(of operations: [SaveOperation]) {
-    for operation in operations {
-      for (object, temporaryKey) in zip(operation.inserted, operation.temporaryKeys) where temporaryKey < 0 {
-        registry.remove(temporaryKey, EntityHome.temporaryTable)
-        registry.set(object, object.objectID.key, object.objectID.home.table)
-        if hasChildren { permanentIDs[temporaryKey] = object.objectID }
+  final func adoptPermanentIDs(of parts: [StoreChanges]) {
+    for part in parts {
+      for (object, row) in zip(part.inserted, part.rows.inserted) where row.key < 0 {
+        registry.remove(row.key, EntityHome.temporaryTable)
+        registry.set(object, object.key, object.home.table)
+        if hasChildren { permanentIDs[row.key] = object.objectID }
       }
     }
     // Everything saved refers by permanent IDs now.
@@ -70,21 +70,32 @@ extension NSManagedObjectContext {
     try obtainInParent(objects)
     let waiting = MemberList(objects.filter { $0.objectID.isTemporaryID && $0.isInserted }, keepsOrder: false).items
     guard !waiting.isEmpty else { return }
-    guard let coordinator = persistentStoreCoordinator else {
+    guard persistentStoreCoordinator != nil else {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "The context \(label) has no coordinator that could give IDs.")
     }
-    let ids = try coordinator.permanentIDs(for: waiting, assignedStores: assignedStores)
-    for (object, id) in zip(waiting, ids) {
-      let old = object.objectID
-      registry.remove(old.key, EntityHome.temporaryTable)
-      object.become(id)
-      registry.set(object, id.key, id.home.table)
-      // What refers to the object by its old number finds it here.
-      permanentIDs[old.key] = id
+    var groups: [(store: SQLiteStore, objects: [NSManagedObject])] = []
+    for object in waiting {
+      let store = try store(of: object)
+      if let index = groups.firstIndex(where: { $0.store === store }) {
+        groups[index].objects.append(object)
+      } else {
+        groups.append((store, [object]))
+      }
+    }
+    for group in groups {
+      for (object, id) in zip(group.objects, try group.store.newIDs(for: group.objects.map(\.layout))) {
+        let old = object.objectID
+        registry.remove(old.key, EntityHome.temporaryTable)
+        object.become(id)
+        registry.set(object, id.key, id.home.table)
+        // What refers to the object by its old number finds it here.
+        permanentIDs[old.key] = id
+      }
     }
     if hasChildren { root.permanentGeneration.add(1, ordering: .releasing) }
   }
+
   /// An object that is new in the parent gets its ID there.
   private func obtainInParent(_ objects: [NSManagedObject]) throws {
     guard let parentContext, !temporaryKeys.isEmpty else { return }

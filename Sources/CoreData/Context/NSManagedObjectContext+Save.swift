@@ -66,24 +66,73 @@ extension NSManagedObjectContext {
     var attempts = 0
     while true {
       let current = SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
+      let parts = try changesByStore(current)
+      func part(of store: NSPersistentStore) -> StoreChanges { parts.first { $0.store === store }.unsafelyUnwrapped }
       do {
-        let operations = try coordinator.saveOperations(for: current, assignedStores: assignedStores)
-        for operation in operations { operation.permanentIDs = permanentIDs }
-        addConflictChecks(to: operations)
-        try coordinator.commit(operations)
-        adoptPermanentIDs(of: operations)
+        try coordinator.save(parts.map { ($0.store, $0.rows) }) { saved in
+          for (part, rows) in zip(parts, saved) { part.apply(rows) }
+        }
+        adoptPermanentIDs(of: parts)
         return current
-      } catch let conflicts as MergeConflicts {
+      } catch let found as RowConflicts {
         attempts += 1
-        try resolve(conflicts.conflicts, attempts) { conflicts.nsError }
-      } catch let violations as ConstraintViolations {
+        let conflicts = part(of: found.store).mergeConflicts(found)
+        try resolve(conflicts, attempts) { NSMergeConflict.error(conflicts) }
+      } catch let rejected as RejectedRows {
         attempts += 1
-        let conflicts = try violations.conflicts(in: self)
+        let refused = part(of: rejected.store)
+        let conflicts = try refused.constraintConflicts(rejected, in: self)
         // None where the other row is gone again: then the next attempt succeeds.
         if conflicts.isEmpty && attempts < 10 { continue }
-        try resolve(conflicts, attempts) { violations.nsError(conflicts) }
+        try resolve(conflicts, attempts) { refused.error(rejected, conflicts) }
       }
     }
+  }
+
+  /// Sorts the changes by the store that they belong to.
+  private func changesByStore(_ changes: SavedChanges) throws -> [StoreChanges] {
+    var parts: [StoreChanges] = []
+    func add(_ objects: [NSManagedObject], _ note: (StoreChanges, NSManagedObject) -> Void) throws {
+      var last: (entity: EntityLayout, part: StoreChanges)?
+      for object in objects {
+        // Runs of one entity share the answer, unless objects were assigned.
+        if assignedStores.isEmpty, let last, last.entity === object.layout, object.objectID.isTemporaryID {
+          note(last.part, object)
+          continue
+        }
+        let store = try store(of: object)
+        if store.isReadOnly {
+          throw CoreDataErrors.error(
+            .persistentStoreSave, "The store of \(object.objectID.uriString) was opened read-only.")
+        }
+        let known = parts.first { $0.store === store }
+        let part = known ?? StoreChanges(store, ChangeOrigin(self), permanentIDs)
+        if known == nil { parts.append(part) }
+        note(part, object)
+        last = (object.layout, part)
+      }
+    }
+    try add(changes.inserted) { $0.insert($1) }
+    try add(changes.updated) { $0.update($1) }
+    try add(changes.deleted) { $0.delete($1) }
+    for object in conflictChecks where !object.hasChanges && object.reference === reference {
+      parts.first { $0.store === object.objectID.persistentStore }?.check(object)
+    }
+    if parts.count > 1 { try StoreChanges.checkReferences(parts) }
+    return parts
+  }
+
+  /// The store that an object belongs to, or will.
+  final func store(of object: NSManagedObject) throws -> SQLiteStore {
+    if !object.objectID.isTemporaryID {
+      if let store = object.objectID.persistentStore as? SQLiteStore { return store }
+      throw CoreDataErrors.error(
+        .persistentStoreSave, "The store of \(object.objectID.uriString) is not open any more.")
+    }
+    if let store = assignedStores[ObjectIdentifier(object)] as? SQLiteStore { return store }
+    if let store = persistentStoreCoordinator?.store(forInserted: object.entity) { return store }
+    throw CoreDataErrors.error(
+      .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")
   }
 
   /// Lets the merge policy change what is to be saved. Each attempt sees the rows as they are now; only a storm of writers could

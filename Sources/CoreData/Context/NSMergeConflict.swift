@@ -55,6 +55,14 @@ open class NSMergeConflict: NSObject {
     }
   }
 
+  static func error(_ conflicts: [NSMergeConflict]) -> NSError {
+    CoreDataErrors.error(
+      .managedObjectMerge,
+      "\(conflicts.count == 1 ? "An object" : "\(conflicts.count) objects") changed in the store since being read: "
+        + conflicts.prefix(5).map { $0.sourceObject.objectID.uriString }.joined(separator: ", "),
+      [NSPersistentStoreSaveConflictsErrorKey: conflicts])
+  }
+
   /// Entity, ID and versions, no values.
   open override var description: String {
     "<NSMergeConflict: \(sourceObject.objectID), version \(oldVersionNumber) when read, "
@@ -88,20 +96,5 @@ extension Snapshot {
     let path = keyPath.components(separatedBy: ".")
     guard let slot = layout.slot(path[0]), let elements = value(slot) as? [String: Any] else { return nil }
     return CompositeValue.value(at: path[1...], in: elements)
-  }
-}
-
-/// What kept a transaction from being committed and may be put right by a merge policy.
-///
-/// `@unchecked Sendable`: thrown and caught on the context's queue.
-struct MergeConflicts: Error, @unchecked Sendable {
-  let conflicts: [NSMergeConflict]
-
-  var nsError: NSError {
-    CoreDataErrors.error(
-      .managedObjectMerge,
-      "\(conflicts.count == 1 ? "An object" : "\(conflicts.count) objects") changed in the store since being read: "
-        + conflicts.prefix(5).map { $0.sourceObject.objectID.uriString }.joined(separator: ", "),
-      [NSPersistentStoreSaveConflictsErrorKey: conflicts])
   }
 }

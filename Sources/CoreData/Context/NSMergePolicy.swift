@@ -48,12 +48,12 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// writes it again; the others throw, since there is nothing to merge with. An object to be deleted whose row was changed
   /// meanwhile stays with `rollback` and `mergeByPropertyStoreTrump`, and goes with the others.
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
-    guard mergeType != .errorMergePolicyType else { throw MergeConflicts(conflicts: list).nsError }
+    guard mergeType != .errorMergePolicyType else { throw NSMergeConflict.error(list) }
     let rows = try list.map { try $0.stored ?? $0.sourceObject.reference?.context?.rowNow(of: $0.sourceObject) }
     let pending = zip(list.map(\.sourceObject), rows).filter { $0.0.reference?.context != nil && $0.0.hasChanges }
     // A save that fails leaves the context as it was: what cannot be resolved is found before anything is.
     guard pending.allSatisfy({ $0.1 != nil || canDoWithoutRow($0.0) }) else {
-      throw MergeConflicts(conflicts: list).nsError
+      throw NSMergeConflict.error(list)
     }
     for (object, row) in pending {
       guard let context = object.reference?.context else { continue }

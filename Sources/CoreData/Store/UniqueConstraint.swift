@@ -22,121 +22,121 @@ extension SQLiteStore {
   }
 }
 
-/// Objects whose unique values other rows or objects have: what SQLite refused, to be made into conflicts.
-///
-/// `@unchecked Sendable`: thrown and caught on the context's queue.
-struct ConstraintViolations: Error, @unchecked Sendable {
-  let operation: SaveOperation
-  let objects: [NSManagedObject]
-  let error: SQLiteError
-
-  /// Who has the same values: objects of the save among themselves, and rows of the file as it is now. On the context's queue.
-  func conflicts(in context: NSManagedObjectContext) throws -> [NSConstraintConflict] {
-    try CoreDataErrors.translating("Looking for objects with the same unique values") {
+extension SQLiteStore {
+  /// Who has the unique values of rows that were rejected: rows of the save among themselves, and rows of the file as it is now.
+  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
+    try CoreDataErrors.translating("Looking for rows with the same unique values") {
       // On the writer, since what this coordinator has just committed must be seen.
-      try operation.store.database.withWriter { connection in
-        var finder = ConstraintConflictFinder(operation: operation, context: context, connection: connection)
-        return try finder.conflicts(of: objects)
+      try database.withWriter { connection in
+        try ConstraintViolationFinder(self, changes, connection).violations(of: rejected)
       }
     }
   }
-
-  /// - Parameter conflicts: those found; without any, SQLite's sentence has to do.
-  func nsError(_ conflicts: [NSConstraintConflict]) -> NSError {
-    if !conflicts.isEmpty { return NSConstraintConflict.error(conflicts) }
-    return CoreDataErrors.error(
-      .managedObjectConstraintMerge, "\(objects[0].objectID.uriString) cannot be saved: \(error.message)",
-      [NSAffectedObjectsErrorKey: objects])
-  }
 }
 
-/// Finds the objects and rows behind violated constraints.
-private struct ConstraintConflictFinder {
-  let operation: SaveOperation
-  let context: NSManagedObjectContext
+/// Finds the rows behind violated constraints.
+private struct ConstraintViolationFinder {
+  let store: SQLiteStore
+  let changes: RowChanges
   let connection: SQLiteConnection
-  /// The save's objects that have rows, by key, table by table.
-  private var saved: [Int32: [Int64: NSManagedObject]] = [:]
+  /// The save's rows that the file has, by key, table by table.
+  private var known: [Int32: [Int64: RowChanges.Place]] = [:]
 
-  init(operation: SaveOperation, context: NSManagedObjectContext, connection: SQLiteConnection) {
-    self.operation = operation
-    self.context = context
+  init(_ store: SQLiteStore, _ changes: RowChanges, _ connection: SQLiteConnection) {
+    self.store = store
+    self.changes = changes
     self.connection = connection
-    for object in operation.updated + operation.deleted {
-      saved[object.objectID.home.table, default: [:]][object.objectID.key] = object
+    for (index, row) in changes.updated.enumerated() {
+      known[row.home.table, default: [:]][row.key] = .updated(index)
+    }
+    for (index, row) in changes.deleted.enumerated() {
+      known[row.home.table, default: [:]][row.key] = .deleted(index)
     }
   }
 
-  mutating func conflicts(of objects: [NSManagedObject]) throws -> [NSConstraintConflict] {
+  func violations(of rejected: [RowChanges.Place]) throws -> [ConstraintViolation] {
     var constraints: [(root: Int, constraint: UniqueConstraint)] = []
-    for object in objects {
-      let mapping = operation.store.mapping(object.layout.name)
-      for constraint in operation.store.uniqueConstraints(of: mapping)
+    for place in rejected {
+      guard let mapping = values(at: place).map({ store.mapping($0.layout.name) }) else { continue }
+      for constraint in store.uniqueConstraints(of: mapping)
       where !constraints.contains(where: { $0.root == mapping.rootNumber && $0.constraint == constraint }) {
         constraints.append((mapping.rootNumber, constraint))
       }
     }
-    return try constraints.flatMap { try conflicts(of: objects, $0.constraint, root: $0.root) }
+    return try constraints.flatMap { try violations(of: rejected, $0.constraint, root: $0.root) }
   }
 
-  private func conflicts(of objects: [NSManagedObject], _ constraint: UniqueConstraint, root: Int) throws
-    -> [NSConstraintConflict]
+  private func violations(of rejected: [RowChanges.Place], _ constraint: UniqueConstraint, root: Int) throws
+    -> [ConstraintViolation]
   {
     var wanted: [[SQLiteValue]] = []
-    var rivals: [[SQLiteValue]: [NSManagedObject]] = [:]
-    for object in objects {
-      guard let values = try values(of: object, constraint, root), rivals[values] == nil else { continue }
+    var rivals: [[SQLiteValue]: [RowChanges.Place]] = [:]
+    for place in rejected {
+      guard let values = try uniqueValues(at: place, constraint, root), rivals[values] == nil else { continue }
       wanted.append(values)
       rivals[values] = []
     }
-    for object in operation.updated + operation.inserted {
-      guard let values = try values(of: object, constraint, root), rivals[values] != nil else { continue }
-      rivals[values]?.append(object)
+    let places =
+      changes.updated.indices.map(RowChanges.Place.updated) + changes.inserted.indices.map(RowChanges.Place.inserted)
+    for place in places {
+      guard let values = try uniqueValues(at: place, constraint, root), rivals[values] != nil else { continue }
+      rivals[values]?.append(place)
     }
     return try wanted.compactMap { values in
-      let (row, stored) = try row(with: values, constraint, root)
-      let others = (rivals[values] ?? []).filter { $0 !== row }
-      guard others.count > (row == nil ? 1 : 0) else { return nil }
-      return NSConstraintConflict(
-        constraint: constraint.names, databaseObject: row, stored: stored, conflictingObjects: others)
+      let stored = try row(with: values, constraint, root)
+      let others = (rivals[values] ?? []).filter { stored == nil || key(at: $0) != stored?.id.key }
+      guard others.count > (stored == nil ? 1 : 0) else { return nil }
+      return ConstraintViolation(names: constraint.names, rivals: others, stored: stored)
     }
   }
 
-  /// The object whose row has the values, unless this save deletes it or gives it others.
+  /// The row that has the values, unless this save deletes it or gives it others.
   private func row(with values: [SQLiteValue], _ constraint: UniqueConstraint, _ root: Int) throws
-    -> (NSManagedObject?, Snapshot?)
+    -> (id: NSManagedObjectID, values: Snapshot?)?
   {
-    let store = operation.store
-    guard let table = store.schema.entitiesByNumber[root]?.table else { return (nil, nil) }
+    guard let table = store.schema.entitiesByNumber[root]?.table else { return nil }
     let condition = constraint.columns.map { "\($0) = ?" }.joined(separator: " AND ")
     let found = try connection.rows("SELECT Z_PK, Z_ENT FROM \(table) WHERE \(condition)", values).first
     guard let found, case .integer(let key) = found[0], case .integer(let number) = found[1],
-      store.family.homes.indices.contains(Int(number)), let home = store.family.homes[Int(number)]
-    else { return (nil, nil) }
-    if let object = saved[home.table]?[key] {
-      if object.isDeleted { return (nil, nil) }
-      if let own = try self.values(of: object, constraint, root), own != values { return (nil, nil) }
+      let id = store.objectID(number: Int(number), key: key)
+    else { return nil }
+    if let place = known[id.home.table]?[key] {
+      if case .deleted = place { return nil }
+      if let own = try uniqueValues(at: place, constraint, root), own != values { return nil }
     }
-    let id = NSManagedObjectID(home: home, key: key)
-    let stored = try store.row(id, connection)
-    let object = context.object(with: id)
-    if let stored { object.supply(stored) }
-    return (object, stored)
+    return (id, try store.row(id, connection))
   }
 
-  /// The values as they are written; nil where one is NULL, or the constraint is not about the object.
-  private func values(of object: NSManagedObject, _ constraint: UniqueConstraint, _ root: Int) throws -> [SQLiteValue]?
+  private func values(at place: RowChanges.Place) -> Snapshot? {
+    switch place {
+    case .inserted(let index): changes.inserted[index].values
+    case .updated(let index): changes.updated[index].values
+    case .deleted, .checked: nil
+    }
+  }
+
+  private func key(at place: RowChanges.Place) -> Int64? {
+    switch place {
+    case .inserted(let index): changes.inserted[index].key
+    case .updated(let index): changes.updated[index].key
+    case .deleted, .checked: nil
+    }
+  }
+
+  /// The values as they are written; nil where one is NULL, or the constraint is not about the row.
+  private func uniqueValues(at place: RowChanges.Place, _ constraint: UniqueConstraint, _ root: Int) throws
+    -> [SQLiteValue]?
   {
-    let mapping = operation.store.mapping(object.layout.name)
-    guard mapping.rootNumber == root, mapping.columns(of: constraint.names) == constraint.columns,
-      let snapshot = object.snapshot
-    else { return nil }
-    let writer = operation.store.writer(mapping.number)
-    let permanentIDs = context.permanentIDs
+    guard let snapshot = self.values(at: place) else { return nil }
+    let layout = snapshot.layout
+    let mapping = store.mapping(layout.name)
+    guard mapping.rootNumber == root, mapping.columns(of: constraint.names) == constraint.columns else { return nil }
+    let writer = store.writer(mapping.number)
+    let permanentIDs = changes.permanentIDs
     var values: [SQLiteValue] = []
     for name in constraint.names {
       let path = name.components(separatedBy: ".")
-      guard let slot = object.layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
+      guard let slot = layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
         return nil
       }
       // SQLite says what it would store. A to-one may bind its entity, too.

@@ -1,18 +1,3 @@
-/// Who changes something: what persistent history keeps of it.
-struct ChangeOrigin {
-  let author: String?
-  let contextName: String?
-
-  init(author: String?, contextName: String?) {
-    self.author = author
-    self.contextName = contextName
-  }
-
-  init(_ context: NSManagedObjectContext?) {
-    self.init(author: context?.transactionAuthor, contextName: context?.name)
-  }
-}
-
 /// The rows that a batch request wrote.
 struct BatchResult {
   var count = 0

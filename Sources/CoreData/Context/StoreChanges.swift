@@ -1,0 +1,186 @@
+/// The part of a context's save that one store takes: the objects, the rows made of them, and what becomes of both.
+final class StoreChanges {
+  let store: SQLiteStore
+  private(set) var inserted: [NSManagedObject] = []
+  private var updated: [NSManagedObject] = []
+  private var deleted: [NSManagedObject] = []
+  private var checked: [NSManagedObject] = []
+  /// The rows, in the order of the objects.
+  private(set) var rows: RowChanges
+
+  init(_ store: SQLiteStore, _ origin: ChangeOrigin, _ permanentIDs: [Int64: NSManagedObjectID]) {
+    self.store = store
+    rows = RowChanges(origin: origin, permanentIDs: permanentIDs)
+  }
+
+  // MARK: From objects to rows
+
+  func insert(_ object: NSManagedObject) {
+    inserted.append(object)
+    let values = object.access()
+    rows.inserted.append(
+      RowChanges.Insertion(key: object.objectID.key, values: values, members: memberChanges(of: object)))
+  }
+
+  func update(_ object: NSManagedObject) {
+    updated.append(object)
+    rows.updated.append(
+      RowChanges.Update(
+        home: object.home, key: object.key, base: object.committed ?? object.snapshot, values: object.snapshot,
+        members: memberChanges(of: object)))
+  }
+
+  func delete(_ object: NSManagedObject) {
+    // Of these there is no row.
+    guard !object.objectID.isTemporaryID, !object.state.contains(.gone) else { return }
+    deleted.append(object)
+    let version = (object.committed ?? object.snapshot)?.version
+    rows.deleted.append(RowChanges.Deletion(home: object.home, key: object.key, version: version))
+  }
+
+  /// Has the save fail if the object's row is not as it was read.
+  func check(_ object: NSManagedObject) {
+    checked.append(object)
+    rows.checked.append(RowChanges.Check(home: object.home, key: object.key, version: object.snapshot?.version))
+  }
+
+  private func memberChanges(of object: NSManagedObject) -> [MemberChange] {
+    // Most objects have never been asked for their members.
+    if object.toManys.isEmpty { return [] }
+    return object.toManys.compactMap { $0?.change }
+  }
+
+  /// New objects that refer to each other must go to the same store.
+  static func checkReferences(_ parts: [StoreChanges]) throws {
+    var stores: [Int64: SQLiteStore] = [:]
+    for part in parts {
+      for row in part.rows.inserted { stores[row.key] = part.store }
+    }
+    for part in parts {
+      for object in part.inserted + part.updated {
+        for slot in object.layout.toOneSlots {
+          guard let key = object.snapshot?.related(slot)?.key, key < 0, let store = stores[key], store !== part.store
+          else { continue }
+          throw CoreDataErrors.error(
+            .persistentStoreSave,
+            "\(object.layout.name).\(object.layout.slots[slot].name) of \(object.objectID.uriString) refers to an object "
+              + "that belongs to another store.", [NSAffectedObjectsErrorKey: [object]])
+        }
+      }
+    }
+  }
+
+  // MARK: From rows to objects
+
+  /// Gives the objects what the store made true: IDs, versions, clean state. Rows go into the cache.
+  func apply(_ saved: SavedRows) {
+    var cached: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    cached.reserveCapacity(inserted.count + updated.count)
+    for (object, key) in zip(inserted, saved.keys) {
+      if object.objectID.isTemporaryID, let home = store.family.homesByName[object.layout.name] {
+        object.become(NSManagedObjectID(home: home, key: key))
+      }
+      settle(object, version: 1, saved, &cached)
+    }
+    for (object, version) in zip(updated, saved.versions) { settle(object, version: version, saved, &cached) }
+    // Of a row that was written without having been read, the cache may have an older version. And it lacks the values that
+    // the store computed of derived attributes.
+    let unknown =
+      inserted.filter(\.layout.hasDerived) + updated.filter { $0.snapshot == nil || $0.layout.hasDerived } + deleted
+    store.rowCache.commit(saved: cached, removed: unknown.map { ($0.key, $0.home.table) })
+  }
+
+  private func settle(
+    _ object: NSManagedObject, version: Int64, _ saved: SavedRows,
+    _ cached: inout [(key: Int64, table: Int32, snapshot: Snapshot)]
+  ) {
+    for case let toMany? in object.toManys { toMany.markSaved() }
+    object.committed = nil
+    guard let current = object.snapshot else { return }
+    // Shared where only members changed, or where a child context's save brought the object here.
+    let snapshot = object.state.contains(.ownsSnapshot) ? current : current.copy()
+    object.snapshot = snapshot
+    snapshot.version = version
+    for slot in snapshot.layout.toOneSlots {
+      if let related = snapshot.related(slot), related.key < 0,
+        let permanent = saved.assigned[related.key] ?? rows.permanentIDs[related.key]?.relatedKey
+      {
+        snapshot.assign(slot: slot, to: permanent)
+      }
+    }
+    object.state.remove(.ownsSnapshot)
+    if !object.layout.hasDerived { cached.append((object.key, object.home.table, snapshot.withoutTransients())) }
+  }
+
+  // MARK: From conflicts of rows to conflicts of objects
+
+  func object(at place: RowChanges.Place) -> NSManagedObject {
+    switch place {
+    case .inserted(let index): inserted[index]
+    case .updated(let index): updated[index]
+    case .deleted(let index): deleted[index]
+    case .checked(let index): checked[index]
+    }
+  }
+
+  func mergeConflicts(_ found: RowConflicts) -> [NSMergeConflict] {
+    found.conflicts.map { NSMergeConflict(source: object(at: $0.place), stored: $0.stored, cached: $0.cached) }
+  }
+
+  /// Who has the same unique values: objects of the save among themselves, and rows of the store as it is now.
+  func constraintConflicts(_ rejected: RejectedRows, in context: NSManagedObjectContext) throws
+    -> [NSConstraintConflict]
+  {
+    try store.violations(of: rejected.places, in: rows).map { violation in
+      let row = violation.stored.map { context.object(with: $0.id) }
+      if let values = violation.stored?.values { row?.supply(values) }
+      return NSConstraintConflict(
+        constraint: violation.names, databaseObject: row, stored: violation.stored?.values,
+        conflictingObjects: violation.rivals.map(object(at:)))
+    }
+  }
+
+  /// The error for rejected rows. Where nobody was found who has their values, the store's sentence has to do.
+  func error(_ rejected: RejectedRows, _ conflicts: [NSConstraintConflict]) -> NSError {
+    if !conflicts.isEmpty { return NSConstraintConflict.error(conflicts) }
+    let objects = rejected.places.map(object(at:))
+    return CoreDataErrors.error(
+      .managedObjectConstraintMerge,
+      "\(objects.first?.objectID.uriString ?? "A row") cannot be saved: \(rejected.message)",
+      [NSAffectedObjectsErrorKey: objects])
+  }
+}
+
+extension ChangeOrigin {
+  init(_ context: NSManagedObjectContext) {
+    self.init(author: context.transactionAuthor, contextName: context.name)
+  }
+}
+
+extension ToMany {
+  /// What a save tells the store of it; nil without a change.
+  fileprivate var change: MemberChange? {
+    guard hasChanges else { return nil }
+    var change = MemberChange(relationship: relationship)
+    func keys(_ members: [NSManagedObject]) -> [Int64] { members.map(\.objectID.key) }
+    if relationship.inverseRelationship?.isToMany ?? true {
+      change.added = keys(added.items.filter { !$0.isDeleted })
+      change.removed = keys(removed.items)
+    }
+    if orderChanged {
+      change.isWhole = members != nil
+      change.order = keys((members?.items ?? added.items).filter { !$0.isDeleted })
+    }
+    return change
+  }
+}
+
+extension Snapshot {
+  /// The snapshot as the store knows it.
+  fileprivate func withoutTransients() -> Snapshot {
+    guard layout.hasTransients else { return self }
+    let stored = copy()
+    for (slot, description) in layout.slots.enumerated() where description.isTransient { stored.setNil(slot) }
+    return stored
+  }
+}

@@ -1,0 +1,31 @@
+/// What a save leaves in the store's history.
+extension ChangeWriter {
+  /// The recorder for this save, with its deletions noted: their values are gone afterwards. nil for a store without history.
+  func startHistory() throws -> HistoryRecorder? {
+    guard let recorder = HistoryRecorder(store, changes.origin, connection) else { return nil }
+    for row in changes.deleted { try recorder.noteDelete(number: row.home.number, key: row.key) }
+    return recorder
+  }
+
+  /// Notes what was written.
+  func finishHistory(_ recorder: HistoryRecorder) throws {
+    for (key, writer) in zip(saved.keys, insertedWriters) {
+      try recorder.noteInsert(number: writer.mapping.number, key: key)
+    }
+    for row in changes.updated {
+      let changed = changedNames(of: row)
+      if changed.isEmpty { continue }
+      try recorder.noteUpdate(number: row.home.number, key: row.key, changed: changed)
+    }
+    try recorder.finish()
+  }
+
+  /// The properties whose columns or join rows this save writes.
+  private func changedNames(of row: RowChanges.Update) -> [String] {
+    let names = row.members.map(\.relationship.name)
+    guard let values = row.values, let base = row.base else { return names }
+    let steps = store.writer(row.home.number).steps
+    return names
+      + steps.lazy.filter { !base.isEqual(values, slot: $0.slot) }.map { row.home.layout.slots[$0.slot].name }
+  }
+}

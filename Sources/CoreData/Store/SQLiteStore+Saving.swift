@@ -1,0 +1,43 @@
+/// Writing what a save passes in.
+extension SQLiteStore {
+  /// Stores on one file share one.
+  var writeScope: any WriteScope { database }
+
+  /// Writes rows, and what was set of the metadata, into the file. In a transaction of the store's scope.
+  ///
+  /// - Throws: `RowConflicts` or `RejectedRows`, after which the transaction has to be rolled back.
+  func write(_ changes: RowChanges) throws -> SavedRows {
+    try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
+      try database.write { connection in
+        let saved = try ChangeWriter(changes, to: self, connection).write()
+        try writeMetadata(connection)
+        return saved
+      }
+    }
+  }
+
+  /// Reserves the keys of new rows, one for each of the entities.
+  func newIDs(for entities: [EntityLayout]) throws -> [NSManagedObjectID] {
+    try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
+      try database.write { connection in
+        try entities.map { layout in
+          guard let home = family.homesByName[layout.name] else {
+            throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(layout.name).")
+          }
+          let key = try takeKeys(1, root: mapping(layout.name).rootNumber, connection)
+          return NSManagedObjectID(home: home, key: key)
+        }
+      }
+    }
+  }
+}
+
+extension SQLiteDatabase: WriteScope {
+  var name: String { configuration.path }
+
+  func exclusively(_ body: () throws -> Void) throws { try withWriter { _ in try body() } }
+
+  func transaction(_ doing: String, _ body: () throws -> Void) throws {
+    try CoreDataErrors.translating("\(doing) to \(configuration.path)") { try write { _ in try body() } }
+  }
+}
