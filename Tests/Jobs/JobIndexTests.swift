@@ -25,7 +25,7 @@ import Testing
     /// SQLite's plan for a request, a line for each step.
     func plan(_ request: NSFetchRequest<Job>) throws -> String {
       let sqlite = try #require(sqlite)
-      let fetch = SQLiteStore.Fetch(
+      let fetch = RowFetch(
         entityName: Job.entityName, predicate: request.predicate, sortDescriptors: request.sortDescriptors ?? [],
         limit: request.fetchLimit)
       let (sql, bindings) = try sqlite.select("t0.Z_PK, t0.ZTIMEOUT", fetch, isOrdered: true)

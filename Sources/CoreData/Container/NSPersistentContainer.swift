@@ -52,7 +52,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     completionHandler block: @escaping @Sendable (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
     for description in persistentStoreDescriptions {
-      if let url = description.url, !SharedMemoryDatabases.isInMemory(url) {
+      if let url = description.url, !url.isInMemoryStore {
         let folder = url.deletingLastPathComponent()
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       }

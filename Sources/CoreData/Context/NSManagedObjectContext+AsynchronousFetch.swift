@@ -92,7 +92,7 @@ private final class AsynchronousFetch {
   }
 
   private static func epochs(_ context: NSManagedObjectContext) -> [ObjectIdentifier: Int] {
-    let stores = context.persistentStoreCoordinator?.persistentStores.compactMap { $0 as? SQLiteStore } ?? []
+    let stores = context.persistentStoreCoordinator?.objectStores ?? []
     return Dictionary(uniqueKeysWithValues: stores.map { (ObjectIdentifier($0), $0.rowCache.epoch) })
   }
 

@@ -68,10 +68,8 @@ extension NSManagedObjectContext {
 
   /// An object's row as the file has it, past the cache; nil where there is none.
   final func rowNow(of object: NSManagedObject) throws -> Snapshot? {
-    guard !object.objectID.isTemporaryID, let store = object.objectID.persistentStore as? SQLiteStore else {
-      return nil
-    }
-    return try store.row(object.objectID)
+    guard !object.objectID.isTemporaryID, let store = object.objectID.objectStore else { return nil }
+    return try store.row(object.objectID, in: nil)
   }
 
   // MARK: Objects that are only checked

@@ -10,8 +10,10 @@ extension NSManagedObjectContext {
 
   /// Decides in which store a new object will be; without it, the first that may hold its entity.
   public final func assign(_ object: Any, to store: NSPersistentStore) {
-    guard let object = object as? NSManagedObject, object.objectID.isTemporaryID else { return }
-    assignedStores[ObjectIdentifier(object)] = store
+    guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
+      let known = persistentStoreCoordinator?.objectStores(among: [store]).first
+    else { return }
+    assignedStores[ObjectIdentifier(object)] = known
   }
 }
 

@@ -24,7 +24,7 @@ extension NSManagedObjectContext {
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let fetch = try storeFetch(settings, entity)
       let stores = try stores(holding: entity, request.affectedStores)
-      if stores.count == 1 && stores[0].type != NSInMemoryStoreType { return try stores[0].count(fetch) }
+      if stores.count == 1, try stores[0].understands(fetch) { return try stores[0].count(fetch) }
     }
     var ids = settings
     ids.resultType = .managedObjectIDResultType
@@ -109,7 +109,7 @@ extension NSManagedObjectContext {
   }
 
   private func storedObjects(
-    _ fetch: SQLiteStore.Fetch, _ stores: [SQLiteStore], _ includesValues: Bool
+    _ fetch: RowFetch, _ stores: [any ObjectStore], _ includesValues: Bool
   ) throws -> [NSManagedObject] {
     var objects: [NSManagedObject] = []
     var fetch = fetch
@@ -119,7 +119,7 @@ extension NSManagedObjectContext {
     sweepThreshold = Int.max
     defer { sweepThreshold = max(4096, registry.count * 2) }
     for store in stores {
-      if store.type == NSInMemoryStoreType, try !store.canRun(fetch) {
+      if try !store.understands(fetch) {
         objects += try filteredInMemory(fetch, store)
         continue
       }
@@ -143,22 +143,23 @@ extension NSManagedObjectContext {
   }
 
   /// Faults that have some of their values.
-  private func partialFaults(_ fetch: SQLiteStore.Fetch, _ store: SQLiteStore) throws -> [NSManagedObject] {
+  private func partialFaults(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var slots: [Int: Set<Int>] = [:]
-    for case let decoder? in store.partialPlan(fetch).decoders { slots[decoder.home.number] = decoder.slots }
     var objects: [NSManagedObject] = []
     try store.fetch(fetch) { home, key, values in
       let object = reusable(key, home.table) ?? register(home, key, snapshot: nil)
       if object.isFault, object.snapshot == nil, let values {
-        object.batch = FetchBatch(values, slots: slots[home.number] ?? [])
+        let read = slots[home.number] ?? home.layout.storedSlots(of: fetch.properties ?? [])
+        slots[home.number] = read
+        object.batch = FetchBatch(values, slots: read)
       }
       objects.append(object)
     }
     return objects
   }
 
-  /// What SQL cannot say (blocks, transient properties) is asked of each object, where the rows are in memory anyway.
-  private func filteredInMemory(_ fetch: SQLiteStore.Fetch, _ store: SQLiteStore) throws -> [NSManagedObject] {
+  /// What the store cannot evaluate (blocks, transient properties) is asked of each object.
+  private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var all = fetch
     (all.predicate, all.sortDescriptors, all.limit, all.offset, all.properties) = (nil, [], 0, 0, nil)
     let objects = try storedObjects(all, [store], true)
@@ -207,19 +208,19 @@ extension NSManagedObjectContext {
     throw CoreDataErrors.error(.persistentStoreOperation, "The context's model has no entity named \"\(name)\".")
   }
 
-  private func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [SQLiteStore] {
+  private func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore]
+  {
     guard let coordinator = persistentStoreCoordinator else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The context \(label) has no coordinator to fetch from.")
     }
-    return (affected ?? coordinator.persistentStores).compactMap { $0 as? SQLiteStore }.filter { $0.holds(entity) }
+    return coordinator.objectStores(among: affected).filter { $0.holds(entity) }
   }
 
-  private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> SQLiteStore.Fetch {
-    let generation = try readGeneration()
-    return SQLiteStore.Fetch(
-      entityName: entity.name ?? "", includesSubentities: settings.includesSubentities, predicate: settings.predicate,
-      sortDescriptors: settings.sortDescriptors ?? [], limit: settings.fetchLimit, offset: settings.fetchOffset,
-      generation: generation, control: fetchControl)
+  private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> RowFetch {
+    var fetch = RowFetch(settings, of: entity)
+    fetch.generation = try readGeneration()
+    fetch.control = fetchControl
+    return fetch
   }
 }
 

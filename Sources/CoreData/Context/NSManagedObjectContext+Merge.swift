@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
     advanceGeneration()
     // Rows that another process wrote are not what the cache has, whether or not the file says so yet.
     for id in saved.updated + saved.deleted {
-      (id.persistentStore as? SQLiteStore)?.rowCache.forget(id, unless: saved.isLocal)
+      id.objectStore?.rowCache.forget(id, unless: saved.isLocal)
     }
     let followed = trackers.compactMap(\.results).map {
       $0.objectsToMerge(updated: saved.updated, deleted: saved.deleted)

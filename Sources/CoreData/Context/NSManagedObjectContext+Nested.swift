@@ -7,9 +7,9 @@ extension NSManagedObjectContext {
     if let parentContext {
       return try parentContext.performAndWait { try parentContext.sharedSnapshot(id) }
     }
-    guard !id.isTemporaryID, let store = id.persistentStore as? SQLiteStore else { return nil }
+    guard !id.isTemporaryID, let store = id.objectStore else { return nil }
     if needsCacheCheck {
-      for case let store as SQLiteStore in coordinator?.persistentStores ?? [] { store.validateRowCache() }
+      for store in coordinator?.objectStores ?? [] { store.validateRowCache() }
       // A main-queue context is used outside of blocks too, where no turn begins that would ask for a check.
       needsCacheCheck = PerformScope.current == nil
     }
@@ -39,7 +39,7 @@ extension NSManagedObjectContext {
   /// The members of a to-many as the level above has them.
   final func storedMembers(of object: NSManagedObject, _ relationship: NSRelationshipDescription) -> [NSManagedObject] {
     if parentContext != nil { return parentMembers(of: object, relationship) }
-    guard let store = object.objectID.persistentStore as? SQLiteStore else { return [] }
+    guard let store = object.objectID.objectStore else { return [] }
     do {
       var members: [NSManagedObject] = []
       try store.members(of: object.objectID, relationship, in: readGeneration()) { home, key, snapshot in

@@ -77,7 +77,7 @@ extension NSManagedObjectContext {
   private func home(of key: RelatedKey, from owner: NSManagedObject) -> EntityHome? {
     let number = Int(key.number)
     if let family = owner.home.family { return family.homes.indices.contains(number) ? family.homes[number] : nil }
-    let assigned = assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(owner)] as? SQLiteStore
+    let assigned = assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(owner)]
     guard let store = assigned ?? persistentStoreCoordinator?.store(forInserted: owner.entity) else { return nil }
     return store.family.homes.indices.contains(number) ? store.family.homes[number] : nil
   }

@@ -74,7 +74,7 @@ extension NSManagedObjectContext {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "The context \(label) has no coordinator that could give IDs.")
     }
-    var groups: [(store: SQLiteStore, objects: [NSManagedObject])] = []
+    var groups: [(store: any ObjectStore, objects: [NSManagedObject])] = []
     for object in waiting {
       let store = try store(of: object)
       if let index = groups.firstIndex(where: { $0.store === store }) {

@@ -42,7 +42,7 @@ extension NSManagedObjectContext {
     }
     for owners in groups.values {
       let home = owners[0].home
-      guard let store = owners[0].objectID.persistentStore as? SQLiteStore, let index = home.layout.toManyIndex(key)
+      guard let store = owners[0].objectID.objectStore, let index = home.layout.toManyIndex(key)
       else { continue }
       let byKey = Dictionary(owners.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
       var members: [Int64: [NSManagedObject]] = [:]
@@ -65,7 +65,7 @@ extension NSManagedObjectContext {
       groups[ObjectIdentifier(fault.objectID.home), default: []].append(fault)
     }
     for group in groups.values {
-      guard let store = group[0].objectID.persistentStore as? SQLiteStore else { continue }
+      guard let store = group[0].objectID.objectStore else { continue }
       let byKey = Dictionary(group.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
       try store.rows(Array(byKey.keys), of: group[0].objectID.home, in: readGeneration()) { key, snapshot in
         byKey[key]?.supply(snapshot)

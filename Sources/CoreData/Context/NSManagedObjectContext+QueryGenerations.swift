@@ -22,7 +22,7 @@ extension NSManagedObjectContext {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "The context \(label) reads what its parent reads: pin the parent.")
     }
-    if let pinned = generation?.generation, pinned.coordinator !== coordinator {
+    if let pinned = generation?.generation, pinned.owner !== coordinator {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "The generation is not one of the coordinator of the context \(label).")
     }
@@ -34,7 +34,7 @@ extension NSManagedObjectContext {
     guard let token = generationToken else { return nil }
     if let generation = token.generation { return generation }
     guard let coordinator else { return nil }
-    let generation = try CoreDataErrors.translating("Pinning the stores") { try QueryGeneration(coordinator) }
+    let generation = try QueryGeneration(coordinator.objectStores, of: coordinator)
     generationToken = NSQueryGenerationToken(generation)
     return generation
   }

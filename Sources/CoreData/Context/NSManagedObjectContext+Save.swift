@@ -123,13 +123,13 @@ extension NSManagedObjectContext {
   }
 
   /// The store that an object belongs to, or will.
-  final func store(of object: NSManagedObject) throws -> SQLiteStore {
+  final func store(of object: NSManagedObject) throws -> any ObjectStore {
     if !object.objectID.isTemporaryID {
-      if let store = object.objectID.persistentStore as? SQLiteStore { return store }
+      if let store = object.objectID.objectStore { return store }
       throw CoreDataErrors.error(
         .persistentStoreSave, "The store of \(object.objectID.uriString) is not open any more.")
     }
-    if let store = assignedStores[ObjectIdentifier(object)] as? SQLiteStore { return store }
+    if let store = assignedStores[ObjectIdentifier(object)] { return store }
     if let store = persistentStoreCoordinator?.store(forInserted: object.entity) { return store }
     throw CoreDataErrors.error(
       .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")

@@ -112,7 +112,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var isProcessing = false
   final var isEndOfEventScheduled = false
   final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
-  final var assignedStores: [ObjectIdentifier: NSPersistentStore] = [:]
+  final var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
   /// What reads see: `queryGenerationToken` of a context without parent.
   final var generationToken: NSQueryGenerationToken?
   final var mergeObserver: (any NSObjectProtocol)?

@@ -1,6 +1,6 @@
 /// The part of a context's save that one store takes: the objects, the rows made of them, and what becomes of both.
 final class StoreChanges {
-  let store: SQLiteStore
+  let store: any ObjectStore
   private(set) var inserted: [NSManagedObject] = []
   private var updated: [NSManagedObject] = []
   private var deleted: [NSManagedObject] = []
@@ -8,7 +8,7 @@ final class StoreChanges {
   /// The rows, in the order of the objects.
   private(set) var rows: RowChanges
 
-  init(_ store: SQLiteStore, _ origin: ChangeOrigin, _ permanentIDs: [Int64: NSManagedObjectID]) {
+  init(_ store: any ObjectStore, _ origin: ChangeOrigin, _ permanentIDs: [Int64: NSManagedObjectID]) {
     self.store = store
     rows = RowChanges(origin: origin, permanentIDs: permanentIDs)
   }
@@ -52,7 +52,7 @@ final class StoreChanges {
 
   /// New objects that refer to each other must go to the same store.
   static func checkReferences(_ parts: [StoreChanges]) throws {
-    var stores: [Int64: SQLiteStore] = [:]
+    var stores: [Int64: any ObjectStore] = [:]
     for part in parts {
       for row in part.rows.inserted { stores[row.key] = part.store }
     }

@@ -27,7 +27,9 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   public var entity: NSEntityDescription { home.entity }
 
   /// The store that holds the object; nil for a temporary ID, and when the store has been removed.
-  public var persistentStore: NSPersistentStore? { home.storeReference?.store }
+  public var persistentStore: NSPersistentStore? { objectStore }
+
+  var objectStore: (any ObjectStore)? { home.storeReference?.store }
 
   /// True until the object's first save, or until `obtainPermanentIDs(for:)`.
   public var isTemporaryID: Bool { key < 0 }

@@ -10,22 +10,7 @@ extension NSPersistentStoreCoordinator {
   public final func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
-    try Self.checkType(storeType)
-    if SharedMemoryDatabases.isInMemory(url) {
-      SharedMemoryDatabases.forget(url)
-      return try removeStores(at: url)
-    }
-    guard FileManager.default.fileExists(atPath: url.path) else { return }
-    try CoreDataErrors.translating("Destroying \(url.path)") {
-      let connection = try SQLiteConnection(
-        path: url.path, access: .readWrite, busyTimeout: SQLiteDatabase.Configuration.busyTimeout(options))
-      defer { connection.close() }
-      try connection.erase()
-      try removeStores(at: url)
-      // Takes the log away, unless somebody else has the file open.
-      _ = try? connection.rows("PRAGMA journal_mode = DELETE")
-    }
-    try? FileManager.default.removeItem(at: ExternalData.supportFolder(of: url))
+    try Self.storeClass(storeType).destroy(at: url, options) { try removeStores(at: url) }
   }
 
   private func removeStores(at url: URL) throws {
@@ -46,20 +31,11 @@ extension NSPersistentStoreCoordinator {
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
   ) throws {
-    try Self.checkType(storeType)
+    let kind = try Self.storeClass(storeType)
     if destinationURL.standardizedFileURL == sourceURL.standardizedFileURL { return }
-    try CoreDataErrors.translating("Replacing \(destinationURL.path) with \(sourceURL.path)") {
-      let source = try SQLiteConnection(path: sourceURL.path, access: .readWrite)
-      defer { source.close() }
-      // A file that is no store replaces none.
-      _ = try SQLiteStore.readMetadata(StoreMetadata.prefix(sourceOptions), source)
-      let destination = try SQLiteConnection(
-        path: destinationURL.path, access: .create,
-        busyTimeout: SQLiteDatabase.Configuration.busyTimeout(destinationOptions))
-      defer { destination.close() }
-      try destination.copy(from: source)
-    }
-    try copySupportFolder(from: sourceURL, to: destinationURL)
+    try kind.replace(
+      StoreFile(url: destinationURL, options: destinationOptions),
+      with: StoreFile(url: sourceURL, options: sourceOptions))
   }
 
   public final func replacePersistentStore(
@@ -69,12 +45,6 @@ extension NSPersistentStoreCoordinator {
     try replacePersistentStore(
       at: destinationURL, destinationOptions: destinationOptions, withPersistentStoreFrom: sourceURL,
       sourceOptions: sourceOptions, ofType: type.rawValue)
-  }
-
-  private func copySupportFolder(from source: URL, to destination: URL) throws {
-    let (from, to) = (ExternalData.supportFolder(of: source), ExternalData.supportFolder(of: destination))
-    try? FileManager.default.removeItem(at: to)
-    if FileManager.default.fileExists(atPath: from.path) { try FileManager.default.copyItem(at: from, to: to) }
   }
 
   // MARK: Moving to another place
@@ -87,41 +57,21 @@ extension NSPersistentStoreCoordinator {
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
   ) throws -> NSPersistentStore {
-    try Self.checkType(storeType)
-    guard let old = store as? SQLiteStore, persistentStores.contains(where: { $0 === store }) else {
+    let kind = try Self.storeClass(storeType)
+    guard let old = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
+    }
+    guard kind == Swift.type(of: old) else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "A store of the type \(old.type) cannot become one of the type \(storeType).")
     }
     guard storeURL.standardizedFileURL != store.url?.standardizedFileURL else {
       throw CoreDataErrors.error(.persistentStoreOperation, "A store cannot be migrated to its own place.")
     }
     let center = NotificationCenter.default
     center.post(name: .NSPersistentStoreCoordinatorStoresWillChange, object: self)
-    let isInMemory = storeType == NSInMemoryStoreType || SharedMemoryDatabases.isInMemory(storeURL)
-    let prefix = old.schema.prefix
-    let key = isInMemory ? "memory \(UUID().uuidString)" : storeURL.standardizedFileURL.path
-    let configuration = SQLiteDatabase.Configuration(
-      path: isInMemory ? "" : storeURL.standardizedFileURL.path, isInMemory: isInMemory, options: options)
-    let new = try CoreDataErrors.translating("Migrating \(old.url?.path ?? "") to \(storeURL.path)") {
-      let database = try SQLiteDatabase(configuration)
-      try database.withWriter { destination in
-        // On the writer, so that all that was saved is there.
-        try old.database.withWriter { try destination.copy(from: $0) }
-        try destination.immediateTransaction {
-          let metadata = try SQLiteStore.readMetadata(prefix, destination).1
-          try destination.execute("UPDATE \(prefix)_METADATA SET Z_UUID = ?", [.text(UUID().uuidString)])
-          var renamed = metadata
-          renamed[NSStoreTypeKey] = storeType
-          try SQLiteStore.writeMetadata(renamed, prefix: prefix, destination)
-          if let history = old.history?.tables {
-            try destination.execute("DELETE FROM \(history.changes); DELETE FROM \(history.transactions)")
-          }
-        }
-        if !isInMemory { _ = try destination.rows("PRAGMA journal_mode = WAL") }
-      }
-      return try add(
-        database, key: key, type: storeType, configuration: old.configurationName, at: storeURL, options: options)
-    }
-    if !isInMemory, let url = old.url { try copySupportFolder(from: url, to: storeURL) }
+    let new = try old.copy(to: opening(storeType, old.configurationName, storeURL, options))
+    _ = try adopt(new)
     let ids = try renamedIDs(from: old, to: new)
     try remove(store)
     center.post(
@@ -139,18 +89,15 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// All objects' IDs, each old one before the new one.
-  private func renamedIDs(from old: SQLiteStore, to new: SQLiteStore) throws -> [NSObject] {
-    try new.database.read { connection in
-      try new.schema.tables.flatMap { table in
-        try connection.rows("SELECT Z_ENT, Z_PK FROM \(table.name) ORDER BY Z_PK").flatMap { row -> [NSObject] in
-          guard case .integer(let number) = row[0], case .integer(let key) = row[1],
-            let before = old.objectID(number: Int(number), key: key),
-            let after = new.objectID(number: Int(number), key: key)
-          else { return [] }
-          return [before, after]
-        }
+  private func renamedIDs(from old: any ObjectStore, to new: any ObjectStore) throws -> [NSObject] {
+    var ids: [NSObject] = []
+    for case let root? in new.family.homes where !(root.entity.superentity.map(new.holds) ?? false) {
+      try new.fetch(RowFetch(entityName: root.layout.name, includesValues: false)) { home, key, _ in
+        guard let before = old.family.homesByName[home.layout.name] else { return }
+        ids += [NSManagedObjectID(home: before, key: key), NSManagedObjectID(home: home, key: key)]
       }
     }
+    return ids
   }
 
   /// Has a store leave its place: not possible while it is open. True only where it is at the place already.

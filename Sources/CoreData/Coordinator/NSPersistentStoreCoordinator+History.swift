@@ -4,20 +4,17 @@ extension NSPersistentStoreCoordinator {
   ///
   /// - Parameter stores: `NSPersistentStore`s; nil for all of this coordinator.
   public final func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
-    let wanted = stores?.compactMap { $0 as? NSPersistentStore } ?? persistentStores
+    let wanted = objectStores(among: stores?.compactMap { $0 as? NSPersistentStore })
     var numbers: [String: Int64] = [:]
-    for case let store as SQLiteStore in wanted {
-      guard let history = store.history else { continue }
-      let reader = HistoryReader(store: store, history: history)
+    for store in wanted {
       // A store that cannot be read has no place to tell.
-      numbers[store.identifier] = try? store.database.read { try reader.lastNumber($0) }
+      numbers[store.identifier] = (try? store.lastTransactionNumber()) ?? nil
     }
     return numbers.isEmpty ? nil : NSPersistentHistoryToken(numbers)
   }
 
   final func history(_ request: NSPersistentHistoryChangeRequest) throws -> NSPersistentHistoryResult {
-    let stores = (request.affectedStores ?? persistentStores).compactMap { $0 as? SQLiteStore }
-      .filter { $0.history != nil }
+    let stores = objectStores(among: request.affectedStores).filter(\.keepsHistory)
     guard !stores.isEmpty else {
       throw CoreDataErrors.error(
         .persistentStoreUnsupportedRequestType,
@@ -32,7 +29,7 @@ extension NSPersistentStoreCoordinator {
   // MARK: Reading
 
   private func fetchHistory(
-    _ request: NSPersistentHistoryChangeRequest, _ stores: [SQLiteStore]
+    _ request: NSPersistentHistoryChangeRequest, _ stores: [any ObjectStore]
   ) throws -> NSPersistentHistoryResult {
     let asksForChanges = request.fetchRequest?.entity === HistoryEntities.change
     if let entity = request.fetchRequest?.entity, entity !== HistoryEntities.transaction, !asksForChanges {
@@ -40,25 +37,11 @@ extension NSPersistentStoreCoordinator {
         .persistentStoreOperation,
         "A history request fetches transactions or changes, not objects of \(entity.name ?? "").")
     }
-    var transactions: [NSPersistentHistoryTransaction] = []
-    for store in stores {
-      guard let history = store.history else { continue }
-      var reader = HistoryReader(store: store, history: history)
-      reader.includesChanges =
-        request.resultType != .transactionsOnly && request.resultType != .statusOnly || asksForChanges
-      reader.changesAreAlone = request.resultType == .changesOnly
-      transactions += try CoreDataErrors.translating("Reading the history of \(store.url?.path ?? "")") {
-        try store.database.read { connection in
-          // In one snapshot: what is checked is what is read.
-          try connection.execute("BEGIN")
-          defer { try? connection.execute("COMMIT") }
-          if let token = request.token, let number = token.numbers[store.identifier] {
-            try reader.checkNothingIsMissing(after: number, connection)
-          }
-          return try reader.transactions(where: reader.condition(after: request.place), connection)
-        }
-      }
-    }
+    let query = HistoryQuery(
+      place: request.place,
+      includesChanges: request.resultType != .transactionsOnly && request.resultType != .statusOnly || asksForChanges,
+      changesAreAlone: request.resultType == .changesOnly)
+    var transactions = try stores.flatMap { try $0.history(query) }
     if stores.count > 1 { transactions.sort { $0.timestamp < $1.timestamp } }
     if let fetch = request.fetchRequest {
       if asksForChanges {
@@ -89,28 +72,15 @@ extension NSPersistentStoreCoordinator {
   // MARK: Deleting
 
   private func deleteHistory(
-    _ request: NSPersistentHistoryChangeRequest, _ stores: [SQLiteStore]
+    _ request: NSPersistentHistoryChangeRequest, _ stores: [any ObjectStore]
   ) throws -> NSPersistentHistoryResult {
     var count = 0
     for store in stores {
-      guard let tables = store.history?.tables else { continue }
-      let condition: (sql: String, values: [SQLiteValue])
-      switch request.place {
-      case .date(let date): condition = ("ZTIMESTAMP < ?", [.real(date.timeIntervalSinceReferenceDate)])
-      case .token(let token): condition = ("Z_PK < ?", [.integer(token?.numbers[store.identifier] ?? 0)])
-      }
       if store.isReadOnly {
         throw CoreDataErrors.error(
           .persistentStoreSave, "The store at \(store.url?.path ?? "") was opened read-only.")
       }
-      try CoreDataErrors.translating("Deleting history of \(store.url?.path ?? "")") {
-        try store.database.write { connection in
-          let doomed = "SELECT Z_PK FROM \(tables.transactions) WHERE \(condition.sql)"
-          try connection.execute("DELETE FROM \(tables.changes) WHERE ZTRANSACTIONID IN (\(doomed))", condition.values)
-          try connection.execute("DELETE FROM \(tables.transactions) WHERE \(condition.sql)", condition.values)
-          count += connection.changes
-        }
-      }
+      count += try store.deleteHistory(before: request.place)
     }
     return NSPersistentHistoryResult(request.resultType == .count ? count : true, request.resultType)
   }

@@ -12,12 +12,7 @@ extension NSPersistentStoreCoordinator {
   public class func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
-    try checkType(storeType)
-    return try CoreDataErrors.translating("Reading the metadata of \(url.path)") {
-      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
-      defer { connection.close() }
-      return try SQLiteStore.readMetadata(StoreMetadata.prefix(options), connection).1
-    }
+    try storeClass(storeType).metadata(at: url, options)
   }
 
   public class func metadataForPersistentStore(
@@ -31,44 +26,12 @@ extension NSPersistentStoreCoordinator {
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
     options: [AnyHashable: Any]? = nil
   ) throws {
-    try checkType(storeType)
-    try CoreDataErrors.translating("Writing the metadata of \(url.path)") {
-      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
-      defer { connection.close() }
-      let prefix = StoreMetadata.prefix(options)
-      try connection.immediateTransaction {
-        let current = try SQLiteStore.readMetadata(prefix, connection).1
-        try SQLiteStore.writeMetadata(
-          StoreMetadata.merging(metadata ?? [:], into: current), prefix: prefix, connection)
-      }
-    }
+    try storeClass(storeType).setMetadata(metadata ?? [:], at: url, options)
   }
 
   public class func setMetadata(
     _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws {
     try setMetadata(metadata, forPersistentStoreOfType: type.rawValue, at: url, options: options)
-  }
-
-  class func checkType(_ storeType: String) throws {
-    guard storeType == NSSQLiteStoreType || storeType == NSInMemoryStoreType else {
-      throw CoreDataErrors.error(
-        .persistentStoreInvalidType,
-        "Stores of the type \(storeType) cannot be opened here; use \(NSSQLiteStoreType) or \(NSInMemoryStoreType).")
-    }
-  }
-}
-
-extension StoreMetadata {
-  /// New metadata with what the store itself depends on left as it is.
-  static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
-    let own = current.filter {
-      $0.key.hasPrefix("NSStore") || $0.key.hasPrefix("NSPersistence") || $0.key.hasPrefix("_NS")
-    }
-    return metadata.merging(own) { $1 }
-  }
-
-  static func prefix(_ options: [AnyHashable: Any]?) -> String {
-    options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
   }
 }

@@ -7,10 +7,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   public let managedObjectModel: NSManagedObjectModel
   open var name: String?
   final let lock = NSRecursiveLock()
-  private var stores: [NSPersistentStore] = []
+  private var stores: [any ObjectStore] = []
   /// Stores that were removed: objects and IDs may still refer to their entities.
-  private var removedStores: [NSPersistentStore] = []
-  private var databases: [String: SQLiteDatabase] = [:]
+  private var removedStores: [any ObjectStore] = []
   private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")
 
   /// - Parameter model: cannot be changed any more from now on.
@@ -24,13 +23,24 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   deinit {
-    for case let store as SQLiteStore in stores { store.stopPostingRemoteChanges() }
-    for database in databases.values { database.giveUp() }
+    for (index, store) in stores.enumerated() {
+      store.stopPostingRemoteChanges()
+      store.close(beside: Array(stores[(index + 1)...]))
+    }
   }
 
   // MARK: Stores
 
-  open var persistentStores: [NSPersistentStore] { lock.withLock { stores } }
+  open var persistentStores: [NSPersistentStore] { objectStores }
+
+  final var objectStores: [any ObjectStore] { lock.withLock { stores } }
+
+  /// The stores of this coordinator that are among some; all for nil.
+  final func objectStores(among wanted: [NSPersistentStore]?) -> [any ObjectStore] {
+    guard let wanted else { return objectStores }
+    let all = objectStores
+    return wanted.compactMap { store in all.first { $0 === store } }
+  }
 
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url || $0.url?.standardizedFileURL == url.standardizedFileURL }
@@ -47,23 +57,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
-    try Self.checkType(storeType)
-    // A wrong name makes no file.
-    _ = try entities(configuration)
-    let isInMemory = storeType == NSInMemoryStoreType || storeURL.map(SharedMemoryDatabases.isInMemory) ?? false
+    let kind = try Self.storeClass(storeType)
     let store = try lock.withLock {
-      if let storeURL, !isInMemory {
-        let prefix = StoreMetadata.prefix(options)
-        let isOpen = stores.contains {
-          $0.url?.standardizedFileURL == storeURL.standardizedFileURL && ($0 as? SQLiteStore)?.schema.prefix == prefix
-        }
-        if isOpen { throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(storeURL.path) is open already.") }
-      }
-      return try CoreDataErrors.translating("Opening \(storeURL?.path ?? "a store in memory")") {
-        let (database, key) = try database(for: storeURL, isInMemory: isInMemory, options)
-        return try add(
-          database, key: key, type: storeType, configuration: configuration, at: storeURL, options: options)
-      }
+      try adopt(kind.open(opening(storeType, configuration, storeURL, options)))
     }
     NotificationCenter.default.post(
       name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
@@ -71,28 +67,27 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return store
   }
 
-  /// Opens a store in a database that becomes one of this coordinator's if it succeeds.
-  final func add(
-    _ database: SQLiteDatabase, key: String, type: String, configuration: String?, at url: URL?,
-    options: [AnyHashable: Any]?
-  ) throws -> SQLiteStore {
+  final func opening(
+    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
+  ) throws -> StoreOpening {
+    StoreOpening(
+      type: type, url: url, options: options, configurationName: configuration, model: managedObjectModel,
+      entities: try entities(configuration), others: objectStores)
+  }
+
+  /// Makes an opened store one of this coordinator.
+  final func adopt(_ store: any ObjectStore) throws -> NSPersistentStore {
     try lock.withLock {
+      store.persistentStoreCoordinator = self
       do {
-        let entities = try entities(configuration)
-        let opened = try SQLiteStore.open(
-          database, model: managedObjectModel, entities: entities, options: options, type: type)
-        let store = SQLiteStore(
-          opened, entities: entities, coordinator: self, configurationName: configuration, url: url, options: options,
-          type: type)
         try store.startPostingRemoteChanges()
-        databases[key] = database
-        stores.append(store)
-        store.didAdd(to: self)
-        return store
       } catch {
-        if databases[key] == nil { database.giveUp() }
+        store.close(beside: stores)
         throw error
       }
+      stores.append(store)
+      store.didAdd(to: self)
+      return store
     }
   }
 
@@ -136,25 +131,21 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Closes a store. Its objects cannot be read or saved any more.
   open func remove(_ store: NSPersistentStore) throws {
-    guard persistentStores.contains(where: { $0 === store }) else {
+    guard let known = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
     }
     let info = [NSRemovedPersistentStoresKey: [store]]
     let center = NotificationCenter.default
     center.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: self, userInfo: info)
     store.willRemove(from: self)
-    (store as? SQLiteStore)?.stopPostingRemoteChanges()
+    known.stopPostingRemoteChanges()
     lock.withLock {
       guard let index = stores.firstIndex(where: { $0 === store }) else { return }
       stores.remove(at: index)
-      removedStores.append(store)
-      store.persistentStoreCoordinator = nil
-      store.family.reference.store = nil
-      guard let database = (store as? SQLiteStore)?.database else { return }
-      if !stores.contains(where: { ($0 as? SQLiteStore)?.database === database }) {
-        databases = databases.filter { $0.value !== database }
-        database.giveUp()
-      }
+      removedStores.append(known)
+      known.persistentStoreCoordinator = nil
+      known.family.reference.store = nil
+      known.close(beside: stores)
     }
     center.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: info)
   }
@@ -162,23 +153,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Makes the SQL statements that run now for this coordinator fail, from any thread: a fetch throws, a save is rolled back and
   /// throws. Not one of Apple's methods.
   public final func interruptStatements() {
-    lock.withLock { Array(databases.values) }.forEach { $0.interrupt() }
-  }
-
-  /// The database of the file, and what it is known by here: stores on one file share it, and so one transaction.
-  private func database(
-    for url: URL?, isInMemory: Bool, _ options: [AnyHashable: Any]?
-  ) throws -> (SQLiteDatabase, String) {
-    let path = url?.standardizedFileURL.path ?? ""
-    let name = isInMemory ? url.flatMap(SharedMemoryDatabases.name) : nil
-    let key = isInMemory ? "memory \(name ?? UUID().uuidString)" : path
-    if let known = databases[key] { return (known, key) }
-    func make() throws -> SQLiteDatabase {
-      var configuration = SQLiteDatabase.Configuration(path: path, isInMemory: isInMemory, options: options)
-      configuration.sharedName = name
-      return try SQLiteDatabase(configuration)
-    }
-    return (try name.map { try SharedMemoryDatabases.database(named: $0, make) } ?? make(), key)
+    for store in objectStores { store.interrupt() }
   }
 
   // MARK: IDs
@@ -191,7 +166,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// The ID that the text of a URI names, without the cost of a URL.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
     guard let uri = ObjectURI(text),
-      let store = persistentStores.first(where: { $0.identifier == uri.storeIdentifier }),
+      let store = objectStores.first(where: { $0.identifier == uri.storeIdentifier }),
       let home = store.family.homesByName[uri.entityName]
     else { return nil }
     return NSManagedObjectID(home: home, key: uri.key)
@@ -222,9 +197,21 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   // MARK: Kinds of stores
 
+  private static let storeClasses: [String: any ObjectStore.Type] = [
+    NSSQLiteStoreType: SQLiteStore.self, NSInMemoryStoreType: SQLiteStore.self,
+  ]
+
+  /// The class for stores of a type; throws 134000 where there is none.
+  static func storeClass(_ storeType: String) throws -> any ObjectStore.Type {
+    if let found = storeClasses[storeType] { return found }
+    throw CoreDataErrors.error(
+      .persistentStoreInvalidType,
+      "Stores of the type \(storeType) cannot be opened here; use \(NSSQLiteStoreType) or \(NSInMemoryStoreType).")
+  }
+
   /// The kinds of stores that can be opened, with their classes.
   public class var registeredStoreTypes: [String: NSPersistentStore.Type] {
-    [NSSQLiteStoreType: SQLiteStore.self, NSInMemoryStoreType: SQLiteStore.self]
+    storeClasses.mapValues { $0 as NSPersistentStore.Type }
   }
 
   /// Stores of one's own classes are not supported: adding one of this type throws 134000.
@@ -235,34 +222,4 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Migrations are never put off, so there is nothing to be done.
   public final func finishDeferredLightweightMigrationTask() throws {}
-}
-
-extension SQLiteDatabase.Configuration {
-  /// What a store's options say about its connections.
-  init(path: String, isInMemory: Bool, options: [AnyHashable: Any]?) {
-    self.init(path: path)
-    self.isInMemory = isInMemory
-    isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
-    busyTimeout = Self.busyTimeout(options)
-    if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
-      maximumReaders = max(1, readers.intValue)
-    }
-    mustExist = (options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
-    writeTurnPath = options?[NSPersistentStoreWriteTurnOption] as? String
-    // Safe against the death of processes in WAL mode, and no fsync at each commit: https://www.sqlite.org/pragma.html
-    var pragmas = ["synchronous": "NORMAL"]
-    for (key, value) in options?[NSSQLitePragmasOption] as? [String: Any] ?? [:] { pragmas[key] = "\(value)" }
-    connectionPragmas = pragmas.sorted { $0.key < $1.key }.filter { $0.key.isPragmaWord && $0.value.isPragmaWord }
-      .map { "PRAGMA \($0.key) = \($0.value)" }
-  }
-
-  /// Seconds to wait for another's lock.
-  static func busyTimeout(_ options: [AnyHashable: Any]?) -> TimeInterval {
-    (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 30
-  }
-}
-
-extension String {
-  /// A name or number that may stand in a PRAGMA as it is.
-  fileprivate var isPragmaWord: Bool { !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" } }
 }

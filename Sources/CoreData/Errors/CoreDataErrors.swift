@@ -16,31 +16,4 @@ enum CoreDataErrors {
     let list = flat.map(\.localizedDescription).joined(separator: "; ")
     return error(.validationMultipleErrors, "Several values are not valid: \(list)", [NSDetailedErrorsKey: flat])
   }
-
-  /// What a store's SQLite error means to its caller.
-  static func error(_ sqlite: SQLiteError, _ doing: String) -> NSError {
-    let code: CocoaError.Code =
-      switch sqlite.primaryCode {
-      case 5, 6: .persistentStoreTimeout
-      case 14, 23: .persistentStoreOpen
-      case 26: .persistentStoreTypeMismatch
-      case 19: .managedObjectConstraintMerge
-      default: .sqlite
-      }
-    return error(
-      code, "\(doing): \(sqlite.message) (SQLite \(sqlite.code))",
-      [
-        NSSQLiteErrorDomain: NSNumber(value: sqlite.code),
-        NSUnderlyingErrorKey: NSError(domain: NSSQLiteErrorDomain, code: Int(sqlite.code)),
-      ])
-  }
-
-  /// Runs the body; SQLite's errors come out as Core Data's.
-  static func translating<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch let error as SQLiteError {
-      throw CoreDataErrors.error(error, doing())
-    }
-  }
 }

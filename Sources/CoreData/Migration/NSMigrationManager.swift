@@ -24,34 +24,18 @@ open class NSMigrationManager: NSObject {
     from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
     toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
   ) throws {
-    try NSPersistentStoreCoordinator.checkType(sourceType)
-    try NSPersistentStoreCoordinator.checkType(destinationType)
+    let kind = try NSPersistentStoreCoordinator.storeClass(sourceType)
+    guard try NSPersistentStoreCoordinator.storeClass(destinationType) == kind else {
+      throw CoreDataErrors.error(
+        .migration, "A store of the type \(sourceType) cannot be migrated to one of the type \(destinationType).")
+    }
     guard mappings != nil else {
       throw CoreDataErrors.error(
         .migrationMissingMappingModel, "\(sourceURL.path) cannot be migrated without a mapping model.")
     }
-    let prefix = StoreMetadata.prefix(options)
-    let source = try Self.reporting(.migrationManagerSourceStore, sourceURL) {
-      let connection = try SQLiteConnection(path: sourceURL.path, access: .readWrite)
-      _ = try SQLiteStore.readMetadata(prefix, connection)
-      return connection
-    }
-    defer { source.close() }
-    let destination = try Self.reporting(.migrationManagerDestinationStore, destinationURL) {
-      let connection = try SQLiteConnection(path: destinationURL.path, access: .create)
-      try connection.copy(from: source)
-      return connection
-    }
-    defer { destination.close() }
-    try CoreDataErrors.translating("Migrating \(sourceURL.path) to \(destinationURL.path)") {
-      try destination.immediateTransaction {
-        var metadata = try SQLiteStore.readMetadata(prefix, destination).1
-        try StoreMigration(from: sourceModel.entities, to: destinationModel.entities, prefix: prefix, destination).run()
-        StoreMetadata.setModel(
-          entities: destinationModel.entities, identifiers: destinationModel.versionIdentifiers, in: &metadata)
-        try SQLiteStore.writeMetadata(metadata, prefix: prefix, destination)
-      }
-    }
+    try kind.migrate(
+      StoreFile(url: sourceURL, options: options), sourceModel,
+      to: StoreFile(url: destinationURL, options: destinationOptions), destinationModel)
     migrationProgress = 1
   }
 
@@ -64,14 +48,5 @@ open class NSMigrationManager: NSObject {
       from: sourceURL, sourceType: sourceType.rawValue, options: options, with: mapping,
       toDestinationURL: destinationURL, destinationType: destinationType.rawValue,
       destinationOptions: destinationOptions)
-  }
-
-  private static func reporting<T>(_ code: CocoaError.Code, _ url: URL, _ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch {
-      throw CoreDataErrors.error(
-        code, "\(url.path) cannot be opened for a migration: \(error).", [NSUnderlyingErrorKey: error])
-    }
   }
 }

@@ -39,4 +39,39 @@ extension SQLiteStore {
         [NSUnderlyingErrorKey: NSError(domain: NSSQLiteErrorDomain, code: Int(error.code))])
     }
   }
+
+  static func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws {
+    let prefix = StoreMetadata.prefix(source.options)
+    let from = try reporting(.migrationManagerSourceStore, source.url) {
+      let connection = try SQLiteConnection(path: source.url.path, access: .readWrite)
+      _ = try readMetadata(prefix, connection)
+      return connection
+    }
+    defer { from.close() }
+    let to = try reporting(.migrationManagerDestinationStore, destination.url) {
+      let connection = try SQLiteConnection(path: destination.url.path, access: .create)
+      try connection.copy(from: from)
+      return connection
+    }
+    defer { to.close() }
+    try CoreDataErrors.translating("Migrating \(source.url.path) to \(destination.url.path)") {
+      try to.immediateTransaction {
+        var metadata = try readMetadata(prefix, to).1
+        try StoreMigration(from: old.entities, to: new.entities, prefix: prefix, to).run()
+        StoreMetadata.setModel(entities: new.entities, identifiers: new.versionIdentifiers, in: &metadata)
+        try writeMetadata(metadata, prefix: prefix, to)
+      }
+    }
+  }
+
+  private static func reporting<T>(_ code: CocoaError.Code, _ url: URL, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      throw CoreDataErrors.error(
+        code, "\(url.path) cannot be opened for a migration: \(error).", [NSUnderlyingErrorKey: error])
+    }
+  }
 }

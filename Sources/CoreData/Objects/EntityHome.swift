@@ -52,7 +52,7 @@ final class EntityFamily: @unchecked Sendable {
 /// coordinator's lock; reading a weak reference is atomic.
 final class StoreReference: @unchecked Sendable {
   let identifier: String
-  weak var store: NSPersistentStore?
+  weak var store: (any ObjectStore)?
 
   init(identifier: String) { self.identifier = identifier }
 }

@@ -107,6 +107,11 @@ final class EntityLayout: @unchecked Sendable {
     if case .slot(let index) = places[key] { index } else { nil }
   }
 
+  /// The slots of properties that have columns.
+  func storedSlots(of properties: Set<String>) -> Set<Int> {
+    Set(slots.indices.filter { !slots[$0].isTransient && properties.contains(slots[$0].name) })
+  }
+
   func toManyIndex(_ key: String) -> Int? {
     if case .toMany(let index) = places[key] { index } else { nil }
   }

@@ -32,7 +32,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// Default: `.statusOnlyResultType`.
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
-  private init(entity: NSEntityDescription?, name: String) {
+  init(entity: NSEntityDescription?, name: String) {
     givenEntity = entity
     entityName = name
     super.init()

@@ -182,10 +182,10 @@ final class FetchedResults {
     }
   }
 
-  func stores(for settings: FetchSettings) -> [NSPersistentStore] {
+  func stores(for settings: FetchSettings) -> [any ObjectStore] {
     let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
-    let all = request.affectedStores ?? context.persistentStoreCoordinator?.persistentStores ?? []
-    return all.filter { store in entity.map { (store as? SQLiteStore)?.holds($0) ?? false } ?? false }
+    guard let entity, let coordinator = context.persistentStoreCoordinator else { return [] }
+    return coordinator.objectStores(among: request.affectedStores).filter { $0.holds(entity) }
   }
 
   // MARK: The cache of sections

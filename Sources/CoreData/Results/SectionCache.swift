@@ -17,7 +17,7 @@ struct SectionCache: Codable {
     let stores: [String]
 
     init(
-      _ settings: FetchSettings, entity: NSEntityDescription, sectionNameKeyPath: String, stores: [NSPersistentStore]
+      _ settings: FetchSettings, entity: NSEntityDescription, sectionNameKeyPath: String, stores: [any ObjectStore]
     ) {
       self.entity = entity.name ?? ""
       versionHash = entity.versionHash
@@ -46,11 +46,12 @@ struct SectionCache: Codable {
 
   /// The state of the stores' files; nil if one is no file, or was written so lately that the clock of its file system might
   /// not tell this writing from the next.
-  static func stamp(of stores: [NSPersistentStore]) -> [FileState]? {
+  static func stamp(of stores: [any ObjectStore]) -> [FileState]? {
     var states: [FileState] = []
     for store in stores {
-      guard store.type == NSSQLiteStoreType, let url = store.url, url.path != "/dev/null" else { return nil }
-      for path in [url.path, url.path + "-wal"] {
+      let files = store.files
+      if files.isEmpty { return nil }
+      for path in files.map(\.path) {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
           let size = (attributes[.size] as? NSNumber)?.intValue, size > 0,
           let modified = attributes[.modificationDate] as? Date

@@ -26,10 +26,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// What the store says of itself, its model's version hashes among it.
   open var metadata: [String: Any]!
 
-  init(
-    coordinator: NSPersistentStoreCoordinator?, configurationName: String?, url: URL?, options: [AnyHashable: Any]?
-  ) {
-    persistentStoreCoordinator = coordinator
+  init(configurationName: String?, url: URL?, options: [AnyHashable: Any]?) {
     self.configurationName = configurationName ?? Self.defaultConfigurationName
     self.url = url
     self.options = options
@@ -41,10 +38,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
 
   /// Reads anew what the store's file says of itself; what was set and not yet saved is forgotten. Nothing for stores in memory.
-  open func loadMetadata() throws {
-    guard let url, !SharedMemoryDatabases.isInMemory(url), type == NSSQLiteStoreType else { return }
-    metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
-  }
+  open func loadMetadata() throws {}
 
   /// Called when a coordinator has added the store.
   open func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
@@ -61,9 +55,6 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
     try NSPersistentStoreCoordinator.setMetadata(metadata, forPersistentStoreOfType: NSSQLiteStoreType, at: url)
   }
-
-  /// The entities of this store, by number.
-  var family: EntityFamily { fatalError("\(Self.self) has no entities.") }
 }
 
 public let NSSQLiteStoreType = "SQLite"

@@ -97,9 +97,6 @@ final class RowDecoder: Sendable {
     hasComposites = !composites.isEmpty
   }
 
-  /// The slots that are read.
-  var slots: Set<Int> { Set(steps.map(\.slot) + composites.map(\.slot)) }
-
   func decode(_ statement: SQLiteStatement) -> Snapshot {
     let snapshot = Snapshot.make(home.layout, version: statement.integer(1))
     steps.withUnsafeBufferPointer { steps in

@@ -1,7 +1,6 @@
 /// Dictionary results: columns, aggregates and groups, straight from the file.
 extension SQLiteStore {
-  /// The rows of a fetch as dictionaries. A nil value has no key.
-  func dictionaries(_ settings: FetchSettings, _ fetch: Fetch) throws -> [NSDictionary] {
+  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     let generator = generator(for: fetch.entityName)
     let (sql, columns) = try SQLGenerationError.translated {
       let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
@@ -20,7 +19,7 @@ extension SQLiteStore {
   }
 
   private func select(
-    _ columns: String, _ fetch: Fetch, _ settings: FetchSettings, _ generator: SQLGenerator
+    _ columns: String, _ fetch: RowFetch, _ settings: FetchSettings, _ generator: SQLGenerator
   ) throws -> String {
     var conditions: [String] = []
     if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {

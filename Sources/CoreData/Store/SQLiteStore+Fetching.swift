@@ -1,25 +1,6 @@
 /// Fetching rows by predicate and order.
 extension SQLiteStore {
-  /// The rows that a fetch wants, in its order.
-  struct Fetch {
-    var entityName: String
-    var includesSubentities = true
-    var predicate: NSPredicate?
-    var sortDescriptors: [NSSortDescriptor] = []
-    var limit = 0
-    var offset = 0
-    /// Whether the rows' values are wanted, or their keys alone.
-    var includesValues = true
-    /// The properties whose values are wanted; nil for all.
-    var properties: Set<String>?
-    /// What state of the file to read; nil for the newest.
-    var generation: QueryGeneration?
-    /// Stops and counts an asynchronous fetch.
-    var control: FetchControl?
-  }
-
-  /// Gives the body each row, on the caller's thread, as it is read. Without values the snapshot is nil.
-  func fetch(_ fetch: Fetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
     let plan =
       fetch.properties == nil
       ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities) : partialPlan(fetch)
@@ -52,14 +33,16 @@ extension SQLiteStore {
   }
 
   /// The columns of the properties that the fetch names.
-  func partialPlan(_ fetch: Fetch) -> RowPlan {
+  func partialPlan(_ fetch: RowFetch) -> RowPlan {
     RowPlan(
       mapping(fetch.entityName), schema: schema, family: family, includesSubentities: fetch.includesSubentities,
       properties: fetch.properties)
   }
 
-  /// Whether the fetch's predicate and order can be put into SQL.
-  func canRun(_ fetch: Fetch) throws -> Bool {
+  /// Whether the fetch's predicate and order can be put into SQL. Only rows in memory are all read where they cannot; with a file
+  /// that would cost too much, and the fetch throws.
+  func understands(_ fetch: RowFetch) throws -> Bool {
+    guard type == NSInMemoryStoreType else { return true }
     do {
       let generator = generator(for: fetch.entityName)
       if let predicate = fetch.predicate { _ = try generator.whereClause(predicate) }
@@ -70,8 +53,7 @@ extension SQLiteStore {
     }
   }
 
-  /// How many rows a fetch would give.
-  func count(_ fetch: Fetch) throws -> Int {
+  func count(_ fetch: RowFetch) throws -> Int {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
     let (sql, bindings) = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
     return try CoreDataErrors.translating("Counting \(fetch.entityName)") {
@@ -81,7 +63,7 @@ extension SQLiteStore {
     }
   }
 
-  func select(_ columns: String, _ fetch: Fetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
+  func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
     let generator = generator(for: fetch.entityName)
     var conditions: [String] = []
     if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {

@@ -1,6 +1,5 @@
 /// What opening a file found or made.
 struct OpenedFile {
-  let database: SQLiteDatabase
   let schema: StoreSchema
   let identifier: String
   let metadata: [String: Any]
@@ -8,22 +7,55 @@ struct OpenedFile {
 }
 
 extension SQLiteStore {
-  /// Opens the store of the prefix in a database, or creates it if there is none and the options allow.
+  static func open(_ opening: StoreOpening) throws -> any ObjectStore {
+    let siblings = opening.others.compactMap { $0 as? SQLiteStore }
+    return try CoreDataErrors.translating("Opening \(opening.place)") {
+      let prefix = StoreMetadata.prefix(opening.options)
+      if let url = opening.url, !opening.isInMemory,
+        siblings.contains(where: {
+          $0.url?.standardizedFileURL == url.standardizedFileURL && $0.schema.prefix == prefix
+        })
+      {
+        throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(url.path) is open already.")
+      }
+      // Stores on one file share its database, and so one transaction.
+      let configuration = SQLiteDatabase.Configuration(opening)
+      let shared = siblings.lazy.map(\.database).first { $0.configuration.isSameDatabase(as: configuration) }
+      let database = try shared ?? SharedMemoryDatabases.database(configuration)
+      do {
+        return try SQLiteStore(database, opening)
+      } catch {
+        if shared == nil { database.giveUp() }
+        throw error
+      }
+    }
+  }
+
+  func close(beside others: [any ObjectStore]) {
+    guard !others.contains(where: { ($0 as? SQLiteStore)?.database === database }) else { return }
+    database.giveUp()
+  }
+
+  func interrupt() { database.interrupt() }
+
+  var files: [URL] {
+    guard type == NSSQLiteStoreType, let url, !url.isInMemoryStore else { return [] }
+    return [url, URL(fileURLWithPath: url.path + "-wal")]
+  }
+
+  /// Opens the store of the prefix in a database, or makes it if there is none and the options allow.
   ///
   /// Throws 134100 where the model is not the one that the file was written with.
-  static func open(
-    _ database: SQLiteDatabase, model: NSManagedObjectModel, entities: [NSEntityDescription],
-    options: [AnyHashable: Any]?,
-    type: String
-  ) throws -> OpenedFile {
-    let prefix = options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
+  static func prepare(_ database: SQLiteDatabase, _ opening: StoreOpening) throws -> OpenedFile {
+    let (model, entities, options) = (opening.model, opening.entities, opening.options)
+    let prefix = StoreMetadata.prefix(options)
     let readOnly = database.configuration.isReadOnly
     let exists = try database.withWriter { try hasStore(prefix, $0) }
     if !exists && !readOnly {
       try prepareFile(database, options)
       try database.write { connection in
         // Another process may have been quicker.
-        if try !hasStore(prefix, connection) { try create(prefix, entities, model, type, connection) }
+        if try !hasStore(prefix, connection) { try create(prefix, entities, model, opening.type, connection) }
       }
     }
     if exists && !readOnly && !pragmas(options).contains("journal_mode") {
@@ -40,8 +72,7 @@ extension SQLiteStore {
       try checkVersion(metadata, entities, options, database.configuration.path)
       let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
       let history = try StoreHistory.open(schema, options: options, database)
-      return OpenedFile(
-        database: database, schema: schema, identifier: identifier, metadata: metadata, history: history)
+      return OpenedFile(schema: schema, identifier: identifier, metadata: metadata, history: history)
     }
   }
 

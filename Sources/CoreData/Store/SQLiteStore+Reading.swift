@@ -1,7 +1,6 @@
 /// Rows by key, and the members of to-many relationships. Everything else is a fetch.
 extension SQLiteStore {
-  /// The row of an ID, read from the file, as it is now or was in the generation; nil where there is none.
-  func row(_ id: NSManagedObjectID, in generation: QueryGeneration? = nil) throws -> Snapshot? {
+  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let cache = cache(generation)
     let epoch = cache.epoch
     let snapshot = try CoreDataErrors.translating("Reading \(id.uriString)") {
@@ -22,7 +21,6 @@ extension SQLiteStore {
     return decoder.decode(statement)
   }
 
-  /// Gives the body each member of a to-many, in order where it has one.
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (EntityHome, Int64, Snapshot) -> Void
@@ -62,8 +60,6 @@ extension SQLiteStore {
     cache.add(rows, since: epoch)
   }
 
-  /// Gives the body each member of the to-manys of several objects of one entity, with its owner's key; the members of an owner
-  /// in order where they have one.
   func members(
     ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?,
@@ -103,7 +99,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Gives the body the rows of the keys that are there, a few hundred to a query, in no order.
+  /// A few hundred to a query.
   func rows(
     _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {

@@ -3,9 +3,6 @@ extension SQLiteStore {
   /// Stores on one file share one.
   var writeScope: any WriteScope { database }
 
-  /// Writes rows, and what was set of the metadata, into the file. In a transaction of the store's scope.
-  ///
-  /// - Throws: `RowConflicts` or `RejectedRows`, after which the transaction has to be rolled back.
   func write(_ changes: RowChanges) throws -> SavedRows {
     try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
       try database.write { connection in
@@ -16,7 +13,6 @@ extension SQLiteStore {
     }
   }
 
-  /// Reserves the keys of new rows, one for each of the entities.
   func newIDs(for entities: [EntityLayout]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       try database.write { connection in

@@ -2,13 +2,13 @@
 ///
 /// `@unchecked Sendable`: what is set while opening is constant afterwards; the database, the row cache and the plans do
 /// their own locking; writers are used under the database's write lock.
-final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
+final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
   let rowCache: RowCache
   /// nil where changes are not recorded.
   let history: StoreHistory?
-  private let storeFamily: EntityFamily
+  let family: EntityFamily
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
   private let writers: [RowWriter?]
   /// By entity number: the SELECT of one row by its key.
@@ -21,24 +21,21 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
   private var unsavedMetadata: [String: Any]?
 
   override var type: String { storeType }
-  override var family: EntityFamily { storeFamily }
 
   override var metadata: [String: Any]! {
     didSet { metadataLock.withLock { unsavedMetadata = metadata } }
   }
 
-  /// Puts together an opened store: see `SQLiteStore.open`.
-  init(
-    _ opened: OpenedFile, entities: [NSEntityDescription], coordinator: NSPersistentStoreCoordinator?,
-    configurationName: String?, url: URL?, options: [AnyHashable: Any]?, type: String
-  ) {
-    database = opened.database
+  /// Opens the store of a database, or makes it there.
+  init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
+    let opened = try SQLiteStore.prepare(database, opening)
+    self.database = database
     // Two generations of rows.
-    let cachedRows = (options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
+    let cachedRows = (opening.options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
     rowCache = RowCache(generationSize: max(1, cachedRows / 2))
     schema = opened.schema
     history = opened.history
-    storeType = type
+    storeType = opening.type
     let reference = StoreReference(identifier: opened.identifier)
     let family = EntityFamily(reference: reference)
     var tables: [Int: Int32] = [:]
@@ -47,7 +44,7 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
       tables[mapping.rootNumber] = table
       family.add(EntityHome(layout: mapping.entity.layout, family: family, number: mapping.number, table: table))
     }
-    storeFamily = family
+    self.family = family
     var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
     var rowSQL: [String?] = Array(repeating: nil, count: family.homes.count)
     var writers: [RowWriter?] = Array(repeating: nil, count: family.homes.count)
@@ -64,7 +61,7 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     self.plans = plans
     self.writers = writers
     self.rowSQL = rowSQL
-    super.init(coordinator: coordinator, configurationName: configurationName, url: url, options: options)
+    super.init(configurationName: opening.configurationName, url: opening.url, options: opening.options)
     identifier = opened.identifier
     metadata = opened.metadata
     unsavedMetadata = nil
@@ -73,13 +70,16 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     validateRowCache()
   }
 
+  override func loadMetadata() throws {
+    guard let url = files.first else { return }
+    metadata = try SQLiteStore.metadata(at: url, options)
+  }
+
   /// The mapping of an entity that the store holds.
   func mapping(_ name: String) -> EntityMapping {
     guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
     return mapping
   }
-
-  func holds(_ entity: NSEntityDescription) -> Bool { schema.entitiesByName[entity.name ?? ""] != nil }
 
   func plan(_ name: String, includesSubentities: Bool) -> RowPlan {
     guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
@@ -93,15 +93,14 @@ final class SQLiteStore: NSPersistentStore, @unchecked Sendable {
     return writer
   }
 
-  /// Writes what was set of the metadata, in a save's transaction; `forget` says that this was committed.
+  /// Writes what was set of the metadata, in a save's transaction; `didCommit` says that this was committed.
   func writeMetadata(_ connection: SQLiteConnection) throws {
     guard let unsaved = metadataLock.withLock({ unsavedMetadata }) else { return }
     try SQLiteStore.writeMetadata(unsaved, prefix: schema.prefix, connection)
   }
 
-  func metadataWasSaved() { metadataLock.withLock { unsavedMetadata = nil } }
+  func didCommit() { metadataLock.withLock { unsavedMetadata = nil } }
 
-  /// Forgets cached rows if another process or coordinator has written since the last call.
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }
 
   /// Reserves keys in the table of a root entity; returns the first. In a transaction.

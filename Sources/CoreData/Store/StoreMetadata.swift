@@ -50,6 +50,18 @@ enum StoreMetadata {
     metadata[Key.identifiers] = names.isEmpty ? [""] : names
   }
 
+  /// New metadata with what the store itself depends on left as it is.
+  static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
+    let own = current.filter {
+      $0.key.hasPrefix("NSStore") || $0.key.hasPrefix("NSPersistence") || $0.key.hasPrefix("_NS")
+    }
+    return metadata.merging(own) { $1 }
+  }
+
+  static func prefix(_ options: [AnyHashable: Any]?) -> String {
+    options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
+  }
+
   /// The binary property list for the metadata table. The store's identifier is left out: it has its own column.
   ///
   /// - Throws: an error of Foundation where a value is none that a property list can hold.

@@ -23,7 +23,6 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-  /// Who has the unique values of rows that were rejected: rows of the save among themselves, and rows of the file as it is now.
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     try CoreDataErrors.translating("Looking for rows with the same unique values") {
       // On the writer, since what this coordinator has just committed must be seen.

@@ -21,7 +21,7 @@ import Testing
     //                       | saves a new book
     // the other rows        |
     var rows = 0
-    try file.fetch(SQLiteStore.Fetch(entityName: "Book")) { _, _, _ in
+    try file.fetch(RowFetch(entityName: "Book")) { _, _, _ in
       if rows == 0 { #expect(throws: Never.self) { try store.save { $0.make("Book", ["title": "late"]) } } }
       rows += 1
     }

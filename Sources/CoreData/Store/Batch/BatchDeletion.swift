@@ -15,7 +15,7 @@ final class BatchDeletion {
     self.connection = connection
   }
 
-  func run(_ fetch: SQLiteStore.Fetch) throws -> BatchResult {
+  func run(_ fetch: RowFetch) throws -> BatchResult {
     try connection.execute(
       """
       CREATE TEMP TABLE IF NOT EXISTS cd_doomed \

@@ -1,19 +1,5 @@
-/// New rows of one entity, from dictionaries or from one object that a handler fills again and again.
+/// Writes the new rows of a batch.
 final class BatchInsertion {
-  /// What becomes of a row with unique values that are there already.
-  enum OnDuplicate {
-    case fail, skip, update
-
-    init(_ policy: NSMergePolicyType) {
-      self =
-        switch policy {
-        case .errorMergePolicyType: .fail
-        case .mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType: .skip
-        case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType: .update
-        }
-    }
-  }
-
   private let store: SQLiteStore
   private let connection: SQLiteConnection
   private let recorder: HistoryRecorder?
@@ -21,8 +7,8 @@ final class BatchInsertion {
   private let home: EntityHome
   private let writer: RowWriter
   private let layout: EntityLayout
-  private let keepsIDs: Bool
-  private let onDuplicate: OnDuplicate
+  private let source: BatchRows
+  private let onDuplicate: BatchRows.OnDuplicate
   /// The columns of each constraint that the file's indexes keep.
   private let constraints: [[String]]
   /// Attributes that must have a value.
@@ -37,23 +23,21 @@ final class BatchInsertion {
   private var result = BatchResult()
 
   init(
-    _ store: SQLiteStore, _ entityName: String, onDuplicate: OnDuplicate, keepsIDs: Bool,
-    _ connection: SQLiteConnection,
-    _ recorder: HistoryRecorder?
+    _ store: SQLiteStore, _ source: BatchRows, _ connection: SQLiteConnection, _ recorder: HistoryRecorder?
   ) throws {
     self.store = store
     self.recorder = recorder
     self.connection = connection
-    self.keepsIDs = keepsIDs
-    mapping = store.mapping(entityName)
+    self.source = source
+    mapping = store.mapping(source.entityName)
     guard let home = store.family.homes[mapping.number] else {
-      throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(entityName).")
+      throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(source.entityName).")
     }
     self.home = home
     layout = home.layout
     writer = store.writer(mapping.number)
-    constraints = onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
-    self.onDuplicate = constraints.isEmpty ? .fail : onDuplicate
+    constraints = source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
+    onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
     mandatorySlots = writer.steps.map(\.slot).filter { [layout] in
       layout.slots[$0].kind != .toOne && !layout.slots[$0].isOptional
     }
@@ -61,7 +45,7 @@ final class BatchInsertion {
     named = Array(repeating: false, count: layout.slotCount)
   }
 
-  func run(_ request: NSBatchInsertRequest) throws -> BatchResult {
+  func run() throws -> BatchResult {
     let table = store.schema.primaryKeyTable
     let root: [SQLiteValue] = [.integer(Int64(mapping.rootNumber))]
     let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", root)
@@ -71,54 +55,14 @@ final class BatchInsertion {
     }
     nextKey = last + 1
     defer { statement = nil }
-    try insertAll(request)
+    reset()
+    while try source.next(row, &named) {
+      try insert()
+      reset()
+    }
     try connection.execute(
       "UPDATE \(table) SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(nextKey - 1)] + root)
     return result
-  }
-
-  private func insertAll(_ request: NSBatchInsertRequest) throws {
-    if let handler = request.managedObjectHandler { return try insert(from: handler) }
-    if let handler = request.dictionaryHandler {
-      let dictionary = NSMutableDictionary()
-      while !handler(dictionary) {
-        reset()
-        for (key, value) in dictionary { try set(value, forKey: key as? String ?? "\(key)") }
-        try insert()
-        dictionary.removeAllObjects()
-      }
-      return
-    }
-    for dictionary in request.objectsToInsert ?? [] {
-      reset()
-      for (key, value) in dictionary { try set(value, forKey: key) }
-      try insert()
-    }
-  }
-
-  private func insert(from handler: (NSManagedObject) -> Bool) throws {
-    let object = layout.objectClass.init(unborn: layout.entity)
-    while true {
-      object.snapshot = nil
-      object.committed = nil
-      object.toManys = []
-      object.state = [.fault, .unborn]
-      if handler(object) { return }
-      guard object.toManys.allSatisfy({ !($0?.hasChanges ?? false) }) else {
-        throw failure("A batch insertion cannot set relationships.")
-      }
-      reset()
-      let values = object.access()
-      for slot in layout.slots.indices {
-        guard layout.slots[slot].kind != .toOne else {
-          if values.isNil(slot) { continue }
-          throw failure("A batch insertion cannot set relationships, such as \(layout.slots[slot].name).")
-        }
-        row.assign(slot: slot, from: values)
-        named[slot] = true
-      }
-      try insert()
-    }
   }
 
   // MARK: One row
@@ -129,24 +73,6 @@ final class BatchInsertion {
       named[slot] = false
     }
   }
-
-  private func set(_ value: Any, forKey key: String) throws {
-    guard case .slot(let slot)? = layout.places[key], layout.slots[slot].kind != .toOne else {
-      throw failure(
-        layout.places[key] == nil
-          ? "The entity \(layout.name) has no attribute \"\(key)\"."
-          : "A batch insertion cannot set relationships, such as \(layout.name).\(key).")
-    }
-    named[slot] = true
-    if value is NSNull { return row.setNil(slot) }
-    guard row.assignConverted(value, slot: slot) else {
-      throw failure(
-        "\(layout.name).\(key) holds \(layout.slots[slot].attributeType.valueDescription), and was given a "
-          + "\(type(of: value)).")
-    }
-  }
-
-  private func failure(_ message: String) -> NSError { CoreDataErrors.error(.persistentStoreOperation, message) }
 
   private func insert() throws {
     for slot in mandatorySlots where row.isNil(slot) {
@@ -188,7 +114,7 @@ final class BatchInsertion {
       try recorder.noteUpdate(number: mapping.number, key: key, changed: names)
     }
     result.count += 1
-    if keepsIDs { result.ids.append(NSManagedObjectID(home: home, key: key)) }
+    if source.keepsIDs { result.ids.append(NSManagedObjectID(home: home, key: key)) }
   }
 
   // MARK: SQL

@@ -63,7 +63,7 @@ struct BatchUpdate {
 
   /// The WHERE clause with its values. A predicate that needs other tables finds the keys first.
   private func condition() throws -> (String, [SQLiteValue]) {
-    let fetch = SQLiteStore.Fetch(
+    let fetch = RowFetch(
       entityName: mapping.name, includesSubentities: request.includesSubentities, predicate: request.predicate)
     guard request.predicate != nil else {
       let generator = store.generator(for: mapping.name)
@@ -175,7 +175,6 @@ struct BatchUpdate {
     let id: NSManagedObjectID?
     switch constant {
     case is NSNull: id = nil
-    case let object as NSManagedObject: id = object.objectID
     case let given as NSManagedObjectID: id = given
     default: throw failure("\(name) holds an object ID, and was given a \(type(of: constant)).")
     }

@@ -1,21 +1,37 @@
-/// The rows that a batch request wrote.
-struct BatchResult {
-  var count = 0
-  /// Where they are asked for.
-  var ids: [NSManagedObjectID] = []
-
-  static func += (left: inout BatchResult, right: BatchResult) {
-    left.count += right.count
-    left.ids += right.ids
-  }
-}
-
+/// Batch requests: many rows in one transaction, without objects.
 extension SQLiteStore {
-  /// Runs a batch in one transaction, which the store's history takes down. Afterwards no row that was read before counts as known, here or, by the file's version, in
-  /// other coordinators.
-  func batch<T>(
-    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> T
-  ) throws -> T {
+  var takesBatchRequests: Bool { type == NSSQLiteStoreType }
+
+  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
+    try batch("Inserting rows of \(rows.entityName)", origin) { connection, recorder in
+      try BatchInsertion(self, rows, connection, recorder).run()
+    }
+  }
+
+  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
+    try batch("Updating rows of \(request.entityName)", origin) { connection, recorder in
+      try BatchUpdate(self, entity, request).run(connection, recorder)
+    }
+  }
+
+  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
+    var files: [URL] = []
+    let rows = try batch("Deleting rows of \(fetch.entityName)", origin) { connection, recorder in
+      let deletion = BatchDeletion(self, connection, recorder)
+      let rows = try deletion.run(fetch)
+      files = deletion.externalFiles
+      return rows
+    }
+    // Only now is it certain that no row needs them; one that stays behind does no harm.
+    for file in files { try? FileManager.default.removeItem(at: file) }
+    return rows
+  }
+
+  /// Runs a batch in one transaction, which the store's history records. Afterwards no row that was read before counts as known,
+  /// here or, by the file's version, in other coordinators.
+  private func batch(
+    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> BatchResult
+  ) throws -> BatchResult {
     try CoreDataErrors.translating("\(doing) in \(database.configuration.path)") {
       try database.withWriter { _ in
         let result = try database.write { connection in

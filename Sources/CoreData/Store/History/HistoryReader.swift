@@ -3,20 +3,20 @@ struct HistoryReader {
   let store: SQLiteStore
   let history: StoreHistory
   /// Whether transactions get their changes, or stay without.
-  var includesChanges = true
+  let includesChanges: Bool
   /// Whether changes come without their transactions, and so have to hold them.
-  var changesAreAlone = false
+  let changesAreAlone: Bool
 
   /// The number of the last transaction that was ever written.
-  func lastNumber(_ connection: SQLiteConnection) throws -> Int64 {
+  static func lastNumber(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> Int64 {
     try connection.integer(
-      "SELECT Z_MAX FROM \(store.schema.primaryKeyTable) WHERE Z_ENT = \(HistoryTables.Number.transaction)") ?? 0
+      "SELECT Z_MAX FROM \(schema.primaryKeyTable) WHERE Z_ENT = \(HistoryTables.Number.transaction)") ?? 0
   }
 
   /// Throws 134301 where transactions after the number are gone.
   func checkNothingIsMissing(after number: Int64, _ connection: SQLiteConnection) throws {
     let oldest = try connection.integer("SELECT min(Z_PK) FROM \(history.tables.transactions)") ?? 0
-    let last = try lastNumber(connection)
+    let last = try Self.lastNumber(store.schema, connection)
     guard number >= last || (oldest > 0 && number + 1 >= oldest) else {
       throw CoreDataErrors.error(
         .persistentHistoryTokenExpired,

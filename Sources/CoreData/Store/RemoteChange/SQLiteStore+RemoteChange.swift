@@ -1,6 +1,5 @@
 /// Posting that somebody has committed to the store's file.
 extension SQLiteStore {
-  /// Starts to post, where the options ask for it.
   func startPostingRemoteChanges() throws {
     let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
     guard isWanted?.boolValue ?? false else { return }
@@ -22,11 +21,8 @@ extension SQLiteStore {
   private static let postingQueue = DispatchQueue(label: "NSPersistentStoreRemoteChange")
 
   private func postRemoteChange(_ connection: SQLiteConnection) {
-    let token = history.flatMap { history in
-      (try? HistoryReader(store: self, history: history).lastNumber(connection)).map {
-        NSPersistentHistoryToken([identifier: $0])
-      }
-    }
+    let number = history == nil ? nil : try? HistoryReader.lastNumber(schema, connection)
+    let token = number.map { NSPersistentHistoryToken([identifier: $0]) }
     Self.postingQueue.async { [weak self] in
       guard let self, let coordinator = self.persistentStoreCoordinator else { return }
       var info: [AnyHashable: Any] = [NSStoreUUIDKey: self.identifier ?? ""]

@@ -3,7 +3,7 @@ extension NSPersistentStoreCoordinator {
   /// Has the stores do what the request says, on behalf of a context: the results of a fetch, or the result object of a batch
   /// request.
   public final func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
-    if let fetch = request as? any FetchSettingsHolder {
+    if let fetch = request as? any AnyFetchRequest {
       let erased = NSFetchRequest<any NSFetchRequestResult>()
       erased.settings = fetch.settings
       erased.affectedStores = request.affectedStores
@@ -38,26 +38,18 @@ extension NSPersistentStoreCoordinator {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "No open store that may be written holds the entity \(request.entityName).")
     }
-    let policy = (context.mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType
-    let rows = try store.batch("Inserting rows of \(request.entityName)", ChangeOrigin(context)) {
-      connection, recorder in
-      let insertion = try BatchInsertion(
-        store, entity.name ?? "", onDuplicate: BatchInsertion.OnDuplicate(policy),
-        keepsIDs: request.resultType == .objectIDs, connection, recorder)
-      return try insertion.run(request)
-    }
-    return NSBatchInsertResult(rows, request.resultType)
+    let rows = BatchRows(request, entity, context)
+    return NSBatchInsertResult(try store.insert(rows, by: ChangeOrigin(context)), request.resultType)
   }
 
   private func update(
     _ request: NSBatchUpdateRequest, for context: NSManagedObjectContext
   ) throws -> NSBatchUpdateResult {
     let entity = try entity(request.givenEntity, request.entityName)
+    let values = request.withoutObjects
     var rows = BatchResult()
     for store in try stores(for: request, entity) {
-      rows += try store.batch("Updating rows of \(request.entityName)", ChangeOrigin(context)) { connection, recorder in
-        try BatchUpdate(store, entity.name ?? "", request).run(connection, recorder)
-      }
+      rows += try store.update(values, of: entity.name ?? "", by: ChangeOrigin(context))
     }
     return NSBatchUpdateResult(rows, request.resultType)
   }
@@ -71,21 +63,9 @@ extension NSPersistentStoreCoordinator {
       return NSBatchDeleteResult(BatchResult(), request.resultType)
     }
     let entity = try entity(settings.entity, settings.entityName ?? "")
-    let fetch = SQLiteStore.Fetch(
-      entityName: entity.name ?? "", includesSubentities: settings.includesSubentities, predicate: settings.predicate,
-      sortDescriptors: settings.sortDescriptors ?? [], limit: settings.fetchLimit, offset: settings.fetchOffset)
+    let fetch = RowFetch(settings, of: entity)
     var rows = BatchResult()
-    for store in try stores(for: request, entity) {
-      var files: [URL] = []
-      rows += try store.batch("Deleting rows of \(entity.name ?? "")", ChangeOrigin(context)) { connection, recorder in
-        let deletion = BatchDeletion(store, connection, recorder)
-        let rows = try deletion.run(fetch)
-        files = deletion.externalFiles
-        return rows
-      }
-      // Only now is it certain that no row needs them; one that stays behind does no harm.
-      for file in files { try? FileManager.default.removeItem(at: file) }
-    }
+    for store in try stores(for: request, entity) { rows += try store.delete(fetch, by: ChangeOrigin(context)) }
     return NSBatchDeleteResult(rows, request.resultType)
   }
 
@@ -95,10 +75,11 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The stores that a batch request goes to.
-  private func stores(for request: NSPersistentStoreRequest, _ entity: NSEntityDescription) throws -> [SQLiteStore] {
-    let holding = (request.affectedStores ?? persistentStores).compactMap { $0 as? SQLiteStore }
-      .filter { $0.holds(entity) }
-    for store in holding where store.type != NSSQLiteStoreType {
+  private func stores(
+    for request: NSPersistentStoreRequest, _ entity: NSEntityDescription
+  ) throws -> [any ObjectStore] {
+    let holding = objectStores(among: request.affectedStores).filter { $0.holds(entity) }
+    for store in holding where !store.takesBatchRequests {
       throw CoreDataErrors.error(
         .persistentStoreUnsupportedRequestType,
         "A store of the type \(store.type) does not know batch requests; \(NSSQLiteStoreType) does, at /dev/null too.")
@@ -112,9 +93,22 @@ extension NSPersistentStoreCoordinator {
   }
 }
 
-/// A fetch request, whatever its result type.
-protocol FetchSettingsHolder: NSPersistentStoreRequest {
-  var settings: FetchSettings { get }
+extension NSBatchUpdateRequest {
+  /// The request with the IDs of objects in their places.
+  fileprivate var withoutObjects: NSBatchUpdateRequest {
+    func identified(_ value: Any) -> Any {
+      switch value {
+      case let object as NSManagedObject: object.objectID
+      case let expression as NSExpression where expression.expressionType == .constantValue:
+        expression.constantValue.map(identified) ?? NSNull()
+      default: value
+      }
+    }
+    let request = NSBatchUpdateRequest(entity: givenEntity, name: entityName)
+    request.predicate = predicate
+    request.includesSubentities = includesSubentities
+    request.resultType = resultType
+    request.propertiesToUpdate = propertiesToUpdate?.mapValues(identified)
+    return request
+  }
 }
-
-extension NSFetchRequest: FetchSettingsHolder {}

@@ -10,18 +10,11 @@ enum SharedMemoryDatabases {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// `/dev/null` itself is a database of one coordinator alone.
-  static func isInMemory(_ url: URL) -> Bool { url.path == "/dev/null" || name(of: url) != nil }
-
-  static func name(of url: URL) -> String? {
-    let start = "/dev/null/"
-    return url.path.hasPrefix(start) && url.path.count > start.count ? String(url.path.dropFirst(start.count)) : nil
-  }
-
-  /// The database of the name, made by the body where there is none. Whoever calls this calls `giveUp` once.
-  static func database(named name: String, _ make: () throws -> SQLiteDatabase) throws -> SQLiteDatabase {
-    try entries.withLock { entries in
-      var entry = try entries[name] ?? Entry(database: make())
+  /// A new database, or, where the configuration names a common one, that. Whoever calls this calls `giveUp` once.
+  static func database(_ configuration: SQLiteDatabase.Configuration) throws -> SQLiteDatabase {
+    guard let name = configuration.sharedName else { return try SQLiteDatabase(configuration) }
+    return try entries.withLock { entries in
+      var entry = try entries[name] ?? Entry(database: SQLiteDatabase(configuration))
       entry.users += 1
       entries[name] = entry
       return entry.database
@@ -41,7 +34,7 @@ enum SharedMemoryDatabases {
 
   /// Whoever opens the name from now on gets a new database; those who have the old one keep it.
   static func forget(_ url: URL) {
-    guard let name = name(of: url) else { return }
+    guard let name = url.inMemoryStoreName else { return }
     entries.withLock { $0[name] = nil }
   }
 }

@@ -1,0 +1,37 @@
+extension SQLiteDatabase.Configuration {
+  /// What a store's options say about its connections.
+  init(_ opening: StoreOpening) {
+    self.init(path: opening.url?.standardizedFileURL.path ?? "")
+    let options = opening.options
+    isInMemory = opening.isInMemory
+    sharedName = isInMemory ? opening.url?.inMemoryStoreName : nil
+    isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+    busyTimeout = Self.busyTimeout(options)
+    if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
+      maximumReaders = max(1, readers.intValue)
+    }
+    mustExist = (options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
+    writeTurnPath = options?[NSPersistentStoreWriteTurnOption] as? String
+    // Safe against the death of processes in WAL mode, and no fsync at each commit: https://www.sqlite.org/pragma.html
+    var pragmas = ["synchronous": "NORMAL"]
+    for (key, value) in options?[NSSQLitePragmasOption] as? [String: Any] ?? [:] { pragmas[key] = "\(value)" }
+    connectionPragmas = pragmas.sorted { $0.key < $1.key }.filter { $0.key.isPragmaWord && $0.value.isPragmaWord }
+      .map { "PRAGMA \($0.key) = \($0.value)" }
+  }
+
+  /// Whether stores of one coordinator with these two share a database.
+  func isSameDatabase(as other: Self) -> Bool {
+    guard isInMemory == other.isInMemory else { return false }
+    return isInMemory ? sharedName != nil && sharedName == other.sharedName : path == other.path
+  }
+
+  /// Seconds to wait for another's lock.
+  static func busyTimeout(_ options: [AnyHashable: Any]?) -> TimeInterval {
+    (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 30
+  }
+}
+
+extension String {
+  /// A name or number that may stand in a PRAGMA as it is.
+  fileprivate var isPragmaWord: Bool { !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" } }
+}

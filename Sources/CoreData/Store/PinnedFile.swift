@@ -1,0 +1,64 @@
+/// A database file as it was at one moment: a connection of its own, with a read transaction that stays open.
+///
+/// In WAL mode such a transaction sees the file as it was when it began, and holds nobody up. But the log cannot begin anew
+/// while it is open: SQLite copies no frame over that a reader still needs (https://www.sqlite.org/wal.html, "Avoiding
+/// Excessively Large WAL Files").
+///
+/// `@unchecked Sendable`: the connection is used under `lock`.
+final class PinnedFile: @unchecked Sendable {
+  let database: SQLiteDatabase
+  private let connection: SQLiteConnection
+  private let lock = NSRecursiveLock()
+
+  /// nil where a read transaction would keep writers out, or is not possible.
+  init?(_ database: SQLiteDatabase) throws {
+    guard let connection = try database.pinnedConnection() else { return nil }
+    self.database = database
+    self.connection = connection
+  }
+
+  deinit { connection.close() }
+
+  func read<T>(_ control: FetchControl?, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    try lock.withLock { try connection.listening(to: control, body) }
+  }
+}
+
+extension SQLiteStore {
+  /// The store's rows in a pinned file, which stores on one file share.
+  private final class Pinned: PinnedStore {
+    let file: PinnedFile
+    let rowCache = RowCache()
+
+    init(_ file: PinnedFile) { self.file = file }
+  }
+
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
+    try CoreDataErrors.translating("Pinning \(database.configuration.path)") {
+      let known = others.lazy.compactMap { ($0 as? Pinned)?.file }.first { $0.database === database }
+      return try (known ?? PinnedFile(database)).map(Pinned.init)
+    }
+  }
+
+  /// Runs the body on the file as it is now, or as it was in the generation.
+  @inline(__always)
+  func read<T>(
+    _ generation: QueryGeneration?, _ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T
+  ) throws -> T {
+    guard let pinned = generation?.pinned(self) as? Pinned else { return try database.read(control, body) }
+    return try pinned.file.read(control, body)
+  }
+}
+
+extension SQLiteDatabase {
+  /// A new connection in a read transaction that has begun.
+  fileprivate func pinnedConnection() throws -> SQLiteConnection? {
+    if configuration.isInMemory { return nil }
+    let connection = try makeReader()
+    guard try connection.rows("PRAGMA journal_mode").first == [.text("wal")] else { return nil }
+    try connection.execute("BEGIN")
+    // The first read is what the transaction holds on to.
+    _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+    return connection
+  }
+}

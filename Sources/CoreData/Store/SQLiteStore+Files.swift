@@ -1,0 +1,102 @@
+/// Stores' files as a whole: metadata, destruction, copies.
+extension SQLiteStore {
+  // MARK: Metadata
+
+  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+    try CoreDataErrors.translating("Reading the metadata of \(url.path)") {
+      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
+      defer { connection.close() }
+      return try readMetadata(StoreMetadata.prefix(options), connection).1
+    }
+  }
+
+  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    try CoreDataErrors.translating("Writing the metadata of \(url.path)") {
+      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
+      defer { connection.close() }
+      let prefix = StoreMetadata.prefix(options)
+      try connection.immediateTransaction {
+        let current = try readMetadata(prefix, connection).1
+        try writeMetadata(StoreMetadata.merging(metadata, into: current), prefix: prefix, connection)
+      }
+    }
+  }
+
+  // MARK: Destroying and replacing
+
+  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
+    if url.isInMemoryStore {
+      SharedMemoryDatabases.forget(url)
+      return try closing()
+    }
+    guard FileManager.default.fileExists(atPath: url.path) else { return }
+    try CoreDataErrors.translating("Destroying \(url.path)") {
+      let connection = try SQLiteConnection(
+        path: url.path, access: .readWrite, busyTimeout: SQLiteDatabase.Configuration.busyTimeout(options))
+      defer { connection.close() }
+      try connection.erase()
+      try closing()
+      // Takes the log away, unless somebody else has the file open.
+      _ = try? connection.rows("PRAGMA journal_mode = DELETE")
+    }
+    try? FileManager.default.removeItem(at: ExternalData.supportFolder(of: url))
+  }
+
+  static func replace(_ destination: StoreFile, with source: StoreFile) throws {
+    try CoreDataErrors.translating("Replacing \(destination.url.path) with \(source.url.path)") {
+      let from = try SQLiteConnection(path: source.url.path, access: .readWrite)
+      defer { from.close() }
+      // A file that is no store replaces none.
+      _ = try readMetadata(StoreMetadata.prefix(source.options), from)
+      let to = try SQLiteConnection(
+        path: destination.url.path, access: .create,
+        busyTimeout: SQLiteDatabase.Configuration.busyTimeout(destination.options))
+      defer { to.close() }
+      try to.copy(from: from)
+    }
+    try copySupportFolder(from: source.url, to: destination.url)
+  }
+
+  private static func copySupportFolder(from source: URL, to destination: URL) throws {
+    let (from, to) = (ExternalData.supportFolder(of: source), ExternalData.supportFolder(of: destination))
+    try? FileManager.default.removeItem(at: to)
+    if FileManager.default.fileExists(atPath: from.path) { try FileManager.default.copyItem(at: from, to: to) }
+  }
+
+  // MARK: Copying to another place
+
+  func copy(to opening: StoreOpening) throws -> any ObjectStore {
+    var configuration = SQLiteDatabase.Configuration(opening)
+    // A copy is a store of its own, also where others have one of that name in memory.
+    configuration.sharedName = nil
+    let new = try CoreDataErrors.translating("Migrating \(url?.path ?? "") to \(opening.place)") {
+      let copy = try SQLiteDatabase(configuration)
+      do {
+        try copy.withWriter { try fill($0, opening) }
+        return try SQLiteStore(copy, opening)
+      } catch {
+        copy.giveUp()
+        throw error
+      }
+    }
+    if !opening.isInMemory, let url, let destination = opening.url {
+      try SQLiteStore.copySupportFolder(from: url, to: destination)
+    }
+    return new
+  }
+
+  private func fill(_ destination: SQLiteConnection, _ opening: StoreOpening) throws {
+    // On the writer, so that all that was saved is there.
+    try database.withWriter { try destination.copy(from: $0) }
+    try destination.immediateTransaction {
+      var metadata = try SQLiteStore.readMetadata(schema.prefix, destination).1
+      try destination.execute("UPDATE \(schema.metadataTable) SET Z_UUID = ?", [.text(UUID().uuidString)])
+      metadata[NSStoreTypeKey] = opening.type
+      try SQLiteStore.writeMetadata(metadata, prefix: schema.prefix, destination)
+      if let history = history?.tables {
+        try destination.execute("DELETE FROM \(history.changes); DELETE FROM \(history.transactions)")
+      }
+    }
+    if !opening.isInMemory { _ = try destination.rows("PRAGMA journal_mode = WAL") }
+  }
+}
