@@ -3,23 +3,29 @@ public enum Spelling {
   /// The candidate nearest to `word`, or nil when none is near enough to be meant.
   ///
   /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
-  /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored.
+  /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a word of more
+  /// than ``longestWord`` bytes: nobody mistypes that.
+  ///
+  /// - Complexity: for each candidate of a similar length the product of both lengths.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
+    guard word.utf8.count <= longestWord else { return nil }
     let wanted = Array(word.lowercased().utf8)
     let limit = max(1, wanted.count / 3)
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
       let bytes = Array(candidate.lowercased().utf8)
-      var distance = editDistance(wanted, bytes)
+      // Each byte that one of them has more is an edit.
+      var distance = abs(bytes.count - wanted.count)
+      if distance <= limit { distance = editDistance(wanted, bytes) }
       if distance > limit, wanted.count >= 2, bytes.starts(with: wanted) { distance = limit }
       if distance <= limit, distance < (best?.distance ?? .max) { best = (candidate, distance) }
     }
     return best?.candidate
   }
 
+  private static let longestWord = 200
+
   /// How many single edits lead from one word to the other; swapping two neighbours counts as one.
-  ///
-  /// - Complexity: the product of both lengths.
   static func editDistance(_ from: [UInt8], _ to: [UInt8]) -> Int {
     if from.isEmpty || to.isEmpty { return max(from.count, to.count) }
     var beforePrevious = [Int](repeating: 0, count: to.count + 1)

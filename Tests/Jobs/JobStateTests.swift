@@ -60,5 +60,9 @@ import Testing
   @Test func wordsThatAreFarOffFindNothing() {
     #expect(Spelling.nearest(to: "frobnicate", among: words) == nil)
     #expect(Spelling.nearest(to: "x", among: words) == nil)
+    // Words of any length cost little: a comparison of these two letter by letter would take an hour.
+    let long = String(repeating: "q", count: 1_000_000)
+    #expect(Spelling.nearest(to: long, among: [String(repeating: "y", count: 1_000_000)]) == nil)
+    #expect(Spelling.nearest(to: "stop", among: [long]) == nil)
   }
 }

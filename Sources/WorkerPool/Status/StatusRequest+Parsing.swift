@@ -41,8 +41,24 @@ extension StatusRequest {
     if let deadline = request.deadline, !deadlines.contains(deadline) {
       throw StatusRequestError(reason: "deadline must be from 0 to \(Int(deadlines.upperBound)) seconds")
     }
+    try checkNames(request)
     return request
   }
+
+  /// A name that no job can have is an error at once: nobody looks for it, or keeps it.
+  private static func checkNames(_ request: StatusRequest) throws(StatusRequestError) {
+    for (key, name) in [("queue", request.queue), ("kind", request.kind)] {
+      guard let name, !JobFile.isName(name) else { continue }
+      throw StatusRequestError(reason: "\(key) must be 1 to 100 letters, digits, \".\", \"_\" and \"-\"")
+    }
+    for (key, name) in [("plugin", request.plugin), ("batch", request.batch)] {
+      guard let name, !(1...longestName).contains(name.utf8.count) else { continue }
+      throw StatusRequestError(reason: "\(key) must have 1 to \(longestName) bytes")
+    }
+  }
+
+  /// Bytes of a plugin's or a batch's name.
+  private static let longestName = 255
 
   /// The names of the properties are the keys.
   private static let keys = Mirror(reflecting: StatusRequest(.status)).children.compactMap(\.label)

@@ -34,6 +34,14 @@ import Testing
     func row() throws -> [String?] { try store.sql("SELECT ZTITLE, ZPAGES, Z_OPT FROM ZBOOK").first ?? [] }
   }
 
+  /// A foreign program may have written any number.
+  @Test func theVersionAfterTheLargestNumberIsTheFirst() throws {
+    let rivals = try Rivals()
+    _ = try rivals.store.sql("UPDATE ZBOOK SET Z_OPT = \(Int64.max)")
+    try rivals.otherSaves { $0.setValue("again", forKey: "title") }
+    #expect(try rivals.row() == ["again", "1", "1"])
+  }
+
   @Test func aSaveOverAnotherProcessesSaveIsAConflict() throws {
     let rivals = try Rivals()
     try rivals.store.read { context in

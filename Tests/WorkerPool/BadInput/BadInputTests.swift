@@ -126,6 +126,9 @@ import WorkerProtocol
     (#"{"command":"scale","count":100000}"#, "0 to 1000"),
     (#"{"command":"stop","deadline":-1}"#, "deadline must be"), (#"{"command":"dance"}"#, "the commands are status"),
     ("[]", "a request is a JSON object"), ("{", "one JSON object on a line"),
+    (#"{"command":"pause","queue":"no such"}"#, "queue must be 1 to 100 letters"),
+    (#"{"command":"resume","kind":""}"#, "kind must be 1 to 100 letters"),
+    (#"{"command":"scale","count":1,"plugin":"\#(String(repeating: "q", count: 256))"}"#, "plugin must have 1 to 255"),
   ])
   func aWrongRequestIsAnsweredWithWhatIsWrong(line: String, reason: String) {
     #expect(throws: StatusRequestError.self) { try StatusRequest.parse(line) }

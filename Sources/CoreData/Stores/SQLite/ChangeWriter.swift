@@ -103,7 +103,8 @@ final class ChangeWriter {
     let changed = writer.steps.indices.filter { !base.isEqual(values, slot: writer.steps[$0].slot) }
     guard !changed.isEmpty || !row.members.isEmpty else { return base.version }
     let statement = try statement(writer.updateSQL(changed))
-    let version = base.version + 1
+    // After the largest number, which only somebody else can have written, the count begins anew.
+    let version = base.version == .max ? 1 : base.version + 1
     statement.bind(version, at: 1)
     var column: Int32 = 2
     for position in changed {
