@@ -11,6 +11,8 @@ public final class NSFetchRequestExpression: NSExpression {
   /// Whether the value is the number of objects.
   public let isCountOnlyRequest: Bool
 
+  override var typeOfBlock: ExpressionType { .fetchRequest }
+
   private init(_ request: NSExpression, _ context: NSExpression, countOnly: Bool) {
     requestExpression = request
     contextExpression = context

@@ -31,7 +31,7 @@ extension NSManagedObjectContext {
     for id in saved.updated + saved.deleted {
       id.objectStore?.rowCache.forget(id, unless: saved.isLocal)
     }
-    let followed = trackers.compactMap(\.results).map {
+    let followed = followers.compactMap(\.follower).map {
       $0.objectsToMerge(updated: saved.updated, deleted: saved.deleted)
     }
     defer { withExtendedLifetime(followed) {} }
@@ -162,4 +162,14 @@ private struct SavedIDs: Sendable {
     }
     return coordinator.objectID(forURI: id.uriString)
   }
+}
+
+/// What shows a context's objects, and has to know of changes to some that the context does not have.
+protocol ContextFollower: AnyObject {
+  /// The objects to register before a merge, so that it tells of them: those that may belong to what is shown now.
+  func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject]
+}
+
+struct WeakFollower {
+  weak var follower: (any ContextFollower)?
 }

@@ -118,8 +118,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var mergeObserver: (any NSObjectProtocol)?
   /// What stops and counts the fetches of a context that reads for an asynchronous one.
   final var fetchControl: FetchControl?
-  /// The fetched results controllers that follow this context.
-  final var trackers: [WeakResults] = []
+  /// The fetched results that follow this context.
+  final var followers: [WeakFollower] = []
 
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType

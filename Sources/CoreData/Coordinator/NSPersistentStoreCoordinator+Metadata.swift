@@ -5,7 +5,7 @@ extension NSPersistentStoreCoordinator {
   /// Replaces what a store says of itself, apart from what it needs itself: version hashes, type and UUID stay. Written with the
   /// next save to the store.
   public final func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
-    lock.withLock { store.metadata = StoreMetadata.merging(metadata ?? [:], into: store.metadata ?? [:]) }
+    lock.withLock { store.metadata = NSPersistentStore.merging(metadata ?? [:], into: store.metadata ?? [:]) }
   }
 
   /// What a store's file says of itself; needs no model.

@@ -16,25 +16,4 @@ enum LoadedModels {
 
   /// The newest last.
   static var all: [NSManagedObjectModel] { references.withLock { $0.compactMap(\.model) } }
-
-  /// The only entity whose objects are of this class, or, where models share it, the one of the newest model.
-  static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-    for model in all.reversed() {
-      if let entity = model.entity(for: type) { return entity }
-    }
-    return nil
-  }
-}
-
-extension NSManagedObjectModel {
-  /// The entity whose objects are of exactly this class; nil where none or several are.
-  func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-    guard type != NSManagedObject.self else { return nil }
-    let matches = entities.filter { $0.layout.objectClass == type }
-    if let match = matches.first, matches.count == 1 { return match }
-    let name = NSStringFromClass(type)
-    let short = name.split(separator: ".").last.map(String.init) ?? name
-    return matches.first { $0.name == short }
-      ?? entities.first { $0.managedObjectClassName == short || $0.managedObjectClassName == name }
-  }
 }

@@ -8,7 +8,7 @@ extension NSManagedObjectModel {
     withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]
   ) -> Bool {
     guard let entities = entities(forConfigurationName: configuration),
-      let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data]
+      let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
     else { return false }
     return Self.incompatibleEntityNames(entities, hashes: hashes).isEmpty
   }

@@ -35,7 +35,7 @@ extension NSManagedObjectModel {
   /// The model that a store with the given metadata was made with: of each entity, the version that the metadata names.
   /// Nil where the models do not have them all.
   public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
-    guard let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data] else { return nil }
+    guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return nil }
     var chosen: [NSEntityDescription] = []
     var found: Set<String> = []
     var sources: [NSManagedObjectModel] = []

@@ -13,7 +13,7 @@ extension NSExpression {
     case .subquery: .subquery
     case .aggregate: .aggregate
     case .anyKey: .anyKey
-    case .block: self is NSFetchRequestExpression ? .fetchRequest : .block
+    case .block: typeOfBlock
     case .conditional: .conditional
     }
   }

@@ -27,6 +27,9 @@ open class NSExpression: NSObject, NSCopying {
 
   let node: ExpressionNode
 
+  /// What a block says it is.
+  var typeOfBlock: ExpressionType { .block }
+
   init(node: ExpressionNode) {
     self.node = node
     super.init()

@@ -1,7 +1,7 @@
 /// What a fetched results controller does, without its result type.
 ///
 /// Used on the context's queue.
-final class FetchedResults {
+final class FetchedResults: ContextFollower {
   let request: NSPersistentStoreRequest
   let context: NSManagedObjectContext
   let sectionNameKeyPath: String?
@@ -225,11 +225,11 @@ final class FetchedResults {
     guard isTracking else {
       if let observer { NotificationCenter.default.removeObserver(observer) }
       observer = nil
-      context.trackers.removeAll { $0.results == nil || $0.results === self }
+      context.followers.removeAll { $0.follower == nil || $0.follower === self }
       return
     }
     let box = WeakResults(results: self)
-    context.trackers.append(box)
+    context.followers.append(WeakFollower(follower: self))
     observer = NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
     ) { box.results?.contextDidChange($0.userInfo ?? [:]) }

@@ -62,6 +62,16 @@ public let NSInMemoryStoreType = "InMemory"
 public let NSBinaryStoreType = "Binary"
 public let NSXMLStoreType = "XML"
 
+extension NSPersistentStore {
+  /// New metadata with what the store itself depends on left as it is.
+  static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
+    let own = current.filter {
+      $0.key.hasPrefix("NSStore") || $0.key.hasPrefix("NSPersistence") || $0.key.hasPrefix("_NS")
+    }
+    return metadata.merging(own) { $1 }
+  }
+}
+
 // MARK: Options
 
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
@@ -102,11 +112,5 @@ public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 /// `true` makes opening a file that does not exist an error; without it the file is made. Not one of Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
-// MARK: Metadata keys
-
-public let NSStoreTypeKey = "NSStoreType"
-public let NSStoreUUIDKey = "NSStoreUUID"
-public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
-public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 public let NSPersistentStoreURLKey = "storeURL"

@@ -47,15 +47,3 @@ struct BatchRows {
   /// Fills a row, which has the default values, and marks the slots that it names; false where there are no more rows.
   let next: (_ row: Snapshot, _ named: inout [Bool]) throws -> Bool
 }
-
-/// The rows that a batch request wrote.
-struct BatchResult {
-  var count = 0
-  /// Where they are asked for.
-  var ids: [NSManagedObjectID] = []
-
-  static func += (left: inout BatchResult, right: BatchResult) {
-    left.count += right.count
-    left.ids += right.ids
-  }
-}

@@ -69,7 +69,7 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// The object of an archive; nil where the value is none, or one of another class.
   open override func transformedValue(_ value: Any?) -> Any? {
     // Looked at afterwards: where Foundation on Linux checks classes, one that is not allowed ends the process.
-    guard let data = value as? Data, let object = StoredValue.unarchived(data) as? NSObject else { return nil }
+    guard let data = value as? Data, let object = TransformableValue.unarchived(data) as? NSObject else { return nil }
     return Self.allowedTopLevelClasses.contains { object.isKind(of: $0) } ? object : nil
   }
 

@@ -2,7 +2,7 @@
 enum SourceModels {
   /// - Throws: 134130 where there is none.
   static func model(for metadata: [String: Any], path: String) throws -> [NSEntityDescription] {
-    let hashes = metadata[StoreMetadata.Key.versionHashes] as? [String: Data] ?? [:]
+    let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
     for model in LoadedModels.all {
       if let found = entities(of: model, hashes) { return found }
     }

@@ -47,10 +47,6 @@ public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Se
   /// The entity for fetch requests about changes.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.change }
 
-  public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
-    HistoryEntities.change
-  }
-
   /// A new request for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
     HistoryEntities.request(HistoryEntities.change)

@@ -37,29 +37,12 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
   /// The place right behind the transaction.
   public var token: NSPersistentHistoryToken { NSPersistentHistoryToken([storeID: transactionNumber]) }
 
-  /// The changes as a notification for `NSManagedObjectContext.mergeChanges(fromContextDidSave:)`: sets of object IDs.
-  public func objectIDNotification() -> Notification {
-    var ids: [AnyHashable: Any] = [:]
-    for (type, key) in [
-      (NSPersistentHistoryChangeType.insert, NSInsertedObjectIDsKey), (.update, NSUpdatedObjectIDsKey),
-      (.delete, NSDeletedObjectIDsKey),
-    ] {
-      let changed = Set((changes ?? []).lazy.filter { $0.changeType == type }.map(\.changedObjectID))
-      if !changed.isEmpty { ids[key] = changed }
-    }
-    return Notification(name: .NSManagedObjectContextDidSaveObjectIDs, object: nil, userInfo: ids)
-  }
-
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   // MARK: Fetching
 
   /// The entity for fetch requests about transactions: its attributes are the properties above.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.transaction }
-
-  public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
-    HistoryEntities.transaction
-  }
 
   /// A new request for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {

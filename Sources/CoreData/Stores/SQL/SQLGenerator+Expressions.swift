@@ -25,7 +25,7 @@ extension SQLGenerator {
     case .conditional(let predicate, let chosen, let otherwise):
       return try conditional(predicate, chosen, otherwise, expression, environment)
     case .assignment(_, let value): return try operand(value, environment)
-    case .block where expression is NSFetchRequestExpression:
+    case .block where expression.expressionType == .fetchRequest:
       return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
     case .set, .block, .anyKey: throw SQLGenerationError.unsupportedExpression(expression.printed)
     }

@@ -17,7 +17,7 @@ extension SQLiteStore {
       let prefix = StoreMetadata.prefix(options)
       try connection.immediateTransaction {
         let current = try readMetadata(prefix, connection).1
-        try writeMetadata(StoreMetadata.merging(metadata, into: current), prefix: prefix, connection)
+        try writeMetadata(merging(metadata, into: current), prefix: prefix, connection)
       }
     }
   }

@@ -50,14 +50,6 @@ enum StoreMetadata {
     metadata[Key.identifiers] = names.isEmpty ? [""] : names
   }
 
-  /// New metadata with what the store itself depends on left as it is.
-  static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
-    let own = current.filter {
-      $0.key.hasPrefix("NSStore") || $0.key.hasPrefix("NSPersistence") || $0.key.hasPrefix("_NS")
-    }
-    return metadata.merging(own) { $1 }
-  }
-
   static func prefix(_ options: [AnyHashable: Any]?) -> String {
     options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
   }

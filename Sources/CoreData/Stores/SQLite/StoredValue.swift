@@ -16,7 +16,7 @@ enum StoredValue {
     default:
       guard let data = statement.blob(column) else { return nil }
       let attribute = layout.slots[step.slot].property as? NSAttributeDescription
-      return Boxed(decodeTransformable(data, attribute?.valueTransformerName))
+      return Boxed(TransformableValue.decode(data, attribute?.valueTransformerName))
     }
   }
 
@@ -43,40 +43,12 @@ enum StoredValue {
         statement.bindNull(at: index)
       }
     default:
-      if let data = encodeTransformable(boxed.value, attribute?.valueTransformerName) {
+      if let data = TransformableValue.encode(boxed.value, attribute?.valueTransformerName) {
         statement.bind(data, at: index)
       } else {
         statement.bindNull(at: index)
       }
     }
-  }
-
-  /// A value that cannot be decoded (its class is not in this program) is given as the bytes that are stored.
-  static func decodeTransformable(_ data: Data, _ transformerName: String?) -> Any {
-    if let transformer = ValueTransformer.named(transformerName) {
-      let isReader = transformer is NSSecureUnarchiveFromDataTransformer
-      return (isReader ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)) ?? data
-    }
-    return unarchived(data) ?? data
-  }
-
-  /// The object of a keyed archive; nil where it is none, or a class of it is not in this program.
-  static func unarchived(_ data: Data) -> Any? {
-    guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
-    unarchiver.requiresSecureCoding = false
-    // The default policy ends the process at a class that is not in this program.
-    unarchiver.decodingFailurePolicy = .setErrorAndReturn
-    let value = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
-    return unarchiver.error == nil ? value : nil
-  }
-
-  private static func encodeTransformable(_ value: Any, _ transformerName: String?) -> Data? {
-    if let transformer = ValueTransformer.named(transformerName) {
-      let isReader = transformer is NSSecureUnarchiveFromDataTransformer
-      return (isReader ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value)) as? Data
-    }
-    if let data = value as? Data { return data }
-    return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false)
   }
 }
 
@@ -109,7 +81,7 @@ extension StoredValue {
         home.flatMap { isExternal ? ExternalData.decode(data, $0) : nil } ?? data
       }
     case .transformableAttributeType:
-      return statement.blob(index).map { decodeTransformable($0, attribute?.valueTransformerName) }
+      return statement.blob(index).map { TransformableValue.decode($0, attribute?.valueTransformerName) }
     case .undefinedAttributeType, .objectIDAttributeType, .compositeAttributeType:
       return plainValue(statement.value(index))
     }

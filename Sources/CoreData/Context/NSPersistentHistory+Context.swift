@@ -1,0 +1,25 @@
+/// What history has to do with contexts.
+extension NSPersistentHistoryTransaction {
+  /// The changes as a notification for `NSManagedObjectContext.mergeChanges(fromContextDidSave:)`: sets of object IDs.
+  public func objectIDNotification() -> Notification {
+    var ids: [AnyHashable: Any] = [:]
+    for (type, key) in [
+      (NSPersistentHistoryChangeType.insert, NSInsertedObjectIDsKey), (.update, NSUpdatedObjectIDsKey),
+      (.delete, NSDeletedObjectIDsKey),
+    ] {
+      let changed = Set((changes ?? []).lazy.filter { $0.changeType == type }.map(\.changedObjectID))
+      if !changed.isEmpty { ids[key] = changed }
+    }
+    return Notification(name: .NSManagedObjectContextDidSaveObjectIDs, object: nil, userInfo: ids)
+  }
+
+  public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
+    HistoryEntities.transaction
+  }
+}
+
+extension NSPersistentHistoryChange {
+  public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
+    HistoryEntities.change
+  }
+}
