@@ -253,4 +253,26 @@ import Testing
       try #expect(context.count(for: request) == 1)
     }
   }
+
+  @Test func aNewMemberThatGoesToAnotherStoreFailsTheSave() throws {
+    // Given two stores, and a new object of one that is related to a new one of the other.
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let stores = try (0..<2).map { _ in
+      try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    }
+    let context = context(coordinator)
+    try context.performAndWait {
+      let (book, tag) = (context.make("Book", ["title": "One"]), context.make("Tag"))
+      book.setValue(NSSet(array: [tag]), forKey: "tags")
+      context.assign(tag, to: stores[1])
+      // When they are saved, then neither is.
+      expectError(134030) { try context.save() }
+      #expect(book.objectID.isTemporaryID && tag.objectID.isTemporaryID)
+      try #expect(context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Book")) == 1)
+      // And when they go to the same store, both are.
+      context.assign(tag, to: stores[0])
+      try context.save()
+      #expect(book.objectID.persistentStore === stores[0] && tag.objectID.persistentStore === stores[0])
+    }
+  }
 }
