@@ -14,6 +14,11 @@ enum LoadedModels {
     }
   }
 
-  /// The newest last.
-  static var all: [NSManagedObjectModel] { references.withLock { $0.compactMap(\.model) } }
+  /// What the body finds in a model, which is asked of the newest first. Keeps no model but the one that is being asked.
+  static func newest<Found>(_ body: (NSManagedObjectModel) throws -> Found?) rethrows -> Found? {
+    for reference in references.withLock({ $0 }).reversed() {
+      if let model = reference.model, let found = try body(model) { return found }
+    }
+    return nil
+  }
 }

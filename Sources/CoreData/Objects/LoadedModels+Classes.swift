@@ -1,10 +1,7 @@
 extension LoadedModels {
   /// The only entity whose objects are of this class, or, where models share it, the one of the newest model.
   static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-    for model in all.reversed() {
-      if let entity = model.entity(for: type) { return entity }
-    }
-    return nil
+    newest { $0.entity(for: type) }
   }
 }
 

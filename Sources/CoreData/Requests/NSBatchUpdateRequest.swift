@@ -13,9 +13,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The entity whose rows are updated; where only its name was given, that of the newest model in use. Traps where none has it.
   open var entity: NSEntityDescription {
     if let givenEntity { return givenEntity }
-    for model in LoadedModels.all.reversed() {
-      if let entity = model.entitiesByName[entityName] { return entity }
-    }
+    if let entity = LoadedModels.newest({ $0.entitiesByName[entityName] }) { return entity }
     fatalError("No model in use has an entity named \"\(entityName)\".")
   }
 

@@ -3,9 +3,7 @@ enum SourceModels {
   /// - Throws: 134130 where there is none.
   static func model(for metadata: [String: Any], path: String) throws -> [NSEntityDescription] {
     let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-    for model in LoadedModels.all {
-      if let found = entities(of: model, hashes) { return found }
-    }
+    if let found = LoadedModels.newest({ entities(of: $0, hashes) }) { return found }
     for model in modelsInBundles() {
       if let found = entities(of: model, hashes) { return found }
     }
