@@ -4,7 +4,7 @@ extension SQLiteStore {
     let generator = generator(for: fetch.entityName)
     let (sql, columns) = try SQLGenerationError.translated {
       let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
-      return (try select(list, fetch, settings, generator), columns)
+      return (try select(list, fetch, generator, groups: settings), columns)
     }
     return try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
       try read(fetch.generation, fetch.control) { connection in
@@ -16,30 +16,6 @@ extension SQLiteStore {
         return results
       }
     }
-  }
-
-  private func select(
-    _ columns: String, _ fetch: RowFetch, _ settings: FetchSettings, _ generator: SQLGenerator
-  ) throws -> String {
-    var conditions: [String] = []
-    if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {
-      conditions.append(restriction)
-    }
-    if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
-    let groups = try settings.propertiesToGroupBy.map(generator.groupClause) ?? ""
-    let having = groups.isEmpty ? "" : try settings.havingPredicate.map(generator.havingClause) ?? ""
-    let order = try generator.orderClause(fetch.sortDescriptors)
-    var sql = settings.returnsDistinctResults ? "SELECT DISTINCT \(columns)" : "SELECT \(columns)"
-    sql += " FROM \(generator.root.mapping.table) t0\(generator.joins)"
-    if !conditions.isEmpty { sql += " WHERE \(conditions.joined(separator: " AND "))" }
-    if !groups.isEmpty { sql += " GROUP BY \(groups)" }
-    if !having.isEmpty { sql += " HAVING \(having)" }
-    if !order.isEmpty { sql += " ORDER BY \(order)" }
-    // SQLite wants a limit where there is an offset; -1 is none.
-    if fetch.limit > 0 || fetch.offset > 0 {
-      sql += " LIMIT \(fetch.limit > 0 ? fetch.limit : -1) OFFSET \(fetch.offset)"
-    }
-    return sql
   }
 
   private func row(_ statement: SQLiteStatement, _ columns: [SQLResultColumn]) -> NSDictionary {

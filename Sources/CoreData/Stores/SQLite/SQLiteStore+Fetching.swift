@@ -65,24 +65,36 @@ extension SQLiteStore {
 
   func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
     let generator = generator(for: fetch.entityName)
+    let sql = try SQLGenerationError.translated { try select(columns, fetch, generator, isOrdered: isOrdered) }
+    return (sql, generator.bindings)
+  }
+
+  /// - Parameter groups: the groups, and what is wanted of them, for a fetch of dictionaries.
+  func select(
+    _ columns: String, _ fetch: RowFetch, _ generator: SQLGenerator, isOrdered: Bool = true,
+    groups: FetchSettings? = nil
+  ) throws -> String {
+    // The clauses in the order of the text, since each adds its values to those before.
     var conditions: [String] = []
     if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {
       conditions.append(restriction)
     }
-    var order = ""
-    try SQLGenerationError.translated {
-      if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
-      if isOrdered { order = try generator.orderClause(fetch.sortDescriptors) }
-    }
-    var sql = "SELECT \(columns) FROM \(generator.root.mapping.table) t0\(generator.joins)"
+    if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
+    let grouping = try groups?.propertiesToGroupBy.map(generator.groupClause) ?? ""
+    let having = grouping.isEmpty ? "" : try groups?.havingPredicate.map(generator.havingClause) ?? ""
+    let order = isOrdered ? try generator.orderClause(fetch.sortDescriptors) : ""
+    var sql = groups?.returnsDistinctResults ?? false ? "SELECT DISTINCT \(columns)" : "SELECT \(columns)"
+    sql += " FROM \(generator.root.mapping.table) t0\(generator.joins)"
     if !conditions.isEmpty { sql += " WHERE \(conditions.joined(separator: " AND "))" }
+    if !grouping.isEmpty { sql += " GROUP BY \(grouping)" }
+    if !having.isEmpty { sql += " HAVING \(having)" }
     if !order.isEmpty { sql += " ORDER BY \(order)" }
     // SQLite wants a limit where there is an offset; -1 is none.
     if fetch.limit > 0 || fetch.offset > 0 {
       sql += " LIMIT \(fetch.limit > 0 ? fetch.limit : -1)"
       if fetch.offset > 0 { sql += " OFFSET \(fetch.offset)" }
     }
-    return (sql, generator.bindings)
+    return sql
   }
 
   /// What puts a fetch of the entity into SQL. Objects of other stores are in no row of this one.

@@ -25,22 +25,9 @@ extension SQLiteStore {
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (EntityHome, Int64, Snapshot) -> Void
   ) throws {
-    guard let place = mapping(id.home.layout.name).toManys[relationship.name] else { return }
-    let destination: String
-    let from: String
-    switch place {
-    case .foreignKey(let name, let table, let inverse):
-      destination = name
-      let order = inverse.orderColumn.map { " ORDER BY t.\($0)" } ?? ""
-      from = "FROM \(table) t WHERE t.\(inverse.column) = ?\(order)"
-    case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
-      destination = name
-      let order = orderColumn.map { " ORDER BY j.\($0)" } ?? ""
-      from =
-        "FROM \(table) j JOIN \(mapping(name).table) t ON t.Z_PK = j.\(destinationColumn) WHERE j.\(ownerColumn) = ?\(order)"
-    }
-    let plan = plan(destination, includesSubentities: true)
-    let sql = "SELECT \(plan.columnList(alias: "t")) \(from)"
+    guard let source = memberSource(id.home, relationship) else { return }
+    let order = source.order.map { " ORDER BY \($0)" } ?? ""
+    let sql = "SELECT \(source.plan.columnList(alias: "t")) FROM \(source.tables) WHERE \(source.owner) = ?\(order)"
     let cache = cache(generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
@@ -50,7 +37,7 @@ extension SQLiteStore {
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
         while try statement.step() {
-          guard let decoder = plan.decoder(statement) else { continue }
+          guard let decoder = source.plan.decoder(statement) else { continue }
           let snapshot = decoder.decode(statement)
           body(decoder.home, statement.integer(0), snapshot)
           rows.append((statement.integer(0), decoder.home.table, snapshot))
@@ -65,37 +52,41 @@ extension SQLiteStore {
     in generation: QueryGeneration?,
     _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
   ) throws {
-    guard let place = mapping(home.layout.name).toManys[relationship.name] else { return }
-    let (destination, from, owner, order) =
-      switch place {
-      case .foreignKey(let name, let table, let inverse):
-        (name, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
-      case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
-        (
-          name, "\(table) j JOIN \(mapping(name).table) t ON t.Z_PK = j.\(destinationColumn)", "j.\(ownerColumn)",
-          orderColumn.map { "j.\($0)" }
-        )
-      }
-    let plan = plan(destination, includesSubentities: true)
+    guard let source = memberSource(home, relationship) else { return }
+    let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
+    let select = "SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
     try CoreDataErrors.translating("Reading \(home.layout.name).\(relationship.name) of several objects") {
       try read(generation) { connection in
         for start in stride(from: 0, to: keys.count, by: 256) {
           let chunk = keys[start..<Swift.min(start + 256, keys.count)]
           let places = Array(repeating: "?", count: chunk.count).joined(separator: ",")
           let statement = try connection.statement(
-            """
-            SELECT \(plan.columnList(alias: "t")), \(owner) FROM \(from) WHERE \(owner) IN (\(places)) \
-            ORDER BY \(([owner] + (order.map { [$0] } ?? [])).joined(separator: ", "))
-            """)
+            "\(select) WHERE \(source.owner) IN (\(places)) ORDER BY \(order)")
           statement.bind(chunk.map { .integer($0) })
           defer { statement.reset() }
           let ownerColumn = statement.columnCount - 1
           while try statement.step() {
-            guard let decoder = plan.decoder(statement) else { continue }
+            guard let decoder = source.plan.decoder(statement) else { continue }
             body(statement.integer(ownerColumn), decoder.home, statement.integer(0), decoder.decode(statement))
           }
         }
       }
+    }
+  }
+
+  /// Where the members of a to-many are: as `t` in the tables, each with its owner's key; nil where they are not in this store.
+  private func memberSource(
+    _ home: EntityHome, _ relationship: NSRelationshipDescription
+  ) -> (plan: RowPlan, tables: String, owner: String, order: String?)? {
+    guard let place = mapping(home.layout.name).toManys[relationship.name] else { return nil }
+    switch place {
+    case .foreignKey(let name, let table, let inverse):
+      let plan = plan(name, includesSubentities: true)
+      return (plan, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
+    case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
+      let tables = "\(table) j JOIN \(mapping(name).table) t ON t.Z_PK = j.\(destinationColumn)"
+      let plan = plan(name, includesSubentities: true)
+      return (plan, tables, "j.\(ownerColumn)", orderColumn.map { "j.\($0)" })
     }
   }
 
