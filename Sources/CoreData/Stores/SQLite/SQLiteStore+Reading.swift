@@ -55,21 +55,12 @@ extension SQLiteStore {
     guard let source = memberSource(home, relationship) else { return }
     let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
     let select = "SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
+    let ownerColumn = Int32(source.plan.columns.count)
     try CoreDataErrors.translating("Reading \(home.layout.name).\(relationship.name) of several objects") {
-      try read(generation) { connection in
-        for start in stride(from: 0, to: keys.count, by: 256) {
-          let chunk = keys[start..<Swift.min(start + 256, keys.count)]
-          let places = Array(repeating: "?", count: chunk.count).joined(separator: ",")
-          let statement = try connection.statement(
-            "\(select) WHERE \(source.owner) IN (\(places)) ORDER BY \(order)")
-          statement.bind(chunk.map { .integer($0) })
-          defer { statement.reset() }
-          let ownerColumn = statement.columnCount - 1
-          while try statement.step() {
-            guard let decoder = source.plan.decoder(statement) else { continue }
-            body(statement.integer(ownerColumn), decoder.home, statement.integer(0), decoder.decode(statement))
-          }
-        }
+      try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
+        statement in
+        guard let decoder = source.plan.decoder(statement) else { return }
+        body(statement.integer(ownerColumn), decoder.home, statement.integer(0), decoder.decode(statement))
       }
     }
   }
@@ -90,27 +81,33 @@ extension SQLiteStore {
     }
   }
 
-  /// A few hundred to a query.
   func rows(
     _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     let plan = plan(home.layout.name, includesSubentities: false)
-    let table = mapping(home.layout.name).table
+    let select = "SELECT \(plan.columnList(alias: "t")) FROM \(mapping(home.layout.name).table) t"
     try CoreDataErrors.translating("Reading rows of \(home.layout.name)") {
-      try read(generation) { connection in
-        for start in stride(from: 0, to: keys.count, by: 256) {
-          let chunk = keys[start..<Swift.min(start + 256, keys.count)]
-          let places = Array(repeating: "?", count: chunk.count).joined(separator: ",")
-          let statement = try connection.statement(
-            "SELECT \(plan.columnList(alias: "t")) FROM \(table) t WHERE t.Z_PK IN (\(places)) AND t.Z_ENT = \(home.number)"
-          )
-          statement.bind(chunk.map { .integer($0) })
-          defer { statement.reset() }
-          while try statement.step() {
-            guard let decoder = plan.decoder(statement) else { continue }
-            body(statement.integer(0), decoder.decode(statement))
-          }
-        }
+      try eachRow(of: keys, in: generation, "\(select) WHERE t.Z_PK IN (", ") AND t.Z_ENT = \(home.number)") {
+        statement in
+        guard let decoder = plan.decoder(statement) else { return }
+        body(statement.integer(0), decoder.decode(statement))
+      }
+    }
+  }
+
+  /// Steps through the rows of a query for the keys, which stand between the two texts: a few hundred of them at a time.
+  private func eachRow(
+    of keys: [Int64], in generation: QueryGeneration?, _ before: String, _ after: String,
+    _ body: (SQLiteStatement) -> Void
+  ) throws {
+    try read(generation) { connection in
+      for start in stride(from: 0, to: keys.count, by: 256) {
+        let chunk = keys[start..<Swift.min(start + 256, keys.count)]
+        let places = Array(repeating: "?", count: chunk.count).joined(separator: ",")
+        let statement = try connection.statement(before + places + after)
+        statement.bind(chunk.map { .integer($0) })
+        defer { statement.reset() }
+        while try statement.step() { body(statement) }
       }
     }
   }
