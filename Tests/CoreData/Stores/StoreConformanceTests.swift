@@ -6,7 +6,7 @@ import Testing
 ///
 /// A rule that a kind of store may leave out says so in `StoreKind`.
 @Suite struct StoreConformanceTests {
-  private static var byTitle: [NSSortDescriptor] { [NSSortDescriptor(key: "title", ascending: true)] }
+  static var byTitle: [NSSortDescriptor] { [NSSortDescriptor(key: "title", ascending: true)] }
 
   // MARK: Reading
 
@@ -61,6 +61,17 @@ import Testing
       found[key] = try? subject.text(row, "title")
     }
     #expect(found == [keys[0]: "a", keys[1]: "b"])
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func dictionariesHaveTheColumnsThatAreAskedForAndNoNil(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    _ = try subject.insert("Book", [["title": "a", "pages": 3, "rating": 1.5], ["title": "b", "pages": 4]])
+    var settings = FetchSettings()
+    settings.propertiesToFetch = ["title", "pages", "rating"]
+    let fetch = RowFetch(entityName: "Book", sortDescriptors: Self.byTitle)
+    let rows = try subject.store.dictionaries(settings, fetch)
+    #expect(rows == [["title": "a", "pages": 3, "rating": 1.5], ["title": "b", "pages": 4]] as [NSDictionary])
   }
 
   @Test(arguments: StoreKind.allCases)
@@ -161,151 +172,5 @@ import Testing
     try #expect(subject.save(changes).keys == [reserved[1].key])
     try #expect(subject.text(subject.store.row(reserved[1], in: nil), "label") == "reserved")
     try #expect(subject.store.row(reserved[0], in: nil) == nil)
-  }
-
-  // MARK: Conflicts
-
-  @Test(arguments: StoreKind.allCases)
-  func aRowThatChangedSinceItWasReadIsAConflictAndNothingIsWritten(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    let keys = try subject.insert("Book", ["a", "b", "c", "d"].map { ["title": $0] })
-    let read = try keys.map { try subject.store.row(subject.id("Book", $0), in: nil) }
-    for key in keys.prefix(3) { try subject.update("Book", key, ["pages": 9]) }
-    // When a save changes the first row, deletes the second, relies on the third, and changes the fourth, which is as it was.
-    var changes = StoreSubject.changes
-    let home = try subject.home("Book")
-    changes.updated = [
-      try subject.update("Book", keys[3], from: read[3], ["title": "mine"]),
-      try subject.update("Book", keys[0], from: read[0], ["title": "mine too"]),
-    ]
-    changes.deleted = [RowChanges.Deletion(home: home, key: keys[1], version: read[1]?.version)]
-    changes.checked = [RowChanges.Check(home: home, key: keys[2], version: read[2]?.version)]
-    // Then the three are named, with the rows as they are now.
-    let found = #expect(throws: RowConflicts.self) { try subject.save(changes) }
-    #expect(Set(found?.conflicts.map(\.place) ?? []) == [.updated(1), .deleted(0), .checked(0)])
-    #expect(found?.store === subject.store && found?.conflicts.allSatisfy { $0.stored?.version == 2 } ?? false)
-    try #expect(
-      subject.titles(RowFetch(entityName: "Book", sortDescriptors: Self.byTitle)) == ["a", "b", "c", "d"])
-  }
-
-  @Test(arguments: StoreKind.allCases)
-  func aDeletedRowIsAConflictForAChangeAndNoneForADeletion(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    let key = try subject.insert("Book", [["title": "a"]])[0]
-    let read = try subject.store.row(subject.id("Book", key), in: nil)
-    var deletion = StoreSubject.changes
-    deletion.deleted = [RowChanges.Deletion(home: try subject.home("Book"), key: key, version: read?.version)]
-    try subject.save(deletion)
-    try subject.save(deletion)
-    var changes = StoreSubject.changes
-    changes.updated = [try subject.update("Book", key, from: read, ["title": "b"])]
-    let found = #expect(throws: RowConflicts.self) { try subject.save(changes) }
-    #expect(found?.conflicts.count == 1 && found?.conflicts.first?.stored == nil)
-  }
-
-  @Test(arguments: StoreKind.allCases)
-  func aUniqueValueThatAnotherRowHasIsRefused(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    let keys = try subject.insert("Book", [["title": "taken"], ["title": "free"]])
-    var changes = StoreSubject.changes
-    let read = try subject.store.row(subject.id("Book", keys[1]), in: nil)
-    changes.updated = [try subject.update("Book", keys[1], from: read, ["title": "taken"])]
-    changes.inserted = [
-      RowChanges.Insertion(key: -1, values: try subject.row("Book", ["title": "new"]), members: [])
-    ]
-    // Then the rejected row is named, and the row that has the value.
-    let rejected = try #require(#expect(throws: RejectedRows.self) { try subject.save(changes) })
-    #expect(rejected.places == [.updated(0)] && !rejected.message.isEmpty)
-    let violations = try subject.store.violations(of: rejected.places, in: changes)
-    #expect(violations.count == 1 && violations[0].names == ["title"] && violations[0].rivals == [.updated(0)])
-    try #expect(violations[0].stored?.id == subject.id("Book", keys[0]))
-    try #expect(subject.store.count(RowFetch(entityName: "Book")) == 2)
-  }
-
-  @Test(arguments: StoreKind.allCases)
-  func twoRowsMayExchangeTheirUniqueValues(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    let keys = try subject.insert("Book", [["title": "a"], ["title": "b"]])
-    var changes = StoreSubject.changes
-    changes.updated = try zip(keys, ["b", "a"]).map { key, title in
-      try subject.update("Book", key, from: subject.store.row(subject.id("Book", key), in: nil), ["title": title])
-    }
-    try #expect(subject.save(changes).versions == [2, 2])
-    try #expect(
-      keys.map { try subject.text(subject.store.row(subject.id("Book", $0), in: nil), "title") } == ["b", "a"])
-  }
-
-  // MARK: Transactions
-
-  @Test(arguments: StoreKind.allCases)
-  func anErrorInATransactionTakesItBack(kind: StoreKind) throws {
-    struct Stop: Error {}
-    let subject = try StoreSubject(kind)
-    var changes = StoreSubject.changes
-    changes.inserted = [RowChanges.Insertion(key: -1, values: try subject.row("Tag", ["label": "a"]), members: [])]
-    #expect(throws: Stop.self) {
-      try subject.store.writeScope.transaction("Saving") {
-        _ = try subject.store.write(changes)
-        throw Stop()
-      }
-    }
-    try #expect(subject.store.count(RowFetch(entityName: "Tag")) == 0)
-  }
-
-  @Test(arguments: StoreKind.allCases)
-  func aPinnedStateStaysAsItWas(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    let key = try subject.insert("Book", [["title": "before"]])[0]
-    let generation = try QueryGeneration([subject.store], of: subject.coordinator)
-    try subject.update("Book", key, ["title": "after"])
-    #expect((generation.pinned(subject.store) != nil) == kind.canBePinned)
-    let seen = try subject.text(subject.store.row(subject.id("Book", key), in: generation), "title")
-    #expect(seen == (kind.canBePinned ? "before" : "after"))
-    try #expect(subject.text(subject.store.row(subject.id("Book", key), in: nil), "title") == "after")
-  }
-
-  // MARK: The store as a whole
-
-  @Test(arguments: StoreKind.lasting)
-  func whatWasSavedIsThereWhenTheStoreIsOpenedAgain(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    let keys = try subject.insert("Tag", [["label": "a"]])
-    subject.coordinator.setMetadata(["app": "mine"], for: subject.store)
-    try subject.save(StoreSubject.changes)
-    let again = try subject.openedAgain()
-    #expect(again.store.identifier == subject.store.identifier)
-    #expect(again.store.metadata["app"] as? String == "mine")
-    try #expect(again.text(again.store.row(again.id("Tag", keys[0]), in: nil), "label") == "a")
-    // Cached rows are given up once somebody else has written.
-    let epoch = subject.store.rowCache.epoch
-    subject.store.validateRowCache()
-    #expect(subject.store.rowCache.epoch == epoch)
-    try again.update("Tag", keys[0], ["label": "b"])
-    subject.store.validateRowCache()
-    #expect(subject.store.rowCache.epoch != epoch)
-  }
-
-  @Test(arguments: StoreKind.lasting)
-  func aStoreIsOpenOnceInACoordinator(kind: StoreKind) throws {
-    let subject = try StoreSubject(kind)
-    expectError(134080) {
-      try subject.coordinator.addPersistentStore(
-        ofType: kind.type, configurationName: nil, at: subject.store.url, options: nil)
-    }
-  }
-
-  @Test(arguments: StoreKind.allCases)
-  func historyIsKeptWhereTheOptionsAskForIt(kind: StoreKind) throws {
-    let without = try StoreSubject(kind)
-    try #expect(!without.store.keepsHistory && without.store.lastTransactionNumber() == nil)
-    let subject = try StoreSubject(kind, options: [NSPersistentHistoryTrackingKey: true])
-    let key = try subject.insert("Tag", [["label": "a"]])[0]
-    try subject.update("Tag", key, ["label": "b"])
-    try #expect(subject.store.keepsHistory && subject.store.lastTransactionNumber() == 2)
-    let query = HistoryQuery(place: .token(nil), includesChanges: true, changesAreAlone: false)
-    let found = try subject.store.history(query)
-    #expect(found.map { $0.changes?.map(\.changeType) } == [[.insert], [.update]])
-    try #expect(subject.store.deleteHistory(before: .token(found[1].token)) == 1)
-    try #expect(subject.store.history(query).count == 1)
   }
 }

@@ -15,7 +15,11 @@ enum StoreKind: CaseIterable, Sendable {
   /// Whether the store can be read as it was; a memory has one connection, which sees all that is written.
   var canBePinned: Bool { self == .file }
 
+  /// Whether the store carries out batch requests. Apple's stores in memory do not.
+  var takesBatchRequests: Bool { self == .file }
+
   static let lasting = allCases.filter(\.isLasting)
+  static let batching = allCases.filter(\.takesBatchRequests)
 }
 
 /// One store of a kind, used through the seam alone: no object and no context is made.
@@ -56,6 +60,9 @@ struct StoreSubject {
     try coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: url, options: options)
     return (coordinator, try #require(coordinator.objectStores.first))
   }
+
+  /// A place beside the store's file.
+  func place(_ name: String) -> URL { folder.url.appendingPathComponent(name) }
 
   /// The same store once more, as another process opens it.
   func openedAgain() throws -> StoreSubject { try StoreSubject(kind, model, folder) }

@@ -1,0 +1,93 @@
+import Testing
+
+@testable import CoreData
+
+/// The store as a whole: what outlives its coordinator, and history.
+extension StoreConformanceTests {
+  @Test(arguments: StoreKind.lasting)
+  func whatWasSavedIsThereWhenTheStoreIsOpenedAgain(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    let keys = try subject.insert("Tag", [["label": "a"]])
+    subject.coordinator.setMetadata(["app": "mine"], for: subject.store)
+    try subject.save(StoreSubject.changes)
+    let again = try subject.openedAgain()
+    #expect(again.store.identifier == subject.store.identifier)
+    #expect(again.store.metadata["app"] as? String == "mine")
+    try #expect(again.text(again.store.row(again.id("Tag", keys[0]), in: nil), "label") == "a")
+    // Cached rows are given up once somebody else has written.
+    let epoch = subject.store.rowCache.epoch
+    subject.store.validateRowCache()
+    #expect(subject.store.rowCache.epoch == epoch)
+    try again.update("Tag", keys[0], ["label": "b"])
+    subject.store.validateRowCache()
+    #expect(subject.store.rowCache.epoch != epoch)
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func aStoreIsOpenOnceInACoordinator(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    expectError(134080) {
+      try subject.coordinator.addPersistentStore(
+        ofType: kind.type, configurationName: nil, at: subject.store.url, options: nil)
+    }
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func metadataCanBeReadAndSetWhileNobodyHasTheStoreOpen(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    let (type, url) = (Swift.type(of: subject.store), try #require(subject.store.url))
+    try subject.coordinator.remove(subject.store)
+    try type.setMetadata(["app": "mine", NSStoreUUIDKey: "none"], at: url, nil)
+    let metadata = try type.metadata(at: url, nil)
+    #expect(metadata["app"] as? String == "mine")
+    // What the store itself needs stays.
+    #expect(metadata[NSStoreUUIDKey] as? String == subject.store.identifier)
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func aCopyHasTheRowsAndAnIdentifierOfItsOwn(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    _ = try subject.insert("Book", [["title": "a"]])
+    let other = NSPersistentStoreCoordinator(managedObjectModel: subject.model)
+    let copy = try subject.store.copy(to: other.opening(kind.type, nil, subject.place("copy"), nil))
+    defer { copy.close(beside: []) }
+    #expect(copy.identifier != subject.store.identifier)
+    try #expect(copy.count(RowFetch(entityName: "Book")) == 1)
+    // A file that is replaced becomes the other store, identifier included.
+    let type = Swift.type(of: subject.store)
+    let place = subject.place("replaced")
+    try type.replace(
+      StoreFile(url: place, options: nil), with: StoreFile(url: #require(subject.store.url), options: nil))
+    try #expect(type.metadata(at: place, nil)[NSStoreUUIDKey] as? String == subject.store.identifier)
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func aDestroyedStoreIsEmptyBeforeItIsClosed(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    _ = try subject.insert("Book", [["title": "a"]])
+    var closings = 0
+    try Swift.type(of: subject.store).destroy(at: #require(subject.store.url), nil) {
+      closings += 1
+      try subject.coordinator.remove(subject.store)
+    }
+    #expect(closings == 1)
+    let again = try subject.openedAgain()
+    try #expect(again.store.count(RowFetch(entityName: "Book")) == 0)
+    #expect(again.store.identifier != subject.store.identifier)
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func historyIsKeptWhereTheOptionsAskForIt(kind: StoreKind) throws {
+    let without = try StoreSubject(kind)
+    try #expect(!without.store.keepsHistory && without.store.lastTransactionNumber() == nil)
+    let subject = try StoreSubject(kind, options: [NSPersistentHistoryTrackingKey: true])
+    let key = try subject.insert("Tag", [["label": "a"]])[0]
+    try subject.update("Tag", key, ["label": "b"])
+    try #expect(subject.store.keepsHistory && subject.store.lastTransactionNumber() == 2)
+    let query = HistoryQuery(place: .token(nil), includesChanges: true, changesAreAlone: false)
+    let found = try subject.store.history(query)
+    #expect(found.map { $0.changes?.map(\.changeType) } == [[.insert], [.update]])
+    try #expect(subject.store.deleteHistory(before: .token(found[1].token)) == 1)
+    try #expect(subject.store.history(query).count == 1)
+  }
+}
