@@ -30,7 +30,7 @@ extension JobStore {
     var jobs: [Job?] = []
     jobs.reserveCapacity(requests.count)
     for request in requests {
-      if let key = request.uniqueKey, !taken.insert(key).inserted {
+      if let key = request.uniqueKey, !taken.insert(ExactText(key)).inserted {
         if let label = request.label { labels[label] = .some(nil) }
         jobs.append(nil)
         continue
@@ -121,16 +121,16 @@ extension Job {
   /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away from it.
   static func takenKeys(
     among keys: [String], in context: NSManagedObjectContext, at now: Date
-  ) throws -> Set<String> {
-    var taken: Set<String> = []
+  ) throws -> Set<ExactText> {
+    var taken: Set<ExactText> = []
     // SQLite allows 32,766 parameters in a statement (https://www.sqlite.org/limits.html); far below is as quick.
-    var rest = Array(Set(keys))[...]
+    var rest = Array(Set(keys.map(ExactText.init)))[...]
     while !rest.isEmpty {
       let request = fetchRequest()
-      request.predicate = NSPredicate(format: "activeKey IN %@", Array(rest.prefix(500)))
+      request.predicate = NSPredicate(format: "activeKey IN %@", rest.prefix(500).map(\.text))
       for job in try context.fetch(request) {
         if job.state.isUnfinished || job.isKeyTaken(at: now) {
-          if let key = job.activeKey { taken.insert(key) }
+          if let key = job.activeKey { taken.insert(ExactText(key)) }
         } else {
           job.activeKey = nil
         }
@@ -150,7 +150,7 @@ extension Job {
   public static func submit(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> Job? {
-    if let key = request.uniqueKey, try takenKeys(among: [key], in: context, at: now).contains(key) { return nil }
+    if let key = request.uniqueKey, try !takenKeys(among: [key], in: context, at: now).isEmpty { return nil }
     return try insert(request, into: context, at: now)
   }
 

@@ -61,6 +61,21 @@ public enum JobGroup: Hashable, Sendable {
   case queue(String)
   /// The jobs of a limit key.
   case key(String)
+
+  /// Byte by byte, as the store's indexes tell groups apart.
+  public static func == (one: JobGroup, other: JobGroup) -> Bool {
+    switch (one, other) {
+    case (.queue(let one), .queue(let other)), (.key(let one), .key(let other)): ExactText(one) == ExactText(other)
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .queue(let name): hasher.combine(ExactText(name))
+    case .key(let name): hasher.combine(ExactText(name))
+    }
+  }
 }
 
 /// Which ready jobs are asked for.

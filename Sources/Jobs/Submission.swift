@@ -118,7 +118,7 @@ extension JobStore {
     for (request, job) in zip(requests, slots) {
       if let key = job?.objectID.key {
         submitted.append(key, isNew: true)
-      } else if let key = request.uniqueKey.flatMap({ holders[$0] }) {
+      } else if let key = request.uniqueKey.flatMap({ holders[ExactText($0)] }) {
         submitted.append(key, isNew: false)
       }
     }
@@ -135,14 +135,14 @@ extension Job {
   /// The key of the job that has each of these unique keys now.
   fileprivate static func holders(
     of uniqueKeys: [String], in context: NSManagedObjectContext
-  ) throws -> [String: Int64] {
-    var holders: [String: Int64] = [:]
-    var rest = Array(Set(uniqueKeys))[...]
+  ) throws -> [ExactText: Int64] {
+    var holders: [ExactText: Int64] = [:]
+    var rest = Array(Set(uniqueKeys.map(ExactText.init)))[...]
     while !rest.isEmpty {
       let request = fetchRequest()
-      request.predicate = NSPredicate(format: "activeKey IN %@", Array(rest.prefix(500)))
+      request.predicate = NSPredicate(format: "activeKey IN %@", rest.prefix(500).map(\.text))
       for job in try context.fetch(request) {
-        if let name = job.activeKey { holders[name] = job.objectID.key }
+        if let name = job.activeKey { holders[ExactText(name)] = job.objectID.key }
       }
       rest = rest.dropFirst(500)
     }

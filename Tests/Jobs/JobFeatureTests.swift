@@ -394,6 +394,21 @@ import Testing
     }
   }
 
+  /// Names of files that a Mac and a Linux program wrote may only look alike.
+  @Test func entriesWhoseNamesOnlyLookAlikeAreTwo() throws {
+    try withStore { store, context in
+      let entries = try ["\u{e9}", "e\u{301}"].map { name in
+        PeriodicEntry(name: name, cron: try CronExpression("* * * * *"), job: request("tick"))
+      }
+      let start = try #require(Timestamp.date("2026-01-01T00:00:30Z"))
+      for (seconds, count) in [(0.0, 0), (1.0, 0), (30.0, 2), (31.0, 0)] {
+        let round = try store.insertPeriodic(entries, at: start + seconds, into: context)
+        try context.save()
+        #expect(round.jobs.count == count)
+      }
+    }
+  }
+
   @Test func eachTimeHasOneJobAcrossRestarts() throws {
     try withStore { store, context in
       let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))

@@ -119,6 +119,21 @@ import Testing
     }
   }
 
+  /// As SQLite's index has it: Swift takes the two for equal.
+  @Test func keysThatOnlyLookAlikeAreTwo() throws {
+    let place = try Place()
+    defer { place.remove() }
+    let store = try place.open()
+    let context = store.makeContext(name: "test")
+    try context.performAndWait {
+      let requests = ["\u{e9}", "e\u{301}"].map { JobRequest(kind: "a", uniqueKey: $0) }
+      #expect(try store.insert(requests, into: context).count == 2)
+      try context.save()
+      #expect(try store.insert(requests, into: context).isEmpty)
+    }
+    #expect(JobGroup.key("\u{e9}") != JobGroup.key("e\u{301}"))
+  }
+
   @Test func failuresWaitTheirTurnAndThenTheJobIsDead() throws {
     let place = try Place()
     defer { place.remove() }

@@ -21,11 +21,14 @@ extension JobStore {
     into context: NSManagedObjectContext
   ) throws -> PeriodicRound {
     var marks = Dictionary(
-      try context.fetch(PeriodicMark.fetchRequest()).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+      try context.fetch(PeriodicMark.fetchRequest()).map { (ExactText($0.name), $0) },
+      uniquingKeysWith: { first, _ in first })
     var round = PeriodicRound()
     var requests: [JobRequest] = []
     for entry in entries {
-      guard let mark = marks.removeValue(forKey: entry.name) ?? newMark(entry, now, context) else { continue }
+      guard let mark = marks.removeValue(forKey: ExactText(entry.name)) ?? newMark(entry, now, context) else {
+        continue
+      }
       if mark.definition != entry.definition {
         mark.definition = entry.definition
         mark.last = now
