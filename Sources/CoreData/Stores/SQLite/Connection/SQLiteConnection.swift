@@ -104,6 +104,11 @@ final class SQLiteConnection: @unchecked Sendable {
   /// How many rows the last INSERT, UPDATE or DELETE touched.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
+  /// Whether SQLite has opened the file for reading alone. Beginning a writing transaction succeeds all the same.
+  ///
+  /// Source: https://www.sqlite.org/c3ref/db_readonly.html
+  var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// Runs the body in a transaction that takes the write lock at its start, so that it never fails half-way for a

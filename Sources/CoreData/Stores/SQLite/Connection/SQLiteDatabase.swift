@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import Synchronization
 
 /// One database file as a coordinator uses it: a writer and several readers, each handed to one user at a time.
@@ -26,7 +27,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   let configuration: Configuration
-  private let writer: SQLiteConnection
+  private var writer: SQLiteConnection
   private let writeTurn: WriteTurn?
   /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
   private let writeLock = NSRecursiveLock()
@@ -69,6 +70,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// Runs the body in one `IMMEDIATE` transaction; joins the one that the same thread has open.
   func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     try withWriter { connection in
+      if connection.isReadOnly, !configuration.isReadOnly { return try writeAnew(body) }
       if connection.isInTransaction { return try body(connection) }
       guard let writeTurn else {
         let result = try connection.immediateTransaction { try body(connection) }
@@ -77,6 +79,31 @@ final class SQLiteDatabase: @unchecked Sendable {
       }
       return try writeTurn.take { try connection.immediateTransaction { try body(connection) } }
     }
+  }
+
+  /// Opens the file anew for writing: while this process had no right to write it, SQLite opened it for reading alone.
+  ///
+  /// All connections of a process share its index of the log, which may have been opened for reading alone as well. So the others are
+  /// closed before the new one looks at the file.
+  private func writeAnew<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+    let new = try SQLiteConnection(
+      path: configuration.path, access: .readWrite, busyTimeout: configuration.busyTimeout)
+    let old: [SQLiteConnection]? = condition.withLock {
+      guard !new.isReadOnly, idleReaders.count == readerCount else { return nil }
+      defer {
+        connections = [new]
+        idleReaders = []
+        readerCount = 0
+      }
+      return connections
+    }
+    guard let old else {
+      throw SQLiteError(code: SQLITE_READONLY, message: "attempt to write a readonly database", sql: nil)
+    }
+    writer = new
+    for connection in old { connection.close() }
+    for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+    return try write(body)
   }
 
   private func noteCommit(_ connection: SQLiteConnection) {
