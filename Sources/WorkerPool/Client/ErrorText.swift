@@ -4,6 +4,7 @@ import CoreData
 public enum ErrorText {
   /// One sentence without a full stop: what the error says of itself, and for an `NSError` what lies under it.
   public static func text(_ error: any Error) -> String {
+    if type(of: error) is CocoaError.Type, let error = error as? CocoaError { return fileText(error) }
     // Swift's own errors become an NSError only when they are cast; Core Data's are one from the beginning.
     guard type(of: error) is NSError.Type else { return "\(error)" }
     let error = error as NSError
@@ -12,5 +13,13 @@ public enum ErrorText {
     text += " (\(error.domain) \(error.code))"
     if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { text += ": \(self.text(underlying))" }
     return text
+  }
+
+  /// Foundation's errors about files: what the system says, and about which file.
+  private static func fileText(_ error: CocoaError) -> String {
+    let reason = (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
+    let text = reason ?? error.localizedDescription
+    guard let path = error.filePath ?? error.url?.path else { return text }
+    return "\(path): \(text)"
   }
 }

@@ -97,6 +97,19 @@ struct LedgerEntry: Hashable, Sendable {
   var begunAt: Date
 }
 
+extension LedgerEntry {
+  fileprivate init(_ slot: UnsafeRawBufferPointer, _ state: LedgerLayout.State) {
+    self.init(
+      job: slot.load(fromByteOffset: LedgerLayout.Slot.job, as: Int64.self),
+      process: ProcessIdentity(
+        pid: slot.load(fromByteOffset: LedgerLayout.Slot.pid, as: Int32.self),
+        start: slot.load(fromByteOffset: LedgerLayout.Slot.processStart, as: Int64.self)),
+      state: state,
+      begunAt: Date(
+        timeIntervalSinceReferenceDate: slot.load(fromByteOffset: LedgerLayout.Slot.begunAt, as: Double.self)))
+  }
+}
+
 /// A ledger as it stands in its file.
 struct LedgerContents: Sendable {
   var boot: String
@@ -120,7 +133,8 @@ struct LedgerContents: Sendable {
       throw Unreadable(path: path, reason: String(cString: strerror(errno)))
     }
     let contents: LedgerContents? = data.withUnsafeBytes { bytes in
-      guard bytes.count >= LedgerLayout.headerSize,
+      // A new ledger has its whole size before it has its first bytes.
+      guard bytes.count >= LedgerLayout.offset(ofSlot: JobLedger.firstCapacity),
         (bytes.count - LedgerLayout.headerSize) % LedgerLayout.slotSize == 0,
         bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic,
         bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self) == LedgerLayout.version,
@@ -132,7 +146,8 @@ struct LedgerContents: Sendable {
     self = contents
   }
 
-  private init(_ bytes: UnsafeRawBufferPointer) {
+  /// Nil when a slot holds what no pool writes.
+  private init?(_ bytes: UnsafeRawBufferPointer) {
     func text(_ place: (offset: Int, length: Int)) -> String {
       String(decoding: bytes[place.offset..<place.offset + place.length].prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -141,20 +156,13 @@ struct LedgerContents: Sendable {
     pool = text(LedgerLayout.Header.pool)
     store = text(LedgerLayout.Header.store)
     flags = .init(rawValue: bytes.load(fromByteOffset: LedgerLayout.Header.flags, as: UInt32.self))
-    let count = (bytes.count - LedgerLayout.headerSize) / LedgerLayout.slotSize
-    entries = (0..<count).compactMap { index in
+    entries = []
+    for index in 0..<(bytes.count - LedgerLayout.headerSize) / LedgerLayout.slotSize {
       let slot = LedgerLayout.offset(ofSlot: index)
       let raw = bytes.load(fromByteOffset: slot + LedgerLayout.Slot.state, as: UInt32.self)
-      guard let state = LedgerLayout.State(rawValue: raw), state != .free else { return nil }
-      return LedgerEntry(
-        job: bytes.load(fromByteOffset: slot + LedgerLayout.Slot.job, as: Int64.self),
-        process: ProcessIdentity(
-          pid: bytes.load(fromByteOffset: slot + LedgerLayout.Slot.pid, as: Int32.self),
-          start: bytes.load(fromByteOffset: slot + LedgerLayout.Slot.processStart, as: Int64.self)),
-        state: state,
-        begunAt: Date(
-          timeIntervalSinceReferenceDate: bytes.load(
-            fromByteOffset: slot + LedgerLayout.Slot.begunAt, as: Double.self)))
+      guard let state = LedgerLayout.State(rawValue: raw) else { return nil }
+      if state == .free { continue }
+      entries.append(LedgerEntry(UnsafeRawBufferPointer(rebasing: bytes[slot...]), state))
     }
   }
 }

@@ -108,11 +108,14 @@ public final class LogReader {
       let count = Glibc.read(descriptor, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return }
-      partial += chunk[..<count]
+      // What is there already has no end of a line.
+      var searched = partial.count
       var start = 0
-      while let end = partial[start...].firstIndex(of: 0x0A) {
+      partial += chunk[..<count]
+      while let end = partial[searched...].firstIndex(of: 0x0A) {
         if let line = line(partial[start..<end]) { try body(line) }
         start = end + 1
+        searched = start
       }
       partial.removeFirst(start)
     }

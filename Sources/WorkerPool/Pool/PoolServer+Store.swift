@@ -44,7 +44,7 @@ extension PoolServer {
       coordinator.becameReady(notWithheld(jobs))
       if areMore { coordinator.lookForNewJobs() }
     case .took(let jobs, let ready, let someWait, let postponed, let messages):
-      for message in messages { log(message) }
+      for message in messages where repeated.isNews(message, now: Clock.now) { log(message) }
       coordinator.becameReady(notWithheld(ready))
       if ready.count < jobs {
         coordinator.lookForNewJobs()

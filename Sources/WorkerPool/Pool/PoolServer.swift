@@ -62,6 +62,8 @@ final class PoolServer {
   var nameAskers: [Int: NameAsker] = [:]
   /// Names in options of which it was said that nobody knows them.
   var toldOptions: Set<String> = []
+  /// What the queue directory's troubles were when they were told.
+  var repeated = RepeatedTrouble()
   /// Jobs that are being deleted: none of them may begin.
   var withheld: Set<ObjectURI> = []
   var deletions: [Int: Deletion] = [:]

@@ -82,7 +82,12 @@ final class RejectedDirectory: Sendable {
     if descriptor < 0, errno == EEXIST { return false }
     guard descriptor >= 0 else { throw FileError(path: path, action: "be created", errno: errno) }
     defer { close(descriptor) }
-    try text.utf8.writeAll(to: descriptor, path: path)
+    do {
+      try text.utf8.writeAll(to: descriptor, path: path)
+    } catch {
+      unlinkat(rejected.descriptor, name, 0)
+      throw error
+    }
     return true
   }
 

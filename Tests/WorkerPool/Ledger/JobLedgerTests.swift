@@ -27,6 +27,24 @@ import WorkerProtocol
     Succession(ledger: try LedgerContents(path: path), boot: boot, orphans: orphans, isAlive: { $0 == alive })
   }
 
+  @Test func aLedgerThatIsCutOrHasSlotsWhichNoPoolWritesCannotBeRead() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, alive)
+    let slot = try #require(ledger.handOut(uri(1), key: 1, to: 1))
+    let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+    var garbage = whole
+    garbage[LedgerLayout.offset(ofSlot: slot) + LedgerLayout.Slot.state] = 77
+    for bytes in [Data(), whole.prefix(LedgerLayout.headerSize), whole.dropLast(LedgerLayout.slotSize), garbage] {
+      // The ledger itself must keep its size: it is mapped.
+      let copy = path + ".copy"
+      defer { unlink(copy) }
+      try bytes.write(to: URL(fileURLWithPath: copy))
+      #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: copy) }
+    }
+    #expect(try states() == [1: .handedOut])
+  }
+
   @Test func eachStepOfAJobIsInTheFileAtOnce() throws {
     let ledger = try make()
     defer { unlink(path) }

@@ -1,0 +1,18 @@
+/// Keeps what fails again with each look at the queue directory from filling the log: the same trouble is told once in a while.
+struct RepeatedTrouble {
+  /// Seconds after which it is told again.
+  static let interval = 600.0
+  private static let most = 1000
+
+  /// When each was told.
+  private var told: [String: Double] = [:]
+
+  /// Whether the record is to be logged. Notes that it was.
+  mutating func isNews(_ record: LogRecord, now: Double) -> Bool {
+    guard record.event == .trouble else { return true }
+    if let last = told[record.text], now - last < Self.interval { return false }
+    if told.count >= Self.most { told = told.filter { now - $0.value < Self.interval } }
+    if told.count < Self.most { told[record.text] = now }
+    return true
+  }
+}
