@@ -83,15 +83,15 @@ extension NSManagedObjectContext {
         groups.append((store, [object]))
       }
     }
-    for group in groups {
-      for (object, id) in zip(group.objects, try group.store.newIDs(for: group.objects.map(\.layout))) {
-        let old = object.objectID
-        registry.remove(old.key, EntityHome.temporaryTable)
-        object.become(id)
-        registry.set(object, id.key, id.home.table)
-        // What refers to the object by its old number finds it here.
-        permanentIDs[old.key] = id
-      }
+    // All or none: a store that refuses leaves the objects of the others as they are.
+    let ids = try groups.flatMap { try $0.store.newIDs(for: $0.objects.map(\.layout)) }
+    for (object, id) in zip(groups.flatMap(\.objects), ids) {
+      let old = object.objectID
+      registry.remove(old.key, EntityHome.temporaryTable)
+      object.become(id)
+      registry.set(object, id.key, id.home.table)
+      // What refers to the object by its old number finds it here.
+      permanentIDs[old.key] = id
     }
     if hasChildren { root.permanentGeneration.add(1, ordering: .releasing) }
   }

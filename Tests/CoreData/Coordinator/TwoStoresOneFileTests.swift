@@ -254,6 +254,27 @@ import Testing
     }
   }
 
+  @Test func permanentIDsAreGivenToAllObjectsOrToNone() throws {
+    // Given two stores, the second of which may not be written, and a new object for each.
+    let (first, second) = (try TemporaryStore(), try TemporaryStore())
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    for (store, isReadOnly) in [(first, false), (second, true)] {
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
+        options: [NSReadOnlyPersistentStoreOption: isReadOnly])
+    }
+    let context = context(coordinator)
+    try context.performAndWait {
+      let (tag, other) = (context.make("Tag", ["label": "one"]), context.make("Tag"))
+      context.assign(other, to: coordinator.persistentStores[1])
+      // When both are to get their IDs, then none does.
+      #expect(throws: (any Error).self) { try context.obtainPermanentIDs(for: [tag, other]) }
+      #expect(tag.objectID.isTemporaryID && other.objectID.isTemporaryID)
+      try context.obtainPermanentIDs(for: [tag])
+      #expect(tag.objectID.persistentStore === coordinator.persistentStores[0])
+    }
+  }
+
   @Test func aNewMemberThatGoesToAnotherStoreFailsTheSave() throws {
     // Given two stores, and a new object of one that is related to a new one of the other.
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
