@@ -20,8 +20,9 @@ let package = Package(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystem"),
     .target(name: "LinuxSystem"),
+    .target(name: "ObjectIdentity"),
     .target(name: "ModelFiles"),
-    .target(name: "CoreData", dependencies: ["ModelFiles", "CSQLite", "CSystem"]),
+    .target(name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "CSQLite", "CSystem"]),
     .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
     .target(name: "ManagedAccessors"),
     .executableTarget(name: "ModelCompiler", dependencies: ["ClassGenerator", "ManagedAccessors", "ModelFiles"]),
@@ -29,17 +30,18 @@ let package = Package(
       name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["ModelCompiler"],
       path: "Sources/ModelCompilerPlugin"),
     .target(
-      name: "WorkerProtocol", dependencies: ["CSystem", "LinuxSystem"], path: "Protocol",
+      name: "WorkerProtocol", dependencies: ["CSystem", "LinuxSystem", "ObjectIdentity"], path: "Protocol",
       exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
-    .target(name: "Jobs", dependencies: ["CoreData"]),
+    .target(name: "Jobs", dependencies: ["CoreData", "ObjectIdentity"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
     .target(
       name: "WorkerPool",
       dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool", "WorkerProtocol"]),
     .executableTarget(
-      name: "Benchmarks", dependencies: ["CoreData", "Jobs", "WorkerPool", "WorkerKit", "CSQLite", "CSystem"],
+      name: "Benchmarks",
+      dependencies: ["CoreData", "Jobs", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite", "CSystem"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
@@ -72,6 +74,7 @@ let package = Package(
     .testTarget(
       name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook"],
       path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
+    .testTarget(name: "ObjectIdentityTests", dependencies: ["ObjectIdentity"], path: "Tests/ObjectIdentity"),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], path: "Tests/LinuxSystem"),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),

@@ -1,3 +1,5 @@
+@_exported import ObjectIdentity
+
 /// A line taken apart: its verb and its arguments, with the checks that every verb shares.
 struct MessageLine {
   let verb: String
@@ -24,14 +26,14 @@ struct MessageLine {
     var uris: [ObjectURI] = []
     uris.reserveCapacity(arguments.count - index)
     for argument in arguments[index...] {
-      guard let uri = ObjectURI(String(argument)) else { throw invalid(expected) }
+      guard let uri = ObjectURI(argument) else { throw invalid(expected) }
       uris.append(uri)
     }
     return uris
   }
 
   func singleURI() throws(MessageError) -> ObjectURI {
-    guard arguments.count == 1, let uri = ObjectURI(String(arguments[0])) else { throw invalid("one object URI") }
+    guard arguments.count == 1, let uri = ObjectURI(arguments[0]) else { throw invalid("one object URI") }
     return uri
   }
 

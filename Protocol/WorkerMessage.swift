@@ -67,7 +67,7 @@ public enum WorkerMessage: Equatable, Sendable {
       self = .waiting(reason, try line.uris(from: 1, expected: expected))
     case "PROGRESS":
       let expected = "an object URI and two numbers"
-      guard line.arguments.count == 3, let uri = ObjectURI(String(line.arguments[0])) else {
+      guard line.arguments.count == 3, let uri = ObjectURI(line.arguments[0]) else {
         throw line.invalid(expected)
       }
       self = .progress(

@@ -1,6 +1,7 @@
 import CSQLite
 import CoreData
 import Foundation
+import ObjectIdentity
 
 /// How long a commit takes, alone and while another process is in the middle of one long fetch.
 ///
@@ -103,7 +104,7 @@ enum CommitLatency {
   private static func firstTeam(_ context: NSManagedObjectContext) throws -> NSManagedObjectID {
     let coordinator = context.persistentStoreCoordinator
     let store = coordinator?.persistentStores.first?.identifier ?? ""
-    guard let id = coordinator?.objectID(forURI: "x-coredata://\(store)/Team/p1") else {
+    guard let id = coordinator?.objectID(for: ObjectURI(store: store, entity: "Team", key: 1)) else {
       fatalError("there is no team")
     }
     return id

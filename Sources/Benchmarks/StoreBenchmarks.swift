@@ -1,6 +1,7 @@
 import CSQLite
 import CoreData
 import Foundation
+import ObjectIdentity
 
 /// Core Data beside plain SQLite on a file of people.
 enum StoreBenchmarks {
@@ -251,7 +252,9 @@ enum StoreBenchmarks {
     func ours(_ stack: Stack) throws -> Double {
       let context = stack.context()
       let store = stack.coordinator.persistentStores[0].identifier ?? ""
-      let ids = keys.compactMap { stack.coordinator.objectID(forURI: "x-coredata://\(store)/Person/p\($0)") }
+      let ids = keys.compactMap {
+        stack.coordinator.objectID(for: ObjectURI(store: store, entity: "Person", key: Int64($0)))
+      }
       return try context.performAndWait {
         try seconds {
           var sum = 0

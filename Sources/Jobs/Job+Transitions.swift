@@ -90,7 +90,7 @@ extension Job {
 
   private func move(_ event: JobEvent, policy: RetryPolicy, at now: Date) throws {
     guard let next = state.after(event, policy: policy) else {
-      throw JobTransitionError(job: objectID.uriRepresentation().absoluteString, state: state, event: event)
+      throw JobTransitionError(job: objectID.uriString, state: state, event: event)
     }
     state = next
     runAt = nil

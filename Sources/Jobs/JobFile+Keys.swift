@@ -93,7 +93,7 @@ extension JobFile {
     }
     var names: [String] = []
     for (index, element) in elements.enumerated() {
-      guard let name = element.stringValue, isObjectURI(name) || isName(name) else {
+      guard let name = element.stringValue, ObjectURI(name) != nil || isName(name) else {
         throw Reason(text: "\"after\" must be \(expected); element \(index + 1) is neither")
       }
       names.append(name)
@@ -141,27 +141,12 @@ extension JobFile {
     var uris: [String] = []
     uris.reserveCapacity(elements.count)
     for (index, element) in elements.enumerated() {
-      guard let uri = element.stringValue, isObjectURI(uri) else {
+      guard let uri = element.stringValue, ObjectURI(uri) != nil else {
         throw Reason(text: "\"objects\" must be \(expected); element \(index + 1) is none")
       }
       uris.append(uri)
     }
     return uris
-  }
-
-  /// Whether the text has the form of a saved object's URI: `x-coredata://STORE/ENTITY/pNUMBER`.
-  public static func isObjectURI(_ text: String) -> Bool {
-    let prefix = "x-coredata://"
-    guard text.hasPrefix(prefix) else { return false }
-    let parts = text.utf8.dropFirst(prefix.utf8.count).split(
-      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[2].first == UInt8(ascii: "p") else {
-      return false
-    }
-    let number = parts[2].dropFirst()
-    return (1...19).contains(number.count)
-      && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
   }
 }
 

@@ -60,7 +60,7 @@ public enum JobFile {
   private static func checkLabels(
     of job: JobRequest, _ labels: inout Set<String>, line: Int
   ) throws(JobFileError) {
-    for name in job.options.after where !isObjectURI(name) && !labels.contains(name) {
+    for name in job.options.after where ObjectURI(name) == nil && !labels.contains(name) {
       let hint = Spelling.nearest(to: name, among: labels).map { "; did you mean \"\($0)\"?" } ?? ""
       throw JobFileError(line: line, reason: "\"after\" names \"\(name)\", the label of no earlier line\(hint)")
     }

@@ -21,8 +21,8 @@ extension JobRequest {
   /// - Throws: ``JobObjectNameError``, or what `obtainPermanentIDs(for:)` throws.
   func permanentObjects(in context: NSManagedObjectContext) throws -> [String] {
     try objects.map { uri in
-      if JobFile.isObjectURI(uri) { return uri }
-      let isTemporary = NSManagedObjectID.isTemporary(uri: uri)
+      if ObjectURI(uri) != nil { return uri }
+      let isTemporary = TemporaryObjectURI(uri) != nil
       guard isTemporary, let object = context.newObject(forTemporaryURI: uri) else {
         throw JobObjectNameError(uri: uri, isTemporary: isTemporary)
       }

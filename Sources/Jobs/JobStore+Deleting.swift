@@ -30,7 +30,7 @@ extension JobStore {
     return try context.fetch(request).reduce(into: AwaitedJobs()) { awaited, row in
       let options = JobOptions(text: row["options"] as? String)
       guard passing || options.whenFailed != .run else { return }
-      awaited.keys.formUnion(options.after.compactMap { key(jobURI: $0) })
+      awaited.keys.formUnion(options.after.compactMap(jobURIs.key))
       if let batch = options.afterBatch { awaited.batches.insert(batch) }
     }
   }

@@ -63,9 +63,9 @@ extension JobStore {
   /// Why requests cannot be taken into this store, if they cannot: a job that one of them is to wait for is not there.
   public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
     for (index, request) in requests.enumerated() {
-      let uris = request.options.after.filter(JobFile.isObjectURI)
+      let uris = request.options.after.compactMap { ObjectURI($0) }
       guard !uris.isEmpty else { continue }
-      let keys = uris.map { key(jobURI: $0) }
+      let keys = uris.map(jobURIs.key)
       if let stranger = keys.firstIndex(of: nil) { return "job \(index + 1): \(uris[stranger]) is no job of this pool" }
       let known = Set(try jobs(keys: keys.compactMap(\.self), in: context).compactMap(\.objectID.key))
       if let missing = keys.firstIndex(where: { !known.contains($0 ?? 0) }) {
@@ -81,7 +81,7 @@ extension JobStore {
     var rest = keys[...]
     while !rest.isEmpty {
       let request = Job.fetchRequest()
-      let ids = rest.prefix(500).compactMap { coordinator.objectID(forURI: uri(job: $0)) }
+      let ids = rest.prefix(500).compactMap(objectID(job:))
       request.predicate = NSPredicate(format: "self IN %@", ids)
       request.propertiesToFetch = Job.shortAttributes
       jobs += try context.fetch(request)

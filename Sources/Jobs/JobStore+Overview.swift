@@ -83,7 +83,7 @@ extension JobStore {
 
   /// How long these jobs waited and ran, as far as they have.
   public func times(of keys: [Int64], in context: NSManagedObjectContext) throws -> JobTimes {
-    let ids = keys.compactMap { objectID(uri(job: $0)) }
+    let ids = keys.compactMap(objectID(job:))
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(format: "self IN %@", ids)
     request.propertiesToFetch = ["createdAt", "runAt", "startedAt", "finishedAt"]

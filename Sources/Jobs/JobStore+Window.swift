@@ -127,7 +127,7 @@ extension JobStore {
   /// The stretches of the index in which the jobs of a query lie. Behind a job there are two: SQLite finds the beginning of neither in a
   /// condition with OR.
   func stretches(of query: ReadyQuery) -> [NSPredicate?] {
-    guard let after = query.after, let last = objectID(uri(job: after.key)) else { return [nil] }
+    guard let after = query.after, let last = objectID(job: after.key) else { return [nil] }
     return [
       NSPredicate(format: "priority == %d AND self > %@", after.priority, last),
       NSPredicate(format: "priority < %d", after.priority),

@@ -13,8 +13,8 @@ public final class JobStore: Sendable {
   public let coordinator: NSPersistentStoreCoordinator
   /// The identifier of the app's store: the host of its objects' URIs.
   public let appIdentifier: String
-  /// The identifier of the pool's store: the host of its jobs' URIs.
-  public let poolIdentifier: String
+  /// The URIs of the jobs in the pool's store.
+  public let jobURIs: JobURIs
 
   /// Opens both stores; a file or a pool's store that is not there is created.
   ///
@@ -35,7 +35,7 @@ public final class JobStore: Sendable {
     files = StoreFiles(path: url.path)
     self.coordinator = coordinator
     self.appIdentifier = app.identifier
-    self.poolIdentifier = pool.identifier
+    jobURIs = JobURIs(store: pool.identifier)
   }
 
   /// Opens the pool's store in the file on a coordinator of a merged model; one that is not there is created, an older one is brought
@@ -59,32 +59,9 @@ public final class JobStore: Sendable {
     return context
   }
 
-  // MARK: URIs and keys
+  /// The identifier of the pool's store.
+  public var poolIdentifier: String { jobURIs.store }
 
-  /// The URI of the job with that key.
-  public func uri(job key: Int64) -> String { "x-coredata://\(poolIdentifier)/\(Job.entityName)/p\(key)" }
-
-  /// The object ID behind a URI of one of the two stores; nil for URIs of other stores and entities.
-  public func objectID(_ uri: String) -> NSManagedObjectID? {
-    URL(string: uri).flatMap(coordinator.managedObjectID(forURIRepresentation:))
-  }
-
-  /// The key in the URI of a job of this pool; nil for all other URIs.
-  public func key(jobURI uri: String) -> Int64? {
-    let prefix = "x-coredata://\(poolIdentifier)/\(Job.entityName)/p"
-    guard uri.hasPrefix(prefix) else { return nil }
-    return Int64(
-      uri.utf8.dropFirst(prefix.utf8.count).reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) })
-  }
-}
-
-extension NSManagedObjectID {
-  /// The number in a saved object's URI: `42` in `…/PoolJob/p42`; nil for objects that are not saved.
-  public var key: Int64? {
-    guard !isTemporaryID else { return nil }
-    // The URI ends in "/p" and the number; a URL would cost a hundred times as much.
-    return uriString.utf8.reversed().prefix { $0 != UInt8(ascii: "p") }.reversed().reduce(0) { number, digit in
-      number * 10 + Int64(digit - UInt8(ascii: "0"))
-    }
-  }
+  /// The object ID of the job with that key. Whether there is a row is not checked.
+  public func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }
 }

@@ -62,7 +62,7 @@ public struct ObjectValues {
     columns.map { column in
       guard let type = column.type else {
         let destination = object.value(forKey: column.name) as? NSManagedObject
-        return .optional(destination?.objectID.uriRepresentation().absoluteString)
+        return .optional(destination?.objectID.uriString)
       }
       return json(object.value(forKey: column.name), type)
     }

@@ -74,7 +74,7 @@ extension Job {
     var changes: [AnyHashable: Any] = [:]
     for (change, uris) in saved.objects {
       guard let key = keys[change] else { continue }
-      changes[key] = uris.compactMap { context.persistentStoreCoordinator?.objectID(forURI: $0.description) }
+      changes[key] = uris.compactMap { context.persistentStoreCoordinator?.objectID(for: $0) }
     }
     if !changes.isEmpty { NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context]) }
   }

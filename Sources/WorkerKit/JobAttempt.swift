@@ -43,7 +43,7 @@ final class JobAttempt: @unchecked Sendable {
 
   /// The jobs of these URIs that are still to be run, in this order.
   func fetch(_ uris: [ObjectURI]) throws -> [Job] {
-    let ids = uris.compactMap { runner.store.coordinator.objectID(forURI: $0.description) }
+    let ids = uris.compactMap(runner.store.coordinator.objectID(for:))
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(format: "self IN %@", ids)
     request.returnsObjectsAsFaults = false
@@ -56,7 +56,7 @@ final class JobAttempt: @unchecked Sendable {
 
   /// Runs one job, and marks it as succeeded for the save that follows.
   func run(_ job: Job, _ worker: any Worker.Type) throws {
-    let uri = Self.uri(job.objectID)
+    let uri = job.objectID.objectURI
     current = uri
     patience = worker.commitPatience
     lastReport = nil
@@ -74,11 +74,9 @@ final class JobAttempt: @unchecked Sendable {
   /// Whether every job that was run is committed: one that calls `reset` or `rollback` undoes its predecessors.
   var allSaved: Bool { finished.allSatisfy { saved.contains($0) } }
 
-  static func uri(_ id: NSManagedObjectID) -> ObjectURI? { ObjectURI(id.uriString) }
-
   /// The job of that URI; nil when it is not there, or not any more.
   static func job(_ uri: ObjectURI, in context: NSManagedObjectContext) throws -> Job? {
-    guard let id = context.persistentStoreCoordinator?.objectID(forURI: uri.description) else { return nil }
+    guard let id = context.persistentStoreCoordinator?.objectID(for: uri) else { return nil }
     let request = Job.fetchRequest()
     request.predicate = NSPredicate(format: "self == %@", id)
     return try context.fetch(request).first
@@ -100,8 +98,8 @@ final class JobAttempt: @unchecked Sendable {
       for object in objects {
         if let job = object as? Job {
           if change == .inserted { hasNewJobs = true }
-          if change == .updated, job.state == .succeeded, let uri = Self.uri(job.objectID) { saved.insert(uri) }
-        } else if let uri = Self.uri(object.objectID) {
+          if change == .updated, job.state == .succeeded, let uri = job.objectID.objectURI { saved.insert(uri) }
+        } else if let uri = object.objectID.objectURI {
           uris.append(uri)
         }
       }

@@ -19,18 +19,17 @@ public struct JobObjectError: DetailedFailure, Hashable, Sendable, CustomStringC
 
   /// For a URI that the coordinator knows no object ID for.
   init(unknown uri: String, to coordinator: NSPersistentStoreCoordinator) {
-    let parts = uri.split(separator: "/")
     let stores = coordinator.persistentStores.compactMap(\.identifier)
     self.uri = uri
     reason =
-      if NSManagedObjectID.isTemporary(uri: uri) {
+      if let object = ObjectURI(uri) {
+        stores.contains(object.store)
+          ? "names the entity \(object.entity), which the model does not have"
+          : "belongs to another store: this one has the identifier \(stores.first ?? "")"
+      } else if TemporaryObjectURI(uri) != nil {
         "is a temporary ID, which means nothing to other processes: obtain permanent IDs before the job is submitted"
-      } else if !JobFile.isObjectURI(uri) {
-        "is not the URI of an object"
-      } else if !stores.contains(String(parts[1])) {
-        "belongs to another store: this one has the identifier \(stores.first ?? "")"
       } else {
-        "names the entity \(parts[2]), which the model does not have"
+        "is not the URI of an object"
       }
   }
 }

@@ -59,7 +59,7 @@ final class JobRunner: @unchecked Sendable {
         for job in try attempt.fetch(uris) {
           guard let worker = workers[job.kind] else { return false }
           if !attempt.finished.isEmpty, JobPace.isLong(csystem_monotonic_nanoseconds() - start) {
-            if let uri = JobAttempt.uri(job.objectID) { rest.append(uri) }
+            if let uri = job.objectID.objectURI { rest.append(uri) }
             continue
           }
           try attempt.run(job, worker)
@@ -110,7 +110,7 @@ final class JobRunner: @unchecked Sendable {
       }
       if let conflict = MergeFailure(error) {
         // Somebody else has finished the job: what was done here is rolled back, and that is all.
-        if conflict.objectURIs.contains(uri.description) {
+        if conflict.objects.contains(uri) {
           connection.end([([uri], .done)])
           return true
         }
@@ -133,14 +133,14 @@ final class JobRunner: @unchecked Sendable {
 /// A save that failed because rows had changed since they were read, or because somebody else was first to insert an object with
 /// the same unique values.
 struct MergeFailure {
-  let objectURIs: [String]
+  let objects: [ObjectURI]
 
   init?(_ error: any Error) {
     let error = error as NSError
     let codes = [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
     guard error.domain == NSCocoaErrorDomain, codes.contains(error.code) else { return nil }
     let conflicts = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
-    objectURIs = conflicts.map { $0.sourceObject.objectID.uriString }
+    objects = conflicts.compactMap(\.sourceObject.objectID.objectURI)
   }
 }
 

@@ -254,7 +254,7 @@ import Testing
     try withStore { store, context in
       let stranger = request { $0.options.after = ["x-coredata://ELSE/PoolJob/p1"] }
       #expect(try store.problem(with: [request(), stranger], in: context)?.hasPrefix("job 2: ") == true)
-      let missing = request { $0.options.after = [store.uri(job: 99)] }
+      let missing = request { $0.options.after = [store.jobURIs[99].description] }
       #expect(try store.problem(with: [missing], in: context)?.contains("there is no job") == true)
       let known = try #require(try store.insert([request()], into: context).first)
       try context.save()

@@ -62,11 +62,11 @@ import Testing
     }
     let reopened = try place.open()
     #expect(reopened.poolIdentifier == store.poolIdentifier)
-    let key = try #require(reopened.key(jobURI: uri))
-    #expect(reopened.uri(job: key) == uri)
+    let key = try #require(reopened.jobURIs.key(uri))
+    #expect(reopened.jobURIs[key].description == uri)
     let reader = reopened.makeContext(name: "reader")
     try reader.performAndWait {
-      let objectID = try #require(reopened.objectID(uri))
+      let objectID = try #require(reopened.objectID(job: key))
       let job = try #require(try reader.existingObject(with: objectID) as? Job)
       #expect(job.kind == request.kind && job.queue == request.queue && job.priority == request.priority)
       #expect(job.objectURIs == request.objects && job.parametersText == request.parameters)

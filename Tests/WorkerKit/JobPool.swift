@@ -121,7 +121,7 @@ final class JobPool {
     while try !look() { _ = try observer?.next() }
   }
 
-  func jobURIs(_ keys: ClosedRange<Int64>) -> [String] { keys.map { store.uri(job: $0) } }
+  func jobURIs(_ keys: ClosedRange<Int64>) -> [String] { store.jobURIs.texts(keys) }
 
   /// Makes the pool start with its queue paused.
   private func pause() throws {

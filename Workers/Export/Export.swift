@@ -33,7 +33,7 @@ import WorkerKit
       for object in try objects(batch, entity: parameters.query.entity, context) {
         var row = values.values(of: object)
         if parameters.includesObjectID {
-          row.insert(.string(object.objectID.uriRepresentation().absoluteString), at: 0)
+          row.insert(.string(object.objectID.uriString), at: 0)
         }
         try file.write(writer.row(row))
       }

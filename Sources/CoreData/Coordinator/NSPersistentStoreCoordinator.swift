@@ -1,3 +1,5 @@
+package import ObjectIdentity
+
 /// Brings a model and stores together: contexts fetch and save through it, several at once.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreCoordinator`.
@@ -165,9 +167,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The ID that the text of a URI names, without the cost of a URL.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
-    guard let uri = ObjectURI(text),
-      let store = objectStores.first(where: { $0.identifier == uri.storeIdentifier }),
-      let home = store.family.homesByName[uri.entityName]
+    ObjectURI(text).flatMap(objectID(for:))
+  }
+
+  /// The ID behind a URI; nil where its store is not open here or has no such entity.
+  package final func objectID(for uri: ObjectURI) -> NSManagedObjectID? {
+    guard let store = objectStores.first(where: { $0.identifier == uri.store }),
+      let home = store.family.homesByName[uri.entity]
     else { return nil }
     return NSManagedObjectID(home: home, key: uri.key)
   }

@@ -1,3 +1,4 @@
+package import ObjectIdentity
 internal import Synchronization
 
 /// The identity of a managed object: its store, entity and key. The only thing that may cross a queue or a process.
@@ -42,23 +43,20 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
 
   /// The text of `uriRepresentation()`, without the cost of a URL.
   public var uriString: String {
-    guard let reference = home.storeReference, key >= 0 else {
-      return "\(NSManagedObjectID.temporaryPrefix)\(home.layout.name)/t\(NSManagedObjectID.processIdentifier)\(-key)"
-    }
-    return "x-coredata://\(reference.identifier)/\(home.layout.name)/p\(key)"
+    objectURI?.description
+      ?? TemporaryObjectURI(entity: home.layout.name, name: Self.processIdentifier + String(-key)).description
   }
 
-  /// What the URI of a temporary ID begins with: it names no store.
-  private static let temporaryPrefix = "x-coredata:///"
-
-  /// Whether a URI is that of a temporary ID, of any process.
-  package static func isTemporary(uri: String) -> Bool { uri.hasPrefix(temporaryPrefix) }
+  /// The URI of a permanent ID; nil for a temporary one.
+  package var objectURI: ObjectURI? {
+    guard let reference = home.storeReference, key >= 0 else { return nil }
+    return ObjectURI(store: reference.identifier, entity: home.layout.name, key: key)
+  }
 
   /// The key in the URI of a temporary ID of this process; nil for all other texts.
   static func temporaryKey(uri: String) -> Int64? {
-    guard isTemporary(uri: uri), let name = uri.split(separator: "/").last,
-      name.hasPrefix("t\(processIdentifier)"), let number = Int64(name.dropFirst(processIdentifier.utf8.count + 1)),
-      number > 0
+    guard let name = TemporaryObjectURI(uri)?.name, name.hasPrefix(processIdentifier),
+      let number = Int64(name.dropFirst(processIdentifier.utf8.count)), number > 0
     else { return nil }
     return -number
   }
@@ -78,24 +76,3 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
 }
 
 extension NSManagedObjectID: NSFetchRequestResult {}
-
-/// The parts of an object ID's URI.
-struct ObjectURI {
-  let storeIdentifier: String
-  let entityName: String
-  let key: Int64
-
-  /// nil unless the URI is that of a permanent ID.
-  init?(_ uri: URL) { self.init(uri.absoluteString) }
-
-  init?(_ text: String) {
-    let scheme = "x-coredata://"
-    guard text.hasPrefix(scheme) else { return nil }
-    let parts = text.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 3, !parts[0].isEmpty, parts[2].hasPrefix("p"), let key = Int64(parts[2].dropFirst()), key > 0
-    else { return nil }
-    storeIdentifier = String(parts[0])
-    entityName = String(parts[1])
-    self.key = key
-  }
-}

@@ -18,7 +18,7 @@ public final class JobFollower {
     /// Called on the queue of the job's context.
     case finished(Job)
     /// It is not in the store any more.
-    case missing(uri: String)
+    case missing(ObjectURI)
   }
 
   /// Seconds between two looks at a few jobs, and at many: the pool tells of ends before that.
@@ -75,7 +75,7 @@ public final class JobFollower {
       guard unfinished.remove(key) != nil else { return }
       tally.unfinished -= 1
       if let job, job.state == .succeeded { tally.succeeded += 1 } else { tally.failed += 1 }
-      try body(job.map(End.finished) ?? .missing(uri: reader.jobURI(key: key)))
+      try body(job.map(End.finished) ?? .missing(reader.jobURIs[key]))
     }
   }
 
@@ -91,7 +91,7 @@ public final class JobFollower {
       do {
         guard let reply = try observer?.next(within: patience) else { break }
         for uri in reply.ended ?? [] {
-          if let key = reader.key(jobURI: uri), unfinished.contains(key) { ended.insert(key) }
+          if let key = reader.jobURIs.key(uri), unfinished.contains(key) { ended.insert(key) }
         }
       } catch {
         // The pool is gone. What it did not say, the store does.
@@ -115,12 +115,6 @@ public final class JobFollower {
 }
 
 extension StoreReader {
-  /// The key in the URI of a job of this store; nil for all other URIs.
-  func key(jobURI uri: String) -> Int64? {
-    let prefix = jobURI(key: 0).dropLast()
-    return uri.hasPrefix(prefix) ? Int64(uri.dropFirst(prefix.count)) : nil
-  }
-
   /// Calls `body` with each of these jobs that is finished, and with nil for each that is not there.
   func ends(of keys: [Int64], body: (Int64, Job?) throws -> Void) throws {
     var rest = keys[...]

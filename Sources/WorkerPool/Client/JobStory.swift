@@ -9,7 +9,7 @@ public enum JobStory {
   ///   - status: of the pool that runs on the store, if one does.
   ///   - run: who runs it.
   public static func lines(_ job: Job, status: PoolStatus?, run: JobRun? = nil) -> [String] {
-    let uri = job.objectID.uriRepresentation().absoluteString
+    let uri = job.objectID.uriString
     let worker = status?.workers.first { $0.running.contains(uri) }
     var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
     let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
@@ -76,7 +76,7 @@ public enum JobStory {
   private static func next(
     _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?, _ status: PoolStatus?
   ) -> String {
-    let name = job.objectID.key.map { "p\($0)" } ?? ""
+    let name = job.objectID.objectURI?.name ?? ""
     switch job.state {
     case .succeeded: return "nothing; its effects are in the store"
     case .dead: return "nothing by itself; to run it again: workerpool retry \(name)"
@@ -110,8 +110,8 @@ public enum JobStory {
     let request = JobWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
-    let uri = job.objectID.uriRepresentation().deletingLastPathComponent().appendingPathComponent("p\(blocker ?? 0)")
-    let id = job.managedObjectContext?.persistentStoreCoordinator?.managedObjectID(forURIRepresentation: uri)
+    let uri = job.objectID.objectURI.flatMap { uri in blocker.map { JobURIs(store: uri.store)[$0] } }
+    let id = uri.flatMap { job.managedObjectContext?.persistentStoreCoordinator?.objectID(for: $0) }
     let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job
     guard let before, let blocker else {
       return "it runs when the jobs before it have succeeded; now: workerpool retry \(name)"

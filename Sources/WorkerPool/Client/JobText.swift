@@ -15,7 +15,7 @@ public enum JobText {
   /// - Parameter run: who runs it.
   public static func row(_ job: Job, run: JobRun? = nil) -> [String] {
     [
-      job.objectID.key.map { "p\($0)" } ?? "", job.kind, state(job, run), String(job.priority), String(job.attempt),
+      job.objectID.objectURI?.name ?? "", job.kind, state(job, run), String(job.priority), String(job.attempt),
       String(job.crashes), String(job.objectURIs.count), progress(job), Timestamp.text(job.createdAt),
       job.failures.last.map { "\($0.type): \($0.message)" } ?? "",
     ]
@@ -23,7 +23,7 @@ public enum JobText {
 
   /// How a job has ended: one line, and below it what it leaves. Called on the queue of its context.
   public static func end(_ job: Job) -> [String] {
-    var first = "\(job.objectID.uriRepresentation().absoluteString) \(job.state.name)"
+    var first = "\(job.objectID.uriString) \(job.state.name)"
     if job.state == .dead, let failure = job.failures.last { first += ": \(failure.type): \(failure.message)" }
     var lines = [first] + job.resultURIs.prefix(shownResults).map { "  \($0)" }
     if job.resultURIs.count > shownResults { lines.append("  and \(job.resultURIs.count - shownResults) more objects") }
@@ -52,7 +52,7 @@ public enum JobText {
   /// The whole job. Called on the queue of its context.
   public static func json(_ job: Job, run: JobRun? = nil) -> JSONValue {
     var members: [JSONMember] = [
-      JSONMember("job", .string(job.objectID.uriRepresentation().absoluteString)),
+      JSONMember("job", .string(job.objectID.uriString)),
       JSONMember("kind", .string(job.kind)), JSONMember("queue", .string(job.queue)),
       JSONMember("state", .string(state(job, run))), JSONMember("priority", .number(job.priority)),
       JSONMember("attempts", .number(job.attempt)), JSONMember("crashes", .number(job.crashes)),

@@ -37,7 +37,7 @@ public enum StatusAdvice {
           "process \(survivor.pid), which a pool that was killed has left, may still run a job, and none begins before it has "
           + "ended; to end it: kill \(survivor.pid)"
       }
-      let names = survivor.jobs.map { $0.split(separator: "/").last.map(String.init) ?? $0 }.joined(separator: " ")
+      let names = survivor.jobs.map { ObjectURI($0)?.name ?? $0 }.joined(separator: " ")
       return
         "process \(survivor.pid), a worker of a pool that was killed, still finishes \(names), which no other worker gets "
         + "meanwhile; to have it given back: kill \(survivor.pid)"
@@ -68,7 +68,7 @@ public enum StatusAdvice {
       guard let busy = worker.busy, busy > longJob, worker.progressTotal == nil, let job = worker.running.first else {
         return nil
       }
-      let name = job.split(separator: "/").last.map(String.init) ?? job
+      let name = ObjectURI(job)?.name ?? job
       return "worker \(worker.id) has been on \(name) for \(StatusText.duration(busy)) and does not say how far it is: "
         + "workerpool workers show \(worker.pid); to end it: workerpool cancel \(name)"
     }

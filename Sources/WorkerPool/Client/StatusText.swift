@@ -144,7 +144,7 @@ public enum StatusText {
       ["worker", "pid", "plugin", "phase", "age", "memory", "CPU s", "done", "holds", "for", "progress", "runs"],
       rightAligned: [1, 4, 5, 6, 7, 8, 9])
     for worker in status.workers {
-      var running = worker.running.compactMap { $0.split(separator: "/").last.map(String.init) }.joined(separator: " ")
+      var running = worker.running.compactMap { ObjectURI($0)?.name }.joined(separator: " ")
       if let wait = storeWait(worker) { running += running.isEmpty ? wait : ", \(wait)" }
       table.add([
         String(worker.id), String(worker.pid), worker.plugin, worker.phase, duration(worker.age),

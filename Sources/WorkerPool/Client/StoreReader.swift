@@ -5,6 +5,8 @@ import Jobs
 public final class StoreReader {
   private let coordinator: NSPersistentStoreCoordinator
   private let context: NSManagedObjectContext
+  /// The URIs of the jobs, in a reader of the pool's own store.
+  public let jobURIs: JobURIs
 
   /// Opens the app's store with its model. Nothing is created or written.
   ///
@@ -23,8 +25,9 @@ public final class StoreReader {
     coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     var options: [AnyHashable: Any] = [NSReadOnlyPersistentStoreOption: true]
     if let prefix { options[NSPersistentStoreTablePrefixOption] = prefix }
-    try coordinator.addPersistentStore(
+    let store = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: path), options: options)
+    jobURIs = JobURIs(store: store.identifier)
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
   }
@@ -35,7 +38,7 @@ public final class StoreReader {
     request.resultType = .managedObjectIDResultType
     request.fetchLimit = limit
     return try context.performAndWait {
-      try context.fetch(request).map { $0.uriRepresentation().absoluteString }
+      try context.fetch(request).map(\.uriString)
     }
   }
 
@@ -55,14 +58,9 @@ public final class StoreReader {
     try header(values.names)
     try context.performAndWait {
       for object in try context.fetch(request) {
-        try row(object.objectID.uriRepresentation().absoluteString, values.values(of: object))
+        try row(object.objectID.uriString, values.values(of: object))
       }
     }
-  }
-
-  /// The URI of the job with that key, in a reader of the pool's own store.
-  public func jobURI(key: Int64) -> String {
-    "x-coredata://\(coordinator.persistentStores.first?.identifier ?? "")/\(Job.entityName)/p\(key)"
   }
 
   /// Runs `body` on the context's queue, with a context that knows nothing yet and a way from a job's key to its ID.
@@ -71,15 +69,13 @@ public final class StoreReader {
   ) throws {
     try context.performAndWait {
       defer { context.reset() }
-      try body(context) { key in
-        URL(string: jobURI(key: key)).flatMap(coordinator.managedObjectID(forURIRepresentation:))
-      }
+      try body(context, objectID(job:))
     }
   }
 
   /// Calls `body` with the job of that URI and who runs it, on its queue. False when there is none.
   public func job(_ uri: String, body: (Job, JobRun?) throws -> Void) throws -> Bool {
-    guard let id = URL(string: uri).flatMap(coordinator.managedObjectID(forURIRepresentation:)) else { return false }
+    guard let id = coordinator.objectID(forURI: uri) else { return false }
     return try context.performAndWait {
       let request = Job.fetchRequest()
       request.predicate = NSPredicate(format: "self == %@", id)
@@ -133,10 +129,10 @@ public final class StoreReader {
   }
 
   private func ids(of runs: [Int64: JobRun]) -> [NSManagedObjectID] {
-    runs.keys.compactMap { key in
-      URL(string: jobURI(key: key)).flatMap(coordinator.managedObjectID(forURIRepresentation:))
-    }
+    runs.keys.compactMap(objectID(job:))
   }
+
+  private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }
 
   /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's queue.
   private func runs() throws -> [Int64: JobRun] {

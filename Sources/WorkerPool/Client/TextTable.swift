@@ -45,8 +45,7 @@ extension TextTable {
     switch value {
     case .null: return ""
     case .string(let text):
-      guard JobFile.isObjectURI(text) else { return text }
-      return text.split(separator: "/").suffix(2).joined(separator: "/")
+      return ObjectURI(text).map { "\($0.entity)/\($0.name)" } ?? text
     default: return value.text
     }
   }

@@ -21,7 +21,7 @@ public enum WorkerStory {
     if !worker.lastLines.isEmpty {
       lines += ["", "last lines of its standard error"] + worker.lastLines.map { "  | \($0)" }
     }
-    let name = worker.running.first?.split(separator: "/").last.map(String.init)
+    let name = worker.running.first.flatMap { ObjectURI($0)?.name }
     lines += ["", "what can be done"]
     if let name { lines.append("  workerpool jobs show \(name) tells of its job, workerpool cancel \(name) ends it") }
     lines.append("  kill -QUIT \(worker.pid) makes it print its stacks into the pool's log")

@@ -49,7 +49,7 @@ extension Coordinator {
   mutating func suspect(_ job: WindowJob) {
     guard kinds[job.kind] != nil else { return }
     kinds[job.kind]?.suspects.append(job)
-    suspectURIs.insert(job.uri)
+    suspectKeys.insert(job.key)
     noteActivity(of: job.kind)
   }
 

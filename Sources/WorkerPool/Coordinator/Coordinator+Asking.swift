@@ -65,7 +65,7 @@ extension Coordinator {
   /// From the first job on. What is here, or in somebody's hand, is still ready in the store, and must not crowd out what is not.
   private func lookQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
     var query = query(window, key)
-    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + claimedElsewhere.count + suspectURIs.count
+    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + claimedElsewhere.count + suspectKeys.count
     query.limit += min(window.count + inHand, 4 * JobWindow.size)
     return query
   }
@@ -78,7 +78,7 @@ extension Coordinator {
       query.groups.insert(group)
       let inHand = inHandByGroup[group, default: 0] + elsewhereByGroup[group, default: 0]
       let parked = window.parked[group]?.count ?? 0
-      query.limit = JobWindow.mostOfGroup + inHand + settling.count + suspectURIs.count + parked
+      query.limit = JobWindow.mostOfGroup + inHand + settling.count + suspectKeys.count + parked
       window.queriedGroup = group
       return query
     }
@@ -90,13 +90,13 @@ extension Coordinator {
   /// - Parameter withheld: jobs that may not be handed out, whatever the store says.
   mutating func fetched(
     _ query: ReadyQuery, _ jobs: [WindowJob], isComplete: Bool, seconds: Double = 0,
-    besides withheld: Set<ObjectURI> = []
+    besides withheld: Set<JobKey> = []
   ) {
     guard let (key, window) = endFetch(query) else { return }
     let group = window.queriedGroup
-    let missed = window.missed.filter { held[$0.uri] == nil && !window.endedDuringFetch.contains($0.uri) }
+    let missed = window.missed.filter { held[$0.key] == nil && !window.endedDuringFetch.contains($0.key) }
     let new = jobs.filter {
-      isNew($0, in: window, of: key, besides: group) && !withheld.contains($0.uri) && !takeSuspect($0)
+      isNew($0, in: window, of: key, besides: group) && !withheld.contains($0.key) && !takeSuspect($0)
     }
     window.forgetFetch()
     if let group {
@@ -115,15 +115,15 @@ extension Coordinator {
 
   /// Whether a job of an answer is ready, and none that the window knows.
   private func isNew(_ job: WindowJob, in window: JobWindow, of key: WindowKey, besides group: JobGroup?) -> Bool {
-    held[job.uri] == nil && !settling.contains(job.uri) && !window.endedDuringFetch.contains(job.uri)
-      && !claimedElsewhere.contains(job.uri) && !suspectURIs.contains(job.uri) && !window.contains(job.uri)
+    held[job.key] == nil && !settling.contains(job.key) && !window.endedDuringFetch.contains(job.key)
+      && !claimedElsewhere.contains(job.key) && !suspectKeys.contains(job.key) && !window.contains(job.key)
       && self.window(of: job) == key
       && (window.cut.isEmpty || !job.groups.contains { $0 != group && window.cut.contains($0) })
   }
 
   /// Whether the job may have killed a worker of an earlier pool, together with others.
   private mutating func takeSuspect(_ job: WindowJob) -> Bool {
-    guard !inheritedSuspects.isEmpty, inheritedSuspects.remove(job.uri) != nil else { return false }
+    guard !inheritedSuspects.isEmpty, inheritedSuspects.remove(job.key) != nil else { return false }
     suspect(job)
     return true
   }

@@ -37,31 +37,31 @@ extension Coordinator {
 
   /// Stops a job: it is taken out of the window, or out of its worker's hand, or asked to stop; its row says the rest. One that has
   /// begun and does not stop when asked is stopped with its process.
-  mutating func cancel(_ uri: ObjectURI) {
-    if let entry = held[uri] {
-      held[uri]?.isCancelled = true
-      effects.append(.send(.cancel(uri), to: entry.worker))
+  mutating func cancel(_ job: JobKey) {
+    if let entry = held[job] {
+      held[job]?.isCancelled = true
+      effects.append(.send(.cancel(jobURIs[job]), to: entry.worker))
       if entry.begunAt != nil {
         let deadline = workers[entry.worker]?.deadline ?? .infinity
         workers[entry.worker]?.deadline = min(deadline, now + Self.stopGrace)
       }
     } else {
-      forget([uri])
-      effects.append(.cancelStored(uri))
+      forget([job])
+      effects.append(.cancelStored(job))
     }
   }
 
   /// Takes jobs out of the window, because their rows are about to be changed.
-  mutating func forget(_ uris: [ObjectURI]) {
-    forgetReady(uris)
-    let suspects = suspectURIs.intersection(uris)
+  mutating func forget(_ jobs: [JobKey]) {
+    forgetReady(jobs)
+    let suspects = suspectKeys.intersection(jobs)
     if !suspects.isEmpty {
-      suspectURIs.subtract(suspects)
-      for kind in activeKinds { kinds[kind]?.suspects.removeAll { suspects.contains($0.uri) } }
+      suspectKeys.subtract(suspects)
+      for kind in activeKinds { kinds[kind]?.suspects.removeAll { suspects.contains($0.key) } }
     }
-    inheritedSuspects.subtract(uris)
-    ledger?.forget(uris)
-    noteEnded(uris)
+    inheritedSuspects.subtract(jobs)
+    ledger?.forget(jobs)
+    noteEnded(jobs)
   }
 
   /// When something has to be done though nothing happens: a job in hand has to be over, a hand has to be looked at, a rate lets the next

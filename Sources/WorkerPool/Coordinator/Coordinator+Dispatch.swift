@@ -53,7 +53,7 @@ extension Coordinator {
     }
     for taker in takers where !taker.jobs.isEmpty {
       counters.handedOut += taker.jobs.count
-      effects.append(.send(.run(taker.jobs.map(\.uri)), to: taker.id))
+      effects.append(.send(.run(taker.jobs.map { jobURIs[$0.key] }), to: taker.id))
     }
   }
 
@@ -99,7 +99,7 @@ extension Coordinator {
   /// Gives jobs that may have killed a worker to idle ones, each alone. While none is idle the one with the least in hand is kept
   /// from getting more of that kind.
   private mutating func dispatchSuspects(_ takers: inout [Taker]) {
-    guard !suspectURIs.isEmpty else { return }
+    guard !suspectKeys.isEmpty else { return }
     for kind in activeKinds where kinds[kind]?.suspects.isEmpty == false {
       while kinds[kind]?.isOffered == true,
         let next = kinds[kind]?.suspects.firstIndex(where: { blockingGroup(of: $0) == nil })
@@ -112,11 +112,11 @@ extension Coordinator {
           if let position { takers[position].reservedFrom = kind }
           break
         }
-        suspectURIs.remove(job.uri)
+        suspectKeys.remove(job.key)
         hold(job, by: idlest.key)
         workers[idlest.key]?.isAlone = true
         counters.handedOut += 1
-        effects.append(.send(.run([job.uri]), to: idlest.key))
+        effects.append(.send(.run([jobURIs[job.key]]), to: idlest.key))
         if let position { takers.remove(at: position) }
       }
     }
@@ -124,9 +124,9 @@ extension Coordinator {
 
   /// Notes that a worker gets the job.
   private mutating func hold(_ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = []) {
-    let slot = ledger?.handOut(job.uri, key: job.order, to: id.number)
-    held[job.uri] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, slot: slot)
-    workers[id]?.held.insert(job.uri)
+    let slot = ledger?.handOut(job.key, to: id.number)
+    held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, slot: slot)
+    workers[id]?.held.insert(job.key)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)
     for group in limitedGroups(of: job) { inHandByGroup[group, default: 0] += 1 }

@@ -9,7 +9,7 @@ extension Coordinator {
     /// The store is looking.
     var isLooking = false
     /// Jobs that ended since the last look.
-    var ended: [ObjectURI] = []
+    var ended: [JobKey] = []
     /// New jobs may wait that nobody has looked at.
     var hasNew = false
   }
@@ -22,9 +22,9 @@ extension Coordinator {
   }
 
   /// These jobs are over, in whatever way: others may wait for them.
-  mutating func noteOver(_ uris: [ObjectURI]) {
-    guard waiting.mayExist, !uris.isEmpty else { return }
-    waiting.ended += uris
+  mutating func noteOver(_ jobs: [JobKey]) {
+    guard waiting.mayExist, !jobs.isEmpty else { return }
+    waiting.ended += jobs
     lookIfNeeded()
   }
 

@@ -12,8 +12,8 @@ extension Coordinator {
   // MARK: Occasions
 
   /// Remembers jobs that are not ready any more, for the answers that may still say so.
-  mutating func noteEnded(_ uris: [ObjectURI]) {
-    for key in fetching { windows[key]?.endedDuringFetch.formUnion(uris) }
+  mutating func noteEnded(_ jobs: some Collection<JobKey>) {
+    for key in fetching { windows[key]?.endedDuringFetch.formUnion(jobs) }
   }
 
   /// There may be ready jobs in the store that nobody told of.
@@ -49,7 +49,7 @@ extension Coordinator {
       fetching.remove(key)
       delayed.remove(key)
     }
-    if let state = kinds.removeValue(forKey: kind) { suspectURIs.subtract(state.suspects.map(\.uri)) }
+    if let state = kinds.removeValue(forKey: kind) { suspectKeys.subtract(state.suspects.map(\.key)) }
     activeKinds.remove(kind)
     ratedOut.remove(kind)
   }
@@ -58,13 +58,13 @@ extension Coordinator {
   mutating func becameReady(_ jobs: [WindowJob]) {
     if jobs.isEmpty { return }
     for (key, jobs) in Dictionary(grouping: jobs, by: { window(of: $0) }) {
-      add(jobs.filter { held[$0.uri] == nil && !claimedElsewhere.contains($0.uri) }, to: key)
+      add(jobs.filter { held[$0.key] == nil && !claimedElsewhere.contains($0.key) }, to: key)
     }
     dispatch()
   }
 
   /// These jobs had begun together when their worker and its pool died: each is to run alone when it is found in the store.
-  mutating func inherit(suspects: Set<ObjectURI>) { inheritedSuspects = suspects }
+  mutating func inherit(suspects: Set<JobKey>) { inheritedSuspects = suspects }
 
   /// Whether processes live that may run any job.
   mutating func setWaitsForStrangers(_ waits: Bool) {
@@ -84,7 +84,7 @@ extension Coordinator {
   mutating func add(_ jobs: [WindowJob], to key: WindowKey) {
     guard let window = windows[key] else { return }
     var wanted: [WindowJob] = []
-    for job in jobs where !window.contains(job.uri) && !suspectURIs.contains(job.uri) {
+    for job in jobs where !window.contains(job.key) && !suspectKeys.contains(job.key) {
       if window.isCut(job) {
         for group in job.groups { window.noteLow(group) }
       } else if window.covers(job.position) {
@@ -98,10 +98,10 @@ extension Coordinator {
 
   /// Workers of an earlier supervisor still run these jobs.
   mutating func setClaimedElsewhere(_ claims: [JobSourceClaim]) {
-    let uris = Set(claims.map(\.job))
-    let freed = !claimedElsewhere.subtracting(uris).isEmpty
+    let jobs = Set(claims.map(\.job))
+    let freed = !claimedElsewhere.subtracting(jobs).isEmpty
     let groups = Set(elsewhereByGroup.keys)
-    claimedElsewhere = uris
+    claimedElsewhere = jobs
     elsewhereByKind = claims.reduce(into: [:]) { counts, claim in claim.kind.map { counts[$0, default: 0] += 1 } }
     elsewhereByGroup = claims.reduce(into: [:]) { counts, claim in
       if let queue = claim.queue { counts[.queue(queue), default: 0] += 1 }
@@ -111,7 +111,7 @@ extension Coordinator {
       kinds[kind]?.elsewhere = elsewhereByKind[kind] ?? 0
       refresh(kind)
     }
-    forgetReady(uris)
+    forgetReady(jobs)
     for group in groups { wake(group) }
     guard freed else { return }
     lookForNewJobs()
@@ -119,11 +119,11 @@ extension Coordinator {
   }
 
   /// Takes jobs out of the windows. What was parked behind them is let go.
-  mutating func forgetReady(_ uris: some Collection<ObjectURI>) {
-    if uris.isEmpty { return }
+  mutating func forgetReady(_ jobs: some Collection<JobKey>) {
+    if jobs.isEmpty { return }
     for key in windows.keys where windows[key]?.count ?? 0 > 0 {
-      for uri in uris {
-        guard let job = windows[key]?.remove(uri) else { continue }
+      for job in jobs {
+        guard let job = windows[key]?.remove(job) else { continue }
         changed(key)
         for group in limitedGroups(of: job) { wake(group) }
       }

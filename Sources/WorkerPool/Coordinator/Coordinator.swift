@@ -28,8 +28,8 @@ struct Coordinator {
   struct Worker {
     let kinds: Set<String>
     var credit = 0
-    var held: Set<ObjectURI> = []
-    var begun: Set<ObjectURI> = []
+    var held: Set<JobKey> = []
+    var begun: Set<JobKey> = []
     var isDraining = false
     /// Holds a suspect, and gets nothing beside it.
     var isAlone = false
@@ -69,6 +69,8 @@ struct Coordinator {
   var now = 0.0
   var effects: [CoordinatorEffect] = []
 
+  /// The names by which workers know the jobs.
+  var jobURIs = JobURIs(store: "")
   var kinds: [String: KindState] = [:]
   var windows: [WindowKey: JobWindow] = [:]
   /// The best job of each window that has one to give.
@@ -94,23 +96,23 @@ struct Coordinator {
   /// What has come since the last dispatch may let jobs be handed out.
   private var mustDispatch = false
   var workers: [WorkerID: Worker] = [:]
-  var held: [ObjectURI: HeldJob] = [:]
+  var held: [JobKey: HeldJob] = [:]
   /// Jobs whose rows are being written after a death.
-  var settling: Set<ObjectURI> = []
+  var settling: Set<JobKey> = []
   var pauses = JobPauses()
   /// The pool ends: nothing is handed out any more.
   var isClosed = false
   /// Jobs in the suspects of a kind; they are in no window.
-  var suspectURIs: Set<ObjectURI> = []
+  var suspectKeys: Set<JobKey> = []
   /// Held by workers of an earlier supervisor, which are still alive.
-  var claimedElsewhere: Set<ObjectURI> = []
+  var claimedElsewhere: Set<JobKey> = []
   /// How many of those count against the limits of kinds and groups.
   var elsewhereByKind: [String: Int] = [:]
   var elsewhereByGroup: [JobGroup: Int] = [:]
   /// Processes of earlier pools may run any job: nothing is handed out beside them.
   var waitsForStrangers = false
   /// Jobs that may have killed a worker of an earlier pool together with others, and have not been fetched yet.
-  var inheritedSuspects: Set<ObjectURI> = []
+  var inheritedSuspects: Set<JobKey> = []
   /// Where it is noted for the next pool who holds what: memory that outlives the process. Nil in tests that need none.
   var ledger: JobLedger?
   var counters = Counters()
@@ -166,28 +168,33 @@ struct Coordinator {
     case .hello:
       effects.append(.dismiss(id, .message))
     case .credit(let count): setCredit(count, id)
-    case .begin(let uris): begin(uris, id)
+    case .begin(let uris): begin(inHand(uris, of: id), id)
     case .progress(let uri, let done, let total):
-      if held[uri]?.worker == id { held[uri]?.progress = (done, total) }
-    case .waiting(let reason, let uris): waits(uris, reason, id)
-    case .saved(let change, let uris): saved(change, uris, by: id)
+      for job in inHand([uri], of: id) { held[job]?.progress = (done, total) }
+    case .waiting(let reason, let uris): waits(inHand(uris, of: id), reason, id)
+    case .saved(let change, let objects): saved(change, objects, by: id)
     case .done(let uris):
-      let count = end(uris, id)
+      let count = end(inHand(uris, of: id))
       counters.done += count
       if count > 0 { effects.append(.worked(id, jobs: count)) }
       mustDispatch = true
     case .failed(let uri):
-      counters.failed += end([uri], id)
+      counters.failed += end(inHand([uri], of: id))
       effects.append(.worked(id, jobs: 1))
       effects.append(.lookForDueJobs)
       mustDispatch = true
-    case .returned(let uris): returned(uris, id)
+    case .returned(let uris): returned(inHand(uris, of: id), id)
     case .pong: break
     case .nudge:
       lookForNewJobs()
       lookForWaitingJobs()
       effects.append(.lookForDueJobs)
     }
+  }
+
+  /// The jobs of those URIs that the worker holds; it has no say in others.
+  private func inHand(_ uris: [ObjectURI], of id: WorkerID) -> [JobKey] {
+    uris.compactMap(jobURIs.key).filter { held[$0]?.worker == id }
   }
 
   private mutating func setCredit(_ count: Int, _ id: WorkerID) {
@@ -222,21 +229,21 @@ struct Coordinator {
     if obituary.cause != .stopped { keepSlots(of: begun) }
     _ = release(worker.held)
     for job in jobs {
-      if !begun.contains(job.uri) || obituary.cause == .stopped {
+      if !begun.contains(job.key) || obituary.cause == .stopped {
         putBack(job)
-      } else if cancelled.contains(job.uri) {
-        settling.insert(job.uri)
-        effects.append(.settle([job.uri], .cancelled))
+      } else if cancelled.contains(job.key) {
+        settling.insert(job.key)
+        effects.append(.settle([job.key], .cancelled))
       } else if begun.count > 1 {
         suspect(job)
       } else {
-        settling.insert(job.uri)
+        settling.insert(job.key)
         if obituary.cause == .timedOut {
           counters.timedOut += 1
-          effects.append(.settle([job.uri], .timedOut(obituary, seconds: job.timeout ?? 0)))
+          effects.append(.settle([job.key], .timedOut(obituary, seconds: job.timeout ?? 0)))
         } else {
           counters.crashed += 1
-          effects.append(.settle([job.uri], .crashed(obituary)))
+          effects.append(.settle([job.key], .crashed(obituary)))
         }
       }
     }
@@ -244,44 +251,44 @@ struct Coordinator {
   }
 
   /// Jobs whose worker died stay in the ledger until their rows say so, or until they run again.
-  private mutating func keepSlots(of begun: Set<ObjectURI>) {
-    for uri in begun {
-      guard let slot = held[uri]?.slot else { continue }
-      ledger?.keep(slot, of: uri, isSuspect: begun.count > 1)
-      held[uri]?.slot = nil
+  private mutating func keepSlots(of begun: Set<JobKey>) {
+    for job in begun {
+      guard let slot = held[job]?.slot else { continue }
+      ledger?.keep(slot, of: job, isSuspect: begun.count > 1)
+      held[job]?.slot = nil
     }
   }
 
   /// The worker of an earlier pool died of the job, and nobody has counted that.
-  mutating func workerDiedUnseen(_ uri: ObjectURI, _ obituary: Obituary) {
-    settling.insert(uri)
+  mutating func workerDiedUnseen(_ job: JobKey, _ obituary: Obituary) {
+    settling.insert(job)
     counters.crashed += 1
-    effects.append(.settle([uri], .crashed(obituary)))
+    effects.append(.settle([job], .crashed(obituary)))
   }
 
   /// The rows of these jobs say now what happened to them.
-  mutating func settled(_ uris: [ObjectURI]) {
-    settling.subtract(uris)
-    ledger?.forget(uris)
-    noteEnded(uris)
-    noteOver(uris)
+  mutating func settled(_ jobs: [JobKey]) {
+    settling.subtract(jobs)
+    ledger?.forget(jobs)
+    noteEnded(jobs)
+    noteOver(jobs)
     effects.append(.lookForDueJobs)
   }
 
-  private mutating func begin(_ uris: [ObjectURI], _ id: WorkerID) {
+  private mutating func begin(_ jobs: [JobKey], _ id: WorkerID) {
     var deadline: Double?
     var slots: [Int] = []
-    for uri in uris where held[uri]?.worker == id {
-      if held[uri]?.begunAt == nil, let kind = held[uri]?.job.kind { kinds[kind]?.begun += 1 }
-      held[uri]?.begunAt = now
-      held[uri]?.storeWait = nil
-      workers[id]?.begun.insert(uri)
-      if let slot = held[uri]?.slot { slots.append(slot) }
-      if let timeout = held[uri]?.job.timeout {
+    for job in jobs {
+      if held[job]?.begunAt == nil, let kind = held[job]?.job.kind { kinds[kind]?.begun += 1 }
+      held[job]?.begunAt = now
+      held[job]?.storeWait = nil
+      workers[id]?.begun.insert(job)
+      if let slot = held[job]?.slot { slots.append(slot) }
+      if let timeout = held[job]?.job.timeout {
         deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
       }
       // It began while the wish to cancel it was on its way.
-      if held[uri]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
+      if held[job]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
     }
     ledger?.begin(slots)
     workers[id]?.deadline = deadline
@@ -293,10 +300,9 @@ struct Coordinator {
   }
 
   /// A job that waits for the store uses up none of its time meanwhile; one that was cancelled has to end all the same.
-  private mutating func waits(_ uris: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
-    let mine = uris.filter { held[$0]?.worker == id }
-    for uri in mine { held[uri]?.storeWait = reason == .over ? nil : reason }
-    guard let worker = workers[id], !mine.contains(where: { held[$0]?.isCancelled == true }) else { return }
+  private mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
+    for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
+    guard let worker = workers[id], !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
     if reason == .over {
       workers[id]?.deadline = worker.deadline ?? worker.timeLeft.map { now + $0 }
       workers[id]?.timeLeft = nil
@@ -306,20 +312,20 @@ struct Coordinator {
     }
   }
 
-  private mutating func saved(_ change: SavedChange, _ uris: [ObjectURI], by id: WorkerID) {
+  private mutating func saved(_ change: SavedChange, _ objects: [ObjectURI], by id: WorkerID) {
     for other in workers.keys.sorted(by: { $0.number < $1.number }) where other != id {
-      effects.append(.send(.saved(change, uris), to: other))
+      effects.append(.send(.saved(change, objects), to: other))
     }
-    effects.append(.saved(change, uris))
+    effects.append(.saved(change, objects))
   }
 
-  private mutating func returned(_ uris: [ObjectURI], _ id: WorkerID) {
-    let mine = uris.compactMap { uri in held[uri].flatMap { $0.worker == id ? $0 : nil } }
-    counters.returned += end(mine.map(\.job.uri), id)
+  private mutating func returned(_ jobs: [JobKey], _ id: WorkerID) {
+    let mine = jobs.compactMap { held[$0] }
+    counters.returned += end(jobs)
     workers[id]?.isRecalling = false
     for held in mine {
       if held.isCancelled {
-        effects.append(.cancelStored(held.job.uri))
+        effects.append(.cancelStored(held.job.key))
       } else {
         kinds[held.job.kind]?.pastStarts?.giveBack(from: held.handedOutAt)
         weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
@@ -332,21 +338,20 @@ struct Coordinator {
   /// A job that nobody has begun, or of which nothing is left, may be handed out again.
   private mutating func putBack(_ job: WindowJob) {
     let key = window(of: job)
-    windows[key]?.endedDuringFetch.remove(job.uri)
+    windows[key]?.endedDuringFetch.remove(job.key)
     add([job], to: key)
   }
 
-  /// Takes finished jobs out of the worker's hand; the number of those that really were there.
-  private mutating func end(_ uris: [ObjectURI], _ id: WorkerID) -> Int {
-    let mine = uris.filter { held[$0]?.worker == id }
-    noteEnded(mine)
-    defer { noteOver(mine) }
-    return release(mine)
+  /// Takes finished jobs out of their worker's hand; returns their number.
+  private mutating func end(_ jobs: [JobKey]) -> Int {
+    noteEnded(jobs)
+    defer { noteOver(jobs) }
+    return release(jobs)
   }
 
-  private mutating func release(_ uris: some Collection<ObjectURI>) -> Int {
-    for uri in uris {
-      guard let entry = held.removeValue(forKey: uri) else { continue }
+  private mutating func release(_ jobs: some Collection<JobKey>) -> Int {
+    for job in jobs {
+      guard let entry = held.removeValue(forKey: job) else { continue }
       kinds[entry.job.kind]?.inHand -= 1
       if entry.begunAt != nil { kinds[entry.job.kind]?.begun -= 1 }
       for group in limitedGroups(of: entry.job) {
@@ -355,8 +360,8 @@ struct Coordinator {
       }
       refresh(entry.job.kind)
       if let slot = entry.slot { ledger?.end(slot) }
-      workers[entry.worker]?.held.remove(uri)
-      workers[entry.worker]?.begun.remove(uri)
+      workers[entry.worker]?.held.remove(job)
+      workers[entry.worker]?.begun.remove(job)
       if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }
       if workers[entry.worker]?.begun.isEmpty == true {
         workers[entry.worker]?.deadline = nil
@@ -367,6 +372,6 @@ struct Coordinator {
         workers[entry.worker]?.begunAt = now
       }
     }
-    return uris.count
+    return jobs.count
   }
 }

@@ -7,11 +7,11 @@ enum CoordinatorEffect: Equatable, Sendable {
   /// Fetch ready jobs; answer with `fetched` or `fetchFailed`.
   case fetchReady(ReadyQuery)
   /// Look which jobs need not wait any longer, now that these have ended, and at those that are new; answer with `released`.
-  case release(after: [ObjectURI])
+  case release(after: [JobKey])
   /// Write into these jobs' rows that their worker died or had to be killed; answer with `settled`.
-  case settle([ObjectURI], Settlement)
+  case settle([JobKey], Settlement)
   /// Write into the job's row that it is cancelled, if it is unfinished.
-  case cancelStored(ObjectURI)
+  case cancelStored(JobKey)
   /// A job was set to run later: look when.
   case lookForDueJobs
   /// Kill the worker, its job has taken too long.

@@ -11,15 +11,15 @@ protocol JobSource: AnyObject, Sendable {
   func setKinds(_ kinds: [PluginDescription.Kind])
   func fetchReady(_ query: ReadyQuery)
   /// Looks which jobs need not wait for others any longer, now that these have ended, and at those that nobody has looked at.
-  func release(after ended: [ObjectURI])
-  func settle(_ jobs: [ObjectURI], _ settlement: Settlement)
+  func release(after ended: [JobKey])
+  func settle(_ jobs: [JobKey], _ settlement: Settlement)
   /// Makes jobs available whose time has come.
   func promoteDueJobs()
-  func cancel(_ jobs: [ObjectURI], ticket: Int?)
-  func retry(_ jobs: [ObjectURI], ticket: Int)
+  func cancel(_ jobs: [JobKey], ticket: Int?)
+  func retry(_ jobs: [JobKey], ticket: Int)
   /// Deletes jobs of which none runs, if they are in one of the states; answered with `deleted`. Without `evenIfAwaited` those stay
   /// for which unfinished ones wait.
-  func delete(_ jobs: [ObjectURI], in states: [JobState], evenIfAwaited: Bool, ticket: Int)
+  func delete(_ jobs: [JobKey], in states: [JobState], evenIfAwaited: Bool, ticket: Int)
   /// Writes what is paused into the store, for the pools to come; answered with `replied`.
   func savePauses(_ pauses: JobPauses, ticket: Int)
   /// Looks which job came last; answered with `newest`, or not at all when the store cannot be read.
@@ -37,7 +37,7 @@ protocol JobSource: AnyObject, Sendable {
   /// Works out what the store tells those who look, with the times of jobs that ended; calls back on any thread.
   ///
   /// - Parameter running: jobs that workers have begun.
-  func look(at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void)
+  func look(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void)
   /// Brings the log into the store, as far as that effort allows; answered with `checkpointed`, and `replied` if there is a ticket.
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?)
   /// Whether something that was asked for is not done. May be asked from any thread, as the next.
@@ -50,7 +50,7 @@ protocol JobSource: AnyObject, Sendable {
 
 /// A job of an earlier pool, and the process that has it, or had it.
 struct JobSourceClaim: Equatable, Sendable {
-  let job: ObjectURI
+  let job: JobKey
   let pid: Int32
   /// What the job counts against.
   var kind: String?
@@ -60,6 +60,8 @@ struct JobSourceClaim: Equatable, Sendable {
 
 /// What was found in the store at the start.
 struct JobSourceStart: Equatable, Sendable {
+  /// The names of the store's jobs.
+  var jobURIs = JobURIs(store: "")
   /// What was paused before.
   var pauses = JobPauses()
   /// Jobs that processes of earlier pools still hold.
@@ -67,7 +69,7 @@ struct JobSourceStart: Equatable, Sendable {
   /// Jobs whose worker died together with its pool, so that nobody has counted it.
   var crashed: [JobSourceClaim] = []
   /// Jobs that had begun together when that happened.
-  var suspects: Set<ObjectURI> = []
+  var suspects: Set<JobKey> = []
   /// Processes of earlier pools of which it is not known what they run.
   var strangers: Set<ProcessIdentity> = []
   /// Where it is noted who holds what.
@@ -89,11 +91,11 @@ enum JobSourceEvent: Equatable, Sendable {
   case released([WindowJob], remain: Bool, reason: String?)
   /// Periodic entries: jobs that are new, and in how many seconds the next will be.
   case periodic([WindowJob], next: Double?, messages: [String])
-  case settled([ObjectURI], reason: String?)
+  case settled([JobKey], reason: String?)
   /// These jobs were cancelled in the store, of which no worker ran one.
-  case cancelled([ObjectURI])
+  case cancelled([JobKey])
   /// Of these jobs some are deleted, so many stay because others wait for them; with a reason not all could be looked at.
-  case deleted(ticket: Int, asked: [ObjectURI], deleted: [ObjectURI], awaited: Int, reason: String?)
+  case deleted(ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, reason: String?)
   /// Jobs that became available, whether there are more than these, and in how many seconds the next will.
   case promoted([WindowJob], areMore: Bool, next: Double?)
   /// Job files were taken: so many jobs are new, these of them may run now, whether some wait for others, and so many files must be
@@ -102,8 +104,8 @@ enum JobSourceEvent: Equatable, Sendable {
   /// Others have put directories in the place of these, or the pool has made them again.
   case replaced([QueuePart])
   case replied(ticket: Int, count: Int, error: String?)
-  /// The answer to `findSubmissions`: those that the store has, and what the URIs of jobs begin with, up to the key.
-  case submissions([String: SubmittedJobs], uriPrefix: String)
+  /// The answer to `findSubmissions`: those that the store has.
+  case submissions([String: SubmittedJobs])
   case foundNames(ticket: Int, KnownNames)
   /// A checkpoint has ended; unless it is done, readers or writers kept some of the log, which needs another one.
   case checkpointed(isDone: Bool)

@@ -3,20 +3,19 @@ import WorkerProtocol
 
 /// What the coordinator knows of a job that may run: enough to choose it and to hand it out, and no more.
 struct WindowJob: Equatable, Sendable {
-  let uri: ObjectURI
+  /// Its identity. Lower is older, and runs first among equals.
+  let key: JobKey
   let kind: String
   let queue: String
   /// Higher runs first.
   let priority: Int
-  /// Lower is older, and runs first among equals.
-  let order: Int64
   /// Seconds that one attempt may take.
   var timeout: Double?
   /// Jobs of the same key run at most `limit` at a time.
   var limitKey: String?
   var limit = 1
 
-  var position: JobPosition { JobPosition(priority: priority, key: order) }
+  var position: JobPosition { JobPosition(priority: priority, key: key) }
 
   /// Whether this one runs before `other`.
   func precedes(_ other: WindowJob) -> Bool { position < other.position }
@@ -73,7 +72,7 @@ final class JobWindow {
   /// Before then the window does not look: the last look took the store some time.
   var nextLook: Double?
   /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
-  var endedDuringFetch: Set<ObjectURI> = []
+  var endedDuringFetch: Set<JobKey> = []
   /// Jobs that became ready behind the frontier while a fetch was under way, which may move it.
   var missed: [WindowJob] = []
   /// Whether the window is in the list of those to be looked after.
@@ -82,12 +81,12 @@ final class JobWindow {
   var head: JobPosition?
   /// The runnable jobs that its kind has counted.
   var counted = 0
-  private var members: Set<ObjectURI> = []
+  private var members: Set<JobKey> = []
 
   /// Runnable and parked jobs.
   var count: Int { runnable.count + parkedCount }
 
-  func contains(_ uri: ObjectURI) -> Bool { members.contains(uri) }
+  func contains(_ key: JobKey) -> Bool { members.contains(key) }
 
   /// Whether every job at a position is known.
   func covers(_ position: JobPosition) -> Bool {
@@ -118,22 +117,22 @@ final class JobWindow {
   ///
   /// - Parameter size: how many jobs this window should hold.
   func insert(_ new: [WindowJob], size: Int) {
-    runnable.insert(contentsOf: new.filter { members.insert($0.uri).inserted })
+    runnable.insert(contentsOf: new.filter { members.insert($0.key).inserted })
     guard runnable.count > 3 * size else { return }
-    while runnable.count > 2 * size, let job = runnable.removeLast() { members.remove(job.uri) }
+    while runnable.count > 2 * size, let job = runnable.removeLast() { members.remove(job.key) }
     guard let last = runnable.last?.position, covers(last) else { return }
     frontier = .behind(last)
   }
 
   /// Puts a job aside that is not yet here, until its group has room.
   func park(_ job: WindowJob, in group: JobGroup) {
-    guard members.insert(job.uri).inserted else { return }
+    guard members.insert(job.key).inserted else { return }
     parked[group, default: SortedJobs()].insert(job)
     parkedCount += 1
     guard parked[group, default: SortedJobs()].count > Self.mostOfGroup, let worst = parked[group]?.removeLast() else {
       return
     }
-    members.remove(worst.uri)
+    members.remove(worst.key)
     parkedCount -= 1
     cut.insert(group)
   }
@@ -141,7 +140,7 @@ final class JobWindow {
   /// Takes out a parked job, which is to be put elsewhere.
   func unpark(_ job: WindowJob, from group: JobGroup) {
     guard parked[group]?.remove(at: job.position) != nil else { return }
-    members.remove(job.uri)
+    members.remove(job.key)
     parkedCount -= 1
     if parked[group]?.isEmpty == true { parked[group] = nil }
     noteLow(group)
@@ -150,16 +149,16 @@ final class JobWindow {
   /// Takes the job to run next.
   func takeNext() -> WindowJob? {
     guard next != nil, let job = runnable.removeFirst() else { return nil }
-    members.remove(job.uri)
+    members.remove(job.key)
     return job
   }
 
-  /// Takes out the job of that URI, if it is here.
-  func remove(_ uri: ObjectURI) -> WindowJob? {
-    guard members.remove(uri) != nil else { return nil }
-    if let job = runnable.remove(uri) { return job }
+  /// Takes out the job of that key, if it is here.
+  func remove(_ key: JobKey) -> WindowJob? {
+    guard members.remove(key) != nil else { return nil }
+    if let job = runnable.remove(key) { return job }
     for group in parked.keys {
-      guard let job = parked[group]?.remove(uri) else { continue }
+      guard let job = parked[group]?.remove(key) else { continue }
       parkedCount -= 1
       if parked[group]?.isEmpty == true { parked[group] = nil }
       noteLow(group)

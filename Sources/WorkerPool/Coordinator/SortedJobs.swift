@@ -60,9 +60,9 @@ struct SortedJobs: Sendable {
     return storage.remove(at: place)
   }
 
-  /// Takes out the job of that URI, if it is there.
-  mutating func remove(_ uri: ObjectURI) -> WindowJob? {
-    all.firstIndex { $0.uri == uri }.map { storage.remove(at: $0) }
+  /// Takes out the job of that key, if it is there.
+  mutating func remove(_ key: JobKey) -> WindowJob? {
+    all.firstIndex { $0.key == key }.map { storage.remove(at: $0) }
   }
 
   /// Where the first job is that does not run before.

@@ -51,12 +51,11 @@ extension StoreJobSource {
   // MARK: Files
 
   func findSubmissions(_ tokens: [String]) {
-    let prefix = String(store.uri(job: 0).dropLast())
     work { [self] context in
-      report(.submissions(try store.submissions(tokens, in: context), uriPrefix: prefix))
+      report(.submissions(try store.submissions(tokens, in: context)))
     } onFailure: { [report] error in
       report(.trouble("submissions cannot be looked up: \(ErrorText.text(error))"))
-      report(.submissions([:], uriPrefix: prefix))
+      report(.submissions([:]))
     }
   }
 

@@ -4,20 +4,20 @@ import WorkerProtocol
 
 /// Deleting jobs at somebody's wish.
 extension StoreJobSource {
-  func delete(_ uris: [ObjectURI], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
+  func delete(_ asked: [JobKey], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
     work { [self] context in
       let awaited = evenIfAwaited ? nil : try store.awaitedJobs(in: context)
-      var deleted: [ObjectURI] = []
+      var deleted: [JobKey] = []
       var stay = 0
       var problem: String?
-      for start in stride(from: 0, to: uris.count, by: Self.deletionsPerSave) {
-        let group = Array(uris[start..<min(start + Self.deletionsPerSave, uris.count)])
+      for start in stride(from: 0, to: asked.count, by: Self.deletionsPerSave) {
+        let group = Array(asked[start..<min(start + Self.deletionsPerSave, asked.count)])
         do {
-          let jobs = try existing(group, context).filter { states.contains($0.state) }
+          let jobs = try store.jobs(keys: group, in: context).filter { states.contains($0.state) }
           stay += try store.delete(jobs, except: awaited, in: context)
-          let gone = Set(jobs.filter(\.isDeleted).map(\.objectID.uriString))
+          let gone = Set(jobs.filter(\.isDeleted).compactMap(\.objectID.key))
           try context.save()
-          deleted += group.filter { gone.contains($0.description) }
+          deleted += group.filter(gone.contains)
         } catch {
           // A worker of an earlier pool may have written one of the rows: all of them stay.
           context.rollback()
@@ -25,9 +25,9 @@ extension StoreJobSource {
         }
         context.reset()
       }
-      report(.deleted(ticket: ticket, asked: uris, deleted: deleted, awaited: stay, reason: problem))
+      report(.deleted(ticket: ticket, asked: asked, deleted: deleted, awaited: stay, reason: problem))
     } onFailure: { [report] error in
-      report(.deleted(ticket: ticket, asked: uris, deleted: [], awaited: 0, reason: ErrorText.text(error)))
+      report(.deleted(ticket: ticket, asked: asked, deleted: [], awaited: 0, reason: ErrorText.text(error)))
     }
   }
 

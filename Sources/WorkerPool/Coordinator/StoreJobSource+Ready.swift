@@ -25,22 +25,20 @@ extension StoreJobSource {
 
   func windowJobs(_ jobs: [JobSummary]) -> [WindowJob] {
     let kinds = kinds.withLock { $0 }
-    return jobs.compactMap { job in
-      ObjectURI(store.uri(job: job.key)).map {
-        WindowJob(
-          uri: $0, kind: job.kind, queue: job.queue, priority: Int(job.priority), order: job.key,
-          timeout: job.timeout ?? kinds[job.kind]?.timeout, limitKey: job.limitKey,
-          limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1)
-      }
+    return jobs.map { job in
+      WindowJob(
+        key: job.key, kind: job.kind, queue: job.queue, priority: Int(job.priority),
+        timeout: job.timeout ?? kinds[job.kind]?.timeout, limitKey: job.limitKey,
+        limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1)
     }
   }
 
   // MARK: Jobs that wait for others
 
-  func release(after ended: [ObjectURI]) {
+  func release(after ended: [JobKey]) {
     work { [self] context in
       var ready = try adoptPending(context)
-      let keys = looksAtAll ? try store.blockers(in: context) : ended.compactMap { store.key(jobURI: $0.description) }
+      let keys = looksAtAll ? try store.blockers(in: context) : ended
       ready += try release(after: keys, context)
       looksAtAll = false
       report(.released(windowJobs(ready), remain: try store.hasWaitingJobs(in: context), reason: nil))
@@ -63,7 +61,7 @@ extension StoreJobSource {
   }
 
   private func record(_ job: JobStore.WithoutBatch) -> LogRecord {
-    let uri = store.uri(job: job.job)
+    let uri = store.jobURIs[job.job].description
     return LogRecord(
       event: .batchUnknown, text: "\(uri) does not wait: there is no job of the batch \(job.batch)",
       fields: [.jobs([uri])])

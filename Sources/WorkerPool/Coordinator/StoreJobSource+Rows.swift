@@ -5,9 +5,9 @@ import WorkerProtocol
 
 /// What the coordinator writes: the ends of jobs whose worker is dead, what people ask for, and pauses.
 extension StoreJobSource {
-  func settle(_ uris: [ObjectURI], _ settlement: Settlement) {
+  func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     work { [self] context in
-      for job in try existing(uris, context) where job.state == .available {
+      for job in try store.jobs(keys: jobs, in: context) where job.state == .available {
         let kind = kind(job.kind)
         let policy = RetryPolicy(
           maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff,
@@ -23,11 +23,11 @@ extension StoreJobSource {
         }
       }
       try context.save()
-      report(.settled(uris, reason: nil))
+      report(.settled(jobs, reason: nil))
     } onFailure: { [report] error in
       // The worker's commit came through before it died: then the row needs nothing.
       let isConflict = (error as NSError).code == CocoaError.Code.managedObjectMerge.rawValue
-      report(.settled(uris, reason: isConflict ? nil : ErrorText.text(error)))
+      report(.settled(jobs, reason: isConflict ? nil : ErrorText.text(error)))
     }
   }
 
@@ -39,7 +39,7 @@ extension StoreJobSource {
       host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
   }
 
-  func cancel(_ jobs: [ObjectURI], ticket: Int?) {
+  func cancel(_ jobs: [JobKey], ticket: Int?) {
     change(jobs, ticket) {
       try $0.markCancelled()
     } done: { [report] in
@@ -47,7 +47,7 @@ extension StoreJobSource {
     }
   }
 
-  func retry(_ jobs: [ObjectURI], ticket: Int) {
+  func retry(_ jobs: [JobKey], ticket: Int) {
     change(jobs, ticket) {
       try $0.markRetried()
     } done: { _ in
@@ -57,31 +57,34 @@ extension StoreJobSource {
   /// Changes rows that no worker writes at the moment, many in one save; if that fails each in one of its own, so that one that
   /// cannot be changed keeps none of the others from it.
   private func change(
-    _ uris: [ObjectURI], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void,
-    done: @escaping @Sendable ([ObjectURI]) -> Void
+    _ jobs: [JobKey], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void,
+    done: @escaping @Sendable ([JobKey]) -> Void
   ) {
     work { [self] context in
-      var changed: [ObjectURI] = []
+      var changed: [JobKey] = []
       var problem: String?
-      for start in stride(from: 0, to: uris.count, by: 200) {
-        let group = Array(uris[start..<min(start + 200, uris.count)])
+      for start in stride(from: 0, to: jobs.count, by: 200) {
+        let group = Array(jobs[start..<min(start + 200, jobs.count)])
         do {
-          guard try existing(group, context).count == group.count else { throw JobSourceError.noJob("one of these") }
-          for job in try existing(group, context) { try body(job) }
+          let found = try store.jobs(keys: group, in: context)
+          guard found.count == group.count else { throw JobSourceError.noJob("one of these") }
+          for job in found { try body(job) }
           try context.save()
           changed += group
         } catch {
           context.rollback()
-          for uri in group {
+          for key in group {
             do {
-              guard let job = try existing([uri], context).first else { throw JobSourceError.noJob(uri.description) }
+              guard let job = try store.jobs(keys: [key], in: context).first else {
+                throw JobSourceError.noJob(store.jobURIs[key].description)
+              }
               try body(job)
               try context.save()
-              changed.append(uri)
+              changed.append(key)
             } catch {
               context.rollback()
               let isKeyTaken = (error as NSError).code == CocoaError.Code.managedObjectConstraintMerge.rawValue
-              problem = ErrorText.text(isKeyTaken ? JobSourceError.keyTaken(uri.description) : error)
+              problem = ErrorText.text(isKeyTaken ? JobSourceError.keyTaken(store.jobURIs[key].description) : error)
             }
           }
         }
@@ -92,14 +95,6 @@ extension StoreJobSource {
         report(.replied(ticket: ticket, count: changed.count, error: changed.isEmpty ? problem : nil))
       }
     }
-  }
-
-  func existing(_ uris: [ObjectURI], _ context: NSManagedObjectContext) throws -> [Job] {
-    let ids = uris.compactMap { store.coordinator.objectID(forURI: $0.description) }
-    let request = Job.fetchRequest()
-    request.propertiesToFetch = Job.shortAttributes
-    request.predicate = NSPredicate(format: "self IN %@", ids)
-    return try context.fetch(request)
   }
 
   func savePauses(_ pauses: JobPauses, ticket: Int) {

@@ -23,7 +23,8 @@ extension StoreJobSource {
   /// The owner's row names the ledger that counts. It changes in one transaction, after the new ledger is complete: a pool that
   /// is killed before that leaves the old one in force.
   func takeOver(_ context: NSManagedObjectContext) throws -> JobSourceStart {
-    var start = JobSourceStart(pauses: try store.pauses(in: context), files: store.files)
+    var start = JobSourceStart(
+      jobURIs: store.jobURIs, pauses: try store.pauses(in: context), files: store.files)
     let previous = try PoolOwner.find(in: context)
     let succession = succession(of: previous, &start.messages)
     let all = succession.held + succession.crashed + succession.suspects
@@ -32,9 +33,9 @@ extension StoreJobSource {
       uniquingKeysWith: { first, _ in first })
     let crashed = succession.crashed.filter { isUnfinished($0, jobs[$0.job]) }
     let suspects = succession.suspects.filter { isUnfinished($0, jobs[$0.job]) }
-    start.elsewhere = succession.held.compactMap { claim($0, jobs[$0.job]) }
-    start.crashed = crashed.compactMap { claim($0, jobs[$0.job]) }
-    start.suspects = Set(suspects.compactMap { ObjectURI(store.uri(job: $0.job)) })
+    start.elsewhere = succession.held.map { claim($0, jobs[$0.job]) }
+    start.crashed = crashed.map { claim($0, jobs[$0.job]) }
+    start.suspects = Set(suspects.map(\.job))
     start.strangers = succession.strangers
 
     let name = RandomName.make()
@@ -46,7 +47,7 @@ extension StoreJobSource {
     }
     for var entry in crashed + suspects {
       entry.state = suspects.contains(entry) ? .suspect : .crashed
-      if let job = ObjectURI(store.uri(job: entry.job)) { ledger.inherit(entry, of: job) }
+      ledger.inheritDead(entry)
     }
     do {
       try PoolOwner(pid: getpid(), queue: place.queue, pool: place.identity, ledger: name).write(in: context)
@@ -87,11 +88,9 @@ extension StoreJobSource {
     return (job.failures.last?.date ?? .distantPast) < entry.begunAt
   }
 
-  private func claim(_ entry: LedgerEntry, _ job: Job?) -> JobSourceClaim? {
-    ObjectURI(store.uri(job: entry.job)).map {
-      JobSourceClaim(
-        job: $0, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
-    }
+  private func claim(_ entry: LedgerEntry, _ job: Job?) -> JobSourceClaim {
+    JobSourceClaim(
+      job: entry.job, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
   }
 
   private func removeLedgers(but name: String) {

@@ -23,7 +23,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
   /// Workers that may get jobs, by the number of their ``WorkerID``.
   private var processes: [Int: ProcessIdentity] = [:]
   /// Slots of jobs that no worker holds, and that the next pool must know of: their worker died, and that is not in their rows.
-  private var kept: [ObjectURI: Int] = [:]
+  private var kept: [JobKey: Int] = [:]
   /// Slots of processes of earlier pools.
   private var inherited: [Int32: [Int]] = [:]
 
@@ -80,9 +80,9 @@ final class JobLedger: @unchecked Sendable, Equatable {
   func remove(worker number: Int) { processes[number] = nil }
 
   /// Notes that the worker gets the job. Called before the job is sent. Returns the slot; nil for a worker that is not known.
-  func handOut(_ job: ObjectURI, key: Int64, to number: Int) -> Int? {
+  func handOut(_ job: JobKey, to number: Int) -> Int? {
     guard let process = processes[number] else { return nil }
-    let slot = fill(key: key, process, .handedOut)
+    let slot = fill(key: job, process, .handedOut)
     // Only now: there must be no moment at which the job is in no slot.
     if !kept.isEmpty { forget([job]) }
     return slot
@@ -105,13 +105,13 @@ final class JobLedger: @unchecked Sendable, Equatable {
   }
 
   /// Keeps the slot of a job whose worker died, until ``forget(_:)``, or until the job is handed out again.
-  func keep(_ slot: Int, of job: ObjectURI, isSuspect: Bool) {
+  func keep(_ slot: Int, of job: JobKey, isSuspect: Bool) {
     set(isSuspect ? .suspect : .crashed, slot)
     kept[job] = slot
   }
 
   /// The rows of these jobs say now what happened, or nobody wants to know.
-  func forget(_ jobs: some Sequence<ObjectURI>) {
+  func forget(_ jobs: some Sequence<JobKey>) {
     if kept.isEmpty { return }
     for job in jobs {
       if let slot = kept.removeValue(forKey: job) { end(slot) }
@@ -130,8 +130,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
   }
 
   /// Takes over what an earlier ledger said of a job whose worker is dead.
-  func inherit(_ entry: LedgerEntry, of job: ObjectURI) {
-    if let slot = fill(entry) { kept[job] = slot }
+  func inheritDead(_ entry: LedgerEntry) {
+    if let slot = fill(entry) { kept[entry.job] = slot }
   }
 
   /// A process of an earlier pool has ended.

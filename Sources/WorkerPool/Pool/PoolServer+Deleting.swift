@@ -10,7 +10,7 @@ extension PoolServer {
   }
 
   func delete(_ request: StatusRequest, _ client: StatusServer.Client) {
-    guard let jobs = uris(request.jobs ?? [], client) else { return }
+    guard let jobs = jobs(request.jobs ?? [], client) else { return }
     let states = request.states?.compactMap(JobState.init(name:)) ?? JobState.allCases
     guard states.count == request.states?.count ?? states.count else {
       let names = JobState.allCases.map(\.name).joined(separator: ", ")
@@ -29,7 +29,7 @@ extension PoolServer {
     guard !others.isEmpty else {
       return client.reply(StatusReply(count: 0, kept: .init(running: running, awaited: 0, missing: 0)))
     }
-    log(Self.record(.jobDeleted, others, "to be deleted"))
+    log(record(.jobDeleted, others, "to be deleted"))
     withheld.formUnion(others)
     coordinator.forget(others)
     lastTicket += 1
@@ -37,16 +37,16 @@ extension PoolServer {
     source.delete(others, in: states, evenIfAwaited: request.evenIfAwaited ?? false, ticket: lastTicket)
   }
 
-  private func isInSurvivorsHand(_ job: ObjectURI) -> Bool {
+  private func isInSurvivorsHand(_ job: JobKey) -> Bool {
     survivors.values.contains { $0.claims.contains { $0.job == job } }
   }
 
-  func deleted(_ ticket: Int, asked: [ObjectURI], deleted: [ObjectURI], awaited: Int, _ reason: String?) {
+  func deleted(_ ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, _ reason: String?) {
     withheld.subtract(asked)
     // Those that stay may begin; those that waited for one that is gone need not.
     coordinator.noteOver(deleted)
     coordinator.lookForNewJobs()
-    statusServer?.publish(ended: deleted)
+    publish(ended: deleted)
     logWasWritten()
     guard let deletion = deletions.removeValue(forKey: ticket) else { return }
     let isDone = reason == nil || !deleted.isEmpty
@@ -59,6 +59,6 @@ extension PoolServer {
 
   /// The jobs but for those that are being deleted.
   func notWithheld(_ jobs: [WindowJob]) -> [WindowJob] {
-    withheld.isEmpty ? jobs : jobs.filter { !withheld.contains($0.uri) }
+    withheld.isEmpty ? jobs : jobs.filter { !withheld.contains($0.key) }
   }
 }

@@ -26,7 +26,7 @@ extension PoolServer {
     looks[ticket] = Look(
       status: status(), holders: StoreLocks.holders(store: configuration.store),
       timeout: loop.timers.after(Self.lookPatience) { [weak self] in self?.endLook(ticket) }, completion: completion)
-    let running = coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.uri)
+    let running = coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.key)
     source.look(at: history.lastEnded, running: running + survivors.values.flatMap(\.claims).map(\.job)) {
       [mailbox] in mailbox.post(.looked(ticket: ticket, $0))
     }
@@ -80,7 +80,7 @@ extension PoolServer {
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
     status.storeFailure = storeFailure
     status.survivors = survivors.sorted { $0.key < $1.key }.map { pid, survivor in
-      PoolStatus.Survivor(pid: pid, jobs: survivor.claims.map(\.job.description).sorted())
+      PoolStatus.Survivor(pid: pid, jobs: coordinator.jobURIs.texts(survivor.claims.map(\.job)).sorted())
     }
     return status
   }
@@ -93,7 +93,7 @@ extension PoolServer {
     return PoolStatus.Worker(
       id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.phase.rawValue,
       age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
-      running: known?.begun.map(\.description).sorted() ?? [], progressDone: progress?.done,
+      running: coordinator.jobURIs.texts(known?.begun ?? []).sorted(), progressDone: progress?.done,
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
       memory: ProcessUsage.residentBytes(of: worker.pid),
       processorTime: ProcessUsage.processorSeconds(of: worker.pid), isRetiring: worker.isRetiring,
@@ -103,8 +103,8 @@ extension PoolServer {
   // MARK: What is told without being asked
 
   /// Puts a worker's death into the log as what it means for its jobs.
-  func tell(_ jobs: [ObjectURI], _ settlement: Settlement) {
-    let uris = jobs.map(\.description)
+  func tell(_ jobs: [JobKey], _ settlement: Settlement) {
+    let uris = coordinator.jobURIs.texts(jobs)
     let names = uris.joined(separator: " ")
     switch settlement {
     case .crashed(let obituary):

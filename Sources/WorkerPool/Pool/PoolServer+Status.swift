@@ -45,8 +45,8 @@ extension PoolServer {
       client.reply(StatusReply())
     case .cancel: cancel(request.jobs ?? [], client)
     case .retry:
-      guard let jobs = uris(request.jobs ?? [], client) else { return }
-      log(Self.record(.jobRetried, jobs, "to run again"))
+      guard let jobs = jobs(request.jobs ?? [], client) else { return }
+      log(record(.jobRetried, jobs, "to run again"))
       source.retry(jobs, ticket: ticket(client))
     case .check: check(request, client)
     case .delete: delete(request, client)
@@ -59,9 +59,9 @@ extension PoolServer {
   }
 
   /// What a person wants done with jobs, for the log: many of them are not named one by one.
-  static func record(_ event: LogEvent, _ jobs: [ObjectURI], _ what: String) -> LogRecord {
-    let names = jobs.count == 1 ? "\(jobs[0]) is" : "\(jobs.count) jobs are"
-    let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(jobs.map(\.description))] : []
+  func record(_ event: LogEvent, _ jobs: [JobKey], _ what: String) -> LogRecord {
+    let names = jobs.count == 1 ? "\(coordinator.jobURIs[jobs[0]]) is" : "\(jobs.count) jobs are"
+    let fields: [LogField] = jobs.count <= Self.namedJobs ? [.jobs(coordinator.jobURIs.texts(jobs))] : []
     return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
   }
 
@@ -69,8 +69,8 @@ extension PoolServer {
 
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
   private func cancel(_ texts: [String], _ client: StatusServer.Client) {
-    guard let jobs = uris(texts, client) else { return }
-    log(Self.record(.jobCancelled, jobs, "to be cancelled"))
+    guard let jobs = jobs(texts, client) else { return }
+    log(record(.jobCancelled, jobs, "to be cancelled"))
     let inHand = jobs.filter { coordinator.held[$0] != nil }
     for job in inHand { coordinator.cancel(job) }
     let others = jobs.filter { coordinator.held[$0] == nil }
@@ -79,14 +79,23 @@ extension PoolServer {
     source.cancel(others, ticket: ticket(client, count: inHand.count))
   }
 
-  func uris(_ texts: [String], _ client: StatusServer.Client) -> [ObjectURI]? {
+  /// The jobs that a request names. Replies to a request that names none, or anything else, and returns nil.
+  func jobs(_ texts: [String], _ client: StatusServer.Client) -> [JobKey]? {
     let uris = texts.compactMap { ObjectURI($0) }
     guard !uris.isEmpty, uris.count == texts.count else {
       client.reply(StatusReply(ok: false, error: "jobs must be one object URI or more"))
       return nil
     }
-    return uris
+    let jobs = uris.map(coordinator.jobURIs.key)
+    if let stranger = jobs.firstIndex(of: nil) {
+      client.reply(StatusReply(ok: false, error: "\(uris[stranger]) is no job of this pool"))
+      return nil
+    }
+    return jobs.compactMap(\.self)
   }
+
+  /// Tells observers that attempts of these jobs have ended.
+  func publish(ended jobs: [JobKey]) { statusServer?.publish(ended: coordinator.jobURIs.texts(jobs)) }
 
   func ticket(_ client: StatusServer.Client, count: Int = 0) -> Int {
     lastTicket += 1

@@ -26,14 +26,14 @@ extension PoolServer {
     case .settled(let jobs, let reason):
       if let reason { log(.trouble, "the end of a job could not be noted: \(reason)") }
       coordinator.settled(jobs)
-      statusServer?.publish(ended: jobs)
+      publish(ended: jobs)
     case .cancelled(let jobs):
       coordinator.noteOver(jobs)
-      statusServer?.publish(ended: jobs)
+      publish(ended: jobs)
     case .deleted(let ticket, let asked, let deleted, let awaited, let reason):
       self.deleted(ticket, asked: asked, deleted: deleted, awaited: awaited, reason)
     case .foundNames(let ticket, let names): foundNames(ticket, names)
-    case .submissions(let found, let uriPrefix): foundSubmissions(found, uriPrefix: uriPrefix)
+    case .submissions(let found): foundSubmissions(found)
     case .promoted(let jobs, let areMore, let next):
       isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
@@ -103,6 +103,7 @@ extension PoolServer {
   }
 
   private func started(_ start: JobSourceStart) {
+    coordinator.jobURIs = start.jobURIs
     coordinator.pauses = start.pauses
     takeOver(start)
     listenForRequests()

@@ -44,7 +44,7 @@ extension PoolServer {
     source.findSubmissions(Set(submissionAskers.values.map(\.token)).sorted())
   }
 
-  func foundSubmissions(_ found: [String: SubmittedJobs], uriPrefix: String) {
+  func foundSubmissions(_ found: [String: SubmittedJobs]) {
     isFindingSubmissions = false
     for (number, asker) in submissionAskers {
       guard let jobs = found[asker.token] else { continue }
@@ -53,7 +53,7 @@ extension PoolServer {
       asker.client.reply(
         StatusReply(
           submission: .init(
-            token: asker.token, uriPrefix: uriPrefix, runs: jobs.runs,
+            token: asker.token, uriPrefix: coordinator.jobURIs.prefix, runs: jobs.runs,
             store: URL(fileURLWithPath: configuration.store).path)))
     }
     if mustFindSubmissions { findSubmissions() }

@@ -16,7 +16,7 @@ extension PoolServer: SupervisorDelegate {
 
   func work(of id: WorkerID) -> String? {
     guard let begun = coordinator.workers[id]?.begun, let first = begun.first else { return nil }
-    let name = first.description.split(separator: "/").last.map(String.init) ?? ""
+    let name = coordinator.jobURIs[first].name
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
 
@@ -98,33 +98,34 @@ extension PoolServer: WorkerServerDelegate {
     case .progress:
       coordinator.workerSaid(message, id)
       logWasWritten()
-    case .waiting(let reason, let jobs):
+    case .waiting(let reason, let uris):
       coordinator.workerSaid(message, id)
-      tellWait(of: jobs, reason, id)
-    case .done(let jobs):
+      tellWait(of: uris, reason, id)
+    case .done(let uris):
+      let jobs = uris.compactMap(coordinator.jobURIs.key)
       history.note(done: jobs, now: coordinator.now)
       ended(jobs, message, id)
-    case .failed(let job):
+    case .failed(let uri):
       history.noteFailure(now: coordinator.now)
-      log(.jobFailed, "\(job) failed; `workerpool jobs show` with it says why", .jobs([job.description]))
-      ended([job], message, id)
+      log(.jobFailed, "\(uri) failed; `workerpool jobs show` with it says why", .jobs([uri.description]))
+      ended([uri].compactMap(coordinator.jobURIs.key), message, id)
     default: coordinator.workerSaid(message, id)
     }
   }
 
-  private func tellWait(of jobs: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
+  private func tellWait(of uris: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
     guard let text = StoreWaitText.text(reason), let worker = supervisor.workers[id] else { return }
-    let uris = jobs.map(\.description)
-    let isBegun = jobs.contains { coordinator.held[$0]?.begunAt != nil }
+    let isBegun = uris.compactMap(coordinator.jobURIs.key).contains { coordinator.held[$0]?.begunAt != nil }
     log(
-      .storeWaiting, "\(uris.joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",
-      .pid(worker.pid), .jobs(uris), .path(configuration.store))
+      .storeWaiting,
+      "\(uris.map(\.description).joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",
+      .pid(worker.pid), .jobs(uris.map(\.description)), .path(configuration.store))
   }
 
-  private func ended(_ jobs: [ObjectURI], _ message: WorkerMessage, _ id: WorkerID) {
+  private func ended(_ jobs: [JobKey], _ message: WorkerMessage, _ id: WorkerID) {
     endedInTurn[id, default: []] += jobs
     coordinator.workerSaid(message, id)
-    statusServer?.publish(ended: jobs)
+    publish(ended: jobs)
     logWasWritten()
   }
 

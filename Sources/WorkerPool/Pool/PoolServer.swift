@@ -19,7 +19,7 @@ final class PoolServer {
   let problems = RecentProblems()
   let output = WorkerOutputQueue()
   /// Jobs whose attempt has ended in this turn, by worker.
-  var endedInTurn: [WorkerID: [ObjectURI]] = [:]
+  var endedInTurn: [WorkerID: [JobKey]] = [:]
   var history = PoolHistory(now: Clock.now)
   /// Looks at the whole pool that wait for the store.
   var looks: [Int: Look] = [:]
@@ -65,7 +65,7 @@ final class PoolServer {
   /// What the queue directory's troubles were when they were told.
   var repeated = RepeatedTrouble()
   /// Jobs that are being deleted: none of them may begin.
-  var withheld: Set<ObjectURI> = []
+  var withheld: Set<JobKey> = []
   var deletions: [Int: Deletion] = [:]
   /// Senders who wait to hear which jobs came of their submissions.
   var submissionAskers: [Int: SubmissionAsker] = [:]

@@ -30,7 +30,7 @@ extension PoolServer {
       for case .worker(let number) in record.fields where record.event == .workerOutput {
         let id = WorkerID(number: number)
         let jobs = Set(endedInTurn[id] ?? []).union(coordinator.workers[id]?.begun ?? [])
-        if !jobs.isEmpty { record.fields.append(.jobs(jobs.map(\.description).sorted())) }
+        if !jobs.isEmpty { record.fields.append(.jobs(coordinator.jobURIs.texts(jobs).sorted())) }
       }
       configuration.log(record)
     }

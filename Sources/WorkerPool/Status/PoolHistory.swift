@@ -12,7 +12,7 @@ struct PoolHistory {
 
   private(set) var done: RateMeter
   private(set) var failed: RateMeter
-  private(set) var lastEnded: [ObjectURI] = []
+  private(set) var lastEnded: [JobKey] = []
   private var next = 0
 
   init(now: Double) {
@@ -20,7 +20,7 @@ struct PoolHistory {
     failed = RateMeter(now: now)
   }
 
-  mutating func note(done jobs: [ObjectURI], now: Double) {
+  mutating func note(done jobs: [JobKey], now: Double) {
     done.add(jobs.count, now: now)
     guard let job = jobs.last else { return }
     if lastEnded.count < Self.sample { lastEnded.append(job) } else { lastEnded[next] = job }

@@ -102,6 +102,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
     public var token: String
     /// What the URIs of the jobs begin with; their keys follow.
     public var uriPrefix: String
+    public var jobURIs: JobURIs { JobURIs(prefix: uriPrefix) ?? JobURIs(store: "") }
     /// The jobs in the order of their requests.
     public var runs: [SubmittedJobs.Run]
     /// Path of the store that holds them, absolute.

@@ -83,8 +83,8 @@ final class StatusServer {
   }
 
   /// Tells the observers of jobs whose attempt has ended.
-  func publish(ended uris: [ObjectURI]) {
-    publish { StatusReply(ended: uris.map(\.description)) }
+  func publish(ended uris: @autoclosure () -> [String]) {
+    publish { StatusReply(ended: uris()) }
   }
 
   private func publish(_ makeReply: () -> StatusReply) {

@@ -21,7 +21,7 @@ struct StoreOverview: Equatable, Sendable {
 
 extension StoreJobSource {
   func look(
-    at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void
+    at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void
   ) {
     countingContext.perform { [self] in
       var overview = StoreOverview()
@@ -31,8 +31,7 @@ extension StoreJobSource {
         overview.backlog = counted.backlog
         overview.backlogRest = counted.rest
       }
-      let keys = ended.compactMap { store.key(jobURI: $0.description) }
-      if let times = try? store.times(of: keys, in: countingContext) { overview.times = times }
+      if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
       overview.log = logStatus
@@ -41,15 +40,14 @@ extension StoreJobSource {
   }
 
   /// Counts all jobs in one state of the store.
-  private func count(_ running: [ObjectURI]) throws -> CountedJobs {
+  private func count(_ running: [JobKey]) throws -> CountedJobs {
     let context = countingContext
     try context.setQueryGenerationFrom(.current)
     defer { try? context.setQueryGenerationFrom(nil) }
-    let keys = running.compactMap { store.key(jobURI: $0.description) }
     return CountedJobs(
       states: try store.counts(in: context),
       backlog: try store.backlog(limit: StoreOverview.mostGroups, in: context),
-      running: try store.available(among: keys, in: context))
+      running: try store.available(among: running, in: context))
   }
 }
 

@@ -90,7 +90,7 @@ private struct JobChange {
     }
     // What has come into another state since was not chosen.
     let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
-    return try change(keys.lazy.map { reader.jobURI(key: $0) }, chosen, pool, arguments)
+    return try change(keys.lazy.map { reader.jobURIs[$0].description }, chosen, pool, arguments)
   }
 
   /// Asks the person at the terminal.

@@ -46,11 +46,11 @@ let stopCommand = CommandDescription(
 extension ParsedArguments {
   /// The URI of the job that a word names.
   func jobURI(_ word: String) throws -> String {
-    if JobFile.isObjectURI(word) { return word }
-    guard let key = Int64(word.hasPrefix("p") ? String(word.dropFirst()) : word), key > 0 else {
+    if ObjectURI(word) != nil { return word }
+    guard let key = ObjectURI.key(name: word.hasPrefix("p") ? word : "p\(word)") else {
       throw UsageError("\"\(word)\" is no job; a job is named as in `workerpool jobs`: p17")
     }
-    return try StoreReader(poolStore: try storePath()).jobURI(key: key)
+    return try StoreReader(poolStore: try storePath()).jobURIs[key].description
   }
 
   /// What `show` is to tell about, or nil without it.

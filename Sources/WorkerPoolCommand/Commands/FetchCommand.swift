@@ -36,7 +36,7 @@ let fetchCommand = CommandDescription(
   var count = 0
   try reader.read(query, limit: limit, header: { table = TextTable(["key"] + $0) }) { uri, values in
     count += 1
-    table.add([uri.split(separator: "/").last.map(String.init) ?? ""] + values.map(TextTable.cell))
+    table.add([ObjectURI(uri)?.name ?? ""] + values.map(TextTable.cell))
   }
   for line in table.lines { Output.line(line) }
   if limit > 0, count == limit { Output.error("The first \(limit); --limit asks for more.\n") }

@@ -45,7 +45,7 @@ private func filter(_ word: String?) throws(UsageError) -> LogFilter {
   guard let word else { return filter }
   if let pid = Int32(word), pid > 0 {
     filter.pid = pid
-  } else if JobFile.isObjectURI(word) || (word.hasPrefix("p") && Int64(word.dropFirst()).map { $0 > 0 } == true) {
+  } else if ObjectURI(word) != nil || ObjectURI.key(name: word) != nil {
     filter.job = word
   } else {
     throw UsageError("\"\(word)\" is neither a job, such as p17, nor a process ID")

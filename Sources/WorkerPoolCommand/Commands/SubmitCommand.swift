@@ -97,7 +97,7 @@ private func checkNames(of request: JobRequest, _ arguments: ParsedArguments) th
 private func request(_ arguments: ParsedArguments) throws -> JobRequest {
   var request = JobRequest(kind: arguments.operands[0], objects: Array(arguments.operands.dropFirst()))
   guard JobFile.isName(request.kind) else { throw UsageError("\"\(request.kind)\" cannot be the name of a kind") }
-  if let stranger = request.objects.first(where: { !JobFile.isObjectURI($0) }) {
+  if let stranger = request.objects.first(where: { ObjectURI($0) == nil }) {
     throw UsageError("\"\(stranger)\" is no object URI such as x-coredata://STORE/Document/p42")
   }
   request.parameters = try parameters(arguments)
@@ -133,7 +133,7 @@ private func applyOptions(_ arguments: ParsedArguments, to request: inout JobReq
   request.limitKey = arguments.string("limit-key")
   request.options.limit = try arguments.int("limit", in: 1...10_000)
   request.options.after = arguments.strings("after")
-  if let stranger = request.options.after.first(where: { !JobFile.isObjectURI($0) }) {
+  if let stranger = request.options.after.first(where: { ObjectURI($0) == nil }) {
     throw UsageError("--after needs a job's URI, not \"\(stranger)\"")
   }
   request.options.afterBatch = arguments.string("after-batch")

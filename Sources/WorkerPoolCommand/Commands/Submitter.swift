@@ -66,10 +66,11 @@ struct Submitter {
 
   private func tell(_ submission: StatusReply.Submission) -> ExitCode {
     var existing = 0
+    let uris = submission.jobURIs
     for run in submission.runs {
       if !run.isNew { existing += run.count }
       for key in run.first..<(run.first + Int64(run.count)) {
-        let uri = submission.uriPrefix + String(key)
+        let uri = uris[key].description
         let line = JSONValue.object([JSONMember("job", .string(uri)), JSONMember("isNew", .bool(run.isNew))])
         Output.line(asJSON ? line.text : uri)
       }
@@ -111,7 +112,7 @@ struct Submitter {
       case .finished(let job):
         if asJSON { Output.line(JobText.json(job).text) } else { JobText.end(job).forEach(Output.line) }
       case .missing(let uri):
-        let members = [JSONMember("job", .string(uri)), JSONMember("state", .string("deleted"))]
+        let members = [JSONMember("job", .string(uri.description)), JSONMember("state", .string("deleted"))]
         Output.line(asJSON ? JSONValue.object(members).text : "\(uri) deleted")
       }
     } looked: { poolRuns in

@@ -4,7 +4,7 @@ import WorkerProtocol
 
 /// A worker that knows the protocol and nothing else: no store, no WorkerKit.
 ///
-/// What a job does is the entity name in its URI; what it has done it tells through the named pipe in
+/// What a job does is in its key, as FAKE_WORKER_BEHAVIOURS lists it; what it has done it tells through the named pipe in
 /// FAKE_WORKER_EFFECTS; how it misbehaves at its start is in the name of its file.
 @main struct FakeWorker {
   static let environment = ProcessInfo.processInfo.environment
@@ -78,7 +78,7 @@ import WorkerProtocol
         say(.returned([job]))
       } else if pending == job {
         pending = nil
-        if job.description.contains("/orphan/") { exit(1) }
+        if Self.behaviour(job) == "orphan" { exit(1) }
         say(.done([job]))
       }
     case .recall(let count):
@@ -97,11 +97,17 @@ import WorkerProtocol
     }
   }
 
+  /// There are a thousand keys for each behaviour.
+  static func behaviour(_ job: ObjectURI) -> Substring {
+    let behaviours = (environment["FAKE_WORKER_BEHAVIOURS"] ?? "").split(separator: ",")
+    let index = Int(job.key / 1000)
+    return index < behaviours.count ? behaviours[index] : ""
+  }
+
   mutating func run(_ job: ObjectURI) {
     say(.begin([job]))
-    let parts = job.description.split(separator: "/")
-    let (behaviour, number) = (parts[2], parts[3])
-    switch behaviour {
+    let number = "p\(job.key % 1000)"
+    switch Self.behaviour(job) {
     case "ok":
       Self.tell("ok \(number) \(getpid())")
       say(.done([job]))

@@ -24,8 +24,8 @@ import WorkerProtocol
         + (61...80).map { job($0, queue: "other", priority: 1) })
     let worker = scene.worker(credit: 16)
     let first = scene.runs()[worker] ?? []
-    #expect(first.count { $0.number <= 40 } == 12, "three of four")
-    #expect(first.filter { $0.number > 40 } == (61...64).map(uri), "in a lane priority decides")
+    #expect(first.count { $0.key <= 40 } == 12, "three of four")
+    #expect(first.filter { $0.key > 40 } == (61...64).map(uri), "in a lane priority decides")
   }
 
   /// A worker that takes one job at a time gives each queue its share, too.
@@ -40,7 +40,7 @@ import WorkerProtocol
       scene.coordinator.workerSaid(.begin([next]), worker)
       scene.coordinator.workerSaid(.done([next]), worker)
     }
-    #expect(started.count == 40 && started.count { $0.number <= 40 } == 30, "three of four")
+    #expect(started.count == 40 && started.count { $0.key <= 40 } == 30, "three of four")
   }
 
   /// A worker that begins one job of each hand and gives the others back leaves the shares as they are: only what begins is charged.
@@ -59,7 +59,7 @@ import WorkerProtocol
       scene.coordinator.workerSaid(.credit(2), worker)
       scene.coordinator.dispatchIfNeeded()
     }
-    #expect(started.count == 40 && started.count { $0.number <= 40 } == 30, "three of four")
+    #expect(started.count == 40 && started.count { $0.key <= 40 } == 30, "three of four")
   }
 
   /// While the workers of one kind are busy, what is picked for others costs its queues nothing.
@@ -76,7 +76,7 @@ import WorkerProtocol
       started.append(next)
       scene.coordinator.workerSaid(.done([next]), indexer)
     }
-    #expect(started.count == 20 && started.count { $0.number <= 40 } == 15, "three of four")
+    #expect(started.count == 20 && started.count { $0.key <= 40 } == 15, "three of four")
     _ = exporter
   }
 
@@ -103,7 +103,7 @@ import WorkerProtocol
 
   /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
   @Test func limitsHoldAcrossPools() {
-    let ours = JobSourceClaim(job: uri(1), pid: 7, kind: "index", limitKey: "customer 7")
+    let ours = JobSourceClaim(job: 1, pid: 7, kind: "index", limitKey: "customer 7")
     var scene = Scene(kinds: ["index": 2, "export": nil])
     scene.coordinator.setClaimedElsewhere([ours])
     scene.coordinator.becameReady(
@@ -285,13 +285,13 @@ import WorkerProtocol
     scene.coordinator.becameReady([job(1)])
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
     scene.coordinator.now = 50
-    scene.coordinator.cancel(uri(1))
+    scene.coordinator.cancel(1)
     #expect(scene.coordinator.nextDeadline == 50 + Coordinator.stopGrace)
     scene.coordinator.now = 50 + Coordinator.stopGrace
     scene.coordinator.deadlinePassed()
     #expect(scene.effects().contains(.killTimedOut(worker)))
     scene.coordinator.workerDied(worker, obituary(.timedOut))
-    #expect(scene.effects().contains(.settle([uri(1)], .cancelled)))
+    #expect(scene.effects().contains(.settle([1], .cancelled)))
   }
 
   @Test func closingIsNoPause() {
@@ -319,7 +319,7 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.done([uri(2)]), worker)
     #expect(scene.releases() == [])
     scene.coordinator.released([], remain: true)
-    #expect(scene.releases() == [[uri(2)]])
+    #expect(scene.releases() == [[2]])
     scene.coordinator.released([job(9)], remain: false)
     #expect(scene.runs() == [worker: [uri(9)]])
     scene.coordinator.workerSaid(.done([uri(3)]), worker)
@@ -329,11 +329,7 @@ import WorkerProtocol
 
 extension Scene {
   /// The looks at jobs that wait, since the last call.
-  fileprivate mutating func releases() -> [[ObjectURI]] {
+  fileprivate mutating func releases() -> [[JobKey]] {
     effects().compactMap { if case .release(let ended) = $0 { ended } else { nil } }
   }
-}
-
-extension ObjectURI {
-  fileprivate var number: Int { Int(description.split(separator: "p").last ?? "") ?? 0 }
 }

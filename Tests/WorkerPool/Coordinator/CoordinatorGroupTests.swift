@@ -33,8 +33,8 @@ import WorkerProtocol
         let uris = scene.runs()[worker] ?? []
         if uris.isEmpty, scene.queries().isEmpty { return order }
         order += uris
-        let done = Set(uris)
-        ready.removeAll { done.contains($0.uri) }
+        let done = Set(uris.map(\.key))
+        ready.removeAll { done.contains($0.key) }
         scene.coordinator.workerSaid(.begin(uris), worker)
         scene.coordinator.workerSaid(.done(uris), worker)
       }
@@ -145,7 +145,7 @@ import WorkerProtocol
   /// What a worker of an earlier pool still runs counts against its queue's limit.
   @Test func aQueuesLimitHoldsAcrossPools() {
     var scene = Scene(queueLimits: ["mail": 1])
-    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: uri(1), pid: 7, kind: "index", queue: "mail")])
+    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: 1, pid: 7, kind: "index", queue: "mail")])
     scene.coordinator.becameReady([job(2, queue: "mail")])
     let worker = scene.worker(credit: 10)
     #expect(scene.runs() == [:])
@@ -178,7 +178,7 @@ import WorkerProtocol
     scene.coordinator.pause(.kind("index"))
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     _ = scene.effects()
-    scene.coordinator.cancel(uri(2))
+    scene.coordinator.cancel(2)
     scene.coordinator.resume(.kind("index"))
     #expect(scene.runs() == [worker: [uri(3)]])
   }
@@ -198,7 +198,7 @@ import WorkerProtocol
       store.answer(&scene)
       guard let uris = scene.runs()[worker] else { break }
       order += uris
-      store.ready.removeAll { uris.contains($0.uri) }
+      store.ready.removeAll { uris.contains(uri(Int($0.key))) }
       scene.coordinator.workerSaid(.done(uris), worker)
     }
     #expect(order == (1...5000).map(uri))

@@ -120,7 +120,7 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.progress(uri(1), done: 1, total: 2), worker)
     scene.coordinator.workerSaid(.progress(uri(1), done: 7, total: 9), other)
     scene.coordinator.workerSaid(.progress(uri(77), done: 7, total: 9), other)
-    #expect(scene.coordinator.held[uri(1)]?.progress?.total == 2)
+    #expect(scene.coordinator.held[1]?.progress?.total == 2)
     #expect(scene.coordinator.held.values.count { $0.progress != nil } == 1)
   }
 }

@@ -16,6 +16,7 @@ struct Scene {
     kinds: [String: Int?] = ["index": nil], rate: JobRate? = nil, weights: [String: Int] = [:],
     queueLimits: [String: Int] = [:]
   ) {
+    coordinator.jobURIs = JobURIs(store: "POOL")
     coordinator.weights = QueueWeights(weights)
     coordinator.queueLimits = QueueLimits(queueLimits)
     coordinator.setKinds(kinds.mapValues { KindRules(limit: $0, rate: rate) })
@@ -67,7 +68,7 @@ extension Scene {
 }
 
 func uri(_ number: Int) -> ObjectURI {
-  ObjectURI("x-coredata://POOL/PoolJob/p\(number)")!
+  JobURIs(store: "POOL")[Int64(number)]
 }
 
 func job(
@@ -75,8 +76,7 @@ func job(
   key: String? = nil, limit: Int = 1
 ) -> WindowJob {
   WindowJob(
-    uri: uri(number), kind: kind, queue: queue, priority: priority, order: Int64(number), timeout: timeout,
-    limitKey: key, limit: limit)
+    key: Int64(number), kind: kind, queue: queue, priority: priority, timeout: timeout, limitKey: key, limit: limit)
 }
 
 func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
@@ -144,7 +144,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     _ = scene.effects()
     scene.coordinator.workerDied(one, obituary())
     let effects = scene.effects()
-    #expect(effects.contains(.settle([uri(1)], .crashed(obituary()))))
+    #expect(effects.contains(.settle([1], .crashed(obituary()))))
     #expect(effects.contains(.send(.run([uri(2), uri(3)]), to: two)))
     #expect(scene.coordinator.counters.crashed == 1)
   }
@@ -160,7 +160,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.look()
     scene.fetched("index", [job(1)])
     #expect(scene.runs() == [:])
-    scene.coordinator.settled([uri(1)])
+    scene.coordinator.settled([1])
     #expect(scene.effects().contains(.lookForDueJobs))
   }
 
@@ -179,7 +179,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.workerSaid(.begin(first), two)
     scene.coordinator.workerDied(two, obituary())
     #expect(scene.coordinator.counters.crashed == 1)
-    #expect(scene.coordinator.settling == Set(first))
+    #expect(scene.coordinator.settling == Set(first.map(\.key)))
   }
 
   @Test func aStopCostsNoAttempt() {
@@ -213,11 +213,11 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     var scene = Scene()
     let one = scene.worker(credit: 2)
     scene.coordinator.becameReady([job(1), job(2)])
-    scene.coordinator.cancel(uri(2))
+    scene.coordinator.cancel(2)
     #expect(scene.effects().contains(.send(.cancel(uri(2)), to: one)))
     scene.coordinator.workerSaid(.credit(0), one)
     scene.coordinator.workerSaid(.returned([uri(1), uri(2)]), one)
-    #expect(scene.effects().contains(.cancelStored(uri(2))))
+    #expect(scene.effects().contains(.cancelStored(2)))
     let two = scene.worker(credit: 2)
     #expect(scene.runs() == [two: [uri(1)]])
   }
@@ -225,8 +225,8 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
   @Test func aWaitingJobIsCancelledInTheStore() {
     var scene = Scene()
     scene.coordinator.becameReady([job(1)])
-    scene.coordinator.cancel(uri(1))
-    #expect(scene.effects() == [.cancelStored(uri(1))])
+    scene.coordinator.cancel(1)
+    #expect(scene.effects() == [.cancelStored(1)])
     _ = scene.worker(credit: 1)
     #expect(scene.runs() == [:])
   }
@@ -302,7 +302,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.deadlinePassed()
     #expect(scene.effects().contains(.killTimedOut(worker)))
     scene.coordinator.workerDied(worker, obituary(.timedOut))
-    #expect(scene.effects().contains(.settle([uri(1)], .timedOut(obituary(.timedOut), seconds: 10))))
+    #expect(scene.effects().contains(.settle([1], .timedOut(obituary(.timedOut), seconds: 10))))
   }
 
   /// What the next pool would find, at each step.
@@ -326,7 +326,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.workerSaid(.begin([uri(2)]), worker)
     scene.coordinator.workerDied(worker, obituary())
     #expect(try states() == [2: .crashed], "a crash is there until it is in the row")
-    scene.coordinator.settled([uri(2)])
+    scene.coordinator.settled([2])
     #expect(try states().isEmpty)
 
     let other = scene.worker(credit: 2)
@@ -348,13 +348,13 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     let worker = scene.worker(credit: 5)
     scene.coordinator.becameReady([job(1)])
     #expect(scene.runs().isEmpty)
-    scene.coordinator.inherit(suspects: [uri(1)])
+    scene.coordinator.inherit(suspects: [1])
     scene.coordinator.setWaitsForStrangers(false)
     scene.fetched("index", [job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(1)]], "a suspect runs alone")
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
     scene.coordinator.workerDied(worker, obituary())
-    #expect(scene.effects().contains(.settle([uri(1)], .crashed(obituary()))))
+    #expect(scene.effects().contains(.settle([1], .crashed(obituary()))))
   }
 
   @Test func theWindowHoldsTheBestOfALongBacklog() {
@@ -383,7 +383,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func jobsOfWorkersThatOutlivedTheirSupervisorAreLeftAlone() {
     var scene = Scene()
-    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: uri(1), pid: 7)])
+    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: 1, pid: 7)])
     let worker = scene.worker(credit: 2)
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])

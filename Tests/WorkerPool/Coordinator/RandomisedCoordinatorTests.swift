@@ -10,6 +10,7 @@ import WorkerProtocol
   @Test(arguments: 1...40) func everyJobIsRunInTheEndAndIsInOneHandAtATime(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var coordinator = Coordinator()
+    coordinator.jobURIs = JobURIs(store: "POOL")
     // Two queues, one of them with a weight, and a few limit keys, of which some have very many jobs.
     let all = (1...300).map { number in
       job(
@@ -18,7 +19,7 @@ import WorkerProtocol
     }
     coordinator.weights = QueueWeights(["mail": 3])
     coordinator.queueLimits = QueueLimits(["m*": 4])
-    var unfinished = Dictionary(uniqueKeysWithValues: all.map { ($0.uri, $0) })
+    var unfinished = Dictionary(uniqueKeysWithValues: all.map { (uri(Int($0.key)), $0) })
     var hands: [WorkerID: [ObjectURI]] = [:]
     var begun: [WorkerID: [ObjectURI]] = [:]
     var drained: Set<WorkerID> = []
@@ -52,8 +53,8 @@ import WorkerProtocol
               && query.after.map { $0 < job.position } ?? true
           }
           answers.append((query, ready.sorted { $0.precedes($1) }))
-        case .settle(let uris, _):
-          coordinator.settled(uris)
+        case .settle(let jobs, _):
+          coordinator.settled(jobs)
           coordinator.lookForNewJobs()
         default: break
         }

@@ -7,17 +7,18 @@ import WorkerProtocol
 /// Jobs that wait until the store can be written are not late.
 @Suite struct StoreWaitTests {
   private let worker = WorkerID(number: 1)
-  private let uri = ObjectURI("x-coredata://POOL/PoolJob/p1")!
+  private let uri = JobURIs(store: "POOL")[1]
 
   /// A job that may take 10 seconds and has begun at 0.
   private func running() -> Coordinator {
     var coordinator = Coordinator()
+    coordinator.jobURIs = JobURIs(store: "POOL")
     coordinator.setKinds(["index": KindRules()])
     for case .fetchReady(let query) in coordinator.takeEffects() { coordinator.fetched(query, [], isComplete: true) }
     coordinator.workerCameUp(worker, kinds: ["index"])
     coordinator.workerSaid(.credit(1), worker)
     coordinator.becameReady([
-      WindowJob(uri: uri, kind: "index", queue: "default", priority: 0, order: 1, timeout: 10)
+      WindowJob(key: 1, kind: "index", queue: "default", priority: 0, timeout: 10)
     ])
     coordinator.workerSaid(.begin([uri]), worker)
     return coordinator
@@ -28,13 +29,13 @@ import WorkerProtocol
     #expect(coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
     coordinator.now = 4
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
-    #expect(coordinator.workers[worker]?.deadline == nil && coordinator.held[uri]?.storeWait == .full)
+    #expect(coordinator.workers[worker]?.deadline == nil && coordinator.held[1]?.storeWait == .full)
     coordinator.now = 500
     coordinator.workerSaid(.waiting(.locked, [uri]), worker)
     coordinator.workerSaid(.waiting(.over, [uri]), worker)
     #expect(
       coordinator.workers[worker]?.deadline == 500 + 6 + Coordinator.stopGrace
-        && coordinator.held[uri]?.storeWait == nil)
+        && coordinator.held[1]?.storeWait == nil)
     coordinator.workerSaid(.done([uri]), worker)
     #expect(coordinator.workers[worker]?.deadline == nil)
   }
@@ -43,7 +44,7 @@ import WorkerProtocol
     var coordinator = running()
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
     coordinator.now = 20
-    coordinator.cancel(uri)
+    coordinator.cancel(1)
     coordinator.workerSaid(.waiting(.failing, [uri]), worker)
     coordinator.workerSaid(.waiting(.over, [uri]), worker)
     #expect(coordinator.workers[worker]?.deadline == 20 + Coordinator.stopGrace)
@@ -53,6 +54,6 @@ import WorkerProtocol
     var coordinator = running()
     coordinator.workerSaid(.done([uri]), worker)
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
-    #expect(coordinator.held[uri] == nil && coordinator.workers[worker]?.deadline == nil)
+    #expect(coordinator.held[1] == nil && coordinator.workers[worker]?.deadline == nil)
   }
 }

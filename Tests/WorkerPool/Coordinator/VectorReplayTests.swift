@@ -18,6 +18,7 @@ import WorkerProtocol
 
   @Test(arguments: vectors) func theCoordinatorSaysWhatTheVectorSays(vector: URL) throws {
     var coordinator = Coordinator()
+    coordinator.jobURIs = JobURIs(store: "POOL")
     coordinator.setKinds(["index": KindRules()])
     for case .fetchReady(let query) in coordinator.takeEffects() { coordinator.fetched(query, [], isComplete: true) }
     let id = WorkerID(number: 1)
@@ -38,10 +39,8 @@ import WorkerProtocol
         switch words[1] {
         case "ready":
           coordinator.becameReady(
-            uris.enumerated().map {
-              WindowJob(uri: $1, kind: words[2], queue: "default", priority: 0, order: Int64($0))
-            })
-        case "cancel": coordinator.cancel(uris[0])
+            uris.map { WindowJob(key: $0.key, kind: words[2], queue: "default", priority: 0) })
+        case "cancel": coordinator.cancel(uris[0].key)
         case "drain": coordinator.drain(id)
         case "elsewhere":
           coordinator.workerCameUp(elsewhere, kinds: ["other"])

@@ -14,8 +14,6 @@ import WorkerProtocol
     try JobLedger(path: path, name: "name", pool: "pool", store: "STORE")
   }
 
-  private func uri(_ key: Int64) -> ObjectURI { ObjectURI("x-coredata://POOL/PoolJob/p\(key)")! }
-
   /// Job and state of each entry, in the order of the jobs.
   private func states() throws -> [Int64: LedgerLayout.State] {
     let entries = try LedgerContents(path: path).entries
@@ -48,18 +46,18 @@ import WorkerProtocol
   @Test func eachStepOfAJobIsInTheFileAtOnce() throws {
     let ledger = try make()
     defer { unlink(path) }
-    #expect(ledger.handOut(uri(1), key: 1, to: 1) == nil, "the worker is not known")
+    #expect(ledger.handOut(1, to: 1) == nil, "the worker is not known")
     ledger.add(worker: 1, alive)
-    let slots = try (1...3).map { try #require(ledger.handOut(uri($0), key: $0, to: 1)) }
+    let slots = try (1...3).map { try #require(ledger.handOut($0, to: 1)) }
     #expect(try states() == [1: .handedOut, 2: .handedOut, 3: .handedOut])
     ledger.begin([slots[0], slots[1]])
     #expect(try states() == [1: .begun, 2: .begun, 3: .handedOut])
     ledger.end(slots[0])
     #expect(try states() == [2: .begun, 3: .handedOut])
     // The job's worker died: it stays until its row says so.
-    ledger.keep(slots[1], of: uri(2), isSuspect: false)
+    ledger.keep(slots[1], of: 2, isSuspect: false)
     #expect(try states() == [2: .crashed, 3: .handedOut])
-    ledger.forget([uri(2)])
+    ledger.forget([2])
     #expect(try states() == [3: .handedOut])
     let contents = try LedgerContents(path: path)
     #expect(contents.boot == Boot.id() && contents.name == "name" && contents.pool == "pool")
@@ -73,11 +71,11 @@ import WorkerProtocol
     ledger.add(worker: 1, dead)
     ledger.add(worker: 2, alive)
     for key in [Int64(1), 2] {
-      let slot = try #require(ledger.handOut(uri(key), key: key, to: 1))
+      let slot = try #require(ledger.handOut(key, to: 1))
       ledger.begin([slot])
-      ledger.keep(slot, of: uri(key), isSuspect: true)
+      ledger.keep(slot, of: key, isSuspect: true)
     }
-    _ = ledger.handOut(uri(1), key: 1, to: 2)
+    _ = ledger.handOut(1, to: 2)
     #expect(try states() == [1: .handedOut, 2: .suspect])
     let succession = try succession()
     #expect(succession.held.map(\.job) == [1] && succession.suspects.map(\.job) == [2] && succession.crashed == [])
@@ -88,7 +86,7 @@ import WorkerProtocol
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
     let count = Int64(2 * JobLedger.firstCapacity + 1)
-    let slots = (1...count).compactMap { ledger.handOut(uri($0), key: $0, to: 1) }
+    let slots = (1...count).compactMap { ledger.handOut($0, to: 1) }
     #expect(slots.count == Int(count) && Set(slots).count == slots.count)
     #expect(try states().count == slots.count)
     for slot in slots { ledger.end(slot) }
@@ -100,11 +98,11 @@ import WorkerProtocol
     defer { unlink(path) }
     let other = ProcessIdentity(pid: 12, start: 120)
     for (number, process) in [(1, dead), (2, other), (3, alive)] { ledger.add(worker: number, process) }
-    ledger.begin([try #require(ledger.handOut(uri(1), key: 1, to: 1))])
-    _ = ledger.handOut(uri(2), key: 2, to: 1)
-    for key in [Int64(3), 4] { ledger.begin([try #require(ledger.handOut(uri(key), key: key, to: 2))]) }
-    ledger.begin([try #require(ledger.handOut(uri(5), key: 5, to: 3))])
-    _ = ledger.handOut(uri(6), key: 6, to: 3)
+    ledger.begin([try #require(ledger.handOut(1, to: 1))])
+    _ = ledger.handOut(2, to: 1)
+    for key in [Int64(3), 4] { ledger.begin([try #require(ledger.handOut(key, to: 2))]) }
+    ledger.begin([try #require(ledger.handOut(5, to: 3))])
+    _ = ledger.handOut(6, to: 3)
     let left = try succession(orphans: [alive, ProcessIdentity(pid: 13, start: 130)])
     #expect(left.crashed.map(\.job) == [1], "the second of that worker had not begun")
     #expect(left.suspects.map(\.job).sorted() == [3, 4])
@@ -116,13 +114,13 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, dead)
-    let slot = try #require(ledger.handOut(uri(1), key: 1, to: 1))
+    let slot = try #require(ledger.handOut(1, to: 1))
     ledger.begin([slot])
     #expect(try succession(boot: "another") == Succession())
     ledger.stop()
     #expect(try succession() == Succession())
     // A death that the pool has seen is the job's.
-    ledger.keep(slot, of: uri(1), isSuspect: false)
+    ledger.keep(slot, of: 1, isSuspect: false)
     #expect(try succession().crashed.map(\.job) == [1])
   }
 
@@ -134,7 +132,7 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.inherit(LedgerEntry(job: 0, process: alive, state: .handedOut, begunAt: Date()))
-    ledger.inherit(LedgerEntry(job: 7, process: dead, state: .begun, begunAt: Date()), of: uri(7))
+    ledger.inheritDead(LedgerEntry(job: 7, process: dead, state: .begun, begunAt: Date()))
     #expect(try succession().strangers == [alive])
     #expect(try succession().crashed.map(\.job) == [7])
     ledger.endInherited(alive.pid)

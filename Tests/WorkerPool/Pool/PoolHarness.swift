@@ -53,7 +53,7 @@ final class MemoryJobSource: JobSource {
   /// As a store that does not answer.
   let isSilent = Atomic<Bool>(false)
   let settled = Collected<Settlement>()
-  let cancelled = Collected<ObjectURI>()
+  let cancelled = Collected<JobKey>()
   /// What it was asked for that comes with time.
   let asked = Collected<String>()
   let checkpoints = Collected<WALCheckpointer.Effort>()
@@ -71,7 +71,7 @@ final class MemoryJobSource: JobSource {
 
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     state.withLock { $0.report = report }
-    report(.started(JobSourceStart()))
+    report(.started(JobSourceStart(jobURIs: FakeJob.uris)))
   }
 
   func fetchReady(_ query: ReadyQuery) {
@@ -84,9 +84,9 @@ final class MemoryJobSource: JobSource {
     report(.fetched(query, all, isComplete: true, seconds: 0))
   }
 
-  func release(after ended: [ObjectURI]) { report(.released([], remain: false, reason: nil)) }
+  func release(after ended: [JobKey]) { report(.released([], remain: false, reason: nil)) }
 
-  func settle(_ jobs: [ObjectURI], _ settlement: Settlement) {
+  func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     settled.add(settlement)
     report(.settled(jobs, reason: nil))
   }
@@ -96,13 +96,13 @@ final class MemoryJobSource: JobSource {
     report(.promoted([], areMore: false, next: nil))
   }
 
-  func cancel(_ jobs: [ObjectURI], ticket: Int?) {
+  func cancel(_ jobs: [JobKey], ticket: Int?) {
     for job in jobs { cancelled.add(job) }
     if let ticket { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
   }
 
-  func retry(_ jobs: [ObjectURI], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
-  func delete(_ jobs: [ObjectURI], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
+  func retry(_ jobs: [JobKey], ticket: Int) { report(.replied(ticket: ticket, count: jobs.count, error: nil)) }
+  func delete(_ jobs: [JobKey], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
     report(.deleted(ticket: ticket, asked: jobs, deleted: jobs, awaited: 0, reason: nil))
   }
   func savePauses(_ pauses: JobPauses, ticket: Int) { report(.replied(ticket: ticket, count: 0, error: nil)) }
@@ -113,7 +113,7 @@ final class MemoryJobSource: JobSource {
   }
 
   func prune() {}
-  func look(at ended: [ObjectURI], running: [ObjectURI], completion: @escaping @Sendable (StoreOverview) -> Void) {
+  func look(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
     if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
   }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}
@@ -126,7 +126,7 @@ final class MemoryJobSource: JobSource {
   func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
     report(.foundNames(ticket: ticket, KnownNames()))
   }
-  func findSubmissions(_ tokens: [String]) { report(.submissions([:], uriPrefix: "x-coredata://POOL/PoolJob/p")) }
+  func findSubmissions(_ tokens: [String]) { report(.submissions([:])) }
   var isBusy: Bool { false }
   func takeDelay() -> Bool { false }
   func finish() { report(.finished) }
@@ -189,7 +189,10 @@ final class PoolHarness {
     configuration.handlesSignals = false
     configuration.log = Log { log.add($0) }
     configuration.recording = recording ? directory.path + "/recording" : nil
-    configuration.extraEnvironment = ["FAKE_WORKER_EFFECTS": pipe, "FAKE_WORKER_CREDIT": "\(credit)"]
+    configuration.extraEnvironment = [
+      "FAKE_WORKER_EFFECTS": pipe, "FAKE_WORKER_CREDIT": "\(credit)",
+      "FAKE_WORKER_BEHAVIOURS": FakeJob.behaviours.joined(separator: ","),
+    ]
     configure(&configuration)
     let ended = ended
     let source = source
@@ -242,9 +245,21 @@ final class PoolHarness {
   }
 }
 
-/// A job whose URI tells the fake worker what to do.
+/// Jobs whose keys tell the fake worker what to do: there are a thousand for each behaviour.
+enum FakeJob {
+  static let behaviours = [
+    "ok", "save", "crash", "exit", "stopped", "flood", "describe", "hold", "hang", "chatter", "nonsense", "orphan",
+    "fail",
+  ]
+  static let uris = JobURIs(store: "POOL")
+
+  static func key(_ behaviour: String, _ number: Int) -> JobKey {
+    JobKey(behaviours.firstIndex(of: behaviour)! * 1000 + number)
+  }
+
+  static func uri(_ behaviour: String, _ number: Int) -> String { uris[key(behaviour, number)].description }
+}
+
 func fakeJob(_ behaviour: String, _ number: Int, kind: String = "fake", timeout: Double? = nil) -> WindowJob {
-  WindowJob(
-    uri: ObjectURI("x-coredata://POOL/\(behaviour)/p\(number)")!, kind: kind, queue: "default", priority: 0,
-    order: Int64(number), timeout: timeout)
+  WindowJob(key: FakeJob.key(behaviour, number), kind: kind, queue: "default", priority: 0, timeout: timeout)
 }

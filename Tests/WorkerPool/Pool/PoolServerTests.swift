@@ -89,7 +89,7 @@ import WorkerProtocol
     let pidfd = csystem_pidfd_open(orphan)
     #expect(pidfd >= 0)
     defer { close(pidfd) }
-    _ = try pool.request(StatusRequest(.cancel, jobs: ["x-coredata://POOL/orphan/p1"]))
+    _ = try pool.request(StatusRequest(.cancel, jobs: [FakeJob.uri("orphan", 1)]))
     #expect(pool.source.settled.wait { $0.count == 1 })
     var end = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
     #expect(poll(&end, 1, 30_000) == 1, "the process that the worker had started lives on")
@@ -103,8 +103,8 @@ import WorkerProtocol
     try pool.end()
     #expect(pool.source.settled.all.isEmpty)
     let lines = pool.recording.split(separator: "\n").map(String.init)
-    #expect(lines.contains("< RETURNED x-coredata://POOL/ok/p2 x-coredata://POOL/ok/p3"))
-    #expect(lines.last == "< DONE x-coredata://POOL/hold/p1")
+    #expect(lines.contains("< RETURNED \(FakeJob.uri("ok", 2)) \(FakeJob.uri("ok", 3))"))
+    #expect(lines.last == "< DONE \(FakeJob.uri("hold", 1))")
     for case .worker(let line) in try Transcript(pool.recording).steps { _ = try WorkerMessage(line: line) }
     for case .coordinator(let line) in try Transcript(pool.recording).steps { _ = try CoordinatorMessage(line: line) }
   }
@@ -172,8 +172,8 @@ import WorkerProtocol
     #expect(try pool.request(StatusRequest(.scale, count: 3)).ok)
     #expect(try pool.status().workers.count == 3)
     #expect(try pool.request(StatusRequest(.scale, plugin: "nobody", count: 1)).error?.contains("nobody") == true)
-    #expect(try pool.request(StatusRequest(.cancel, jobs: ["x-coredata://POOL/ok/p77"])).count == 1)
-    #expect(pool.source.cancelled.all == [ObjectURI("x-coredata://POOL/ok/p77")])
+    #expect(try pool.request(StatusRequest(.cancel, jobs: [FakeJob.uri("ok", 77)])).count == 1)
+    #expect(pool.source.cancelled.all == [FakeJob.key("ok", 77)])
     #expect(try pool.request(StatusRequest(.cancel, jobs: ["77"])).ok == false)
     try pool.end()
   }

@@ -1,0 +1,41 @@
+import CoreData
+@_exported import ObjectIdentity
+
+/// The key of a job in the pool's store: the identity of a job inside a process. Between processes a job is named by its ``ObjectURI``.
+public typealias JobKey = Int64
+
+/// The URIs of the jobs of one pool's store.
+public struct JobURIs: Hashable, Sendable {
+  /// The identifier of the pool's store.
+  public let store: String
+
+  public init(store: String) { self.store = store }
+
+  /// The URI of the job with that key.
+  public subscript(key: JobKey) -> ObjectURI { ObjectURI(store: store, entity: Job.entityName, key: key) }
+
+  /// What the URIs begin with; their keys follow.
+  public var prefix: String { String(self[1].description.dropLast()) }
+
+  /// Reads what ``prefix`` wrote.
+  public init?(prefix: String) {
+    guard let first = ObjectURI(prefix + "1") else { return nil }
+    self.init(store: first.store)
+  }
+
+  /// The URIs of some jobs as texts.
+  public func texts(_ keys: some Sequence<JobKey>) -> [String] { keys.map { self[$0].description } }
+
+  /// The key of a job; nil for the URI of anything else.
+  public func key(_ uri: ObjectURI) -> JobKey? {
+    uri.store == store && uri.entity == Job.entityName ? uri.key : nil
+  }
+
+  /// The key in the URI of a job; nil for all other texts.
+  public func key(_ text: String) -> JobKey? { ObjectURI(text).flatMap(key) }
+}
+
+extension NSManagedObjectID {
+  /// The number in a saved object's URI: `42` in `…/PoolJob/p42`; nil for objects that are not saved.
+  public var key: Int64? { objectURI?.key }
+}
