@@ -19,7 +19,7 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystem"),
-    .target(name: "LinuxSystem"),
+    .target(name: "LinuxSystem", dependencies: ["CSystem"]),
     .target(name: "ObjectIdentity"),
     .target(name: "ModelFiles"),
     .target(name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "CSQLite", "CSystem"]),
@@ -33,24 +33,28 @@ let package = Package(
       name: "WorkerProtocol", dependencies: ["CSystem", "LinuxSystem", "ObjectIdentity"], path: "Protocol",
       exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
-    .target(name: "Jobs", dependencies: ["CoreData", "ObjectIdentity"]),
-    .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem"]),
+    .target(name: "Jobs", dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity"]),
+    .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
     .target(
       name: "WorkerPool",
       dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool", "WorkerProtocol"]),
     .executableTarget(
       name: "Benchmarks",
-      dependencies: ["CoreData", "Jobs", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite", "CSystem"],
+      dependencies: [
+        "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite", "CSystem",
+      ],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
-    .executableTarget(name: "worker-export", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Export"),
+    .executableTarget(
+      name: "worker-export", dependencies: ["CoreData", "LinuxSystem", "WorkerKit"], path: "Workers/Export"),
     .executableTarget(
       name: "worker-index", dependencies: ["CoreData", "Documents", "WorkerKit"], path: "Workers/Index"),
     .executableTarget(
-      name: "worker-exec", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol", "CSystem"], path: "Workers/Exec"),
+      name: "worker-exec", dependencies: ["CoreData", "LinuxSystem", "WorkerKit", "CSystem"],
+      path: "Workers/Exec"),
     .executableTarget(
       name: "worker-maintain", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol"], path: "Workers/Maintain"),
     .executableTarget(
@@ -75,7 +79,7 @@ let package = Package(
       name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook"],
       path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
     .testTarget(name: "ObjectIdentityTests", dependencies: ["ObjectIdentity"], path: "Tests/ObjectIdentity"),
-    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"], path: "Tests/LinuxSystem"),
+    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "CSystem"], path: "Tests/LinuxSystem"),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
     .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs"], path: "Tests/Jobs"),

@@ -1,24 +1,6 @@
 import CSystem
 import Glibc
-
-/// A system call that failed: which one, on what, and the error number.
-public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertible {
-  public let call: String
-  public let path: String?
-  public let number: Int32
-
-  /// Takes the current `errno` unless another number is given.
-  public init(_ call: String, path: String? = nil, number: Int32 = errno) {
-    self.call = call
-    self.path = path
-    self.number = number
-  }
-
-  public var description: String {
-    let reason = String(cString: strerror(number))
-    return path.map { "\(call) \($0): \(reason)" } ?? "\(call): \(reason)"
-  }
-}
+@_exported import struct LinuxSystem.SystemCallError
 
 /// Who is at the other end of a Unix-domain socket, as the kernel noted when the connection was made.
 public struct PeerCredentials: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import CoreData
+@_exported import struct LinuxSystem.FileError
 
 /// Which file something is, whatever its path: device and inode.
 public struct FileID: Hashable, Sendable, CustomStringConvertible {

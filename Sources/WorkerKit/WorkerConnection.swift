@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Synchronization
+import LinuxSystem
 import WorkerProtocol
 
 /// The connection to the pool, shared by the main thread, which listens, and the jobs' thread, which works and speaks.

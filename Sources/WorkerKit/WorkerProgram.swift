@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import WorkerProtocol
 
 /// What the executable of a plugin does with its arguments and environment.

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// TERM, and the signal that the kernel sends when the supervisor dies, as events on a descriptor.
@@ -9,7 +10,8 @@ final class WorkerSignals {
   /// Chosen for the supervisor's death, for which closing the connection is the usual sign: this one comes too if a process that the
   /// supervisor had started holds the connection open.
   static let parentDied = SIGHUP
-  let descriptor: Int32
+  private let file: Descriptor
+  var descriptor: Int32 { file.number }
 
   init() throws {
     // What is printed after the supervisor's death reaches nobody, and must not end the job in hand.
@@ -21,12 +23,9 @@ final class WorkerSignals {
     sigaddset(&set, SIGTERM)
     sigaddset(&set, Self.parentDied)
     guard pthread_sigmask(SIG_BLOCK, &set, nil) == 0 else { throw SystemCallError("pthread_sigmask") }
-    descriptor = csystem_signalfd(&set)
-    guard descriptor >= 0 else { throw SystemCallError("signalfd") }
+    file = try Descriptor(csystem_signalfd(&set), "signalfd")
     guard csystem_signal_on_parent_death(Self.parentDied) == 0 else { throw SystemCallError("prctl") }
   }
-
-  deinit { close(descriptor) }
 
   /// The next signal that has come.
   func next() -> Int32? {

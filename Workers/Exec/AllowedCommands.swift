@@ -1,3 +1,4 @@
+import LinuxSystem
 import WorkerKit
 
 /// What a job of the kind `exec` says in its parameters.
@@ -107,23 +108,21 @@ struct AllowedCommands {
       directory: directory, permanentCodes: Set(codes))
   }
 
+  private static let largest = 1 << 20
+
   private static func read(_ path: String) throws(ExecError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw ExecError("\(path), which says what jobs may run, cannot be opened: \(String(cString: strerror(errno)))")
+    let file: GuardedFile
+    let bytes: [UInt8]
+    do throws(GuardedFile.Refusal) {
+      file = try GuardedFile(path, path: path)
+      bytes = try file.bytes(atMost: largest)
+    } catch {
+      throw ExecError("\(path), which says what jobs may run, \(error)")
     }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20 else {
-      throw ExecError("\(path) is no regular file, or larger than 1 MiB")
-    }
-    guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+    guard file.isOwn, file.status.st_mode & 0o022 == 0 else {
       throw ExecError(
         "\(path) could have been written by others: it must belong to the pool's user, with mode 0644 or less")
     }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    let count = Glibc.read(descriptor, &bytes, bytes.count)
-    guard count == bytes.count else { throw ExecError("\(path) cannot be read, or changes meanwhile") }
     return bytes
   }
 }

@@ -1,6 +1,6 @@
 import CSystem
+import LinuxSystem
 import WorkerKit
-import WorkerProtocol
 
 /// How a program ended, and what it said.
 struct ProgramResult {
@@ -105,37 +105,30 @@ struct ProgramRun {
   ///
   /// When `stopDescriptor` becomes readable it is sent SIGTERM, and SIGKILL two seconds later. When this process dies the kernel kills it.
   func run(stopDescriptor: Int32) throws -> ProgramResult {
-    let pipes = try (input: Pipe(), output: Pipe(), errors: Pipe())
-    let pid = try spawn(pipes.input.readEnd, pipes.output.writeEnd, pipes.errors.writeEnd)
-    let pidfd = csystem_pidfd_open(pid)
-    guard pidfd >= 0 else {
+    var (pid, pipes) = try start()
+    let process: Descriptor
+    do {
+      process = try Descriptor.ofProcess(pid)
+    } catch {
       // Out of descriptors: a program whose end cannot be observed must not be.
-      let reason = String(cString: strerror(errno))
-      end(pid)
-      throw ExecError("\(path) cannot be observed: \(reason)")
-    }
-    defer { close(pidfd) }
-    pipes.input.closeReadEnd()
-    pipes.output.closeWriteEnd()
-    pipes.errors.closeWriteEnd()
-    for descriptor in [pipes.input.writeEnd, pipes.output.readEnd, pipes.errors.readEnd] {
-      _ = csystem_set_nonblocking(descriptor)
+      OwnChildren.end(pid)
+      throw ExecError("\(path) cannot be observed: \(String(cString: strerror(error.number)))")
     }
     var output = BoundedText()
     var errors = BoundedText()
     var rest = input[...]
-    if rest.isEmpty { pipes.input.closeWriteEnd() }
+    if rest.isEmpty { pipes.input = nil }
     var killAt: Double?
     while true {
-      var watched = [pipes.output.readEnd, pipes.errors.readEnd, pidfd, killAt == nil ? stopDescriptor : -1].map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
-      watched.append(pollfd(fd: pipes.input.writeEnd, events: Int16(POLLOUT), revents: 0))
+      var watched = [
+        pipes.output?.number, pipes.errors?.number, process.number, killAt == nil ? stopDescriptor : nil,
+      ].map { pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0) }
+      watched.append(pollfd(fd: pipes.input?.number ?? -1, events: Int16(POLLOUT), revents: 0))
       let wait = killAt.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
       guard poll(&watched, 5, Int32(min(wait, 1e6))) >= 0 || errno == EINTR else { break }
-      if watched[0].revents != 0 { drain(pipes.output, into: &output) }
-      if watched[1].revents != 0 { drain(pipes.errors, into: &errors) }
-      if watched[4].revents != 0 { feed(&rest, pipes.input) }
+      if watched[0].revents != 0 { Self.drain(&pipes.output, into: &output) }
+      if watched[1].revents != 0 { Self.drain(&pipes.errors, into: &errors) }
+      if watched[4].revents != 0 { Self.feed(&rest, &pipes.input) }
       if watched[2].revents != 0 { break }
       if let time = killAt {
         if Self.now >= time { break }
@@ -144,97 +137,56 @@ struct ProgramRun {
         killAt = Self.now + Self.grace
       }
     }
-    let status = end(pid)
+    let status = OwnChildren.end(pid)
     // What it started and left behind in other groups has become this process's child.
     OwnChildren.endAll()
-    drain(pipes.output, into: &output)
-    drain(pipes.errors, into: &errors)
+    Self.drain(&pipes.output, into: &output)
+    Self.drain(&pipes.errors, into: &errors)
     return ProgramResult(status: status, output: output, errors: errors)
   }
 
   private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
 
-  /// Kills the program, if it still runs, and what is left in its group and holds the pipes; the number of the group is its own until it
-  /// is waited for. Returns what waitpid(2) reports.
-  @discardableResult
-  private func end(_ pid: pid_t) -> Int32 {
-    kill(-pid, SIGKILL)
-    kill(pid, SIGKILL)
-    var status: Int32 = 0
-    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    return status
+  /// The ends of the program's pipes that are on this side; nil when closed.
+  private struct Pipes {
+    var input: Descriptor?
+    var output: Descriptor?
+    var errors: Descriptor?
   }
 
-  private func spawn(_ input: Int32, _ output: Int32, _ errors: Int32) throws -> pid_t {
-    var arguments = ([path] + arguments).map { strdup($0) } + [nil]
-    var environment = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { for string in arguments + environment { free(string) } }
-    var pid: pid_t = 0
-    let directory = directory.map { strdup($0) }
-    defer { free(directory ?? nil) }
-    let error = path.withCString { path in
-      arguments.withUnsafeMutableBufferPointer { arguments in
-        environment.withUnsafeMutableBufferPointer { environment in
-          var program = csystem_program()
-          program.path = path
-          program.arguments = UnsafePointer(arguments.baseAddress)
-          program.environment = UnsafePointer(environment.baseAddress)
-          program.standard_input = input
-          program.standard_output = output
-          program.standard_error = errors
-          program.parent_death_signal = SIGKILL
-          program.directory = directory.map { UnsafePointer($0) } ?? nil
-          return csystem_spawn(&program, &pid)
-        }
-      }
+  private func start() throws(ExecError) -> (pid_t, Pipes) {
+    do {
+      let (input, output, errors) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
+      for end in [input.writing, output.reading, errors.reading] { try end.makeNonBlocking() }
+      var program = Program(path: path, arguments: arguments, environment: environment)
+      program.directory = directory
+      let pid = try program.start(input: input.reading, output: output.writing, errors: errors.writing)
+      return (pid, Pipes(input: input.writing, output: output.reading, errors: errors.reading))
+    } catch {
+      throw ExecError("\(path) cannot be run: \(String(cString: strerror(error.number)))")
     }
-    guard error == 0 else { throw ExecError("\(path) cannot be run: \(String(cString: strerror(error)))") }
-    return pid
   }
 
-  private func drain(_ pipe: Pipe, into text: inout BoundedText) {
-    guard pipe.readEnd >= 0 else { return }
+  private static func drain(_ pipe: inout Descriptor?, into text: inout BoundedText) {
+    guard let number = pipe?.number else { return }
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = read(pipe.readEnd, &buffer, buffer.count)
+      let count = read(number, &buffer, buffer.count)
       if count > 0 {
         text.append(buffer[..<count])
         continue
       }
       if count < 0, errno == EINTR { continue }
-      if count == 0 { pipe.closeReadEnd() }
+      if count == 0 { pipe = nil }
       return
     }
   }
 
-  private func feed(_ rest: inout ArraySlice<UInt8>, _ pipe: Pipe) {
-    let count = rest.withUnsafeBytes { write(pipe.writeEnd, $0.baseAddress, $0.count) }
+  private static func feed(_ rest: inout ArraySlice<UInt8>, _ pipe: inout Descriptor?) {
+    guard let number = pipe?.number else { return }
+    let count = rest.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
     if count > 0 { rest = rest.dropFirst(count) }
     // A program need not read what it is given.
-    if rest.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe.closeWriteEnd() }
-  }
-}
-
-/// A pipe whose ends are closed one by one, and with it.
-private final class Pipe {
-  private var ends: [Int32] = [-1, -1]
-
-  init() throws {
-    guard csystem_pipe(&ends) == 0 else { throw ExecError("no pipe: \(String(cString: strerror(errno)))") }
-  }
-
-  deinit {
-    closeReadEnd()
-    closeWriteEnd()
-  }
-
-  var readEnd: Int32 { ends[0] }
-  var writeEnd: Int32 { ends[1] }
-  func closeReadEnd() { close(&ends[0]) }
-  func closeWriteEnd() { close(&ends[1]) }
-
-  private func close(_ end: inout Int32) {
-    if end >= 0 { Glibc.close(end) }
-    end = -1
+    if rest.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe = nil }
   }
 }

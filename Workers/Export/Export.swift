@@ -1,3 +1,4 @@
+import LinuxSystem
 import WorkerKit
 
 /// Exports the objects that a query finds to a file of JSON Lines or CSV, which appears when it is complete.
@@ -24,7 +25,7 @@ import WorkerKit
     let ids = try context.fetch(request)
     let writer = RowWriter(
       format: parameters.format, names: (parameters.includesObjectID ? ["objectID"] : []) + values.names)
-    let file = try ReplacingFile(path: parameters.file)
+    let file = try ReplacingFile(parameters.file, mode: 0o666)
     try file.write(writer.header)
     // The IDs of all objects are in memory, the objects themselves for a batch only: the context keeps none that is not used.
     for start in stride(from: 0, to: ids.count, by: parameters.batch) {
@@ -39,7 +40,7 @@ import WorkerKit
       }
       job.report(done: Int64(start + batch.count), of: Int64(ids.count))
     }
-    try file.complete()
+    try file.complete(surviving: .power)
   }
 
   /// The objects of these IDs in their order; without those that were deleted meanwhile.

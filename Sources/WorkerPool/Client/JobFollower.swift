@@ -1,3 +1,4 @@
+import LinuxSystem
 import CoreData
 import Foundation
 import Jobs

@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import LinuxSystem
 
 /// Submits jobs as any producer does: a file under a temporary name, synchronised and renamed into `incoming/`.
 public struct JobSubmission {
@@ -24,40 +25,15 @@ public struct JobSubmission {
     let bytes = Array(try JobFile.text(jobs).utf8)
     _ = try JobFile.parse(bytes)
     let name = UUID().uuidString.lowercased() + ".json"
-    let temporary = layout.incoming + "/." + name + ".tmp"
     let path = layout.incoming + "/" + name
+    try ReplacingFile.write(bytes, to: path, mode: 0o666, surviving: .power)
     do {
-      try write(bytes, to: temporary)
-      guard rename(temporary, path) == 0 else { throw FileError(path: path, action: "be put in place", errno: errno) }
-    } catch {
-      unlink(temporary)
-      throw error
-    }
-    do {
-      try synchronizeIncoming()
+      try synchronizeDirectory(layout.incoming)
     } catch {
       // A file that the pool has taken meanwhile is in its care.
       if unlink(path) == 0 { throw error }
     }
     return path
-  }
-
-  /// Makes the file's name outlast a loss of power.
-  private func synchronizeIncoming() throws {
-    let descriptor = open(layout.incoming, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError(path: layout.incoming, action: "be opened", errno: errno) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else {
-      throw FileError(path: layout.incoming, action: "be synchronised", errno: errno)
-    }
-  }
-
-  private func write(_ bytes: [UInt8], to path: String) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "be created", errno: errno) }
-    defer { close(descriptor) }
-    try bytes.writeAll(to: descriptor, path: path)
-    guard fsync(descriptor) == 0 else { throw FileError(path: path, action: "be synchronised", errno: errno) }
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 
 /// A status in the text format of Prometheus.
 ///
@@ -63,17 +64,7 @@ public enum PrometheusText {
 
   /// Writes the metrics to a file in one step: whoever reads it never sees half of them.
   static func write(_ status: PoolStatus, to path: String) throws {
-    let temporary = path + ".\(status.pid).tmp"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw FileError(path: temporary, action: "be created", errno: errno) }
-    do {
-      defer { close(descriptor) }
-      try text(status).utf8.writeAll(to: descriptor, path: temporary)
-      guard rename(temporary, path) == 0 else { throw FileError(path: path, action: "be put in place", errno: errno) }
-    } catch {
-      unlink(temporary)
-      throw error
-    }
+    try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, surviving: .processes)
   }
 
   private static func spread(_ spread: PoolStatus.Spread?) -> [([String: String], Double)] {

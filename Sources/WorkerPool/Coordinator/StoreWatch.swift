@@ -1,3 +1,4 @@
+import LinuxSystem
 import Synchronization
 
 /// Keeps account of the work on the store, so that what takes very long is told of: most often another process has it locked.

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Tells when a file has come into a directory: renamed into it, or closed after it was written (inotify(7)).
@@ -12,20 +13,18 @@ final class DirectoryWatch {
     var needsScan = false
   }
 
-  let descriptor: Int32
+  private let file: Descriptor
+  var descriptor: Int32 { file.number }
   private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
 
   init(_ path: String) throws(SystemCallError) {
-    descriptor = csystem_inotify()
-    guard descriptor >= 0 else { throw SystemCallError("inotify_init1") }
+    file = try Descriptor(csystem_inotify(), "inotify_init1")
     let mask =
       UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_ONLYDIR) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF)
     guard inotify_add_watch(descriptor, path, mask) >= 0 else {
       throw SystemCallError("inotify_add_watch", path: path)
     }
   }
-
-  deinit { close(descriptor) }
 
   private static let needsLook =
     UInt32(IN_Q_OVERFLOW) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)

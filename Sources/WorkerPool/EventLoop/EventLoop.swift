@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// One epoll, and a handler for each descriptor: everything that happens in the supervisor's process happens here.
@@ -29,7 +30,7 @@ final class EventLoop {
     }
   }
 
-  private let epoll: Int32
+  private let epoll: Descriptor
   private var watches: [Int32: Watch] = [:]
   private var reports = [csystem_readiness](repeating: csystem_readiness(), count: 64)
   private var endOfTurn: [Handler] = []
@@ -38,13 +39,10 @@ final class EventLoop {
   let timers: TimerQueue
 
   init() throws(SystemCallError) {
-    epoll = csystem_epoll_create()
-    guard epoll >= 0 else { throw SystemCallError("epoll_create1") }
+    epoll = try Descriptor(csystem_epoll_create(), "epoll_create1")
     timers = try TimerQueue()
     try watch(timers.descriptor, for: .readable) { [timers] in timers.fire() }
   }
-
-  deinit { close(epoll) }
 
   /// Calls `handler` whenever the descriptor is ready, or its other end is gone. The descriptor stays the caller's.
   ///
@@ -52,7 +50,7 @@ final class EventLoop {
   /// is not watched.
   func watch(_ descriptor: Int32, for interest: Interest, handler: @escaping Handler) throws(SystemCallError) {
     precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
-    guard csystem_epoll_add(epoll, descriptor, interest.rawValue) == 0 else {
+    guard csystem_epoll_add(epoll.number, descriptor, interest.rawValue) == 0 else {
       precondition(errno != EBADF, "descriptor \(descriptor) was watched after it was closed")
       throw SystemCallError("epoll_ctl")
     }
@@ -66,14 +64,14 @@ final class EventLoop {
   func setInterest(_ interest: Interest, of descriptor: Int32) {
     guard let watch = watches[descriptor], watch.interest != interest else { return }
     watch.interest = interest
-    _ = csystem_epoll_modify(epoll, descriptor, interest.rawValue)
+    _ = csystem_epoll_modify(epoll.number, descriptor, interest.rawValue)
   }
 
   /// Stops calling the descriptor's handler. Must be called before the descriptor is closed.
   func unwatch(_ descriptor: Int32) {
     guard let watch = watches.removeValue(forKey: descriptor) else { return }
     watch.isActive = false
-    _ = csystem_epoll_remove(epoll, descriptor)
+    _ = csystem_epoll_remove(epoll.number, descriptor)
   }
 
   /// Calls `handler` after each batch of handlers: the place to write what they have gathered, once.
@@ -95,7 +93,7 @@ final class EventLoop {
     let postponed = nextTurn
     nextTurn = []
     let wait = postponed.isEmpty ? milliseconds : 0
-    let count = csystem_epoll_wait(epoll, &reports, Int32(reports.count), wait)
+    let count = csystem_epoll_wait(epoll.number, &reports, Int32(reports.count), wait)
     if count > 0 {
       let batch = reports[..<Int(count)].compactMap { watches[$0.descriptor] }
       for watch in batch where watch.isActive { watch.handler() }

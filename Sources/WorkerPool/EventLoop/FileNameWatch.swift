@@ -1,16 +1,17 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Tells when something happens to the names of files: renamed, deleted or replaced (inotify(7)).
 ///
 /// The files themselves are watched, and not their directory, so that nothing else in it wakes anybody.
 final class FileNameWatch {
-  let descriptor: Int32
+  private let file: Descriptor
+  var descriptor: Int32 { file.number }
 
   init(_ paths: [String]) throws(SystemCallError) {
-    descriptor = csystem_inotify()
-    guard descriptor >= 0 else { throw SystemCallError("inotify_init1") }
+    file = try Descriptor(csystem_inotify(), "inotify_init1")
     // A file that is deleted or replaced loses a link, which is a change of its attributes.
     let mask = UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF)
     for path in paths {
@@ -19,8 +20,6 @@ final class FileNameWatch {
       }
     }
   }
-
-  deinit { close(descriptor) }
 
   /// Takes all events that wait.
   func collect() {

@@ -1,23 +1,22 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Tells when a file's content was changed, by whatever process (inotify(7)). Changes that nobody has collected are one event.
 final class FileWatch {
-  let descriptor: Int32
+  private let file: Descriptor
+  var descriptor: Int32 { file.number }
   private var buffer = [UInt8](repeating: 0, count: 4096)
 
   /// - Throws: when there is no such file, or the user has as many watches as they may have.
   init(_ path: String) throws(SystemCallError) {
-    descriptor = csystem_inotify()
-    guard descriptor >= 0 else { throw SystemCallError("inotify_init1") }
+    file = try Descriptor(csystem_inotify(), "inotify_init1")
     let mask = UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
     guard inotify_add_watch(descriptor, path, mask) >= 0 else {
       throw SystemCallError("inotify_add_watch", path: path)
     }
   }
-
-  deinit { close(descriptor) }
 
   /// Takes all events that wait; whether the file is still under its name, so that there will be more.
   func collect() -> Bool {

@@ -1,20 +1,19 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import Synchronization
 import WorkerProtocol
 
 /// The way from other threads into the event loop: values wait in a list, an eventfd wakes the loop.
 final class Mailbox<Letter: Sendable>: Sendable {
+  private let file: Descriptor
   /// Readable while letters wait.
-  let descriptor: Int32
+  var descriptor: Int32 { file.number }
   private let letters = Mutex<[Letter]>([])
 
   init() throws(SystemCallError) {
-    descriptor = csystem_eventfd()
-    guard descriptor >= 0 else { throw SystemCallError("eventfd") }
+    file = try Descriptor(csystem_eventfd(), "eventfd")
   }
-
-  deinit { close(descriptor) }
 
   /// Leaves a letter. Safe on any thread; never blocks.
   func post(_ letter: Letter) {

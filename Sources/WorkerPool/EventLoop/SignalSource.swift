@@ -1,10 +1,12 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Signals as events: they are blocked for the thread (and those it starts later) and read from a signalfd.
 final class SignalSource {
-  let descriptor: Int32
+  private let file: Descriptor
+  var descriptor: Int32 { file.number }
   private var previousMask = sigset_t()
 
   /// Blocks `signals` on the calling thread until the source is gone.
@@ -16,12 +18,10 @@ final class SignalSource {
     sigemptyset(&set)
     for signal in signals { sigaddset(&set, signal) }
     guard pthread_sigmask(SIG_BLOCK, &set, &previousMask) == 0 else { throw SystemCallError("pthread_sigmask") }
-    descriptor = csystem_signalfd(&set)
-    guard descriptor >= 0 else { throw SystemCallError("signalfd") }
+    file = try Descriptor(csystem_signalfd(&set), "signalfd")
   }
 
   deinit {
-    close(descriptor)
     pthread_sigmask(SIG_SETMASK, &previousMask, nil)
   }
 

@@ -1,12 +1,7 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
-
-/// Seconds and nanoseconds of the monotonic clock.
-enum Clock {
-  /// The time since boot in seconds.
-  static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
-}
 
 /// Any number of timers on one timerfd, which is armed for the earliest.
 final class TimerQueue {
@@ -21,7 +16,8 @@ final class TimerQueue {
     let action: () -> Void
   }
 
-  let descriptor: Int32
+  private let file: Descriptor
+  var descriptor: Int32 { file.number }
   /// The earliest deadline is last, where it is removed at no cost.
   private var entries: [Entry] = []
   private var nextNumber: UInt64 = 0
@@ -29,11 +25,8 @@ final class TimerQueue {
   private var armed: Int64 = 0
 
   init() throws(SystemCallError) {
-    descriptor = csystem_timerfd()
-    guard descriptor >= 0 else { throw SystemCallError("timerfd_create") }
+    file = try Descriptor(csystem_timerfd(), "timerfd_create")
   }
-
-  deinit { close(descriptor) }
 
   /// Calls `action` once, `seconds` from now.
   @discardableResult

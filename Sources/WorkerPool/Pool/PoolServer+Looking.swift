@@ -1,3 +1,4 @@
+import LinuxSystem
 import Foundation
 import Glibc
 import Jobs

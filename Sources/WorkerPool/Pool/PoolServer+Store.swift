@@ -1,3 +1,4 @@
+import LinuxSystem
 import CSystem
 import Glibc
 import Jobs

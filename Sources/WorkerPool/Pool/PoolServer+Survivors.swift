@@ -1,3 +1,4 @@
+import LinuxSystem
 import CSystem
 import Glibc
 import WorkerProtocol
@@ -7,7 +8,7 @@ extension PoolServer {
   /// A process that outlived its pool.
   struct Survivor {
     /// Becomes readable when the process ends.
-    let pidfd: Int32
+    let process: Descriptor
     var claims: [JobSourceClaim] = []
     /// It is not known what it runs, so nothing begins beside it.
     var mayRunAnything = false
@@ -40,32 +41,30 @@ extension PoolServer {
   /// Waits for the process's end; false when it has ended already.
   private func watchSurvivor(_ pid: Int32) -> Bool {
     if survivors[pid] != nil { return true }
-    let pidfd = csystem_pidfd_open(pid)
-    guard pidfd >= 0 else {
-      if errno != ESRCH {
-        log(.trouble, "process \(pid) of an earlier pool cannot be watched: \(SystemCallError("pidfd_open"))")
-      }
+    do throws(SystemCallError) {
+      let process = try Descriptor.ofProcess(pid)
+      survivors[pid] = Survivor(process: process)
+      watchEnd(of: pid, process)
+      return true
+    } catch {
+      if error.number != ESRCH { log(.trouble, "process \(pid) of an earlier pool cannot be watched: \(error)") }
       coordinator.ledger?.endInherited(pid)
       return false
     }
-    survivors[pid] = Survivor(pidfd: pidfd)
-    watchEnd(of: pid, pidfd)
-    return true
   }
 
-  private func watchEnd(of pid: Int32, _ pidfd: Int32) {
+  private func watchEnd(of pid: Int32, _ process: Descriptor) {
     do throws(SystemCallError) {
-      try loop.watch(pidfd, for: .readable) { [weak self] in self?.survivorEnded(pid) }
+      try loop.watch(process.number, for: .readable) { [weak self] in self?.survivorEnded(pid) }
     } catch {
       // Out of memory for one more descriptor: its jobs stay its own until its end can be seen.
-      loop.timers.after(Self.retryInterval) { [weak self] in self?.watchEnd(of: pid, pidfd) }
+      loop.timers.after(Self.retryInterval) { [weak self] in self?.watchEnd(of: pid, process) }
     }
   }
 
   private func survivorEnded(_ pid: Int32) {
     guard let ended = survivors.removeValue(forKey: pid) else { return }
-    loop.unwatch(ended.pidfd)
-    close(ended.pidfd)
+    loop.unwatch(ended.process.number)
     coordinator.ledger?.endInherited(pid)
     coordinator.now = Clock.now
     coordinator.noteOver(ended.claims.map(\.job))

@@ -1,3 +1,4 @@
+import LinuxSystem
 import WorkerProtocol
 
 /// What the supervisor asks and tells.

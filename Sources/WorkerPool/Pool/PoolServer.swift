@@ -1,3 +1,4 @@
+import LinuxSystem
 import CSystem
 import Foundation
 import Glibc

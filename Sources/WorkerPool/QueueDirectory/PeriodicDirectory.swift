@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 
 /// The entries in `queue/periodic/`, one in each file that ends in `.json`.
 struct PeriodicDirectory: Sendable {
@@ -24,31 +25,27 @@ struct PeriodicDirectory: Sendable {
     return (entries, problems)
   }
 
-  private func contents(of file: String) throws -> [UInt8] {
-    let path = path + "/" + file
-    // As with job files: a link leads elsewhere, and a pipe would block.
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "be opened", errno: errno) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileError(path: path, action: "be examined", errno: errno) }
-    guard status.st_uid == geteuid() || status.st_uid == 0 else {
-      throw FileError(
-        path: path, action: "be an entry: it belongs to user \(status.st_uid), not to the pool's user or root",
-        errno: EPERM)
+  private func contents(of name: String) throws(BadEntryFile) -> [UInt8] {
+    let path = path + "/" + name
+    let file: GuardedFile
+    let bytes: [UInt8]
+    do throws(GuardedFile.Refusal) {
+      file = try GuardedFile(path, path: path)
+      bytes = try file.bytes(atMost: PeriodicEntry.maximumSize)
+    } catch {
+      throw BadEntryFile(path: path, reason: "\(error)")
     }
-    guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= PeriodicEntry.maximumSize else {
-      throw FileError(path: path, action: "be an entry: it is no regular file or too large", errno: EINVAL)
+    guard file.isOwn else {
+      let reason = "belongs to user \(file.status.st_uid); an entry must belong to the pool's user or to root"
+      throw BadEntryFile(path: path, reason: reason)
     }
-    var bytes = [UInt8](repeating: 0, count: PeriodicEntry.maximumSize + 1)
-    var count = 0
-    while count < bytes.count {
-      let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress.map { $0 + count }, $0.count - count) }
-      if got < 0, errno == EINTR { continue }
-      guard got >= 0 else { throw FileError(path: path, action: "be read", errno: errno) }
-      if got == 0 { break }
-      count += got
-    }
-    return Array(bytes[..<count])
+    return bytes
   }
+}
+
+/// A file in `periodic/` that is not read as an entry.
+private struct BadEntryFile: Error, CustomStringConvertible {
+  let path: String
+  let reason: String
+  var description: String { "\(path) \(reason)" }
 }

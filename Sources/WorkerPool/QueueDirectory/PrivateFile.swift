@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 
 /// A job file that the pool has made its own: it lies in `taken/` under a name that no other file ever has.
 struct PrivateFile: Sendable {
@@ -29,33 +30,29 @@ struct PrivateFile: Sendable {
   ///
   /// - Parameter minimumAge: files that were changed less long ago, in nanoseconds, are `fresh`.
   func read(minimumAge: Int64, owners: FileOwnerRule) -> Reading {
-    // O_NONBLOCK keeps a named pipe from blocking the open; O_NOFOLLOW fails with ELOOP on a symbolic link (open(2)).
-    let descriptor = openat(directory.descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      switch errno {
-      case ENOENT: return .gone
-      case ELOOP: return .bad("is a symbolic link; a job file must be a regular file")
-      case EACCES, EPERM: return .bad("may not be read by the pool's user")
-      case ENXIO: return .bad("is a socket; a job file must be a regular file")
-      case let reason: return .unreadable(error("be opened", reason))
+    do throws(GuardedFile.Refusal) {
+      let file = try GuardedFile(name, in: directory.descriptor, path: directory.path + "/" + name)
+      if let refusal = owners.refusal(file.status, from: source) { return .bad(refusal) }
+      if file.status.st_size <= JobFile.maximumSize, Self.isFresh(file.status, minimumAge: minimumAge) { return .fresh }
+      return parse(try file.bytes(atMost: JobFile.maximumSize))
+    } catch {
+      switch error {
+      case .missing: return .gone
+      case .notRegular(let kind):
+        return .bad(kind.map { "is \($0); a job file must be a regular file" } ?? "is not a regular file")
+      case .notPermitted: return .bad("may not be read by the pool's user")
+      case .tooLarge: return .bad("is larger than \(JobFile.maximumSize) bytes")
+      case .changing: return .unreadable(self.error("be read while it changes", EAGAIN))
+      case .failed(let error): return .unreadable(error)
       }
     }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return .unreadable(error("be examined", errno)) }
-    guard status.st_mode & S_IFMT == S_IFREG else { return .bad("is not a regular file") }
-    if let refusal = owners.refusal(status, from: source) { return .bad(refusal) }
-    guard status.st_size <= JobFile.maximumSize else { return .bad("is larger than \(JobFile.maximumSize) bytes") }
-    if Self.isFresh(status, minimumAge: minimumAge) { return .fresh }
+  }
+
+  private func parse(_ bytes: [UInt8]) -> Reading {
     do {
-      let bytes = try contents(descriptor, size: Int(status.st_size))
       return .jobs(try JobFile.parse(bytes), bytes.count)
-    } catch let error as JobFileError {
-      return .bad(error.description)
-    } catch let error as FileError {
-      return .unreadable(error)
     } catch {
-      return .bad("\(error)")
+      return .bad(error.description)
     }
   }
 
@@ -65,23 +62,6 @@ struct PrivateFile: Sendable {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     return abs(OpenDirectory.nanoseconds(now) - OpenDirectory.nanoseconds(status.st_mtim)) < minimumAge
-  }
-
-  private func contents(_ descriptor: Int32, size: Int) throws(FileError) -> [UInt8] {
-    // One byte more than the file has, so that one that grows meanwhile is noticed.
-    var failure: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
-      while count <= size {
-        let got = Glibc.read(descriptor, buffer.baseAddress.map { $0 + count }, size + 1 - count)
-        if got < 0, errno == EINTR { continue }
-        if got < 0 { failure = errno }
-        if got <= 0 { break }
-        count += got
-      }
-    }
-    guard failure == 0 else { throw error("be read", failure) }
-    guard bytes.count == size else { throw error("be read while it changes", EAGAIN) }
-    return bytes
   }
 
   /// Removes the file; one that is gone already is fine.

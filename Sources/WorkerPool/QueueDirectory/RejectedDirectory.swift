@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import Synchronization
 
 /// `rejected/`, where bad files go, each with an `.error` file beside it that gives the reason.

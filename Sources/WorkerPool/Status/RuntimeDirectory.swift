@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Where a pool keeps its sockets while it runs: `run/` inside the queue directory, mode 0700.
@@ -71,18 +72,8 @@ struct RuntimeDirectory {
       if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }
     }
     let identity = RandomName.make()
-    try write("\(identity) \(directory)\n", to: identityFile)
+    try ReplacingFile.write("\(identity) \(directory)\n".utf8, to: identityFile, mode: 0o600, surviving: .processes)
     return identity
-  }
-
-  /// Replaces a file as a whole.
-  private func write(_ text: String, to file: String) throws(FileError) {
-    let new = file + ".new"
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw FileError(path: new, action: "be made", errno: errno) }
-    defer { close(descriptor) }
-    try text.utf8.writeAll(to: descriptor, path: new)
-    guard rename(new, file) == 0 else { throw FileError(path: file, action: "be replaced", errno: errno) }
   }
 
   /// The directory is this user's own, and nobody else can look into it.

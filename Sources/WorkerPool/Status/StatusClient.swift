@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Asks a running pool through its status socket. Calls block until the answer is there; use it from one thread.
@@ -24,20 +25,18 @@ public final class StatusClient {
     }
   }
 
-  private let descriptor: Int32
+  private let socket: Descriptor
   private var decoder = LineDecoder(limit: 1 << 26)
 
   /// Connects to the pool that runs on a queue directory. Throws ``Failure``.
   public init(queue: String) throws(Failure) {
     do {
-      descriptor = try UnixSocket.connect(to: RuntimeDirectory(queue: queue).statusSocket)
+      socket = try Descriptor(try UnixSocket.connect(to: RuntimeDirectory(queue: queue).statusSocket), "connect")
     } catch {
       if error.number == EACCES { throw .notAllowed(path: RuntimeDirectory(queue: queue).path) }
       throw .notRunning(queue: queue)
     }
   }
-
-  deinit { close(descriptor) }
 
   /// Sends a request and waits for the reply to it, for as long as it takes or so many seconds. Throws ``Failure``.
   public func request(_ request: StatusRequest, within patience: Double? = nil) throws(Failure) -> StatusReply {
@@ -71,7 +70,7 @@ public final class StatusClient {
       while true {
         if let line = try decoder.next() { return try JSONDecoder().decode(StatusReply.self, from: Data(line.utf8)) }
         if let end, !waitUntilReadable(until: end) { return nil }
-        let count = read(descriptor, &chunk, chunk.count)
+        let count = read(socket.number, &chunk, chunk.count)
         if count > 0 {
           decoder.append(chunk[..<count])
         } else if count == 0 || errno != EINTR {
@@ -87,7 +86,7 @@ public final class StatusClient {
 
   private func waitUntilReadable(until end: Double) -> Bool {
     while true {
-      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      var ready = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
       let left = min(max(0, end - Clock.now), 3600)
       let count = poll(&ready, 1, Int32((left * 1000).rounded(.up)))
       if count > 0 { return true }
@@ -101,19 +100,18 @@ public final class StatusClient {
   /// Waits until the pool's process has ended, and with it all that another pool on the queue directory could meet.
   public func waitForEnd() {
     // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
-    let process = (try? PeerCredentials(of: descriptor)).map { csystem_pidfd_open($0.pid) } ?? -1
+    let process = (try? PeerCredentials(of: socket.number)).flatMap { try? Descriptor.ofProcess($0.pid) }
     while (try? next()) != nil {}
-    guard process >= 0 else { return }
-    var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    guard let process else { return }
+    var end = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)
     while poll(&end, 1, Int32(Self.endPatience * 1000)) < 0, errno == EINTR {}
-    close(process)
   }
 
   private func send(_ bytes: [UInt8]) throws(SystemCallError) {
     var sent = 0
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+        Glibc.send(socket.number, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
       }
       if count > 0 {
         sent += count

@@ -1,3 +1,4 @@
+import LinuxSystem
 import CoreData
 import Jobs
 import WorkerProtocol

@@ -1,5 +1,5 @@
 import Glibc
-import WorkerProtocol
+import LinuxSystem
 
 /// Dead children of this process that nobody here has started: orphans come to the first process of a container, and to a subreaper.
 enum ForeignZombies {

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// What dead workers had started, in whatever group or session: it has become this process's child, and is ended.
@@ -14,7 +15,7 @@ final class OrphanedProcesses {
   /// Then only what its environment marks as a worker's is ended.
   private let hasOtherChildren: Bool
   /// Descriptors of processes that were killed, by process ID.
-  private var dying: [pid_t: Int32] = [:]
+  private var dying: [pid_t: Descriptor] = [:]
   /// The children that are none.
   var known: () -> Set<pid_t> = { [] }
   /// Threads of this process whose children are none either, also while they are being started.
@@ -32,10 +33,7 @@ final class OrphanedProcesses {
   }
 
   deinit {
-    for descriptor in dying.values {
-      loop.unwatch(descriptor)
-      close(descriptor)
-    }
+    for descriptor in dying.values { loop.unwatch(descriptor.number) }
   }
 
   /// The processes that were killed and have not been waited for.
@@ -52,15 +50,12 @@ final class OrphanedProcesses {
         log(.processStray, "process \(pid) (\(ProcFile.command(pid))), left behind by a worker, is killed", .pid(pid))
         kill(pid, SIGKILL)
       }
-      let descriptor = csystem_pidfd_open(pid)
       // Out of descriptors: it is waited for when the next worker has died.
-      guard descriptor >= 0 else { continue }
-      do throws(SystemCallError) {
-        try loop.watch(descriptor, for: .readable) { [weak self] in self?.reap(pid) }
-        dying[pid] = descriptor
-      } catch {
-        close(descriptor)
+      guard let descriptor = try? Descriptor.ofProcess(pid) else { continue }
+      guard (try? loop.watch(descriptor.number, for: .readable) { [weak self] in self?.reap(pid) }) != nil else {
+        continue
       }
+      dying[pid] = descriptor
     }
   }
 
@@ -71,8 +66,7 @@ final class OrphanedProcesses {
   private func reap(_ pid: pid_t) {
     var status: Int32 = 0
     guard waitpid(pid, &status, WNOHANG) == pid, let descriptor = dying.removeValue(forKey: pid) else { return }
-    loop.unwatch(descriptor)
-    close(descriptor)
+    loop.unwatch(descriptor.number)
     // Its own children have come here.
     end()
     if dying.isEmpty { whenGone() }

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Reads what a child writes to a pipe, line by line, so that it never blocks on a full one.
@@ -12,22 +13,22 @@ final class OutputReader {
   private static let pipeCapacity = 1 << 20
 
   private let limit: Int
-  private let descriptor: Int32
+  /// The reading end; nil when it is closed.
+  private var pipe: Descriptor?
   private let loop: EventLoop
   private let onLine: (String) -> Void
   private var pending: [UInt8] = []
-  private var isOpen = true
 
-  /// Takes over the pipe's reading end, also when it throws since the pipe cannot be watched.
+  /// - Throws: when the pipe cannot be watched.
   init(
-    _ descriptor: Int32, limit: Int = longestLine, loop: EventLoop, onLine: @escaping (String) -> Void
+    _ pipe: Descriptor, limit: Int = longestLine, loop: EventLoop, onLine: @escaping (String) -> Void
   ) throws(SystemCallError) {
-    self.descriptor = descriptor
+    self.pipe = pipe
     self.limit = limit
     self.loop = loop
     self.onLine = onLine
-    _ = csystem_set_nonblocking(descriptor)
-    try loop.watch(descriptor, for: .readable) { [weak self] in self?.readSome() }
+    try pipe.makeNonBlocking()
+    try loop.watch(pipe.number, for: .readable) { [weak self] in self?.readSome() }
   }
 
   deinit { shut() }
@@ -35,9 +36,9 @@ final class OutputReader {
   /// Reads what is in the pipe and closes it. Somebody else may hold its other end and go on writing: that is not waited for.
   func finish() {
     var left: Int32 = 0
-    if isOpen, csystem_waiting_bytes(descriptor, &left) == 0 {
+    if let pipe, csystem_waiting_bytes(pipe.number, &left) == 0 {
       var bytes = min(Int(left), Self.pipeCapacity)
-      while isOpen, bytes > 0, case let count = readSome(), count >= 0 { bytes -= count }
+      while self.pipe != nil, bytes > 0, case let count = readSome(), count >= 0 { bytes -= count }
     }
     if !pending.isEmpty { onLine(takeText(pending[...])) }
     pending = []
@@ -47,8 +48,9 @@ final class OutputReader {
   /// Reads one chunk; the number of its bytes, or -1 when there is none.
   @discardableResult
   private func readSome() -> Int {
+    guard let pipe else { return -1 }
     var chunk = [UInt8](repeating: 0, count: 16_384)
-    let count = read(descriptor, &chunk, chunk.count)
+    let count = read(pipe.number, &chunk, chunk.count)
     if count <= 0 {
       if count < 0, errno == EINTR { return 0 }
       if count == 0 { shut() }
@@ -73,9 +75,8 @@ final class OutputReader {
   }
 
   private func shut() {
-    guard isOpen else { return }
-    isOpen = false
-    loop.unwatch(descriptor)
-    close(descriptor)
+    guard let pipe else { return }
+    loop.unwatch(pipe.number)
+    self.pipe = nil
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Finds `worker-NAME` files and asks each what it is, all at a time and without blocking the loop.
@@ -93,11 +94,10 @@ final class PluginDiscovery {
   }
 
   private func start(_ name: String, _ path: String, triesLeft: Int = retries) {
-    let command = ChildProcess.Command(
-      path: path, arguments: ["describe"], environment: environment, longestLine: Self.outputLimit)
     do {
       let process = try ChildProcess(
-        command, loop: loop, starter: starter,
+        Program(path: path, arguments: ["describe"], environment: environment), longestLine: Self.outputLimit,
+        loop: loop, starter: starter,
         onStart: { [weak self] error in
           if let error { self?.couldNotStart(name, path, error) }
         },

@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import LinuxSystem
 import Synchronization
 import WorkerProtocol
 
@@ -41,7 +42,7 @@ final class ProcessStarter {
   func start(_ request: SpawnRequest, completion: @escaping (Outcome) -> Void) -> Int {
     lastTicket += 1
     waiting[lastTicket] = (request, completion)
-    let path = request.command.path
+    let path = request.program.path
     let thread = threads[path] ?? StarterThread(answers)
     threads[path] = thread
     thread.take(request, ticket: lastTicket)
@@ -58,71 +59,41 @@ final class ProcessStarter {
 
   private func handle(_ answer: Answer) {
     if let waiting = waiting.removeValue(forKey: answer.ticket) { return waiting.completion(answer.outcome) }
-    if case .success(let pid) = answer.outcome { SpawnRequest.end(pid) }
+    if case .success(let pid) = answer.outcome { OwnChildren.end(pid) }
     whenBack(answer.path)
   }
 }
 
-/// A program with all that its start takes; owns the pipes' ends that it writes to until it has them.
+/// A process that is wanted; owns the pipes' ends that it writes to until it has them.
 final class SpawnRequest: Sendable {
-  let command: ChildProcess.Command
-  private let standardOutput: Int32
-  private let standardError: Int32
+  let program: Program
+  private let output: Descriptor
+  private let errors: Descriptor
   fileprivate let isAbandoned = Atomic(false)
 
-  init(_ command: ChildProcess.Command, standardOutput: Int32, standardError: Int32) {
-    self.command = command
-    self.standardOutput = standardOutput
-    self.standardError = standardError
+  init(_ program: Program, output: Descriptor, errors: Descriptor) {
+    self.program = program
+    self.output = output
+    self.errors = errors
   }
 
-  deinit {
-    close(standardOutput)
-    close(standardError)
-  }
-
-  /// Starts the program with standard input empty, the two outputs, default signals and its own process group, without new privileges
-  /// and within its limits. Blocks as long as execve(2) does.
+  /// Starts the program so that it, and what it leaves behind, can be told from all else. Blocks as long as execve(2) does.
   fileprivate func spawn() -> ProcessStarter.Outcome {
-    if isAbandoned.load(ordering: .relaxed) { return .failure(SystemCallError("spawn", number: ECANCELED)) }
-    var arguments = ([command.path] + command.arguments).map { strdup($0) } + [nil]
-    // The child writes its own process ID there: so it can be told from what it starts, which inherits the variable.
-    let pidVariable = "\(StrayProcesses.pidVariable)="
-    let ownPID = strdup(pidVariable + "0000000000")
-    var environment = command.environment.map { strdup("\($0.key)=\($0.value)") } + [ownPID, nil]
-    defer { for string in arguments + environment { free(string) } }
-    let limits = command.limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
-    var pid: pid_t = 0
-    let error = command.path.withCString { path in
-      arguments.withUnsafeMutableBufferPointer { arguments in
-        environment.withUnsafeMutableBufferPointer { environment in
-          limits.withUnsafeBufferPointer { limits in
-            var program = csystem_program(
-              path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
-              standard_output: standardOutput, standard_error: standardError,
-              parent_death_signal: command.parentDeathSignal, limits: limits.baseAddress,
-              limit_count: Int32(limits.count), standard_input: 0, directory: nil, is_subreaper: 1,
-              own_pid: ownPID.map { $0 + pidVariable.utf8.count })
-            return csystem_spawn(&program, &pid)
-          }
-        }
-      }
+    if isAbandoned.load(ordering: .relaxed) { return .failure(cancelled) }
+    var program = program
+    program.isSubreaper = true
+    program.pidVariable = StrayProcesses.pidVariable
+    do throws(SystemCallError) {
+      let pid = try program.start(output: output, errors: errors)
+      guard isAbandoned.load(ordering: .relaxed) else { return .success(pid) }
+      OwnChildren.end(pid)
+      return .failure(cancelled)
+    } catch {
+      return .failure(error)
     }
-    guard error == 0 else { return .failure(SystemCallError("spawn", path: command.path, number: error)) }
-    guard !isAbandoned.load(ordering: .relaxed) else {
-      Self.end(pid)
-      return .failure(SystemCallError("spawn", path: command.path, number: ECANCELED))
-    }
-    return .success(pid)
   }
 
-  /// Kills a child that nobody wants, with what it has started, and waits for it.
-  static func end(_ pid: pid_t) {
-    kill(-pid, SIGKILL)
-    kill(pid, SIGKILL)
-    var status: Int32 = 0
-    waitpid(pid, &status, 0)
-  }
+  private var cancelled: SystemCallError { SystemCallError("spawn", path: program.path, number: ECANCELED) }
 }
 
 /// The thread that starts the processes of one program.
@@ -164,7 +135,7 @@ private final class StarterThread: Sendable {
       guard let (request, ticket) = state.withLock({ $0.isOver ? nil : $0.requests.first }) else { return }
       let outcome = request.spawn()
       state.withLock { _ = $0.requests.removeFirst() }
-      answers.post(.init(ticket: ticket, path: request.command.path, outcome: outcome))
+      answers.post(.init(ticket: ticket, path: request.program.path, outcome: outcome))
     }
   }
 }

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// Replacing processes that still work: the new one is started first, and the old one goes when the new one is up.
 extension Supervisor {
   /// Replaces a process that has done enough, or has become too large.

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// What one worker process may use. Each limit has a default; `nil` means none.
 public struct WorkerLimits: Equatable, Sendable {
@@ -32,10 +33,4 @@ public struct WorkerLimits: Equatable, Sendable {
   func jobs(jitter: Double) -> Int? {
     jobs.map { max(1, Int((Double($0) * (0.9 + 0.2 * jitter)).rounded())) }
   }
-}
-
-/// A limit of setrlimit(2).
-struct ResourceLimit: Equatable, Sendable {
-  let resource: Int32
-  let value: UInt64
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import LinuxSystem
 
 /// The children of this process: those that it has started, and orphans that have come to it (PR_SET_CHILD_SUBREAPER of prctl(2)).
 package enum OwnChildren {
@@ -13,6 +12,18 @@ package enum OwnChildren {
       (KernelFile.text("/proc/self/task/\(thread)/children") ?? "")
         .split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
     }
+  }
+
+  /// Kills one of them that leads a process group, with all that is left in its group, and waits for it. Until then its number is its own.
+  ///
+  /// - Returns: what waitpid(2) reports.
+  @discardableResult
+  package static func end(_ pid: pid_t) -> Int32 {
+    kill(-pid, SIGKILL)
+    kill(pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    return status
   }
 
   /// Ends them all, with what they have started, in whatever group or session; blocks until they are gone.

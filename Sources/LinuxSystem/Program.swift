@@ -1,0 +1,74 @@
+import CSystem
+import Glibc
+
+/// A program with all that its start takes.
+package struct Program: Sendable {
+  package var path: String
+  package var arguments: [String]
+  /// The whole environment.
+  package var environment: [String: String]
+  /// Where it starts; nil for the directory of this process.
+  package var directory: String?
+  package var limits: [ResourceLimit]
+  /// What the process gets when the thread ends that started it.
+  package var parentDeathSignal: Int32
+  /// Whether orphans among its descendants become its own children, and not this process's.
+  package var isSubreaper = false
+  /// The environment variable in which the process finds its own process ID. What it starts inherits the variable, and has another ID.
+  package var pidVariable: String?
+
+  package init(
+    path: String, arguments: [String] = [], environment: [String: String], limits: [ResourceLimit] = [],
+    parentDeathSignal: Int32 = SIGKILL
+  ) {
+    self.path = path
+    self.arguments = arguments
+    self.environment = environment
+    self.limits = limits
+    self.parentDeathSignal = parentDeathSignal
+  }
+
+  /// Starts the program in a process group of its own, with default signals, without new privileges, and with no descriptor but these
+  /// three. Blocks as long as execve(2) does: the program's file system may hang.
+  ///
+  /// - Parameter input: what it reads; nil for nothing.
+  /// - Returns: the ID of the process, which the caller waits for.
+  package func start(input: Descriptor? = nil, output: Descriptor, errors: Descriptor) throws(SystemCallError) -> pid_t
+  {
+    let place = pidVariable.map { strdup("\($0)=0000000000") }
+    var arguments = ([path] + arguments).map { strdup($0) } + [nil]
+    var environment = environment.map { strdup("\($0.key)=\($0.value)") } + (place.map { [$0] } ?? []) + [nil]
+    let folder = directory.map { strdup($0) } ?? nil
+    defer { for string in arguments + environment + [folder] { free(string) } }
+    let limits = limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
+    var pid: pid_t = 0
+    let error = path.withCString { path in
+      arguments.withUnsafeMutableBufferPointer { arguments in
+        environment.withUnsafeMutableBufferPointer { environment in
+          limits.withUnsafeBufferPointer { limits in
+            var program = csystem_program(
+              path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
+              standard_output: output.number, standard_error: errors.number, parent_death_signal: parentDeathSignal,
+              limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
+              directory: folder.map { UnsafePointer($0) }, is_subreaper: isSubreaper ? 1 : 0,
+              own_pid: (place ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 })
+            return csystem_spawn(&program, &pid)
+          }
+        }
+      }
+    }
+    guard error == 0 else { throw SystemCallError("spawn", path: path, number: error) }
+    return pid
+  }
+}
+
+/// A resource limit, as setrlimit(2) takes it.
+package struct ResourceLimit: Equatable, Sendable {
+  package let resource: Int32
+  package let value: UInt64
+
+  package init(resource: Int32, value: UInt64) {
+    self.resource = resource
+    self.value = value
+  }
+}

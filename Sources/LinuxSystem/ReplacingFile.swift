@@ -1,0 +1,95 @@
+import Glibc
+
+/// A file that is written under a temporary name beside its own, and takes its place in one step: whoever reads it sees all of it, or what
+/// was there before.
+package final class ReplacingFile {
+  /// What a complete file survives.
+  package enum Durability {
+    /// The death of processes, and no loss of power.
+    case processes
+    /// A loss of power, too, once the directory is synchronised.
+    case power
+  }
+
+  private let path: String
+  private let temporaryPath: String
+  private let descriptor: Descriptor
+  private var isInPlace = false
+  private var buffer: [UInt8] = []
+
+  private static let bufferSize = 256 * 1024
+
+  /// - Throws: ``FileError`` when no file can be made in that directory.
+  package init(_ path: String, mode: mode_t) throws(FileError) {
+    self.path = path
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let name = ".\(parts.last ?? "").\(getpid()).tmp"
+    temporaryPath = (parts.dropLast().map(String.init) + [name]).joined(separator: "/")
+    // A process of the same ID may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL of open(2)).
+    unlink(temporaryPath)
+    do {
+      descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
+    } catch {
+      throw FileError(path: temporaryPath, action: "be created", errno: error.number)
+    }
+  }
+
+  /// Removes what was written, unless it is in place.
+  deinit { if !isInPlace { unlink(temporaryPath) } }
+
+  package func write(_ bytes: some Collection<UInt8>) throws(FileError) {
+    buffer += bytes
+    if buffer.count >= Self.bufferSize { try flush() }
+  }
+
+  /// Puts the file into its place.
+  package func complete(surviving durability: Durability) throws(FileError) {
+    try flush()
+    if durability == .power, fsync(descriptor.number) != 0 {
+      throw FileError(path: temporaryPath, action: "be synchronised", errno: errno)
+    }
+    guard rename(temporaryPath, path) == 0 else { throw FileError(path: path, action: "be put in place", errno: errno) }
+    isInPlace = true
+  }
+
+  /// Writes a whole file.
+  package static func write(
+    _ bytes: some Collection<UInt8>, to path: String, mode: mode_t, surviving durability: Durability
+  ) throws(FileError) {
+    let file = try ReplacingFile(path, mode: mode)
+    try file.write(bytes)
+    try file.complete(surviving: durability)
+  }
+
+  private func flush() throws(FileError) {
+    try buffer.writeAll(to: descriptor.number, path: temporaryPath)
+    buffer.removeAll(keepingCapacity: true)
+  }
+}
+
+extension Collection<UInt8> {
+  /// Writes all the bytes to a descriptor, in as many calls as it takes.
+  ///
+  /// - Parameter path: what the descriptor is open on, for the error.
+  /// - Throws: ``FileError``; then a part may be written.
+  package func writeAll(to descriptor: Int32, path: String) throws(FileError) {
+    var rest = Array(self)[...]
+    while !rest.isEmpty {
+      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { throw FileError(path: path, action: "be written", errno: errno) }
+      rest = rest.dropFirst(written)
+    }
+  }
+}
+
+/// Makes the names in a directory outlast a loss of power. Source: fsync(2), "NOTES".
+package func synchronizeDirectory(_ path: String) throws(FileError) {
+  let descriptor: Descriptor
+  do {
+    descriptor = try Descriptor(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open")
+  } catch {
+    throw FileError(path: path, action: "be opened", errno: error.number)
+  }
+  guard fsync(descriptor.number) == 0 else { throw FileError(path: path, action: "be synchronised", errno: errno) }
+}
