@@ -7,6 +7,7 @@ let package = Package(
     .library(name: "CoreData", targets: ["CoreData"]),
     .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
     .library(name: "WorkerKit", targets: ["WorkerKit"]),
+    .library(name: "PoolClient", targets: ["PoolClient"]),
     .executable(name: "workerpool", targets: ["WorkerPoolCommand"]),
     .executable(name: "worker-import", targets: ["worker-import"]),
     .executable(name: "worker-export", targets: ["worker-export"]),
@@ -33,12 +34,14 @@ let package = Package(
       name: "WorkerProtocol", dependencies: ["CSystem", "LinuxSystem", "ObjectIdentity"], path: "Protocol",
       exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
-    .target(name: "Jobs", dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity"]),
+    .target(name: "Jobs", dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
+    .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPool",
-      dependencies: ["CoreData", "Documents", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
-    .executableTarget(name: "WorkerPoolCommand", dependencies: ["WorkerPool", "WorkerProtocol"]),
+      dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+    .executableTarget(
+      name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"]),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
@@ -53,13 +56,14 @@ let package = Package(
     .executableTarget(
       name: "worker-index", dependencies: ["CoreData", "Documents", "WorkerKit"], path: "Workers/Index"),
     .executableTarget(
-      name: "worker-exec", dependencies: ["CoreData", "LinuxSystem", "WorkerKit", "CSystem"],
+      name: "worker-exec", dependencies: ["CoreData", "LinuxSystem", "WorkerKit", "WorkerProtocol", "CSystem"],
       path: "Workers/Exec"),
     .executableTarget(
-      name: "worker-maintain", dependencies: ["CoreData", "WorkerKit", "WorkerProtocol"], path: "Workers/Maintain"),
+      name: "worker-maintain", dependencies: ["CoreData", "PoolClient", "WorkerKit", "WorkerProtocol"],
+      path: "Workers/Maintain"),
     .executableTarget(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
-    .executableTarget(name: "hasty-producer", dependencies: ["WorkerPool"], path: "Tests/Support/HastyProducer"),
+    .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
     .testTarget(
@@ -90,7 +94,7 @@ let package = Package(
       dependencies: ["CoreData", "Jobs", "WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],
       path: "Tests/WorkerKit"),
     .testTarget(
-      name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "fake-worker"],
+      name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker"],
       path: "Tests/WorkerPool"),
     .testTarget(
       name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export"], path: "Tests/Workers"),

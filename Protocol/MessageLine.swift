@@ -85,10 +85,10 @@ extension [UInt8] {
   }
 }
 
-/// Whether a name may be a token or a job kind: letters, digits, dot, hyphen and underscore, not too long.
-public func isProtocolName(_ text: some StringProtocol) -> Bool {
+/// Whether a text may be a name, such as a token, a kind or a queue: letters, digits, dot, hyphen and underscore, not too long.
+public func isProtocolName(_ text: some StringProtocol, atMost limit: Int = ProtocolLimit.nameBytes) -> Bool {
   let bytes = text.utf8
-  return !bytes.isEmpty && bytes.count <= ProtocolLimit.nameBytes
+  return (1...limit).contains(bytes.count)
     && bytes.allSatisfy {
       switch $0 {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true

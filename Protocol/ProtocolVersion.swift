@@ -48,6 +48,9 @@ public enum ProtocolLimit {
   /// The largest number that any argument may be.
   public static let counter = Int(Int32.max)
 
-  /// The longest job kind or token in bytes.
+  /// The longest token, and the longest kind in a `HELLO`, in bytes.
   public static let nameBytes = 128
+
+  /// The longest name of a kind or queue that a job can have, in bytes.
+  public static let jobNameBytes = 100
 }

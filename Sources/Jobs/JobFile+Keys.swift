@@ -1,4 +1,5 @@
 import CoreData
+import WorkerProtocol
 
 extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
@@ -102,17 +103,7 @@ extension JobFile {
   }
 
   /// Whether the word can be the name of a kind or a queue: 1 to 100 letters, digits, `.`, `_` and `-`, all ASCII.
-  public static func isName(_ word: String) -> Bool {
-    (1...100).contains(word.utf8.count)
-      && word.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
-  }
+  public static func isName(_ word: String) -> Bool { isProtocolName(word, atMost: ProtocolLimit.jobNameBytes) }
 
   private static func name(_ value: JSONValue, _ key: String) throws(Reason) -> String {
     guard let word = value.stringValue, isName(word) else {

@@ -1,7 +1,7 @@
 import CSystem
 import Foundation
-import Synchronization
 import LinuxSystem
+import Synchronization
 import WorkerProtocol
 
 /// The connection to the pool, shared by the main thread, which listens, and the jobs' thread, which works and speaks.

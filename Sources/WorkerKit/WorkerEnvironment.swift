@@ -19,18 +19,18 @@ struct WorkerEnvironment {
 
   /// `nil` when the process was not started by a pool.
   init?(_ environment: [String: String]) {
-    guard let socket = environment["WORKERPOOL_SOCKET"], let token = environment["WORKERPOOL_TOKEN"],
-      let store = environment["WORKERPOOL_STORE"], let model = environment["WORKERPOOL_MODEL"]
+    guard let socket = environment[.socket], let token = environment[.token],
+      let store = environment[.store], let model = environment[.model]
     else { return nil }
     self.socket = socket
     self.token = token
     self.store = store
     self.model = model
-    writeTurn = environment["WORKERPOOL_WRITE_TURN"]
-    storeFile = environment["WORKERPOOL_STORE_ID"].flatMap { FileID($0) }
-    orphanDeadline = environment["WORKERPOOL_ORPHAN_DEADLINE"].flatMap(Double.init) ?? 300
+    writeTurn = environment[.writeTurn]
+    storeFile = environment[.storeID].flatMap { FileID($0) }
+    orphanDeadline = environment[.orphanDeadline].flatMap(Double.init) ?? 300
     protocolEdition =
-      environment["WORKERPOOL_PROTOCOL"].flatMap(ProtocolEdition.init) ?? ProtocolEdition(major: 1, minor: 0)
+      environment[.protocolEdition].flatMap(ProtocolEdition.init) ?? ProtocolEdition(major: 1, minor: 0)
   }
 
   /// A model that could not be read.

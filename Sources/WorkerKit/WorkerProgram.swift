@@ -18,7 +18,7 @@ struct WorkerProgram {
       print("worker-\(name) \(workers.first?.version ?? "1.0"), workerpool \(Release.text)")
       exit(0)
     case "describe":
-      print(description)
+      print(description.json)
       exit(0)
     case nil:
       guard let environment = WorkerEnvironment(ProcessInfo.processInfo.environment) else {
@@ -38,27 +38,22 @@ struct WorkerProgram {
     return file.hasPrefix("worker-") ? String(file.dropFirst("worker-".count)) : file
   }
 
-  /// The answer to `describe`, as PROTOCOL.md wants it.
-  var description: String {
-    let kinds = workers.map { worker in
-      var members = [JSONMember("kind", .string(worker.kind))]
-      if let timeout = worker.timeout { members.append(JSONMember("timeout", .number(timeout))) }
-      if let attempts = worker.maxAttempts { members.append(JSONMember("maxAttempts", .number(attempts))) }
-      if let crashes = worker.maxCrashes { members.append(JSONMember("maxCrashes", .number(crashes))) }
-      if let backoff = worker.backoff { members.append(JSONMember("backoff", .number(backoff))) }
-      if let longest = worker.maxBackoff { members.append(JSONMember("maxBackoff", .number(longest))) }
-      if let limit = worker.limit { members.append(JSONMember("limit", .number(limit))) }
-      if let limit = worker.limitPerKey { members.append(JSONMember("limitPerKey", .number(limit))) }
-      if let rate = worker.rate {
-        members.append(JSONMember("rate", ["jobs": .number(rate.jobs), "period": .number(rate.period)]))
-      }
-      return JSONValue.object(members)
-    }
-    return JSONValue.object([
-      JSONMember("name", .string(name)), JSONMember("version", .string(workers.first?.version ?? "1.0")),
-      JSONMember("protocolVersions", .array([.number(ProtocolVersion.current)])), JSONMember("kinds", .array(kinds)),
-      JSONMember("heartbeat", true),
-    ]).text
+  /// The answer to `describe`.
+  var description: PluginDescription {
+    PluginDescription(
+      name: name, version: workers.first?.version ?? "1.0", protocolVersions: [ProtocolVersion.current],
+      kinds: workers.map(Self.kind), heartbeat: true)
+  }
+
+  private static func kind(_ worker: any Worker.Type) -> PluginDescription.Kind {
+    var kind = PluginDescription.Kind(
+      kind: worker.kind, timeout: worker.timeout, maxAttempts: worker.maxAttempts, limit: worker.limit)
+    kind.maxCrashes = worker.maxCrashes
+    kind.backoff = worker.backoff
+    kind.maxBackoff = worker.maxBackoff
+    kind.limitPerKey = worker.limitPerKey
+    kind.rate = worker.rate.map { JobRate(jobs: $0.jobs, period: $0.period) }
+    return kind
   }
 
   private var help: String {

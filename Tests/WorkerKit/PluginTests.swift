@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WorkerProtocol
 import WorkerPool
 
 /// A plugin's executable, called by hand.

@@ -36,7 +36,7 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
   }
 
   @Test func aListTooLongForOneLineBecomesSeveral() throws {
-    let uris = try (0..<5000).map(uri)
+    let uris = try (1...5000).map(uri)
     let lines = encodedLines { WorkerMessage.done(uris).append(to: &$0) }
     #expect(lines.count > 1)
     #expect(lines.allSatisfy { $0.utf8.count < ProtocolLimit.lineBytes })

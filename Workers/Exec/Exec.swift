@@ -1,5 +1,6 @@
 import CSystem
 import WorkerKit
+import WorkerProtocol
 
 /// Runs a program for a job: one that the operator of the pool has allowed by name, in whatever language it is written.
 @main struct Exec: Worker {
@@ -24,7 +25,7 @@ import WorkerKit
   }
 
   private func prepare(_ job: Job) throws -> ProgramRun {
-    guard let queue = ProcessInfo.processInfo.environment["WORKERPOOL_QUEUE"] else {
+    guard let queue = ProcessInfo.processInfo.environment[.queue] else {
       throw ExecError("the pool does not say where its queue directory is")
     }
     let parameters: ExecParameters
@@ -46,7 +47,8 @@ import WorkerKit
     let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
     var environment = command.environment
     // By the pool's identity and the worker's process ID the next pool knows what a dead worker has left behind.
-    let passed = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "WORKERPOOL_SOCKET", "WORKERPOOL_POOL", "WORKERPOOL_PID"]
+    let passed =
+      ["PATH", "HOME", "LANG", "TZ", "TMPDIR"] + [WorkerVariable.socket, .pool, .pid].map(\.rawValue)
     for name in passed
     where environment[name] == nil {
       environment[name] = ProcessInfo.processInfo.environment[name]

@@ -105,9 +105,9 @@ struct ProgramRun {
   ///
   /// When `stopDescriptor` becomes readable it is sent SIGTERM, and SIGKILL two seconds later. When this process dies the kernel kills it.
   func run(stopDescriptor: Int32) throws -> ProgramResult {
-    var (pid, pipes) = try start()
+    let (pid, pipes) = try start()
     let process: Descriptor
-    do {
+    do throws(SystemCallError) {
       process = try Descriptor.ofProcess(pid)
     } catch {
       // Out of descriptors: a program whose end cannot be observed must not be.
@@ -137,6 +137,7 @@ struct ProgramRun {
         killAt = Self.now + Self.grace
       }
     }
+    withExtendedLifetime(process) {}
     let status = OwnChildren.end(pid)
     // What it started and left behind in other groups has become this process's child.
     OwnChildren.endAll()
@@ -147,15 +148,21 @@ struct ProgramRun {
 
   private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
 
-  /// The ends of the program's pipes that are on this side; nil when closed.
-  private struct Pipes {
+  /// The ends of the program's pipes that are on this side; nil when closed. An object, so that nobody else has them and keeps them open.
+  private final class Pipes {
     var input: Descriptor?
     var output: Descriptor?
     var errors: Descriptor?
+
+    init(input: Descriptor, output: Descriptor, errors: Descriptor) {
+      self.input = input
+      self.output = output
+      self.errors = errors
+    }
   }
 
   private func start() throws(ExecError) -> (pid_t, Pipes) {
-    do {
+    do throws(SystemCallError) {
       let (input, output, errors) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
       for end in [input.writing, output.reading, errors.reading] { try end.makeNonBlocking() }
       var program = Program(path: path, arguments: arguments, environment: environment)

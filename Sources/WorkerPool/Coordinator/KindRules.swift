@@ -1,14 +1,4 @@
-/// How many jobs in how many seconds.
-public struct JobRate: Codable, Hashable, Sendable {
-  public var jobs: Int
-  /// In seconds.
-  public var period: Double
-
-  public init(jobs: Int, period: Double) {
-    self.jobs = jobs
-    self.period = period
-  }
-}
+import WorkerProtocol
 
 /// How jobs of a kind may be handed out.
 struct KindRules: Equatable, Sendable {

@@ -12,7 +12,7 @@ public struct PoolConfiguration: Sendable {
   public var queue: String
   /// Where `worker-NAME` executables are looked for; the first directory that has a name wins.
   public var pluginDirectories: [String]
-  /// Worker processes in all.
+  /// Worker processes in all. Default 2.
   public var workers: Int
   /// Worker processes of single plugins, by name; they count among `workers`.
   public var fixedWorkers: [String: Int] = [:]
@@ -60,7 +60,7 @@ public struct PoolConfiguration: Sendable {
   var identity: String?
 
   /// - Parameter pluginDirectories: default: the directory of the running executable.
-  public init(store: String, model: String, queue: String, workers: Int, pluginDirectories: [String]? = nil) {
+  public init(store: String, model: String, queue: String, workers: Int = 2, pluginDirectories: [String]? = nil) {
     self.store = store
     self.model = model
     self.queue = queue
@@ -78,7 +78,7 @@ public struct PoolConfiguration: Sendable {
     URL(fileURLWithPath: executablePath).deletingLastPathComponent().path
   }
 
-  var incomingDirectory: String { queue + "/incoming" }
+  var incomingDirectory: String { QueueLayout(root: queue).incoming }
 
   /// What PROTOCOL.md promises a worker, but for the token. Paths are absolute: a worker may have another directory.
   func workerEnvironment(socket: String) -> [String: String] {
@@ -88,15 +88,15 @@ public struct PoolConfiguration: Sendable {
     // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory holds.
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
     environment.merge(extraEnvironment) { $1 }
-    environment["WORKERPOOL_PROTOCOL"] = ProtocolEdition.current.description
-    environment["WORKERPOOL_SOCKET"] = URL(fileURLWithPath: socket).path
-    environment["WORKERPOOL_WRITE_TURN"] = RuntimeDirectory(queue: queue).writeTurn
-    environment["WORKERPOOL_QUEUE"] = URL(fileURLWithPath: queue).path
-    environment["WORKERPOOL_STORE"] = URL(fileURLWithPath: store).path
-    environment[StrayProcesses.poolVariable] = identity
-    environment["WORKERPOOL_STORE_ID"] = storeFile?.description
-    environment["WORKERPOOL_MODEL"] = URL(fileURLWithPath: model).path
-    environment["WORKERPOOL_ORPHAN_DEADLINE"] = String(orphanDeadline)
+    environment[.protocolEdition] = ProtocolEdition.current.description
+    environment[.socket] = URL(fileURLWithPath: socket).path
+    environment[.writeTurn] = QueueLayout(root: queue).writeTurn
+    environment[.queue] = URL(fileURLWithPath: queue).path
+    environment[.store] = URL(fileURLWithPath: store).path
+    environment[.pool] = identity
+    environment[.storeID] = storeFile?.description
+    environment[.model] = URL(fileURLWithPath: model).path
+    environment[.orphanDeadline] = String(orphanDeadline)
     return environment
   }
 }

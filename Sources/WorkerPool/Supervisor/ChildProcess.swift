@@ -45,8 +45,7 @@ final class ChildProcess {
 
   deinit {
     if let ticket { starter.abandon(ticket) }
-    guard pid > 0 else { return }
-    guard onDeath != nil else { return }
+    guard pid > 0, onDeath != nil else { return }
     if let process { loop.unwatch(process.number) }
     OwnChildren.end(pid)
   }

@@ -5,7 +5,7 @@ import LinuxSystem
 enum ForeignZombies {
   /// Takes their exit status, so that the kernel lets go of them.
   static func reap(except known: Set<pid_t>, startedBy threads: Set<pid_t>) {
-    for pid in OwnChildren.all(except: threads) where !known.contains(pid) && !StrayProcesses.isAlive(pid) {
+    for pid in OwnChildren.all(except: threads) where !known.contains(pid) && !ProcFile.isAlive(pid) {
       var status: Int32 = 0
       waitpid(pid, &status, WNOHANG)
     }

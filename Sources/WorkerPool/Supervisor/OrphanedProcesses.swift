@@ -46,7 +46,7 @@ final class OrphanedProcesses {
   func end() {
     let known = known()
     for pid in OwnChildren.all(except: starters()) where !known.contains(pid) && dying[pid] == nil && isOurs(pid) {
-      if StrayProcesses.isAlive(pid) {
+      if ProcFile.isAlive(pid) {
         log(.processStray, "process \(pid) (\(ProcFile.command(pid))), left behind by a worker, is killed", .pid(pid))
         kill(pid, SIGKILL)
       }

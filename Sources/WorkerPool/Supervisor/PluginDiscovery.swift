@@ -175,8 +175,7 @@ final class PluginDiscovery {
     }
     let description: PluginDescription
     do {
-      let text = probe.output.joined(separator: "\n")
-      description = try JSONDecoder().decode(PluginDescription.self, from: Data(text.utf8))
+      description = try PluginDescription(json: probe.output.joined(separator: "\n"))
     } catch {
       throw .badDescription(path: path, reason: "its output is not the JSON of a plugin")
     }

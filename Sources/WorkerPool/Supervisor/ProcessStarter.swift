@@ -82,7 +82,7 @@ final class SpawnRequest: Sendable {
     if isAbandoned.load(ordering: .relaxed) { return .failure(cancelled) }
     var program = program
     program.isSubreaper = true
-    program.pidVariable = StrayProcesses.pidVariable
+    program.pidVariable = WorkerVariable.pid.rawValue
     do throws(SystemCallError) {
       let pid = try program.start(output: output, errors: errors)
       guard isAbandoned.load(ordering: .relaxed) else { return .success(pid) }

@@ -23,21 +23,3 @@ enum ProcessUsage {
     return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 }
-
-/// Files of a process under `/proc`.
-enum ProcFile {
-  static func text(_ pid: Int32, _ name: String) -> String? {
-    KernelFile.text("/proc/\(pid)/\(name)")
-  }
-
-  /// The name of the process's program; empty when it is gone.
-  static func command(_ pid: Int32) -> String {
-    (text(pid, "comm") ?? "").trimmingCharacters(in: .newlines)
-  }
-
-  /// The fields of `/proc/PID/stat` from the third on. The name in field 2 may hold spaces and parentheses.
-  static func statFields(_ pid: Int32) -> [Substring]? {
-    guard let text = text(pid, "stat"), let nameEnd = text.lastIndex(of: ")") else { return nil }
-    return text[text.index(after: nameEnd)...].split(separator: " ")
-  }
-}

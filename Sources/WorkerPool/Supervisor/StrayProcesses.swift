@@ -1,14 +1,10 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import WorkerProtocol
 
 /// Processes that an earlier pool of the same identity has left behind, when it was killed.
 enum StrayProcesses {
-  /// What each worker finds its own process ID in. What it starts inherits the variable, and has another process ID.
-  static let pidVariable = "WORKERPOOL_PID"
-  /// What each worker, and what it starts, finds the identity of its pool in.
-  static let poolVariable = "WORKERPOOL_POOL"
-
   /// What was found.
   struct Left: Sendable {
     /// What dead workers had started. It was killed.
@@ -32,10 +28,10 @@ enum StrayProcesses {
       guard let process = ProcessIdentity(of: pid), let variables = variables(of: pid),
         let worker = worker(in: variables, pool: pool)
       else { continue }
-      if isAlive(worker), self.worker(of: worker, pool: pool) == worker {
-        let isOurs = variables.contains(Data("WORKERPOOL_STORE=\(store)".utf8))
+      if ProcFile.isAlive(worker), self.worker(of: worker, pool: pool) == worker {
+        let isOurs = variables.contains(Data("\(WorkerVariable.store.rawValue)=\(store)".utf8))
         if worker == pid, isOurs { left.finishing.insert(process) }
-      } else if isAlive(pid), kill(pid, SIGKILL) == 0 {
+      } else if ProcFile.isAlive(pid), kill(pid, SIGKILL) == 0 {
         left.killed.insert(process)
       }
     }
@@ -49,8 +45,8 @@ enum StrayProcesses {
   }
 
   private static func worker(in variables: [Data], pool: String) -> Int32? {
-    let prefix = Data("\(pidVariable)=".utf8)
-    guard variables.contains(Data("\(poolVariable)=\(pool)".utf8)),
+    let prefix = Data("\(WorkerVariable.pid.rawValue)=".utf8)
+    guard variables.contains(Data("\(WorkerVariable.pool.rawValue)=\(pool)".utf8)),
       let value = variables.first(where: { $0.starts(with: prefix) })?.dropFirst(prefix.count)
     else { return nil }
     return Int32(String(decoding: value, as: UTF8.self))
@@ -59,11 +55,5 @@ enum StrayProcesses {
   /// The environment with which a process was started.
   private static func variables(of pid: Int32) -> [Data]? {
     KernelFile.bytes("/proc/\(pid)/environ").map { Data($0).split(separator: 0) }
-  }
-
-  /// Whether the process runs: a dead one that nobody has waited for (state Z in proc(5)) does not.
-  static func isAlive(_ pid: Int32) -> Bool {
-    guard let state = ProcFile.statFields(pid)?.first else { return false }
-    return state != "Z" && state != "X"
   }
 }

@@ -1,6 +1,6 @@
-import LinuxSystem
 import Foundation
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// One process from its start to its end.
@@ -14,7 +14,7 @@ extension Supervisor {
     worker.replaces = retiring(plugin).first { successor(of: $0) == nil }?.id
     demand.started(plugin.name)
     var environment = configuration.environment
-    environment["WORKERPOOL_TOKEN"] = worker.token
+    environment[.token] = worker.token
     do {
       worker.process = try ChildProcess(
         .init(

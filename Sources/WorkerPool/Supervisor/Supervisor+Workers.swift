@@ -1,5 +1,5 @@
-import LinuxSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// What the coordinator's side reports about single workers.

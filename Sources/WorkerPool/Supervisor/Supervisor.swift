@@ -1,6 +1,6 @@
-import LinuxSystem
 import Foundation
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// What the supervisor asks of and tells to the rest of the pool. All calls come on the loop.

@@ -1,5 +1,5 @@
-import LinuxSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// The number by which the pool's parts speak of a worker process; never used twice.

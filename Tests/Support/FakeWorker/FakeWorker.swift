@@ -35,7 +35,7 @@ import WorkerProtocol
       complain("I never liked this job")
       exit(3)
     }
-    guard let socket = environment["WORKERPOOL_SOCKET"], let token = environment["WORKERPOOL_TOKEN"] else {
+    guard let socket = environment[.socket], let token = environment[.token] else {
       print("A worker for tests. The pool starts it.")
       exit(64)
     }
@@ -97,16 +97,16 @@ import WorkerProtocol
     }
   }
 
-  /// There are a thousand keys for each behaviour.
+  /// Its place in the list is in the last two digits of the key.
   static func behaviour(_ job: ObjectURI) -> Substring {
     let behaviours = (environment["FAKE_WORKER_BEHAVIOURS"] ?? "").split(separator: ",")
-    let index = Int(job.key / 1000)
+    let index = Int(job.key % 100)
     return index < behaviours.count ? behaviours[index] : ""
   }
 
   mutating func run(_ job: ObjectURI) {
     say(.begin([job]))
-    let number = "p\(job.key % 1000)"
+    let number = "p\(job.key / 100)"
     switch Self.behaviour(job) {
     case "ok":
       Self.tell("ok \(number) \(getpid())")

@@ -1,0 +1,90 @@
+import Foundation
+
+/// What a plugin says about itself when called with `describe`.
+public struct PluginDescription: Codable, Equatable, Sendable {
+  /// A kind of job that the plugin runs.
+  public struct Kind: Codable, Equatable, Sendable {
+    public var kind: String
+    /// Seconds that one attempt may take; `nil`: as long as it needs.
+    public var timeout: Double?
+    /// How often a job that throws is tried; `nil`: the pool's default.
+    public var maxAttempts: Int?
+    /// How many workers a job may kill; `nil`: the pool's default.
+    public var maxCrashes: Int?
+    /// The longest wait after the first failure, in seconds, and the longest of all; `nil`: the pool's default.
+    public var backoff: Double?
+    public var maxBackoff: Double?
+    /// How many jobs of this kind may run at a time in the whole pool; `nil`: as many as there are workers.
+    public var limit: Int?
+    /// How many jobs of one limit key may run at a time, where the job does not say; `nil`: 1.
+    public var limitPerKey: Int?
+    /// How many jobs of this kind may begin in a time; `nil`: as many as there are.
+    public var rate: JobRate?
+
+    public init(kind: String, timeout: Double? = nil, maxAttempts: Int? = nil, limit: Int? = nil) {
+      self.kind = kind
+      self.timeout = timeout
+      self.maxAttempts = maxAttempts
+      self.limit = limit
+    }
+
+    /// Why these cannot be a kind's defaults, if they cannot.
+    package var problem: String? {
+      let counts: [(String, Int?)] = [
+        ("maxAttempts", maxAttempts), ("maxCrashes", maxCrashes), ("limit", limit), ("limitPerKey", limitPerKey),
+        ("rate.jobs", rate?.jobs),
+      ]
+      if let (name, _) = counts.first(where: { $0.1.map { $0 < 1 } == true }) {
+        return "\(name) of \(kind) is less than 1"
+      }
+      let times: [(String, Double?)] = [
+        ("timeout", timeout), ("backoff", backoff), ("maxBackoff", maxBackoff), ("rate.period", rate?.period),
+      ]
+      if let (name, _) = times.first(where: { $0.1.map { !($0 > 0 && $0.isFinite) } == true }) {
+        return "\(name) of \(kind) is no number of seconds above 0"
+      }
+      return nil
+    }
+  }
+
+  /// The NAME in its file's `worker-NAME`.
+  public var name: String
+  /// Any text, for `status`.
+  public var version: String
+  public var protocolVersions: [Int]
+  public var kinds: [Kind]
+  /// Whether its processes answer `PING` at any time, even while a job runs; `nil`: no.
+  public var heartbeat: Bool?
+
+  public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind], heartbeat: Bool? = nil) {
+    self.name = name
+    self.version = version
+    self.protocolVersions = protocolVersions
+    self.kinds = kinds
+    self.heartbeat = heartbeat
+  }
+}
+
+extension PluginDescription {
+  /// What `describe` prints.
+  public var json: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  /// Reads what `describe` printed.
+  public init(json: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(json.utf8)) }
+}
+
+/// How many jobs in how many seconds.
+public struct JobRate: Codable, Hashable, Sendable {
+  public var jobs: Int
+  /// In seconds.
+  public var period: Double
+
+  public init(jobs: Int, period: Double) {
+    self.jobs = jobs
+    self.period = period
+  }
+}
