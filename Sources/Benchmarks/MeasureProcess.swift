@@ -54,6 +54,7 @@ struct MeasureProcess {
         events[index].fd = -1
       }
     }
+    withExtendedLifetime(process) {}
     let status = OwnChildren.end(pid)
     for end in [output, errors] { while end.read() {} }
     try? FileManager.default.removeItem(atPath: directory)

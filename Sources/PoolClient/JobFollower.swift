@@ -1,7 +1,7 @@
-import LinuxSystem
 import CoreData
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Follows jobs to their ends, whatever happens to the pool meanwhile: the store says how they end, and the pool only when to look.

@@ -40,10 +40,11 @@ public final class JobQueue: Sendable {
   ///   - queue: the path of the pool's queue directory.
   /// - Throws: an `NSError` of Core Data when the store cannot be opened.
   public init(in coordinator: NSPersistentStoreCoordinator, at url: URL, queue: String) throws {
+    let layout = QueueLayout(root: queue)
     try JobStore.addPoolStore(
       to: coordinator, at: url,
-      options: FileManager.default.fileExists(atPath: queue + "/run")
-        ? [NSPersistentStoreWriteTurnOption: RuntimeDirectory(queue: queue).writeTurn] : [:])
+      options: FileManager.default.fileExists(atPath: layout.run)
+        ? [NSPersistentStoreWriteTurnOption: layout.writeTurn] : [:])
     observer = Observer(coordinator: coordinator, queue: queue)
   }
 

@@ -1,79 +1,50 @@
-import CSystem
 import Foundation
 import Glibc
-import Jobs
 import LinuxSystem
-
-/// A process for good: a process ID is used again, the time of its start is not.
-struct ProcessIdentity: Hashable, Sendable {
-  let pid: Int32
-  /// Clock ticks since boot at which it started.
-  let start: Int64
-
-  init(pid: Int32, start: Int64) {
-    self.pid = pid
-    self.start = start
-  }
-
-  /// Nil when there is no such process.
-  init?(of pid: Int32) {
-    guard let start = ProcessStart.ticks(of: pid) else { return nil }
-    self.init(pid: pid, start: start)
-  }
-
-  /// Whether it runs; a dead process that nobody has waited for does not.
-  var isAlive: Bool { ProcessStart.ticks(of: pid) == start && StrayProcesses.isAlive(pid) }
-}
-
-/// One run of the machine, from boot to boot.
-enum Boot {
-  /// The kernel's random ID of this boot; empty where it does not tell.
-  ///
-  /// Source: proc_sys_kernel(5), `random/boot_id`.
-  static func id() -> String {
-    (KernelFile.text("/proc/sys/kernel/random/boot_id") ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
-  }
-}
 
 /// How the file of a ledger is laid out: a page about the pool, then slots of one size, in the byte order of the machine.
 ///
 /// A slot counts by its state, which is written last when the slot is filled. So whenever the pool is killed, the file lists what
 /// workers hold, or more, and never less.
-enum LedgerLayout {
-  static let magic: UInt64 = 0x5750_4C45_4447_4552
-  static let version: UInt32 = 1
-  static let headerSize = 4096
-  static let slotSize = 32
+package enum LedgerLayout {
+  package static let magic: UInt64 = 0x5750_4C45_4447_4552
+  package static let version: UInt32 = 1
+  package static let headerSize = 4096
+  package static let slotSize = 32
+  /// How many jobs a new ledger has room for.
+  package static let firstCapacity = 4096
 
-  enum Header {
-    static let magic = 0
-    static let version = 8
-    static let slotSize = 12
-    static let flags = 16
+  package enum Header {
+    package static let magic = 0
+    package static let version = 8
+    package static let slotSize = 12
+    package static let flags = 16
     /// Texts with their greatest length.
-    static let boot = (offset: 64, length: 64)
-    static let name = (offset: 128, length: 64)
-    static let pool = (offset: 192, length: 64)
-    static let store = (offset: 256, length: 64)
+    package static let boot = (offset: 64, length: 64)
+    package static let name = (offset: 128, length: 64)
+    package static let pool = (offset: 192, length: 64)
+    package static let store = (offset: 256, length: 64)
   }
 
-  enum Slot {
-    static let job = 0
-    static let processStart = 8
-    static let begunAt = 16
-    static let pid = 24
-    static let state = 28
+  package enum Slot {
+    package static let job = 0
+    package static let processStart = 8
+    package static let begunAt = 16
+    package static let pid = 24
+    package static let state = 28
   }
 
-  struct Flags: OptionSet {
-    let rawValue: UInt32
+  package struct Flags: OptionSet {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
     /// The pool ends its workers: that their jobs do not finish is not the jobs' fault.
-    static let stopping = Flags(rawValue: 1)
+    package static let stopping = Flags(rawValue: 1)
     /// There was no room for all that workers hold.
-    static let incomplete = Flags(rawValue: 2)
+    package static let incomplete = Flags(rawValue: 2)
   }
 
-  enum State: UInt32 {
+  package enum State: UInt32 {
     case free = 0
     /// Handed out; the worker has not said that it began.
     case handedOut = 1
@@ -84,17 +55,24 @@ enum LedgerLayout {
     case crashed = 4
   }
 
-  static func offset(ofSlot index: Int) -> Int { headerSize + index * slotSize }
+  package static func offset(ofSlot index: Int) -> Int { headerSize + index * slotSize }
 }
 
 /// What a ledger says of one job.
-struct LedgerEntry: Hashable, Sendable {
+package struct LedgerEntry: Hashable, Sendable {
   /// The key of the job; 0 where it is not known which job the process runs.
-  var job: Int64
-  var process: ProcessIdentity
-  var state: LedgerLayout.State
+  package var job: Int64
+  package var process: ProcessIdentity
+  package var state: LedgerLayout.State
   /// When the worker said that it began.
-  var begunAt: Date
+  package var begunAt: Date
+
+  package init(job: Int64, process: ProcessIdentity, state: LedgerLayout.State, begunAt: Date) {
+    self.job = job
+    self.process = process
+    self.state = state
+    self.begunAt = begunAt
+  }
 }
 
 extension LedgerEntry {
@@ -111,30 +89,30 @@ extension LedgerEntry {
 }
 
 /// A ledger as it stands in its file.
-struct LedgerContents: Sendable {
-  var boot: String
-  var name: String
-  var pool: String
+package struct LedgerContents: Sendable {
+  package var boot: String
+  package var name: String
+  package var pool: String
   /// The identifier of the pool's store to which the keys belong.
-  var store: String
-  var flags: LedgerLayout.Flags
-  var entries: [LedgerEntry]
+  package var store: String
+  package var flags: LedgerLayout.Flags
+  package var entries: [LedgerEntry]
 
   /// Why a ledger cannot be read.
-  struct Unreadable: Error, CustomStringConvertible {
+  package struct Unreadable: Error, CustomStringConvertible {
     let path: String
     let reason: String
-    var description: String { "the ledger \(path) of the pool before this one cannot be used: \(reason)" }
+    package var description: String { "the ledger \(path) of the pool before this one cannot be used: \(reason)" }
   }
 
   /// Reads a file that a pool may be writing.
-  init(path: String) throws(Unreadable) {
+  package init(path: String) throws(Unreadable) {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw Unreadable(path: path, reason: String(cString: strerror(errno)))
     }
     let contents: LedgerContents? = data.withUnsafeBytes { bytes in
       // A new ledger has its whole size before it has its first bytes.
-      guard bytes.count >= LedgerLayout.offset(ofSlot: JobLedger.firstCapacity),
+      guard bytes.count >= LedgerLayout.offset(ofSlot: LedgerLayout.firstCapacity),
         (bytes.count - LedgerLayout.headerSize) % LedgerLayout.slotSize == 0,
         bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic,
         bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self) == LedgerLayout.version,

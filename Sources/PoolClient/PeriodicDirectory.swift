@@ -3,13 +3,15 @@ import Jobs
 import LinuxSystem
 
 /// The entries in `queue/periodic/`, one in each file that ends in `.json`.
-struct PeriodicDirectory: Sendable {
-  let path: String
+package struct PeriodicDirectory: Sendable {
+  private let path: String
+
+  package init(path: String) { self.path = path }
 
   /// The entries by name, and what is wrong with files that are none, by theirs.
   ///
   /// Throws when the directory cannot be listed.
-  func entries() throws -> (entries: [PeriodicEntry], problems: [String: String]) {
+  package func entries() throws -> (entries: [PeriodicEntry], problems: [String: String]) {
     let files = try FileManager.default.contentsOfDirectory(atPath: path)
       .filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
     var entries: [PeriodicEntry] = []

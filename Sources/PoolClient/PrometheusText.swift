@@ -63,7 +63,7 @@ public enum PrometheusText {
   }
 
   /// Writes the metrics to a file in one step: whoever reads it never sees half of them.
-  static func write(_ status: PoolStatus, to path: String) throws {
+  package static func write(_ status: PoolStatus, to path: String) throws {
     try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, surviving: .processes)
   }
 

@@ -20,8 +20,19 @@ public struct QueueLayout: Hashable, Sendable {
   /// Of mode 0700: sockets and what else belongs to the running pool.
   public var run: String { root + "/run" }
 
+  /// The socket that workers connect to.
+  package var workerSocket: String { run + "/workers.sock" }
+  /// The socket that a ``StatusClient`` connects to.
+  package var statusSocket: String { run + "/status.sock" }
+  /// The file by whose lock the pool's processes take turns at writing to the store.
+  package var writeTurn: String { URL(fileURLWithPath: run).path + "/write-turn" }
+
+  /// The file in which a pool notes who holds which job.
+  package func ledger(_ name: String) -> String { run + "/" + Self.ledgerPrefix + name }
+  package static let ledgerPrefix = "ledger-"
+
   /// The mode of the directories that are the pool's alone.
-  static let privateMode: mode_t = 0o700
+  package static let privateMode: mode_t = 0o700
 
   /// Makes the directories that are missing; the pool itself sees to it that `run/` and `taken/` are its own.
   ///

@@ -30,10 +30,11 @@ public final class StatusClient {
 
   /// Connects to the pool that runs on a queue directory. Throws ``Failure``.
   public init(queue: String) throws(Failure) {
+    let layout = QueueLayout(root: queue)
     do {
-      socket = try Descriptor(try UnixSocket.connect(to: RuntimeDirectory(queue: queue).statusSocket), "connect")
+      socket = try Descriptor(try UnixSocket.connect(to: layout.statusSocket), "connect")
     } catch {
-      if error.number == EACCES { throw .notAllowed(path: RuntimeDirectory(queue: queue).path) }
+      if error.number == EACCES { throw .notAllowed(path: layout.run) }
       throw .notRunning(queue: queue)
     }
   }
@@ -105,6 +106,7 @@ public final class StatusClient {
     guard let process else { return }
     var end = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)
     while poll(&end, 1, Int32(Self.endPatience * 1000)) < 0, errno == EINTR {}
+    withExtendedLifetime(process) {}
   }
 
   private func send(_ bytes: [UInt8]) throws(SystemCallError) {

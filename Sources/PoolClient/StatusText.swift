@@ -90,7 +90,7 @@ public enum StatusText {
 
   /// The unfinished jobs, a row for each queue and kind.
   private static func backlog(_ status: PoolStatus) -> [String] {
-    let states = [StoreOverview.running] + JobState.allCases.filter(\.isUnfinished).map(\.name)
+    let states = [JobText.runningName] + JobState.allCases.filter(\.isUnfinished).map(\.name)
     var table = TextTable(["queue", "kind"] + states, rightAligned: Set(2..<(2 + states.count)))
     let groups = Dictionary(grouping: status.backlog ?? []) { [$0.queue, $0.kind] }
     for (key, entries) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -129,7 +129,7 @@ public enum StatusText {
   }
 
   private static func jobs(_ status: PoolStatus) -> String {
-    let running = status.jobs?[StoreOverview.running] ?? status.workers.reduce(0) { $0 + $1.running.count }
+    let running = status.jobs?[JobText.runningName] ?? status.workers.reduce(0) { $0 + $1.running.count }
     var parts = ["\(running) running"]
     for state in JobState.allCases {
       guard let count = status.jobs?[state.name], count > 0 else { continue }

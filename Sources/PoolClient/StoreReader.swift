@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import LinuxSystem
 
 /// A store opened to be read by the command line: an app's, or the pool's own in the same file.
 public final class StoreReader {
@@ -101,7 +102,7 @@ public final class StoreReader {
   }
 
   /// The pool that runs on the store, or ran there last.
-  func owner() throws -> PoolOwner? {
+  package func owner() throws -> PoolOwner? {
     try context.performAndWait { try PoolOwner.find(in: context) }
   }
 
@@ -137,7 +138,7 @@ public final class StoreReader {
   /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's queue.
   private func runs() throws -> [Int64: JobRun] {
     guard let owner = try PoolOwner.find(in: context),
-      let ledger = try? LedgerContents(path: PoolPlace.ledger(owner.ledger, queue: owner.queue)),
+      let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
       ledger.boot == Boot.id()
     else { return [:] }
     let begun = ledger.entries.filter { $0.state == .begun }

@@ -1,9 +1,9 @@
 import WorkerProtocol
 
 /// Why jobs wait for the store, for people.
-enum StoreWaitText {
+package enum StoreWaitText {
   /// Nil where they do not wait any more.
-  static func text(_ reason: StoreWait) -> String? {
+  package static func text(_ reason: StoreWait) -> String? {
     switch reason {
     case .locked: "another process has the store locked"
     case .full: "the disk of the store is full"

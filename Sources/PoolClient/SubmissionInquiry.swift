@@ -1,6 +1,6 @@
-import LinuxSystem
 import Foundation
 import Jobs
+import LinuxSystem
 
 /// Asks the pool which jobs came of a submission, until the pool has taken its file.
 ///

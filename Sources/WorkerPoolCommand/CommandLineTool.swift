@@ -1,5 +1,7 @@
 import Foundation
 import Jobs
+import LinuxSystem
+import PoolClient
 import WorkerPool
 import WorkerProtocol
 

@@ -34,7 +34,7 @@ import WorkerProtocol
     }
 
     // Connections that talk nonsense to both sockets, say nothing, or go away.
-    let run = RuntimeDirectory(queue: items.queue)
+    let run = QueueLayout(root: items.queue)
     var open: [Int32] = []
     for number in 0..<300 {
       let descriptor = try UnixSocket.connect(to: number % 2 == 0 ? run.workerSocket : run.statusSocket)

@@ -89,7 +89,8 @@ import WorkerPool
     try context.performAndWait {
       let id = try #require(pool.store.coordinator.objectID(forURI: job))
       let row = try #require(try context.existingObject(with: id) as? Job)
-      for object in try row.objectURIs.compactMap(pool.store.coordinator.objectID(forURI:)).map(context.existingObject) {
+      for object in try row.objectURIs.compactMap(pool.store.coordinator.objectID(forURI:)).map(context.existingObject)
+      {
         object.setValue(1, forKey: "value")
       }
       try row.markSucceeded(startedAt: Date())

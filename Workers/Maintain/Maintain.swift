@@ -1,3 +1,4 @@
+import PoolClient
 import WorkerKit
 import WorkerProtocol
 
@@ -18,11 +19,11 @@ import WorkerProtocol
       throw PermanentFailure("\(error)")
     }
     let environment = ProcessInfo.processInfo.environment
-    guard let store = environment["WORKERPOOL_STORE"], let queue = environment["WORKERPOOL_QUEUE"] else {
+    guard let store = environment[.store], let queue = environment[.queue] else {
       throw PermanentFailure("the pool does not say where its store and its queue directory are")
     }
     let maintenance = try StoreMaintenance(
-      url: URL(fileURLWithPath: store), writeTurn: environment["WORKERPOOL_WRITE_TURN"])
+      url: URL(fileURLWithPath: store), writeTurn: environment[.writeTurn])
     switch parameters.task {
     case .checkpoint: try Checkpoint.ask(queue: queue)
     case .optimize: try maintenance.optimize()
@@ -98,27 +99,13 @@ struct DamagedStore: DetailedFailure, CustomStringConvertible {
 /// Asks the pool for a checkpoint: its process is the only one that makes any.
 enum Checkpoint {
   static func ask(queue: String) throws {
-    let connection = try UnixSocket.connect(to: queue + "/run/status.sock")
-    defer { close(connection) }
-    let request = Array(#"{"command": "checkpoint"}"#.utf8 + [0x0A])
-    guard write(connection, request, request.count) == request.count else { throw SystemCallError("write") }
-    var reply: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while !reply.contains(0x0A) {
-      var ready = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
-      guard poll(&ready, 1, -1) >= 0 || errno == EINTR else { throw SystemCallError("poll") }
-      let count = read(connection, &buffer, buffer.count)
-      if count < 0, errno == EINTR || errno == EAGAIN { continue }
-      guard count > 0 else { throw PoolSilent(reason: "it closed the connection") }
-      reply += buffer[..<count]
-    }
-    let answer = try JSONParser.parse(String(decoding: reply, as: UTF8.self).trimmingCharacters(in: .newlines))
-    guard answer["ok"]?.boolValue == true else { throw PoolSilent(reason: answer["error"]?.stringValue ?? "no reason") }
+    let reply = try StatusClient(queue: queue).request(StatusRequest(.checkpoint))
+    guard reply.ok else { throw CheckpointRefused(reason: reply.error ?? "it gave no reason") }
   }
 }
 
 /// The pool did not make a checkpoint.
-struct PoolSilent: Error, CustomStringConvertible {
+struct CheckpointRefused: Error, CustomStringConvertible {
   let reason: String
   var description: String { "the pool made no checkpoint: \(reason)" }
 }

@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// The coordinator's way to the store. Every function returns at once; the work is done elsewhere and comes back as a
@@ -46,16 +47,6 @@ protocol JobSource: AnyObject, Sendable {
   func takeDelay() -> Bool
   /// Finishes what is under way; `finished` is the last event.
   func finish()
-}
-
-/// A job of an earlier pool, and the process that has it, or had it.
-struct JobSourceClaim: Equatable, Sendable {
-  let job: JobKey
-  let pid: Int32
-  /// What the job counts against.
-  var kind: String?
-  var queue: String?
-  var limitKey: String?
 }
 
 /// What was found in the store at the start.

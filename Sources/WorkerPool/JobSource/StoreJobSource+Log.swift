@@ -1,6 +1,6 @@
-import LinuxSystem
 import CoreData
 import Foundation
+import LinuxSystem
 
 /// The store's write-ahead log, as a status shows it.
 struct LogStatus: Equatable, Sendable {

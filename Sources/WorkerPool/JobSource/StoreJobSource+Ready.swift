@@ -1,6 +1,6 @@
-import LinuxSystem
 import CoreData
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Jobs that may run, and those that will when others have ended or their time has come.

@@ -1,6 +1,7 @@
 import CoreData
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Where a pool runs, for the next one.
@@ -10,10 +11,6 @@ struct PoolPlace: Sendable {
   let identity: String
   /// Processes that earlier pools of the same identity have left.
   var left = StrayProcesses.Left()
-
-  /// The path of the ledger of that name in a queue directory.
-  static func ledger(_ name: String, queue: String) -> String { queue + "/run/" + ledgerPrefix + name }
-  static let ledgerPrefix = "ledger-"
 }
 
 /// Taking a store over from the pool before.
@@ -39,7 +36,7 @@ extension StoreJobSource {
     start.strangers = succession.strangers
 
     let name = RandomName.make()
-    let path = PoolPlace.ledger(name, queue: place.queue)
+    let path = QueueLayout(root: place.queue).ledger(name)
     let ledger = try JobLedger(path: path, name: name, pool: place.identity, store: store.poolIdentifier)
     for entry in succession.held { ledger.inherit(entry) }
     for process in succession.strangers {
@@ -71,7 +68,7 @@ extension StoreJobSource {
       do {
         // The queue directory may have been renamed since.
         let queue = owner.pool == place.identity ? place.queue : owner.queue
-        let found = try LedgerContents(path: PoolPlace.ledger(owner.ledger, queue: queue))
+        let found = try LedgerContents(path: QueueLayout(root: queue).ledger(owner.ledger))
         if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
       } catch {
         // What was running is not known. Processes that live are waited for.
@@ -96,7 +93,7 @@ extension StoreJobSource {
   private func removeLedgers(but name: String) {
     let run = place.queue + "/run"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: run)) ?? []
-    for file in names where file.hasPrefix(PoolPlace.ledgerPrefix) && file != PoolPlace.ledgerPrefix + name {
+    for file in names where file.hasPrefix(QueueLayout.ledgerPrefix) && file != QueueLayout.ledgerPrefix + name {
       unlink(run + "/" + file)
     }
   }

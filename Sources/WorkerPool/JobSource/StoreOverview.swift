@@ -1,6 +1,6 @@
-import LinuxSystem
 import CoreData
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// What the store tells those who look.
@@ -15,7 +15,7 @@ struct StoreOverview: Equatable, Sendable {
   var log = LogStatus()
 
   /// The state of jobs that run, which is none in the store.
-  static let running = "running"
+  static let running = JobText.runningName
   /// How many groups the backlog names.
   static let mostGroups = 100
 }

@@ -2,6 +2,7 @@ import CSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Who holds which job, in a file that is mapped into memory: it outlives a `kill -9` of the pool and of all its workers at once, and
@@ -11,9 +12,6 @@ import WorkerProtocol
 ///
 /// `@unchecked Sendable`: made on the thread that opens the store, then used on the loop only.
 final class JobLedger: @unchecked Sendable, Equatable {
-  /// How many jobs a new ledger has room for.
-  static let firstCapacity = 4096
-
   let path: String
   private let descriptor: Int32
   private var bytes: UnsafeMutableRawPointer
@@ -37,8 +35,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
   /// - Throws: `FileError`.
   init(path: String, name: String, pool: String, store: String) throws(FileError) {
     self.path = path
-    capacity = Self.firstCapacity
-    free = Array((0..<Self.firstCapacity).reversed())
+    capacity = LedgerLayout.firstCapacity
+    free = Array((0..<LedgerLayout.firstCapacity).reversed())
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FileError(path: path, action: "be made", errno: errno) }
     do {

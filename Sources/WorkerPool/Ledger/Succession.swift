@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 
 /// What the pools before this one have left behind: jobs that their workers still hold, and jobs that were running when everything
 /// died.

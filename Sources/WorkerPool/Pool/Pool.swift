@@ -1,3 +1,5 @@
+@_exported import PoolClient
+@_exported import struct WorkerProtocol.JobRate
 import CSystem
 import CoreData
 import Foundation
@@ -86,7 +88,7 @@ public enum Pool {
     let place = PoolPlace(
       queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
     let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
-      try openSource(configuration, layout, runtime, place)
+      try openSource(configuration, layout, place)
     }
     let source = try opening.run()
     configuration.workers = opening.workers
@@ -112,7 +114,7 @@ public enum Pool {
 
   /// Blocks until the store is open and in order, or its locks have been waited for long enough.
   private static func openSource(
-    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ runtime: RuntimeDirectory, _ place: PoolPlace
+    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ place: PoolPlace
   ) throws -> StoreJobSource {
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
       throw StartError.model(path: configuration.model)
@@ -123,7 +125,7 @@ public enum Pool {
         NSSQLitePragmasOption: [
           "wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)", "synchronous": "NORMAL",
         ],
-        NSPersistentStoreWriteTurnOption: runtime.writeTurn,
+        NSPersistentStoreWriteTurnOption: layout.writeTurn,
         // The pool looks at each job a few times, and its parameters may be large.
         NSPersistentStoreRowCacheOption: 64,
       ])
@@ -132,7 +134,7 @@ public enum Pool {
         path: configuration.store, reason: "\(StoreParted(path: configuration.store, isReplaced: true))")
     }
     let source = try StoreJobSource(
-      store: store, layout: layout, place: place, writeTurn: runtime.writeTurn, retention: configuration.retention,
+      store: store, layout: layout, place: place, writeTurn: layout.writeTurn, retention: configuration.retention,
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source

@@ -1,7 +1,7 @@
-import LinuxSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Jobs that another process saves into the store without telling the pool, or before it can: every commit is written to the

@@ -1,7 +1,7 @@
-import LinuxSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// A look at the whole pool: what is known here at once, then what the store says.

@@ -1,7 +1,7 @@
-import LinuxSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Answers to the requests of the status socket.

@@ -1,7 +1,7 @@
-import LinuxSystem
 import CSystem
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// What comes from the store and from the queue directory.
@@ -130,7 +130,7 @@ extension PoolServer {
   /// Requests are taken when it is known what they refer to.
   private func listenForRequests() {
     do {
-      let path = RuntimeDirectory(queue: configuration.queue).statusSocket
+      let path = QueueLayout(root: configuration.queue).statusSocket
       statusServer = try StatusServer(path: path, loop: loop, log: log) { [weak self] request, client in
         self?.answer(request, client)
       }

@@ -1,6 +1,6 @@
-import LinuxSystem
 import CSystem
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// Processes of earlier pools that are still alive: nobody gets their jobs until they have ended.

@@ -1,8 +1,8 @@
-import LinuxSystem
 import CSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Puts the parts together on one loop: the supervisor with its processes, the coordinator with its workers' sockets, the store's
@@ -98,11 +98,11 @@ final class PoolServer {
     }
     loop = try EventLoop()
     mailbox = try Mailbox()
-    let runtime = RuntimeDirectory(queue: configuration.queue)
+    let workerSocket = QueueLayout(root: configuration.queue).workerSocket
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
     coordinator.weights = QueueWeights(configuration.queueWeights)
     coordinator.queueLimits = QueueLimits(configuration.queueLimits)
-    workerServer = try WorkerServer(path: runtime.workerSocket, loop: loop, log: log, recorder: recorder)
+    workerServer = try WorkerServer(path: workerSocket, loop: loop, log: log, recorder: recorder)
     let service = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     serviceManager = service
     supervisor = try Supervisor(
@@ -110,7 +110,7 @@ final class PoolServer {
       configuration: .init(
         pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
         fixedWorkers: configuration.fixedWorkers,
-        environment: configuration.workerEnvironment(socket: runtime.workerSocket), limits: configuration.limits))
+        environment: configuration.workerEnvironment(socket: workerSocket), limits: configuration.limits))
     supervisor.delegate = self
     if configuration.handlesSignals {
       supervisor.orphans = OrphanedProcesses(loop: loop, log: log, pool: configuration.identity)

@@ -1,7 +1,7 @@
-import LinuxSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 
 /// The time from the start of a pool until its store is open: others may have it locked, and then the pool says so, obeys signals and
 /// requests, and gives up after a while.
@@ -119,7 +119,7 @@ final class StoreOpening {
 
   private func listen() {
     do {
-      let path = RuntimeDirectory(queue: configuration.queue).statusSocket
+      let path = QueueLayout(root: configuration.queue).statusSocket
       statusServer = try StatusServer(path: path, loop: loop, log: log) { [weak self] in self?.answer($0, $1) }
     } catch {
       log(.trouble, "there is no status socket yet: \(error)")

@@ -6,18 +6,12 @@ import WorkerProtocol
 
 /// Where a pool keeps its sockets while it runs: `run/` inside the queue directory, mode 0700.
 struct RuntimeDirectory {
-  let path: String
-  private let queue: String
+  private let layout: QueueLayout
+  private var path: String { layout.run }
+  private var queue: String { layout.root }
 
-  init(queue: String) {
-    self.queue = queue
-    path = queue + "/run"
-  }
+  init(queue: String) { layout = QueueLayout(root: queue) }
 
-  var workerSocket: String { path + "/workers.sock" }
-  var statusSocket: String { path + "/status.sock" }
-  /// The file by whose lock the pool's processes take turns at writing to the store.
-  var writeTurn: String { URL(fileURLWithPath: path).path + "/write-turn" }
   /// Holds the identity of the pools on this queue directory.
   private var identityFile: String { path + "/identity" }
   /// Holds the process ID of the pool that runs.
@@ -93,8 +87,8 @@ struct RuntimeDirectory {
 
   /// Takes the sockets away.
   func clear() {
-    unlink(workerSocket)
-    unlink(statusSocket)
+    unlink(layout.workerSocket)
+    unlink(layout.statusSocket)
     unlink(pidFile)
   }
 }

@@ -47,6 +47,8 @@ final class StatusServer {
   /// Requests of one asker, and new connections, that are handled in one turn.
   static let requestsPerTurn = 16
   static let connectionsPerTurn = 64
+  /// Seconds until connections are accepted again after that has failed.
+  static let acceptDelay = 0.5
 
   private let loop: EventLoop
   private let log: Log
@@ -125,7 +127,7 @@ final class StatusServer {
   }
 
   private func listenLater() {
-    loop.timers.after(WorkerServer.acceptDelay) { [weak self] in
+    loop.timers.after(Self.acceptDelay) { [weak self] in
       guard let self else { return }
       do { try watchListener() } catch { listenLater() }
     }

@@ -1,5 +1,5 @@
 import Jobs
-import WorkerPool
+import PoolClient
 
 /// The options by which commands choose jobs.
 enum JobFilterOptions {

@@ -1,4 +1,4 @@
-import WorkerPool
+import PoolClient
 
 /// Keeps a mistyped name from being taken for a new one, as far as a running pool can tell.
 enum NameCheck {

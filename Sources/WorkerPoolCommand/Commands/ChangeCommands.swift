@@ -1,6 +1,6 @@
 import Foundation
 import Jobs
-import WorkerPool
+import PoolClient
 
 let retryCommand = CommandDescription(
   name: "retry", summary: "Run dead, cancelled or waiting jobs again", discussion: discussion("retry", "dead"),

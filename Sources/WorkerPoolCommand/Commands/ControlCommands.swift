@@ -1,5 +1,5 @@
 import Jobs
-import WorkerPool
+import PoolClient
 
 let pauseCommand = CommandDescription(
   name: "pause", summary: "Hand out no more jobs",

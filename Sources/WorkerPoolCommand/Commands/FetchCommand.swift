@@ -1,5 +1,5 @@
 import Jobs
-import WorkerPool
+import PoolClient
 
 let fetchCommand = CommandDescription(
   name: "fetch", summary: "Print objects of a store",

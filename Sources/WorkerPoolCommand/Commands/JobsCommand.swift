@@ -1,5 +1,5 @@
 import Jobs
-import WorkerPool
+import PoolClient
 
 let jobsCommand = CommandDescription(
   name: "jobs", summary: "List jobs, newest first",

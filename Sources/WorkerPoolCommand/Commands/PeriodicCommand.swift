@@ -1,5 +1,5 @@
 import Jobs
-import WorkerPool
+import PoolClient
 
 let periodicCommand = CommandDescription(
   name: "periodic", summary: "List the periodic jobs, or run one of them now",

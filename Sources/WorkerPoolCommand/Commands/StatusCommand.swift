@@ -1,6 +1,6 @@
 import Foundation
 import Jobs
-import WorkerPool
+import PoolClient
 
 let statusCommand = CommandDescription(
   name: "status", summary: "Show how the pool is doing",

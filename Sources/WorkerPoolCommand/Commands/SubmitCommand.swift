@@ -1,6 +1,6 @@
 import Foundation
 import Jobs
-import WorkerPool
+import PoolClient
 
 let submitCommand = CommandDescription(
   name: "submit", summary: "Submit jobs",

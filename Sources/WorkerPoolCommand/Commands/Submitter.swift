@@ -1,6 +1,6 @@
 import Foundation
 import Jobs
-import WorkerPool
+import PoolClient
 
 /// Submits jobs and tells what came of them: their URIs, and with `--wait` their ends.
 struct Submitter {

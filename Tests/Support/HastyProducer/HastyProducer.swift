@@ -1,5 +1,5 @@
 import Foundation
-import WorkerPool
+import PoolClient
 
 /// An app that submits a job in its own save and is gone at once, before anything could be said to the pool.
 ///

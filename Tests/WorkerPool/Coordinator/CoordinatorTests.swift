@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Jobs
+import LinuxSystem
 import Testing
 import WorkerProtocol
 

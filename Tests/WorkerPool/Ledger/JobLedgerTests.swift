@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import Testing
 import WorkerProtocol
 
@@ -29,7 +30,7 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
-    let slot = try #require(ledger.handOut(uri(1), key: 1, to: 1))
+    let slot = try #require(ledger.handOut(1, to: 1))
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     var garbage = whole
     garbage[LedgerLayout.offset(ofSlot: slot) + LedgerLayout.Slot.state] = 77
@@ -85,7 +86,7 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
-    let count = Int64(2 * JobLedger.firstCapacity + 1)
+    let count = Int64(2 * LedgerLayout.firstCapacity + 1)
     let slots = (1...count).compactMap { ledger.handOut($0, to: 1) }
     #expect(slots.count == Int(count) && Set(slots).count == slots.count)
     #expect(try states().count == slots.count)

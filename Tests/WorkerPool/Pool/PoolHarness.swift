@@ -245,7 +245,7 @@ final class PoolHarness {
   }
 }
 
-/// Jobs whose keys tell the fake worker what to do: there are a thousand for each behaviour.
+/// Jobs whose keys tell the fake worker what to do: the behaviour is in their last two digits.
 enum FakeJob {
   static let behaviours = [
     "ok", "save", "crash", "exit", "stopped", "flood", "describe", "hold", "hang", "chatter", "nonsense", "orphan",
@@ -254,7 +254,7 @@ enum FakeJob {
   static let uris = JobURIs(store: "POOL")
 
   static func key(_ behaviour: String, _ number: Int) -> JobKey {
-    JobKey(behaviours.firstIndex(of: behaviour)! * 1000 + number)
+    JobKey(number * 100 + behaviours.firstIndex(of: behaviour)!)
   }
 
   static func uri(_ behaviour: String, _ number: Int) -> String { uris[key(behaviour, number)].description }

@@ -148,7 +148,7 @@ import WorkerProtocol
 
   @Test func requestsSentTogetherAreAnsweredInOrderAlsoWhenTheAskerHasSaidItsLast() throws {
     let pool = try PoolHarness()
-    let socket = try UnixSocket.connect(to: RuntimeDirectory(queue: pool.queuePath).statusSocket)
+    let socket = try UnixSocket.connect(to: QueueLayout(root: pool.queuePath).statusSocket)
     defer { close(socket) }
     let requests = Array("{\"command\":\"status\"}\nnonsense\n{\"command\":\"pause\",\"kind\":\"x\"}\n".utf8)
     #expect(send(socket, requests, requests.count, Int32(MSG_NOSIGNAL)) == requests.count)

@@ -1,4 +1,5 @@
 import CSystem
+import LinuxSystem
 @testable import CoreData
 import Foundation
 import Testing

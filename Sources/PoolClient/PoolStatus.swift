@@ -1,0 +1,268 @@
+import Jobs
+
+/// How a pool is doing.
+public struct PoolStatus: Codable, Equatable, Sendable {
+  /// A worker process.
+  public struct Worker: Codable, Equatable, Sendable {
+    public var id: Int
+    public var plugin: String
+    public var pid: Int32
+    /// `starting`, `up`, `draining`, `terminating` or `killed`.
+    public var phase: String
+    /// Seconds since it was started.
+    public var age: Double
+    /// How many jobs it wants to hold, and holds.
+    public var credit: Int
+    public var holding: Int
+    /// URIs of the jobs that it has begun.
+    public var running: [String]
+    /// How far the job in hand has come, if it says so.
+    public var progressDone: Int?
+    public var progressTotal: Int?
+    /// Seconds for which the job in hand has been running.
+    public var busy: Double?
+    /// Jobs that it has finished.
+    public var jobsDone: Int
+    /// Resident memory in bytes, and processor time in seconds.
+    public var memory: Int?
+    public var processorTime: Double?
+    /// It is to be replaced when its successor is up.
+    public var isRetiring: Bool
+    public var path: String
+    /// The last lines of its standard error.
+    public var lastLines: [String]
+    /// Why its job waits to begin or to be saved: `locked`, `full` or `failing`; `nil` when none waits.
+    public var waitsForStore: String?
+
+    package init(
+      id: Int, plugin: String, pid: Int32, phase: String, age: Double, credit: Int, holding: Int, running: [String],
+      progressDone: Int? = nil, progressTotal: Int? = nil, busy: Double? = nil, jobsDone: Int, memory: Int? = nil,
+      processorTime: Double? = nil, isRetiring: Bool, path: String, lastLines: [String], waitsForStore: String? = nil
+    ) {
+      self.id = id
+      self.plugin = plugin
+      self.pid = pid
+      self.phase = phase
+      self.age = age
+      self.credit = credit
+      self.holding = holding
+      self.running = running
+      self.progressDone = progressDone
+      self.progressTotal = progressTotal
+      self.busy = busy
+      self.jobsDone = jobsDone
+      self.memory = memory
+      self.processorTime = processorTime
+      self.isRetiring = isRetiring
+      self.path = path
+      self.lastLines = lastLines
+      self.waitsForStore = waitsForStore
+    }
+  }
+
+  /// A plugin that is there, or was found unusable.
+  public struct Plugin: Codable, Equatable, Sendable {
+    public var name: String
+    public var version: String?
+    public var kinds: [String]
+    public var workers: Int
+    /// Why it cannot be used or was given up.
+    public var failure: String?
+
+    package init(name: String, version: String? = nil, kinds: [String], workers: Int, failure: String? = nil) {
+      self.name = name
+      self.version = version
+      self.kinds = kinds
+      self.workers = workers
+      self.failure = failure
+    }
+  }
+
+  /// Jobs since this pool was started.
+  public struct Counters: Codable, Equatable, Sendable {
+    public var handedOut = 0
+    public var done = 0
+    public var failed = 0
+    public var returned = 0
+    public var crashed = 0
+    public var timedOut = 0
+
+    package init(
+      handedOut: Int = 0, done: Int = 0, failed: Int = 0, returned: Int = 0, crashed: Int = 0, timedOut: Int = 0
+    ) {
+      self.handedOut = handedOut
+      self.done = done
+      self.failed = failed
+      self.returned = returned
+      self.crashed = crashed
+      self.timedOut = timedOut
+    }
+  }
+
+  /// Jobs per second that ended in the last minutes.
+  public struct Rate: Codable, Equatable, Sendable {
+    public var minutes: Int
+    public var done: Double
+    public var failed: Double
+
+    package init(minutes: Int, done: Double, failed: Double) {
+      self.minutes = minutes
+      self.done = done
+      self.failed = failed
+    }
+  }
+
+  /// Percentiles of a time in seconds, over the jobs that ended last.
+  public struct Spread: Codable, Equatable, Sendable {
+    public var median: Double
+    public var p90: Double
+    public var p99: Double
+    public var longest: Double
+
+    package init(median: Double, p90: Double, p99: Double, longest: Double) {
+      self.median = median
+      self.p90 = p90
+      self.p99 = p99
+      self.longest = longest
+    }
+  }
+
+  /// Something that went wrong, as the log told it.
+  public struct Problem: Codable, Equatable, Sendable {
+    /// In UTC, RFC 3339.
+    public var time: String
+    public var event: String
+    public var text: String
+
+    package init(time: String, event: String, text: String) {
+      self.time = time
+      self.event = event
+      self.text = text
+    }
+  }
+
+  public var pid: Int32
+  /// Paths of the store and of the model, absolute.
+  public var store: String
+  public var model: String
+  /// `opening` while the store cannot be opened yet, `running` or `stopping`.
+  public var phase: String
+  /// Seconds since the start.
+  public var age: Double
+  public var isPaused: Bool
+  public var pausedQueues: [String]
+  public var pausedKinds: [String]
+  /// Processes that there should be in all.
+  public var workerCount: Int
+  public var workers: [Worker]
+  public var plugins: [Plugin]
+  /// Ready jobs in memory that nobody has begun, by kind.
+  public var waiting: [String: Int]
+  public var counters: Counters
+  /// Processes that died and were replaced.
+  public var restarts: Int
+  /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did not answer within
+  /// five seconds. Where counting takes long, these and the backlog may be as old as ten times that.
+  public var jobs: [String: Int]?
+  /// Size of the store's write-ahead log in bytes.
+  public var walBytes: Int?
+  public var rates: [Rate]
+  /// From when a job could have begun to when it did, and from there to its end.
+  public var waitingTime: Spread?
+  public var runTime: Spread?
+  /// Unfinished jobs by state, kind and queue: the largest groups, and by state how many jobs all others have.
+  public var backlog: [JobBacklog]?
+  public var backlogRest: [String: Int]?
+  /// What went wrong last, the latest at the end.
+  public var problems: [Problem]
+  /// Files in `rejected/`.
+  public var rejectedFiles: Int?
+  /// Who keeps the log from being brought into the store by reading an older state, if anybody does.
+  public var walReaders: [WALReader]?
+  /// Whether the log is longer than it may be though no such reader is known: programs outside the pool write to the store, or read it,
+  /// without a pause.
+  public var walIsHeldByOthers: Bool?
+  /// Who has had the store locked for a tenth of a second at least, so that others wait; workers, too.
+  public var lockHolders: [LockHolder]?
+  /// Why the store cannot be used any more: the pool ends because of it.
+  public var storeFailure: String?
+  /// Workers of an earlier pool, which was killed, that still finish their jobs.
+  public var survivors: [Survivor]?
+
+  package init(
+    pid: Int32, store: String, model: String, phase: String, age: Double, isPaused: Bool, pausedQueues: [String],
+    pausedKinds: [String], workerCount: Int, workers: [Worker], plugins: [Plugin], waiting: [String: Int],
+    counters: Counters, restarts: Int, jobs: [String: Int]? = nil, walBytes: Int? = nil, rates: [Rate],
+    waitingTime: Spread? = nil, runTime: Spread? = nil, backlog: [JobBacklog]? = nil, backlogRest: [String: Int]? = nil,
+    problems: [Problem], rejectedFiles: Int? = nil, walReaders: [WALReader]? = nil, walIsHeldByOthers: Bool? = nil,
+    lockHolders: [LockHolder]? = nil, storeFailure: String? = nil, survivors: [Survivor]? = nil
+  ) {
+    self.pid = pid
+    self.store = store
+    self.model = model
+    self.phase = phase
+    self.age = age
+    self.isPaused = isPaused
+    self.pausedQueues = pausedQueues
+    self.pausedKinds = pausedKinds
+    self.workerCount = workerCount
+    self.workers = workers
+    self.plugins = plugins
+    self.waiting = waiting
+    self.counters = counters
+    self.restarts = restarts
+    self.jobs = jobs
+    self.walBytes = walBytes
+    self.rates = rates
+    self.waitingTime = waitingTime
+    self.runTime = runTime
+    self.backlog = backlog
+    self.backlogRest = backlogRest
+    self.problems = problems
+    self.rejectedFiles = rejectedFiles
+    self.walReaders = walReaders
+    self.walIsHeldByOthers = walIsHeldByOthers
+    self.lockHolders = lockHolders
+    self.storeFailure = storeFailure
+    self.survivors = survivors
+  }
+
+  /// A worker that has outlived its pool.
+  public struct Survivor: Codable, Equatable, Sendable {
+    public var pid: Int32
+    /// URIs of the jobs in its hand.
+    public var jobs: [String]
+
+    package init(pid: Int32, jobs: [String]) {
+      self.pid = pid
+      self.jobs = jobs
+    }
+  }
+
+  /// A process that writes to the store, or has it for itself.
+  public struct LockHolder: Codable, Equatable, Sendable {
+    public var pid: Int32
+    /// The name of its program.
+    public var command: String
+
+    package init(pid: Int32, command: String) {
+      self.pid = pid
+      self.command = command
+    }
+  }
+
+  /// A process that reads the store as it was a while ago.
+  public struct WALReader: Codable, Equatable, Sendable {
+    public var pid: Int32
+    /// The name of its program.
+    public var command: String
+    /// For how many seconds at least.
+    public var age: Double
+
+    package init(pid: Int32, command: String, age: Double) {
+      self.pid = pid
+      self.command = command
+      self.age = age
+    }
+  }
+}
