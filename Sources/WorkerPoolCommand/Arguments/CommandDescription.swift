@@ -33,28 +33,35 @@ struct CommandOption: Sendable {
   /// What follows, as in "FILE"; nil for a switch.
   var value: String?
   let help: String
-  /// Shown in the help; the code that uses it takes its constant from the library.
+  /// Shown in the help.
   var defaultText: String?
   var isRepeating = false
 }
 
 /// What the process exits with; scripts may rely on it.
-enum ExitCode: Int32 {
+enum ExitCode: Int32, CaseIterable {
   case success = 0
-  /// It was tried and did not work; standard error says why.
   case failure = 1
-  /// The arguments are wrong; nothing was tried.
   case usage = 2
-  /// No pool runs on that queue directory.
   case notRunning = 3
-  /// The pool ended because none of its plugins could be started.
   case nothingToStart = 4
-  /// The pool ended because the store could not be opened in time: another process has it locked.
   case storeIsLocked = 5
-  /// The pool ended because its store was replaced, renamed or deleted.
   case storeParted = 6
-  /// The store is of another model, or cannot be written.
   case storeIsUnfit = 7
+
+  /// For the help.
+  var meaning: String {
+    switch self {
+    case .success: "done"
+    case .failure: "tried, and failed; standard error says why"
+    case .usage: "wrong arguments; nothing was tried"
+    case .notRunning: "no pool runs on that queue directory"
+    case .nothingToStart: "the pool ended because none of its plugins could be started"
+    case .storeIsLocked: "the pool ended because another process had the store locked for too long"
+    case .storeParted: "the pool ended because its store was deleted, renamed or replaced"
+    case .storeIsUnfit: "the store is of another model or version, or cannot be written"
+    }
+  }
 }
 
 /// The arguments are wrong: which, and what was probably meant.

@@ -11,7 +11,8 @@ enum Help {
 
     `workerpool COMMAND --help` says more about each, `workerpool --version` which version this is.
 
-    Exit codes: 0 done; 1 failed, with the reason on standard error; 2 wrong arguments; 3 no pool runs there.
+    Exit codes:
+    \(table(ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) }))
 
     """
   }

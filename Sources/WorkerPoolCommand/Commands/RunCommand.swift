@@ -2,6 +2,12 @@ import Foundation
 import Jobs
 import WorkerPool
 
+/// What holds where no option says otherwise: the library's own defaults.
+private let defaults = PoolConfiguration(store: "", model: "", queue: "")
+
+private func text(_ number: Double?) -> String? { number.map { text(Int($0)) } ?? nil }
+private func text(_ number: Int?) -> String? { number.map(String.init) }
+
 let runCommand = CommandDescription(
   name: "run", summary: "Run a pool: keep worker processes alive and hand jobs to them",
   discussion: """
@@ -15,7 +21,7 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "workers", value: "N",
       help: "worker processes in all; NAME=K keeps K of them for one plugin; may be repeated",
-      defaultText: "2", isRepeating: true),
+      defaultText: text(defaults.workers), isRepeating: true),
     CommandOption(name: "store", value: "FILE", help: "the SQLite store; made if it is not there yet"),
     CommandOption(name: "model", value: "PATH", help: "its model: .xcdatamodeld, .xcdatamodel or .momd"),
     CommonOptions.queue,
@@ -41,11 +47,14 @@ let runCommand = CommandDescription(
       name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in so many seconds; may be repeated",
       defaultText: "the plugin's own", isRepeating: true),
     CommandOption(
-      name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after so many days", defaultText: "7"),
-    CommandOption(name: "keep-dead", value: "DAYS", help: "delete dead jobs after so many days", defaultText: "30"),
+      name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after so many days",
+      defaultText: text(defaults.retention.finished.map { $0 / 86_400 })),
+    CommandOption(
+      name: "keep-dead", value: "DAYS", help: "delete dead jobs after so many days",
+      defaultText: text(defaults.retention.dead.map { $0 / 86_400 })),
     CommandOption(
       name: "keep-count", value: "N", help: "keep so many succeeded and so many cancelled jobs at most",
-      defaultText: "100000"),
+      defaultText: text(defaults.retention.count)),
     CommandOption(
       name: "allow-group",
       help:
@@ -53,11 +62,12 @@ let runCommand = CommandDescription(
     ),
     CommandOption(
       name: "store-wait", value: "SECONDS",
-      help: "how long the store may take to open when another process has it locked; then the pool ends with code 5",
-      defaultText: "60"),
+      help:
+        "how long the store may take to open when another process has it locked; then the pool ends with code \(ExitCode.storeIsLocked.rawValue)",
+      defaultText: text(defaults.storePatience)),
     CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
-      defaultText: "30"),
+      defaultText: text(defaults.stopDeadline)),
     CommandOption(
       name: "env", value: "NAME", help: "pass this variable on to the workers, which get few others; may be repeated",
       isRepeating: true),
@@ -67,7 +77,8 @@ let runCommand = CommandDescription(
       name: "cpu", value: "SECONDS", help: "the most processor time that a worker process may use",
       defaultText: "no limit"),
     CommandOption(
-      name: "open-files", value: "N", help: "the most files that a worker process may have open", defaultText: "4096"),
+      name: "open-files", value: "N", help: "the most files that a worker process may have open",
+      defaultText: text(defaults.limits.openFiles)),
     CommandOption(
       name: "recycle-jobs", value: "N", help: "replace a worker process after so many jobs, give or take a tenth",
       defaultText: "never"),
@@ -77,10 +88,11 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "heartbeat", value: "SECONDS",
       help: "ask silent workers so often whether they live; one that does not answer is killed; 0 for never",
-      defaultText: "15"),
+      defaultText: text(defaults.heartbeat)),
     CommandOption(
       name: "orphan-deadline", value: "SECONDS",
-      help: "how long a worker may go on with its job when the pool has died", defaultText: "300"),
+      help: "how long a worker may go on with its job when the pool has died",
+      defaultText: text(defaults.orphanDeadline)),
     CommandOption(
       name: "log-format", value: "FORMAT", help: "text, or json for one JSON object on each line", defaultText: "text"),
     CommandOption(
@@ -124,20 +136,20 @@ let systemdUnitCommand = CommandDescription(
 }
 
 private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {
-  var workers = 2
-  var fixed: [String: Int] = [:]
+  var configuration = defaults
   for value in arguments.strings("workers") {
     let parts = value.split(separator: "=", maxSplits: 1).map(String.init)
     let count = try ParsedArguments.int(parts.last ?? "", what: "--workers", in: 0...1000)
-    if parts.count == 2 { fixed[parts[0]] = count } else { workers = count }
+    if parts.count == 2 { configuration.fixedWorkers[parts[0]] = count } else { configuration.workers = count }
   }
-  let bundled = arguments.has("without-bundled") ? [] : [PoolConfiguration.executableDirectory]
-  let plugins = arguments.strings("plugins") + bundled
-  guard !plugins.isEmpty else { throw UsageError("--without-bundled needs --plugins: there would be nothing to run") }
-  var configuration = PoolConfiguration(
-    store: try arguments.required("store"), model: try arguments.required("model"), queue: arguments.queue,
-    workers: workers, pluginDirectories: plugins)
-  configuration.fixedWorkers = fixed
+  if arguments.has("without-bundled") { configuration.pluginDirectories = [] }
+  configuration.pluginDirectories = arguments.strings("plugins") + configuration.pluginDirectories
+  guard !configuration.pluginDirectories.isEmpty else {
+    throw UsageError("--without-bundled needs --plugins: there would be nothing to run")
+  }
+  configuration.store = try arguments.required("store")
+  configuration.model = try arguments.required("model")
+  configuration.queue = arguments.queue
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
   try applyRules(arguments, to: &configuration)
   configuration.passedVariables = Set(arguments.strings("env"))
