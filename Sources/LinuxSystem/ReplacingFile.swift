@@ -19,13 +19,15 @@ package final class ReplacingFile {
 
   private static let bufferSize = 256 * 1024
 
+  /// - Parameter temporaryName: the name that the file has until it is complete; nil for one of this process's own. With a fixed name a
+  ///   process that is killed leaves nothing that the next writer does not replace: for files that one process writes at a time.
   /// - Throws: ``FileError`` when no file can be made in that directory.
-  package init(_ path: String, mode: mode_t) throws(FileError) {
+  package init(_ path: String, mode: mode_t, temporaryName: String? = nil) throws(FileError) {
     self.path = path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    let name = ".\(parts.last ?? "").\(getpid()).tmp"
+    let name = temporaryName ?? ".\(parts.last ?? "").\(getpid()).tmp"
     temporaryPath = (parts.dropLast().map(String.init) + [name]).joined(separator: "/")
-    // A process of the same ID may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL of open(2)).
+    // A process that was killed may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL of open(2)).
     unlink(temporaryPath)
     do {
       descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
@@ -54,9 +56,10 @@ package final class ReplacingFile {
 
   /// Writes a whole file.
   package static func write(
-    _ bytes: some Collection<UInt8>, to path: String, mode: mode_t, surviving durability: Durability
+    _ bytes: some Collection<UInt8>, to path: String, mode: mode_t, temporaryName: String? = nil,
+    surviving durability: Durability
   ) throws(FileError) {
-    let file = try ReplacingFile(path, mode: mode)
+    let file = try ReplacingFile(path, mode: mode, temporaryName: temporaryName)
     try file.write(bytes)
     try file.complete(surviving: durability)
   }

@@ -66,7 +66,10 @@ struct RuntimeDirectory {
       if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }
     }
     let identity = RandomName.make()
-    try ReplacingFile.write("\(identity) \(directory)\n".utf8, to: identityFile, mode: 0o600, surviving: .processes)
+    // The lock is held: nobody else writes it.
+    try ReplacingFile.write(
+      "\(identity) \(directory)\n".utf8, to: identityFile, mode: 0o600, temporaryName: "identity.new",
+      surviving: .processes)
     return identity
   }
 
