@@ -48,8 +48,8 @@ final class JobRunner: @unchecked Sendable {
   /// Runs several jobs in one context and saves them together. When anything is wrong with one of them nothing is saved, and all
   /// are begun again one by one; then it returns `false`.
   ///
-  /// Where the jobs turn out longer than those before them, the ones that have not been run are given back: nobody waits for a whole group
-  /// of long jobs.
+  /// Where the jobs turn out longer than those before them, the ones that have not been run are given back, with those that wait behind
+  /// them: nobody waits for a whole group of long jobs, and none of them overtakes a better one.
   private func runGroup(_ uris: [ObjectURI]) -> Bool {
     var rest: [ObjectURI] = []
     let start = csystem_monotonic_nanoseconds()
@@ -72,7 +72,7 @@ final class JobRunner: @unchecked Sendable {
       }
     }
     if isDone {
-      connection.end([(uris.filter { !rest.contains($0) }, .done), (rest, .returned)])
+      connection.end([(uris.filter { !rest.contains($0) }, .done)], givingBack: rest)
       if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, csystem_monotonic_nanoseconds() - start) }
     } else {
       // What a job in the group saved itself is committed, with the jobs before it, and stays so.

@@ -237,9 +237,12 @@ final class WorkerConnection: @unchecked Sendable {
   var hasWaitingJobs: Bool { look { !$0.session.waiting.isEmpty } }
 
   /// Tells that jobs have ended: sent by the next `begin`, which follows at once.
-  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)]) {
+  ///
+  /// - Parameter back: jobs of the group that were not run; they go back first, with those that have not begun.
+  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)], givingBack back: [ObjectURI] = []) {
     condition.lock()
     defer { condition.unlock() }
+    if !back.isEmpty { state.session.giveBack(back) }
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
     state.storeUse = nil

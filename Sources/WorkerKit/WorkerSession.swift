@@ -73,8 +73,14 @@ struct WorkerSession {
   /// Gives back what has not begun, and begins nothing more.
   mutating func drain() {
     isDraining = true
-    if !waiting.isEmpty { say(.returned(waiting)) }
+    giveBack([])
+  }
+
+  /// Gives back jobs of a group that were not run, and what has not begun, in one message: the pool chooses among all of them.
+  mutating func giveBack(_ jobs: [ObjectURI]) {
+    let back = take(jobs) + waiting
     waiting = []
+    if !back.isEmpty { say(.returned(back)) }
   }
 
   /// The connection is gone: the jobs in hand are nobody's but the running one's.
@@ -116,11 +122,17 @@ struct WorkerSession {
     if isDraining { drain() }
   }
 
-  /// Jobs that ran have ended, and what they did is committed.
-  mutating func end(_ jobs: [ObjectURI], _ end: JobEnd) {
+  /// Takes jobs out of those that run; returns which of them did.
+  private mutating func take(_ jobs: [ObjectURI]) -> [ObjectURI] {
     let mine = jobs.filter(running.contains)
     running.removeAll(where: mine.contains)
     for job in mine { stops[job] = nil }
+    return mine
+  }
+
+  /// Jobs that ran have ended, and what they did is committed.
+  mutating func end(_ jobs: [ObjectURI], _ end: JobEnd) {
+    let mine = take(jobs)
     guard !mine.isEmpty else { return }
     switch end {
     case .done: say(.done(mine))

@@ -71,6 +71,20 @@ import WorkerProtocol
     #expect(String(decoding: session.outgoing, as: UTF8.self) == "RETURNED \(uri)\n")
     #expect(session.isOver)
   }
+
+  /// The pool chooses the best of them all, which may be in the group or behind it.
+  @Test func whatWaitsBehindAGroupThatIsGivenBackGoesBackWithIt() throws {
+    let jobs = try (1...4).map { try #require(ObjectURI("x-coredata://A/PoolJob/p\($0)")) }
+    var session = WorkerSession()
+    session.receive(.run(jobs))
+    #expect(session.begin(limit: 2) == Array(jobs[..<2]))
+    let before = session.outgoing.count
+    session.giveBack([jobs[1]])
+    session.end([jobs[0]], .done)
+    #expect(session.waiting.isEmpty && session.running.isEmpty)
+    let said = String(decoding: session.outgoing.dropFirst(before), as: UTF8.self)
+    #expect(said == "RETURNED \(jobs[1]) \(jobs[2]) \(jobs[3])\nDONE \(jobs[0])\n")
+  }
 }
 
 @Suite struct JobPaceTests {
