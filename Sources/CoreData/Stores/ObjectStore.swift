@@ -1,7 +1,7 @@
 /// What a store does for a coordinator and its contexts: the seam between objects and wherever their rows are kept.
 ///
 /// Only values cross it: rows (`Snapshot`), keys and object IDs, sets of changes, conflicts, requests. A store never sees a managed
-/// object or a context, and whoever uses a store knows neither its file format nor its query language.
+/// object or a context, and its users know neither its file format nor its query language.
 ///
 /// Stores are called on any thread, several at once, once for each request. A closure takes rows one by one, as they are read.
 protocol ObjectStore: NSPersistentStore {

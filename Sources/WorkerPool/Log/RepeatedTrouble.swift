@@ -7,7 +7,7 @@ struct RepeatedTrouble {
   /// When each was told.
   private var told: [String: Double] = [:]
 
-  /// Whether the record is to be logged. Notes that it was.
+  /// Returns whether the caller should log the record, and remembers when it did.
   mutating func isNews(_ record: LogRecord, now: Double) -> Bool {
     guard record.event == .trouble else { return true }
     if let last = told[record.text], now - last < Self.interval { return false }

@@ -14,7 +14,7 @@ extension StoreConformanceTests {
     #expect(again.store.identifier == subject.store.identifier)
     #expect(again.store.metadata["app"] as? String == "mine")
     try #expect(again.text(again.store.row(again.id("Tag", keys[0]), in: nil), "label") == "a")
-    // Cached rows are given up once somebody else has written.
+    // The coordinator drops its cached rows when another connection has written.
     let epoch = subject.store.rowCache.epoch
     subject.store.validateRowCache()
     #expect(subject.store.rowCache.epoch == epoch)

@@ -103,7 +103,7 @@ final class ChangeWriter {
     let changed = writer.steps.indices.filter { !base.isEqual(values, slot: writer.steps[$0].slot) }
     guard !changed.isEmpty || !row.members.isEmpty else { return base.version }
     let statement = try statement(writer.updateSQL(changed))
-    // After the largest number, which only somebody else can have written, the count begins anew.
+    // Only a foreign program writes the largest number. After it the count starts at 1 again.
     let version = base.version == .max ? 1 : base.version + 1
     statement.bind(version, at: 1)
     var column: Int32 = 2

@@ -36,7 +36,7 @@ extension SQLiteStore {
       defer { connection.close() }
       try connection.erase()
       try closing()
-      // Takes the log away, unless somebody else has the file open.
+      // Removes the log unless another connection has the file open.
       _ = try? connection.rows("PRAGMA journal_mode = DELETE")
     }
     try? FileManager.default.removeItem(at: ExternalData.supportFolder(of: url))

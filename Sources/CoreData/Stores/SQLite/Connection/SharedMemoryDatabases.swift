@@ -10,7 +10,7 @@ enum SharedMemoryDatabases {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// A new database, or, where the configuration names a common one, that. Whoever calls this calls `giveUp` once.
+  /// Returns the shared database that the configuration names, or a new one. The caller must call `giveUp` once.
   static func database(_ configuration: SQLiteDatabase.Configuration) throws -> SQLiteDatabase {
     guard let name = configuration.sharedName else { return try SQLiteDatabase(configuration) }
     return try entries.withLock { entries in
