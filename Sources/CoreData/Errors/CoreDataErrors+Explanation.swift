@@ -1,5 +1,5 @@
 extension CoreDataErrors {
-  /// What the code means, for an error's description.
+  /// The meaning of a code: the description of an error that has no message of its own.
   static func explanation(_ code: CocoaError.Code) -> String {
     switch code {
     case .managedObjectValidation: "the value is not valid"

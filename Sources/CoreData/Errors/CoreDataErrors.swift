@@ -1,5 +1,6 @@
 /// Makes the `NSError`s that Core Data throws.
 enum CoreDataErrors {
+  /// An error with the code; without a message its description is the code's explanation.
   static func error(_ code: CocoaError.Code, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
     var info = info
     let explanation = explanation(code)
@@ -8,9 +9,10 @@ enum CoreDataErrors {
     return NSError(domain: NSCocoaErrorDomain, code: code.rawValue, userInfo: info)
   }
 
-  /// One error for several: itself alone, or 1560 with the list under `NSDetailedErrorsKey`; nil for none.
+  /// One error that stands for all: a single error itself, or a 1560 that lists them under `NSDetailedErrorsKey`. Nil
+  /// for an empty array.
   static func combined(_ errors: [any Error]) -> (any Error)? {
-    // One's own error comes out as it was thrown, not as an NSError of it.
+    // A caller that threw an error type of its own catches that type again: no bridging to NSError.
     if errors.count <= 1 { return errors.first }
     let flat = errors.map { $0 as NSError }.flatMap { ($0.userInfo[NSDetailedErrorsKey] as? [NSError]) ?? [$0] }
     let list = flat.map(\.localizedDescription).joined(separator: "; ")

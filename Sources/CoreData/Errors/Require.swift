@@ -1,4 +1,5 @@
-/// Ends the process with the sentence where the condition does not hold, in optimised builds too: `precondition` is silent there.
+/// Ends the process with the sentence if the condition is false. Optimised builds print it too, unlike
+/// `precondition`'s.
 @inline(__always)
 func require(_ condition: Bool, _ sentence: @autoclosure () -> String) {
   if !condition { fatalError(sentence()) }
