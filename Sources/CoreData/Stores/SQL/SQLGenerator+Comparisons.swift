@@ -50,7 +50,7 @@ extension SQLGenerator {
   }
 
   private func equality(
-    _ key: SQL, _ entityColumn: SQL?, _ mapping: EntityMapping, _ constant: PredicateValue, _ relation: SQLRelation
+    _ key: SQL, _ entityColumn: SQL?, _ mapping: TableMapping, _ constant: PredicateValue, _ relation: SQLRelation
   ) -> SQL {
     let isEqual = relation.type == .equalTo
     if constant.isNull { return isEqual ? "\(key) IS NULL" : "\(key) IS NOT NULL" }
@@ -62,7 +62,7 @@ extension SQLGenerator {
   }
 
   /// Where an object is that may be of the mapping's entity; nil if it cannot be, or is in no row.
-  func row(of constant: PredicateValue, in mapping: EntityMapping) -> (key: Int64, number: Int)? {
+  func row(of constant: PredicateValue, in mapping: TableMapping) -> (key: Int64, number: Int)? {
     guard case .object(let object) = constant, let keyed = object as? any PersistentKeyed,
       let (name, key) = resolve(keyed), let actual = schema.entitiesByName[name],
       mapping.numbersIncludingSubentities.contains(actual.number)

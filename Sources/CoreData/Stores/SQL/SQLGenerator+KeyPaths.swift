@@ -35,7 +35,7 @@ extension SQLGenerator {
   /// The entity that has the property: the one asked, or one below it. In the rows of all others it is NULL.
   ///
   /// Where several entities below have properties of that name, these are properties of their own, and none is meant.
-  private func home(of key: String, below mapping: EntityMapping) -> EntityMapping {
+  private func home(of key: String, below mapping: TableMapping) -> TableMapping {
     if mapping.entity.propertiesByName[key] != nil { return mapping }
     let having = mapping.numbersIncludingSubentities.compactMap { schema.entitiesByNumber[$0] }
       .filter { $0.entity.propertiesByName[key] != nil }
@@ -45,7 +45,7 @@ extension SQLGenerator {
 
   /// An element of a composite attribute; or all of it, or of an element that is composite, which can be told from NULL only.
   private func resolve(
-    _ keys: [String], of composite: CompositeColumns, in scope: SQLScope, _ name: String, _ mapping: EntityMapping
+    _ keys: [String], of composite: CompositeColumns, in scope: SQLScope, _ name: String, _ mapping: TableMapping
   ) throws -> SQLOperand {
     if let leaf = composite.leaves.first(where: { keys.starts(with: $0.path) }) {
       let value = scalar(leaf.column, leaf.attribute, in: scope)
@@ -68,7 +68,7 @@ extension SQLGenerator {
 
   /// Keys after an attribute ask its value, which SQL can answer for the length of a text only.
   private func resolve(
-    _ rest: [String], after value: SQLOperand, key: String, _ mapping: EntityMapping
+    _ rest: [String], after value: SQLOperand, key: String, _ mapping: TableMapping
   ) throws -> SQLOperand {
     if rest.isEmpty || rest == ["self"] { return value }
     guard rest == ["length"], case .scalar(_, .text) = value else {
@@ -101,7 +101,7 @@ extension SQLGenerator {
     return .scalar("CASE WHEN \(relationship.owner.key) IS NULL THEN NULL ELSE \(value) END", type)
   }
 
-  private func unknown(_ key: String, _ mapping: EntityMapping) -> SQLGenerationError {
+  private func unknown(_ key: String, _ mapping: TableMapping) -> SQLGenerationError {
     mapping.entity.propertiesByName[key] == nil
       ? .unknownKey(key, entity: mapping.name) : .notStored(key, entity: mapping.name)
   }

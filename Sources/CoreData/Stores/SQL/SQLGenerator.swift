@@ -30,7 +30,7 @@ final class SQLGenerator {
   var namedColumns: [String: SQLOperand] = [:]
 
   init(
-    schema: StoreSchema, entity: EntityMapping, dialect: SQLDialect = .sqlite,
+    schema: StoreSchema, entity: TableMapping, dialect: SQLDialect = .sqlite,
     resolve: @escaping Resolver = { $0.persistentKey }
   ) {
     self.schema = schema
@@ -102,7 +102,7 @@ final class SQLGenerator {
     return "t\(aliasCount)"
   }
 
-  func mapping(ofEntity name: String) throws -> EntityMapping {
+  func mapping(ofEntity name: String) throws -> TableMapping {
     guard let mapping = schema.entitiesByName[name] else { throw SQLGenerationError.unknownEntity(name) }
     return mapping
   }

@@ -5,7 +5,7 @@ enum SQLOperand {
   /// A value of each row.
   case scalar(SQL, SQLType)
   /// A row: its key, and the entity's number where the relationship may lead to sub-entities.
-  case object(key: SQL, entityColumn: SQL?, EntityMapping)
+  case object(key: SQL, entityColumn: SQL?, TableMapping)
   case toMany(SQLToMany)
   /// `{a, b}` with members that are not all constant.
   case aggregate([SQLOperand])

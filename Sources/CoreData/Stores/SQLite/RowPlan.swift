@@ -10,7 +10,7 @@ final class RowPlan: Sendable {
 
   /// - Parameter properties: the names of those to be read; nil for all.
   init(
-    _ mapping: EntityMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool,
+    _ mapping: TableMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool,
     properties: Set<String>? = nil
   ) {
     let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]

@@ -2,7 +2,7 @@
 ///
 /// `@unchecked Sendable`: used on the writer connection only, under its lock.
 final class RowWriter: @unchecked Sendable {
-  let mapping: EntityMapping
+  let mapping: TableMapping
   let steps: [RowDecoder.Step]
   let insertSQL: String
   let deleteSQL: String
@@ -12,7 +12,7 @@ final class RowWriter: @unchecked Sendable {
   let columns: [[String]]
   private var updates: [[Int]: String] = [:]
 
-  init(_ mapping: EntityMapping, layout: EntityLayout) {
+  init(_ mapping: TableMapping, layout: EntityLayout) {
     self.mapping = mapping
     var steps: [RowDecoder.Step] = []
     var columns: [[String]] = []

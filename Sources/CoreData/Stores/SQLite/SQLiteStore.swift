@@ -76,7 +76,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   }
 
   /// The mapping of an entity that the store holds.
-  func mapping(_ name: String) -> EntityMapping {
+  func mapping(_ name: String) -> TableMapping {
     guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
     return mapping
   }

@@ -7,7 +7,7 @@ struct UniqueConstraint: Hashable {
 extension SQLiteStore {
   /// The constraints that rows of the entity are subject to. An index covers the whole table, so those that are declared by
   /// entities above, beside and below count, where they are about columns that the entity has.
-  func uniqueConstraints(of mapping: EntityMapping) -> [UniqueConstraint] {
+  func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] {
     var found: [UniqueConstraint] = []
     for other in schema.entities where other.rootNumber == mapping.rootNumber {
       for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {

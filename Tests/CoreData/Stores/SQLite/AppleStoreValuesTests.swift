@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  private func uri(_ context: NSManagedObjectContext, _ mapping: EntityMapping, _ key: String?) -> String {
+  private func uri(_ context: NSManagedObjectContext, _ mapping: TableMapping, _ key: String?) -> String {
     let identifier = context.persistentStoreCoordinator?.persistentStores.first?.identifier ?? ""
     return "x-coredata://\(identifier)/\(mapping.name)/p\(key ?? "")"
   }

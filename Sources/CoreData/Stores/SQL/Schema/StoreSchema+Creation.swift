@@ -37,7 +37,7 @@ extension StoreSchema {
         default: break
         }
       }
-      return EntityMapping(
+      return TableMapping(
         entity: entity, number: numbering.number(of: entity),
         superNumber: numbering.parent(of: entity).map(numbering.number(of:)) ?? 0,
         rootNumber: numbering.number(of: numbering.root(of: entity)),

@@ -47,7 +47,7 @@ extension StoreSchema {
     }
   }
 
-  private func keyIndexes(of table: EntityTable, _ mappings: [EntityMapping]) -> [String] {
+  private func keyIndexes(of table: EntityTable, _ mappings: [TableMapping]) -> [String] {
     let keys = Set(mappings.flatMap { $0.toOnes.values.map(\.column) })
     var statements = table.columns.filter { keys.contains($0.name) }.map { column in
       "CREATE INDEX \(table.name)_\(column.name)_INDEX ON \(table.name) (\(column.name))"
@@ -58,7 +58,7 @@ extension StoreSchema {
     return statements
   }
 
-  private func fetchIndexes(of mapping: EntityMapping) -> [String] {
+  private func fetchIndexes(of mapping: TableMapping) -> [String] {
     var names: Set<String> = []
     var statements: [String] = []
     func add(_ name: String, _ elements: [(column: String, isAscending: Bool)], where condition: String? = nil) {
@@ -96,7 +96,7 @@ extension StoreSchema {
   /// SQLite uses a partial index only where the query's condition implies the index's, and knows nothing of bound values
   /// (https://www.sqlite.org/partialindex.html, "Queries Using Partial Indexes"). A comparison with nil binds none. For every other
   /// predicate the result is nil and the index holds all rows, which serves any query.
-  private func partialCondition(_ predicate: NSPredicate, _ mapping: EntityMapping) -> String? {
+  private func partialCondition(_ predicate: NSPredicate, _ mapping: TableMapping) -> String? {
     switch predicate.kind {
     case .compound(.and, let parts):
       let conditions = parts.map { partialCondition($0, mapping) }
@@ -115,7 +115,7 @@ extension StoreSchema {
     }
   }
 
-  private func uniqueIndexes(of mapping: EntityMapping) -> [String] {
+  private func uniqueIndexes(of mapping: TableMapping) -> [String] {
     mapping.entity.uniquenessConstraints.map(mapping.entity.names(of:)).compactMap { names in
       let columns = mapping.columns(of: names)
       guard columns.count == names.count, !columns.isEmpty else { return nil }
@@ -131,7 +131,7 @@ extension String {
   fileprivate var asIndexName: String { replacingOccurrences(of: ".", with: "_") }
 }
 
-extension EntityMapping {
+extension TableMapping {
   /// The columns of attributes and to-one relationships, in the order of the names; others are left out.
   func columns(of names: [String]) -> [String] {
     names.compactMap { attributes[$0]?.column ?? toOnes[$0]?.column }

@@ -12,7 +12,7 @@ extension StoreSchema {
     }
   }
 
-  private func triggers(for attribute: NSDerivedAttributeDescription, of mapping: EntityMapping) -> [String] {
+  private func triggers(for attribute: NSDerivedAttributeDescription, of mapping: TableMapping) -> [String] {
     guard let relationship = attribute.countedRelationshipName,
       let column = mapping.attributes[attribute.name]?.column,
       case .foreignKey(_, let members, let inverse)? = mapping.toManys[relationship]

@@ -6,14 +6,14 @@ final class StoreSchema: Sendable {
   /// "Z" in Apple's files; the pool's own store has "WP".
   let prefix: String
 
-  /// One mapping per entity, in the order of their numbers (`Z_ENT`).
-  let entities: [EntityMapping]
+  /// One table mapping per entity, in the order of their numbers (`Z_ENT`).
+  let entities: [TableMapping]
 
   /// The mappings by entity name.
-  let entitiesByName: [String: EntityMapping]
+  let entitiesByName: [String: TableMapping]
 
   /// The mappings by entity number (`Z_ENT`).
-  let entitiesByNumber: [Int: EntityMapping]
+  let entitiesByNumber: [Int: TableMapping]
 
   /// The tables of root entities, in the order of their numbers, each with its columns in Apple's order.
   let tables: [EntityTable]
@@ -21,7 +21,7 @@ final class StoreSchema: Sendable {
   /// The tables that hold many-to-many relationships.
   let joinTables: [JoinTable]
 
-  init(prefix: String, entities: [EntityMapping], tables: [EntityTable], joinTables: [JoinTable]) {
+  init(prefix: String, entities: [TableMapping], tables: [EntityTable], joinTables: [JoinTable]) {
     self.prefix = prefix
     self.entities = entities.sorted { $0.number < $1.number }
     self.entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
@@ -45,8 +45,9 @@ struct EntityTable: Sendable {
   }
 }
 
-/// Where one entity's rows are, and which column holds which property (inherited ones included).
-final class EntityMapping: Sendable {
+/// How one entity is mapped to its table: which rows are its own, and which column holds each property, inherited ones
+/// included. Core Data's `NSEntityMapping`, of a migration, maps one entity to another.
+final class TableMapping: Sendable {
   let entity: NSEntityDescription
   let name: String
   /// `Z_ENT`.
@@ -94,7 +95,7 @@ struct AttributeColumn: Sendable {
   let type: NSAttributeType
 }
 
-extension EntityMapping {
+extension TableMapping {
   /// The persistent attributes in the order of their names; of composite ones, not the elements.
   var attributeNames: [String] {
     (attributes.keys.filter { !$0.contains(".") } + composites.keys).sorted()

@@ -61,7 +61,7 @@ final class BatchDeletion {
   }
 
   /// The entities of rows that go, in all rounds or in one.
-  private func doomedMappings(round: Int? = nil) throws -> [EntityMapping] {
+  private func doomedMappings(round: Int? = nil) throws -> [TableMapping] {
     let condition = round.map { " WHERE round = \($0)" } ?? ""
     return try connection.rows("SELECT DISTINCT ent FROM temp.cd_doomed\(condition) ORDER BY ent").compactMap { row in
       guard case .integer(let number) = row[0] else { return nil }
@@ -69,27 +69,27 @@ final class BatchDeletion {
     }
   }
 
-  private func relationships(of mapping: EntityMapping, _ rule: NSDeleteRule) -> [NSRelationshipDescription] {
+  private func relationships(of mapping: TableMapping, _ rule: NSDeleteRule) -> [NSRelationshipDescription] {
     mapping.entity.relationshipsByName.values.filter { $0.deleteRule == rule }.sorted { $0.name < $1.name }
   }
 
   /// The keys of the entity's rows that go.
-  private func doomed(_ mapping: EntityMapping, round: Int? = nil) -> String {
+  private func doomed(_ mapping: TableMapping, round: Int? = nil) -> String {
     let condition = round.map { " AND round = \($0)" } ?? ""
     return "SELECT pk FROM temp.cd_doomed WHERE root = \(mapping.rootNumber) AND ent = \(mapping.number)\(condition)"
   }
 
   /// The keys of all rows of the entity's table that go.
-  private func doomedInTable(of mapping: EntityMapping) -> String {
+  private func doomedInTable(of mapping: TableMapping) -> String {
     "SELECT pk FROM temp.cd_doomed WHERE root = \(mapping.rootNumber)"
   }
 
   /// `FROM … WHERE …` of the rows, as `d`, that a relationship leads to from rows that go; nil where it is not stored.
   private func related(
-    _ relationship: NSRelationshipDescription, of mapping: EntityMapping, round: Int? = nil
-  ) -> (source: String, destination: EntityMapping)? {
+    _ relationship: NSRelationshipDescription, of mapping: TableMapping, round: Int? = nil
+  ) -> (source: String, destination: TableMapping)? {
     let owners = doomed(mapping, round: round)
-    func destination(_ name: String) -> EntityMapping? { store.schema.entitiesByName[name] }
+    func destination(_ name: String) -> TableMapping? { store.schema.entitiesByName[name] }
     if let toOne = mapping.toOnes[relationship.name], let destination = destination(toOne.destinationEntityName) {
       let keys = "SELECT t.\(toOne.column) FROM \(mapping.table) t WHERE t.Z_PK IN (\(owners))"
       return ("FROM \(destination.table) d WHERE d.Z_PK IN (\(keys))", destination)
@@ -108,7 +108,7 @@ final class BatchDeletion {
 
   // MARK: What stays
 
-  private func checkDenyRules(of mapping: EntityMapping) throws {
+  private func checkDenyRules(of mapping: TableMapping) throws {
     for relationship in relationships(of: mapping, .denyDeleteRule) {
       guard let related = related(relationship, of: mapping) else { continue }
       let staying = "\(related.source) AND d.Z_PK NOT IN (\(doomedInTable(of: related.destination)))"
@@ -121,7 +121,7 @@ final class BatchDeletion {
     }
   }
 
-  private func clearReferences(to mapping: EntityMapping) throws {
+  private func clearReferences(to mapping: TableMapping) throws {
     for relationship in mapping.entity.relationshipsByName.values.sorted(by: { $0.name < $1.name }) {
       if case .join(_, let table, let ownerColumn, _, _) = mapping.toManys[relationship.name] {
         try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) IN (\(doomed(mapping)))", [])
@@ -154,7 +154,7 @@ final class BatchDeletion {
 
   // MARK: The end
 
-  private func noteExternalFiles(of mapping: EntityMapping) throws {
+  private func noteExternalFiles(of mapping: TableMapping) throws {
     for attribute in mapping.entity.attributesByName.values where attribute.allowsExternalBinaryDataStorage {
       guard let column = mapping.attributes[attribute.name]?.column else { continue }
       let rows = try connection.rows(

@@ -3,7 +3,7 @@ final class BatchInsertion {
   private let store: SQLiteStore
   private let connection: SQLiteConnection
   private let recorder: HistoryRecorder?
-  private let mapping: EntityMapping
+  private let mapping: TableMapping
   private let home: EntityHome
   private let writer: RowWriter
   private let layout: EntityLayout
@@ -146,7 +146,7 @@ final class BatchInsertion {
 
 extension SQLiteStore {
   /// The columns of the uniqueness constraints that the file has a unique index for. Not every file of Apple's has it.
-  fileprivate func uniqueColumns(of mapping: EntityMapping, _ connection: SQLiteConnection) throws -> [[String]] {
+  fileprivate func uniqueColumns(of mapping: TableMapping, _ connection: SQLiteConnection) throws -> [[String]] {
     let constraints = uniqueConstraints(of: mapping)
     if constraints.isEmpty { return [] }
     let rows = try connection.rows(
@@ -164,7 +164,7 @@ extension SQLiteStore {
 
 extension CoreDataErrors {
   /// The error for a row that SQLite refused. Its sentence names the columns: "UNIQUE constraint failed: T.A, T.B".
-  static func constraintError(_ error: SQLiteError, _ mapping: EntityMapping) -> NSError {
+  static func constraintError(_ error: SQLiteError, _ mapping: TableMapping) -> NSError {
     let columns = (error.message.split(separator: ":").last ?? "").split(separator: ",").map {
       $0.trimmingCharacters(in: .whitespaces).split(separator: ".").last.map(String.init) ?? ""
     }

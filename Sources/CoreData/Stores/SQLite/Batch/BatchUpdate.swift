@@ -2,7 +2,7 @@
 struct BatchUpdate {
   private let store: SQLiteStore
   private let request: NSBatchUpdateRequest
-  private let mapping: EntityMapping
+  private let mapping: TableMapping
   private let writer: RowWriter
 
   /// What one property becomes.

@@ -11,7 +11,7 @@ struct HistoryColumns: Sendable {
 
   var byteCount: Int { (names.count + 7) / 8 }
 
-  init(_ mapping: EntityMapping) {
+  init(_ mapping: TableMapping) {
     var toOnes: [String] = []
     var attributes: [String] = []
     var toManys: [String] = []

@@ -35,7 +35,7 @@ final class StoreHistory: Sendable {
   func preserved(_ number: Int) -> [AttributeColumn] { tombstones[number] ?? [] }
 }
 
-extension EntityMapping {
+extension TableMapping {
   /// The attributes that are preserved when a row is deleted: the root entity's first, then by name.
   fileprivate var preservedAttributes: [AttributeColumn] {
     Array(sequence(first: entity, next: \.superentity)).reversed().flatMap { entity in

@@ -42,7 +42,7 @@ struct StoreMigration {
 
   // MARK: Entities
 
-  private func source(of entity: EntityMapping) -> EntityMapping? {
+  private func source(of entity: TableMapping) -> TableMapping? {
     mapping.byDestination[entity.name]?.source.flatMap { old.entitiesByName[$0.name ?? ""] }
   }
 
@@ -134,7 +134,7 @@ struct StoreMigration {
 
   // MARK: Rows
 
-  private func copyRows(of entity: EntityMapping) throws {
+  private func copyRows(of entity: TableMapping) throws {
     guard let source = source(of: entity), let inferred = mapping.byDestination[entity.name] else { return }
     var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
     var values: [SQL] = ["Z_PK", "\(raw: String(entity.number))", "Z_OPT"]
@@ -170,7 +170,7 @@ struct StoreMigration {
 
   /// An attribute's value in the old row, or its default where there was none and has to be one, or where the attribute is new.
   private func value(
-    of attribute: AttributeColumn, _ entity: EntityMapping, _ inferred: InferredMapping.Entity, _ source: EntityMapping
+    of attribute: AttributeColumn, _ entity: TableMapping, _ inferred: InferredMapping.Entity, _ source: TableMapping
   ) throws -> SQL {
     guard let description = entity.entity.attributesByName[attribute.name] else {
       return try value(ofElement: attribute, entity, inferred, source)
@@ -191,8 +191,8 @@ struct StoreMigration {
 
   /// An element of a composite attribute. One that is new in a composite of before gets its default where the composite had a value.
   private func value(
-    ofElement attribute: AttributeColumn, _ entity: EntityMapping, _ inferred: InferredMapping.Entity,
-    _ source: EntityMapping
+    ofElement attribute: AttributeColumn, _ entity: TableMapping, _ inferred: InferredMapping.Entity,
+    _ source: TableMapping
   ) throws -> SQL {
     let path = attribute.name.components(separatedBy: ".")
     guard let composite = entity.entity.attributesByName[path[0]] as? NSCompositeAttributeDescription,
@@ -211,7 +211,7 @@ struct StoreMigration {
     return "CASE WHEN coalesce(\(raw: all.joined(separator: ", "))) IS NULL THEN NULL ELSE \(value) END"
   }
 
-  private func defaultValue(of attribute: NSAttributeDescription, _ entity: EntityMapping) throws -> SQLiteValue {
+  private func defaultValue(of attribute: NSAttributeDescription, _ entity: TableMapping) throws -> SQLiteValue {
     let layout = entity.entity.layout
     let writer = RowWriter(entity, layout: layout)
     guard attribute.defaultValue != nil, let slot = layout.slot(attribute.name),
@@ -251,8 +251,8 @@ struct StoreMigration {
   }
 
   private func oldRelationship(
-    _ relationship: NSRelationshipDescription, _ entity: EntityMapping
-  ) -> (EntityMapping, NSRelationshipDescription)? {
+    _ relationship: NSRelationshipDescription, _ entity: TableMapping
+  ) -> (TableMapping, NSRelationshipDescription)? {
     guard let source = source(of: entity),
       let was = mapping.byDestination[entity.name]?.relationships[relationship.name]
     else { return nil }
@@ -261,7 +261,7 @@ struct StoreMigration {
 
   /// Fills a join table from wherever the relationship was kept. Both ends of one relationship come here, and fill it once.
   private func copyMembers(
-    _ was: NSRelationshipDescription, of source: EntityMapping, to table: String, owner: String, member: String,
+    _ was: NSRelationshipDescription, of source: TableMapping, to table: String, owner: String, member: String,
     order: String?
   ) throws {
     let pairs: String
