@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The models that coordinators use: where a class finds its entity without a context.
+/// The models in use by coordinators, for code that needs a class's entity and has no context: `Person.entity()`.
 enum LoadedModels {
-  /// `@unchecked Sendable`: reading a weak reference is atomic, and it is set once.
+  /// `@unchecked Sendable`: the reference is set once, and reading a weak reference is atomic.
   private struct Reference: @unchecked Sendable { weak var model: NSManagedObjectModel? }
 
   private static let references = Mutex<[Reference]>([])
@@ -14,7 +14,8 @@ enum LoadedModels {
     }
   }
 
-  /// What the body finds in a model, which is asked of the newest first. Keeps no model but the one that is being asked.
+  /// The first result of the body that is not nil, asking the newest model first. Keeps only the model alive that it
+  /// asks.
   static func newest<Found>(_ body: (NSManagedObjectModel) throws -> Found?) rethrows -> Found? {
     for reference in references.withLock({ $0 }).reversed() {
       if let model = reference.model, let found = try body(model) { return found }

@@ -1,5 +1,5 @@
 extension NSAttributeType {
-  /// The class of the values, as `attributeValueClassName` names it.
+  /// The name of the values' class, the default of `attributeValueClassName`.
   var valueClassName: String? {
     switch self {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .doubleAttributeType,
@@ -18,29 +18,48 @@ extension NSAttributeType {
 }
 
 extension NSAttributeDescription {
-  /// What kind of value an attribute holds, in the spelling of newer code: `.string`, `.integer64`.
+  /// The kind of value that an attribute holds: `NSAttributeType` in the spelling of newer code, `.string` or
+  /// `.integer64`.
   public struct AttributeType: RawRepresentable, Hashable, Sendable {
+    /// The same kind as the enumeration that model files and older code use.
     public let rawValue: NSAttributeType
 
+    /// Wraps a kind.
     public init(rawValue: NSAttributeType) {
       self.rawValue = rawValue
     }
 
+    /// No kind: only a transient attribute may have it, and holds any value.
     public static let undefined = AttributeType(rawValue: .undefinedAttributeType)
+    /// `Int16`.
     public static let integer16 = AttributeType(rawValue: .integer16AttributeType)
+    /// `Int32`.
     public static let integer32 = AttributeType(rawValue: .integer32AttributeType)
+    /// `Int64`.
     public static let integer64 = AttributeType(rawValue: .integer64AttributeType)
+    /// `NSDecimalNumber`, of up to 38 digits.
     public static let decimal = AttributeType(rawValue: .decimalAttributeType)
+    /// `Double`.
     public static let double = AttributeType(rawValue: .doubleAttributeType)
+    /// `Float`.
     public static let float = AttributeType(rawValue: .floatAttributeType)
+    /// `String`.
     public static let string = AttributeType(rawValue: .stringAttributeType)
+    /// `Bool`.
     public static let boolean = AttributeType(rawValue: .booleanAttributeType)
+    /// `Date`, stored as seconds since 2001-01-01 00:00 UTC.
     public static let date = AttributeType(rawValue: .dateAttributeType)
+    /// `Data`, stored in the row even where the model allows external storage.
     public static let binaryData = AttributeType(rawValue: .binaryDataAttributeType)
+    /// `UUID`.
     public static let uuid = AttributeType(rawValue: .UUIDAttributeType)
+    /// `URL`.
     public static let uri = AttributeType(rawValue: .URIAttributeType)
+    /// Any object that the attribute's `ValueTransformer` turns into data and back.
     public static let transformable = AttributeType(rawValue: .transformableAttributeType)
+    /// `NSManagedObjectID`: only a transient attribute may have it here.
     public static let objectID = AttributeType(rawValue: .objectIDAttributeType)
+    /// A dictionary of the values of `NSCompositeAttributeDescription.elements`.
     public static let composite = AttributeType(rawValue: .compositeAttributeType)
   }
 }

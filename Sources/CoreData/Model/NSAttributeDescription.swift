@@ -1,4 +1,4 @@
-/// An attribute: a property that holds a value.
+/// A property that holds a value: a number, a string, a date. See `NSAttributeType` for the kinds.
 ///
 /// Source: Apple's documentation of `NSAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
@@ -9,28 +9,32 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
     didSet { attributeValueClassName = attributeType.valueClassName }
   }
 
-  /// The kind of value, in the spelling of newer code.
+  /// `attributeType` in the spelling of newer code.
   public var type: AttributeType {
     get { AttributeType(rawValue: attributeType) }
     set { attributeType = newValue.rawValue }
   }
 
-  /// The name of the class of the values.
+  /// The name of the values' class, such as "NSNumber"; nil if the kind fixes none. Setting `attributeType` sets it. No
+  /// value is checked against it.
   open var attributeValueClassName: String? { willSet { checkEditable() } }
 
-  /// The value in a newly inserted object.
+  /// The value of a newly inserted object; nil for none. Lightweight migration gives it to rows that lack a mandatory
+  /// value.
   open var defaultValue: Any? { willSet { checkEditable() } }
 
-  /// The name of the `ValueTransformer` that turns a transformable value into data.
+  /// The name under which the `ValueTransformer` is registered that turns a transformable value into data and back; nil
+  /// for keyed archiving.
   open var valueTransformerName: String? { willSet { checkEditable() } }
 
-  /// Whether the store may keep large data in files beside it. Default: false.
+  /// Whether the store may keep large data in files beside it. Default: false. Here files of Apple's framework are
+  /// read, and new data always stays in the row.
   open var allowsExternalBinaryDataStorage = false { willSet { checkEditable() } }
 
-  /// Whether persistent history keeps the value when the object is deleted. Default: false.
+  /// Whether the tombstone in persistent history keeps the value of a deleted object. Default: false.
   open var preservesValueInHistoryOnDeletion = false { willSet { checkEditable() } }
 
-  /// Kept as the model says; nothing here syncs with CloudKit. Default: false.
+  /// Kept with the model and without effect: nothing here syncs with CloudKit. Default: false.
   open var allowsCloudEncryption = false { willSet { checkEditable() } }
 
   override func hasSameValues(as other: NSPropertyDescription) -> Bool {
@@ -42,10 +46,10 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
       && allowsCloudEncryption == other.allowsCloudEncryption
   }
 
-  /// What a new object has, as the model says.
+  /// The value of a new object; a composite attribute computes it from its elements.
   var initialValue: Any? { defaultValue }
 
-  /// Whether a value may be invalid.
+  /// Whether validation can refuse a value or the lack of one.
   var hasRules: Bool { !isOptional || !validationPredicates.isEmpty }
 
   override func makeEmpty() -> NSPropertyDescription {

@@ -1,12 +1,13 @@
-/// An attribute made of several attributes, its elements; its value is a dictionary by element name.
+/// An attribute made of several attributes, its elements. Its value is a dictionary by element name; no element with a
+/// value makes it nil.
 ///
-/// In fetches the elements go by key paths: "address.city". Elements belong to the entity of their composite attribute, so that
-/// they too become immutable once a coordinator uses the model.
+/// Fetches name an element by its key path: "address.city". Elements belong to the entity of their composite attribute,
+/// so they too become immutable once a coordinator uses the model.
 ///
 /// Source: Apple's documentation of `NSCompositeAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked Sendable {
-  /// The parts, each an attribute; one may be composite itself.
+  /// The parts, each an attribute; an element may be composite itself. Default: none.
   open var elements: [NSAttributeDescription] = [] {
     willSet { checkEditable() }
     didSet { for element in elements { element.owner = owner } }
@@ -32,7 +33,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
     return super.hasSameValues(as: other) && elements == other.elements
   }
 
-  /// The elements' default values; nil where none has one.
+  /// The elements' default values; nil if no element has one.
   override var initialValue: Any? {
     if let defaultValue { return defaultValue }
     let values = elements.compactMap { element in element.initialValue.map { (element.name, $0) } }
@@ -43,8 +44,8 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
 
   func element(_ name: String) -> NSAttributeDescription? { elements.first { $0.name == name } }
 
-  /// The elements that are not composite themselves, those of elements among them, in the order of their names, each with the
-  /// names that lead to it.
+  /// The elements that hold a value, those inside composite elements included, ordered by name, each with its key path
+  /// from here.
   var leaves: [(path: [String], attribute: NSAttributeDescription)] {
     elements.sorted { $0.name.precedesByBytes($1.name) }.flatMap { element in
       guard let composite = element as? NSCompositeAttributeDescription else { return [([element.name], element)] }
@@ -54,7 +55,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
 }
 
 extension NSAttributeDescription {
-  /// The attribute that names lead to from here: this one, or one of its elements.
+  /// The attribute at the end of the path: this one for an empty path, else one of its elements.
   func element(at path: some Collection<String>) -> NSAttributeDescription? {
     guard let name = path.first else { return self }
     return (self as? NSCompositeAttributeDescription)?.element(name)?.element(at: path.dropFirst())

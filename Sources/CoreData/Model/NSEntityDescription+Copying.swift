@@ -7,9 +7,9 @@ extension NSEntityDescription {
     return copy
   }
 
-  /// Copies of entities with different names, with their hierarchy and relationships among the copies.
+  /// Copies of entities with distinct names. Hierarchy and relationships of the copies lead to the copies.
   ///
-  /// They may come from several models: what belongs together is found by name.
+  /// The entities may come from several models, so names tell what belongs together.
   static func copies(of entities: [NSEntityDescription]) -> [NSEntityDescription] {
     var copyByName: [String: NSEntityDescription] = [:]
     let copies = entities.map { entity in
@@ -40,7 +40,7 @@ extension NSEntityDescription {
     return copies
   }
 
-  /// Copies what is neither a property, nor an index, nor a tie to another entity.
+  /// Copies everything but properties, indexes and references to other entities.
   private func copyOwnValues(into copy: NSEntityDescription) {
     copy.name = name
     copy.managedObjectClassName = managedObjectClassName

@@ -1,18 +1,21 @@
 internal import Synchronization
 
-/// One entity of a model: its name, its class and its properties.
+/// One entity of a model: a name, a class for its objects, and properties.
 ///
-/// `properties` and the dictionaries made from it include what is inherited from the superentities. An inherited property
-/// is the very description that the superentity has, so that its `entity` is the entity that declares it.
+/// `properties` and the dictionaries made from it include the properties of the superentities. An inherited property is
+/// the superentity's own description, so its `entity` is the entity that declares it.
+///
+/// An entity does not keep its model alive: whoever keeps an entity keeps its model.
 ///
 /// Source: Apple's documentation of `NSEntityDescription`.
-// `@unchecked Sendable`: mutable while a model is being built, which is its builder's business alone; immutable once a
-// coordinator uses the model, and every setter traps from then on.
+// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
+// immutable, and every setter traps.
 open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The entity's name: unique in its model.
   open var name: String? { willSet { checkEditable() } }
 
-  /// The name of the class of the entity's objects. Default: "NSManagedObject".
+  /// The name of the class of the entity's objects, with or without its module: "Person", "Contacts.Person". Default:
+  /// "NSManagedObject".
   open var managedObjectClassName: String! {
     get { className }
     set {
@@ -21,13 +24,13 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// Whether objects are made of the subentities only. Default: false.
+  /// Whether only subentities can have objects. Default: false.
   open var isAbstract = false { willSet { checkEditable() } }
 
-  /// What the developer notes beside the entity. Default: empty.
+  /// Notes of the developer; the framework does not read them. Default: empty.
   open var userInfo: [AnyHashable: Any]? = [:] { willSet { checkEditable() } }
 
-  /// Indexes that the store keeps for quicker fetches; not those of superentities.
+  /// Indexes that the store keeps for faster fetches, without those of superentities. Default: none.
   open var indexes: [NSFetchIndexDescription] = [] {
     willSet { checkEditable() }
     didSet {
@@ -37,16 +40,19 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// Properties whose values taken together no two objects share: attribute names or `NSAttributeDescription`s.
+  /// Groups of attributes whose values together are unique among the entity's objects: names, key paths of composite
+  /// elements, or `NSAttributeDescription`s. A save that violates one is a conflict for the merge policy. Default:
+  /// none.
   open var uniquenessConstraints: [[Any]] = [] { willSet { checkEditable() } }
 
-  /// Indexes over several properties, as models before fetch indexes declare them.
+  /// Indexes over several properties, each a group of names or descriptions, in the form that models had before fetch
+  /// indexes. Default: none.
   open var compoundIndexes: [[Any]] = [] { willSet { checkEditable() } }
 
-  /// Text that makes two otherwise equal versions of the entity differ in their hash.
+  /// Text that gives two otherwise equal versions of the entity different hashes. Default: nil.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
-  /// The entity's name in an earlier model version, for migration. Default: the name.
+  /// The entity's name in an earlier version of the model, for lightweight migration. Default: `name`.
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -55,10 +61,10 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The module that the model was compiled into, where a class without a module in its name is looked for first.
+  /// The module that the model was compiled into. A class name without a module is looked up there first.
   package var productModuleName: String?
 
-  /// The fetched properties, relationships and attributes declared by this entity itself.
+  /// The properties that this entity declares itself.
   private(set) var declaredProperties: [NSPropertyDescription] = []
   private var declaredSubentities: [NSEntityDescription] = []
   private var className = "NSManagedObject"
@@ -80,7 +86,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   deinit { anchor.entity = nil }
 
-  /// The model that the entity belongs to.
+  /// The model that the entity belongs to. Traps if there is none or it was freed.
   open var managedObjectModel: NSManagedObjectModel {
     guard let model else {
       fatalError("The entity \(name ?? "without a name") belongs to no model, or its model is gone.")
@@ -90,7 +96,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Hierarchy
 
-  /// The entities that inherit from this one directly. Setting them makes this their superentity.
+  /// The entities that inherit directly from this one. Setting them makes this entity their superentity.
   open var subentities: [NSEntityDescription] {
     get { declaredSubentities }
     set {
@@ -112,7 +118,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The entity that this one inherits from.
+  /// The entity that this one inherits from; nil for none.
   open var superentity: NSEntityDescription? { parent }
 
   /// Whether this is the given entity or inherits from it, at any depth.
@@ -126,7 +132,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// All properties: the inherited ones first, then the entity's own in the order in which they were set.
   ///
-  /// Setting them makes this their entity; inherited properties among the new value stay inherited.
+  /// Setting them makes this entity their owner; inherited properties among the new value stay inherited.
   open var properties: [NSPropertyDescription] {
     get { currentLookup.properties }
     set {
@@ -161,7 +167,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     copyOfSelf()
   }
 
-  /// By value: entities of two models are equal where they say the same. Other entities count by their names.
+  /// By value: entities of two models are equal if all their settings and properties are. Other entities count by their
+  /// names.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSEntityDescription else { return false }
     return self === other || hasSameValues(as: other)
@@ -178,7 +185,7 @@ extension NSEntityDescription {
   /// False once a coordinator uses the entity's model.
   var isEditable: Bool { lookup.load() == nil }
 
-  /// The lookup tables: kept once the model is frozen, made anew for each call before.
+  /// The lookup tables: kept once the model is frozen, built for each call before.
   private var currentLookup: EntityLookup { lookup.load() ?? EntityLookup(self) }
 
   func freeze() {
@@ -190,20 +197,20 @@ extension NSEntityDescription {
     guard isEditable else {
       fatalError(
         """
-        The entity \(name ?? "without a name") cannot be changed once a coordinator uses its model; change a copy of the \
-        model.
+        The entity \(name ?? "without a name") cannot be changed once a coordinator uses its model; change a copy of \
+        the model.
         """)
     }
   }
 
-  /// The superentity without superentity above this one; the entity itself if it has none.
+  /// The top of the entity's hierarchy; the entity itself if it inherits from none.
   var rootEntity: NSEntityDescription {
     var root = self
     while let parent = root.parent { root = parent }
     return root
   }
 
-  /// The property names in a uniqueness constraint or a compound index, which may hold descriptions instead.
+  /// The property names of a uniqueness constraint or a compound index, which may hold descriptions instead.
   func names(of constraint: [Any]) -> [String] {
     constraint.compactMap { element in
       switch element {
@@ -222,7 +229,7 @@ extension NSEntityDescription: Sequence {
   }
 }
 
-/// What a frozen entity answers from.
+/// The lookup tables of a frozen entity.
 private final class EntityLookup: Sendable {
   let properties: [NSPropertyDescription]
   let propertiesByName: [String: NSPropertyDescription]
@@ -250,11 +257,11 @@ private final class EntityLookup: Sendable {
   }
 }
 
-/// What refers to an entity without keeping it: nil once the entity is gone, as `weak` is.
+/// A reference to an entity that does not keep it alive: nil once the entity is gone.
 ///
-/// But `weak` would move the entity's reference count out of the entity, and each object that is made counts it.
+/// It replaces `weak`, which moves the entity's reference count out of the entity; each new object changes that count.
 ///
-/// `@unchecked Sendable`: set by the entity's `init` and cleared by its `deinit`, when nobody uses the model any more.
+/// `@unchecked Sendable`: the entity's `init` sets it, and its `deinit` clears it when nobody uses the model any more.
 final class EntityAnchor: @unchecked Sendable {
   unowned(unsafe) fileprivate(set) var entity: NSEntityDescription?
 }

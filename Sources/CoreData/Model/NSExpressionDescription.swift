@@ -1,15 +1,17 @@
-/// A column of a dictionary result that is computed: "max(salary)" under a name of its own. It belongs to no entity.
+/// A computed column of a dictionary result: "max(salary)" under a name. It belongs to no entity and goes into
+/// `NSFetchRequest.propertiesToFetch`.
 ///
 /// Source: Apple's documentation of `NSExpressionDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSExpressionDescription: NSPropertyDescription, @unchecked Sendable {
-  /// What is computed.
+  /// The expression that gives the column's value, in SQL for SQLite stores. Default: nil.
   open var expression: NSExpression? { willSet { checkEditable() } }
 
-  /// The kind of the result. Default: undefined.
+  /// The kind of the result, into which the store's value is converted. Default: undefined, the
+  /// type that the expression has in SQL.
   open var expressionResultType: NSAttributeType = .undefinedAttributeType { willSet { checkEditable() } }
 
-  /// The kind of the result, in the spelling of newer code.
+  /// `expressionResultType` in the spelling of newer code.
   public var resultType: NSAttributeDescription.AttributeType {
     get { NSAttributeDescription.AttributeType(rawValue: expressionResultType) }
     set { expressionResultType = newValue.rawValue }

@@ -1,19 +1,22 @@
-/// An index that the store keeps for quicker fetches.
+/// An index that the store keeps for faster fetches.
+///
+/// SQLite stores leave out elements over expressions and R-Tree elements.
 ///
 /// Source: Apple's documentation of `NSFetchIndexDescription`.
-// `@unchecked Sendable`: mutable while a model is being built, which is its builder's business alone; immutable once a
-// coordinator uses the model, and every setter traps from then on.
+// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
+// immutable, and every setter traps.
 open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The index's name: unique in its entity.
   open var name: String { willSet { checkEditable() } }
 
-  /// What is indexed, the first element being the most significant.
+  /// The indexed properties, the most significant first.
   open var elements: [NSFetchIndexElementDescription] {
     willSet { checkEditable() }
     didSet { adoptElements() }
   }
 
-  /// Restricts the index to the objects that match.
+  /// Restricts the index to the objects that match; nil for all. A SQLite store heeds predicates that compare
+  /// attributes with nil, and indexes all rows for others.
   open var partialIndexPredicate: NSPredicate? { willSet { checkEditable() } }
 
   private var ownerAnchor: EntityAnchor?
@@ -22,6 +25,8 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
     set { ownerAnchor = newValue?.anchor }
   }
 
+  /// An index of a name over elements; nil elements mean none. It has no effect until it is among an entity's
+  /// `indexes`.
   public init(name: String, elements: [NSFetchIndexElementDescription]?) {
     self.name = name
     self.elements = elements ?? []
@@ -29,7 +34,7 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
     adoptElements()
   }
 
-  /// The entity whose objects are indexed.
+  /// The entity whose objects are indexed; nil until the index is among an entity's `indexes`.
   open var entity: NSEntityDescription? { owner }
 
   /// A copy that belongs to no entity.
@@ -43,7 +48,7 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
     return copy
   }
 
-  /// By value.
+  /// By value: name, elements and predicate.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSFetchIndexDescription else { return false }
     return self === other
@@ -70,32 +75,33 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 }
 
-/// How a fetch index is organised. The raw values are Apple's.
+/// The structure of a fetch index. Raw values are Apple's.
 public enum NSFetchIndexElementType: UInt, Sendable {
-  /// In the order of the values.
+  /// A tree in the order of the values.
   case binary = 0
-  /// By ranges in several dimensions.
+  /// A tree of ranges in several dimensions. SQLite stores here leave such elements out.
   case rTree = 1
 }
 
-/// One element of a fetch index: a property, and the direction in which it is sorted.
+/// One element of a fetch index: a property and its sort direction.
 ///
 /// Source: Apple's documentation of `NSFetchIndexElementDescription`.
 // `@unchecked Sendable`: as `NSFetchIndexDescription`, whose rule it follows.
 open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Sendable {
-  /// How the element is organised.
+  /// The structure of the index over this element.
   open var collationType: NSFetchIndexElementType { willSet { indexDescription?.checkEditable() } }
 
-  /// Whether the values ascend. Default: true.
+  /// Whether the index holds the values in ascending order. Default: true.
   open var isAscending = true { willSet { indexDescription?.checkEditable() } }
 
-  /// The index that the element is part of.
+  /// The index that has this element; nil until it is set. Held weakly.
   open internal(set) weak var indexDescription: NSFetchIndexDescription?
 
   private let givenProperty: NSPropertyDescription?
   private let givenName: String
 
-  /// An element for a property. The property is looked up by name in the index's entity once that is known.
+  /// An element for a property. Once the index belongs to an entity, the entity's property of the same name takes its
+  /// place.
   public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
     self.givenProperty = property
     self.givenName = property.name
@@ -103,7 +109,7 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
     super.init()
   }
 
-  /// An element for a property of which only the name is known yet, as in a model file.
+  /// An element for a property that is known by name only, as in a model file.
   init(propertyName: String, collationType: NSFetchIndexElementType) {
     self.givenProperty = nil
     self.givenName = propertyName

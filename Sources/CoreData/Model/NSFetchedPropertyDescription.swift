@@ -1,9 +1,10 @@
-/// A property whose value is the result of a fetch, made when it is read. It is never saved.
+/// A property whose value is the result of a fetch. It is never saved, and here each access fetches again; Apple's is
+/// fetched once until a refresh.
 ///
 /// Source: Apple's documentation of `NSFetchedPropertyDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Sendable {
-  /// What to fetch. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
+  /// The request. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
     get { storedFetchRequest }
     set {
@@ -12,7 +13,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
     }
   }
 
-  /// Ends with the model: the request holds its entity, and an entity holds its properties.
+  /// The model's `deinit` clears it: the request holds its entity and the entity its properties, a cycle otherwise.
   var storedFetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
   public override init() {

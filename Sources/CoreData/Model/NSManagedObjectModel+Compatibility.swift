@@ -1,9 +1,12 @@
 extension NSManagedObjectModel {
-  /// Whether a store with the given metadata can be opened with this model: whether both have the same entities, with the
-  /// same version hashes. `nil` as the name means all entities.
+  /// Whether this model can open a store with the given metadata: both have the same entities with the same version
+  /// hashes.
   ///
-  /// Entities with derived attributes other than counts are compared by name only, because Apple's hash of these is not
-  /// known for certain.
+  /// - Parameter configuration: the configuration whose entities are compared; nil for all entities. An unknown one
+  ///   gives false.
+  ///
+  /// Entities with derived attributes other than counts are compared by name only, since Apple's hash of these is
+  /// unknown.
   public func isConfiguration(
     withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]
   ) -> Bool {
@@ -13,7 +16,7 @@ extension NSManagedObjectModel {
     return Self.incompatibleEntityNames(entities, hashes: hashes).isEmpty
   }
 
-  /// The entities whose version in a store with the given hashes is another one, or that are missing there or here.
+  /// The names of entities whose hash in the store differs, or that only the store or only the model has, sorted.
   static func incompatibleEntityNames(_ entities: [NSEntityDescription], hashes: [String: Data]) -> [String] {
     let names = Set(entities.compactMap(\.name))
     let different = entities.filter { !$0.isCompatible(with: hashes[$0.name ?? ""]) }.compactMap(\.name)

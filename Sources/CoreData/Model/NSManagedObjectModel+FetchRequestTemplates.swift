@@ -1,13 +1,14 @@
 extension NSManagedObjectModel {
-  /// The fetch requests that the model holds, by name. Copy one before changing it.
+  /// The model's fetch requests, by name. They are the model's own objects: copy one before you change it.
   public var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { fetchRequestTemplates }
 
-  /// The fetch request of a name, as the model holds it. Copy it before changing it.
+  /// The model's own fetch request of a name; nil for an unknown name. Copy it before you change it.
   public func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
     fetchRequestTemplates[name]
   }
 
-  /// A copy of the fetch request of a name, with values for the variables (`$NAME`) in its predicate.
+  /// A copy of the fetch request of a name, with values for the variables (`$NAME`) of its predicate; nil for an
+  /// unknown name.
   public func fetchRequestFromTemplate(
     withName name: String, substitutionVariables variables: [String: Any]
   ) -> NSFetchRequest<any NSFetchRequestResult>? {
@@ -16,7 +17,8 @@ extension NSManagedObjectModel {
     return copy
   }
 
-  /// Keeps a fetch request under a name; nil removes it. Its entity must be the model's.
+  /// Keeps a fetch request under a name; nil removes it. Its entity must be one of this model. Traps once a coordinator
+  /// uses the model.
   public func setFetchRequestTemplate(
     _ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String
   ) {
@@ -24,7 +26,7 @@ extension NSManagedObjectModel {
     fetchRequestTemplates[name] = fetchRequestTemplate
   }
 
-  /// Copies another model's templates, for this model's entities.
+  /// Copies another model's templates and makes them fetch this model's entities.
   func addFetchRequestTemplates(of other: NSManagedObjectModel) {
     let byName = entitiesByName
     for (name, template) in other.fetchRequestTemplates where fetchRequestTemplates[name] == nil {

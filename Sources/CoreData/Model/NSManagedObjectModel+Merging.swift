@@ -1,21 +1,26 @@
 extension NSManagedObjectModel {
-  /// One model of all models among the resources of some bundles; nil means the main bundle, with the resource bundles beside
-  /// it. Nil where there is none, or where two of them disagree about an entity.
+  /// One model made of all models among the resources of some bundles. Nil if there are none, or two of them disagree
+  /// about an entity; Apple's raises an exception for the latter.
+  ///
+  /// - Parameter bundles: where to look; nil means the main bundle and the resource bundles that SwiftPM puts beside
+  ///   it.
   public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
     let models = models(in: bundles)
     return models.isEmpty ? nil : NSManagedObjectModel(byMerging: models)
   }
 
-  /// The model that a store with the given metadata was made with, out of the models in some bundles.
+  /// The model that a store with the given metadata was made with, put together from the models in some bundles as
+  /// `init?(byMerging:forStoreMetadata:)` does; nil if they lack an entity.
   public class func mergedModel(
     from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
   ) -> NSManagedObjectModel? {
     NSManagedObjectModel(byMerging: models(in: bundles), forStoreMetadata: metadata)
   }
 
-  /// One model of several: copies of all their entities, configurations and fetch request templates.
+  /// One model made of several: copies of all their entities, configurations and fetch request templates.
   ///
-  /// Models may share entities of the same version. Nil where two entities of one name differ.
+  /// Several models may have the same version of an entity. Nil if two entities of one name have different version
+  /// hashes.
   public convenience init?(byMerging models: [NSManagedObjectModel]?) {
     var chosen: [NSEntityDescription] = []
     var hashes: [String: Data] = [:]
@@ -32,8 +37,8 @@ extension NSManagedObjectModel {
     fill(with: chosen, from: models ?? [])
   }
 
-  /// The model that a store with the given metadata was made with: of each entity, the version that the metadata names.
-  /// Nil where the models do not have them all.
+  /// The model that a store with the given metadata was made with: for each entity in the metadata, the version that
+  /// has its hash. Nil if the models lack one of them.
   public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
     guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return nil }
     var chosen: [NSEntityDescription] = []
@@ -70,8 +75,8 @@ extension NSManagedObjectModel {
     }
   }
 
-  /// The models among the resources of bundles, those that can be read. With the main bundle go the resource bundles beside
-  /// the executable: there a package's models are.
+  /// The readable models among the bundles' resources. The main bundle includes the resource bundles beside the
+  /// executable, where SwiftPM puts a package's models.
   private static func models(in bundles: [Bundle]?) -> [NSManagedObjectModel] {
     let wanted = bundles ?? [Bundle.main]
     let beside = wanted.contains { $0.bundleURL == Bundle.main.bundleURL } ? Bundle.besideExecutable : []
@@ -83,12 +88,12 @@ extension NSManagedObjectModel {
     }
   }
 
-  /// The endings of model files, the most complete first.
+  /// The extensions of model files, the most complete form first.
   static let fileTypes = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
 }
 
 extension Bundle {
-  /// Where a program's resources may be.
+  /// All bundles in which a program may have resources.
   static var ofProgram: [Bundle] { [main] + allBundles + besideExecutable }
 
   /// The resource bundles of a package's targets, which SwiftPM puts beside the executable and the tests.

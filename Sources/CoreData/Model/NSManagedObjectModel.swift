@@ -1,14 +1,15 @@
 internal import Synchronization
 
-/// The schema of an object graph: its entities, and the configurations that spread them over stores.
+/// The schema of an object graph: entities, and configurations that distribute them over stores.
 ///
-/// A model may be changed until a coordinator uses it. From then on it is immutable, and an edit traps with a sentence.
+/// A model may be changed until a coordinator uses it. From then on it is immutable, every setter traps, and any thread
+/// may read it. A copy can be changed again.
 ///
 /// Source: Apple's documentation of `NSManagedObjectModel`.
-// `@unchecked Sendable`: mutable while a model is being built, which is its builder's business alone; immutable once a
-// coordinator uses it, and every setter traps from then on.
+// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses it, it is immutable and
+// every setter traps.
 open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
-  /// The configuration that every model has: all entities.
+  /// The name of the configuration that holds all entities.
   static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
 
   private var storedEntities: [NSEntityDescription] = []
@@ -16,10 +17,10 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   var fetchRequestTemplates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
   private let lookup = AtomicLazyReference<ModelLookup>()
 
-  /// The names that a developer gave to this version of the model, as a store's metadata keeps them. Default: empty.
+  /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty.
   open var versionIdentifiers: Set<AnyHashable> = [] { willSet { checkEditable() } }
 
-  /// Localised names of entities and properties, by Apple's keys ("Entity/Person"). Not used by the framework itself.
+  /// Localised names of entities and properties, by Apple's keys ("Entity/Person"). Kept and not used by the framework.
   open var localizationDictionary: [String: String]? { willSet { checkEditable() } }
 
   public override init() {
@@ -29,7 +30,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Entities
 
-  /// All entities, in the order in which they were set. Setting them makes this their model.
+  /// All entities, in the order in which they were set. Setting them makes this model theirs.
   open var entities: [NSEntityDescription] {
     get { storedEntities }
     set {
@@ -56,7 +57,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     [Self.defaultConfigurationName] + entityNamesByConfiguration.keys.sorted()
   }
 
-  /// The entities of a configuration, or nil where there is none of that name. `nil` as the name means all entities.
+  /// The entities of a configuration; nil for an unknown name. Nil as the name means all entities.
   open func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
     guard let configuration, configuration != Self.defaultConfigurationName else { return entities }
     guard let names = entityNamesByConfiguration[configuration] else { return nil }
@@ -64,7 +65,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     return names.compactMap { byName[$0] }
   }
 
-  /// Makes a configuration of the given entities, which must be the model's own.
+  /// Makes a configuration of the given entities. Traps if one is not an entity of this model.
   open func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
     checkEditable()
     for entity in entities where !storedEntities.contains(where: { $0 === entity }) {
@@ -78,7 +79,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   }
 
   deinit {
-    // A layout holds its entity and the entity's cache holds the layout: end the circle with the model.
+    // A layout holds its entity and the entity's cache holds the layout: break that cycle with the model's end.
     for entity in storedEntities {
       entity.layoutCache.clear()
       for case let property as NSFetchedPropertyDescription in entity.declaredProperties {
@@ -89,7 +90,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Comparing
 
-  /// By value: the entities whatever their order, configurations, version identifiers and fetch request templates.
+  /// By value: entities in any order, configurations, version identifiers and fetch request templates.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSManagedObjectModel else { return false }
     return self === other
@@ -104,14 +105,14 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Copying
 
-  /// A deep copy that may be edited, whether or not this model may.
+  /// A deep copy that may be changed, even if a coordinator uses this model.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSManagedObjectModel()
     copyContents(into: copy)
     return copy
   }
 
-  /// Fills an empty model with copies of this one's entities, wired among themselves.
+  /// Fills an empty model with copies of this model's entities, which refer to each other.
   func copyContents(into copy: NSManagedObjectModel) {
     copy.entities = NSEntityDescription.copies(of: storedEntities)
     copy.entityNamesByConfiguration = entityNamesByConfiguration
@@ -149,7 +150,7 @@ extension NSManagedObjectModel: Sequence {
   }
 }
 
-/// What a frozen model answers from.
+/// The lookup tables of a frozen model.
 private final class ModelLookup: Sendable {
   let entitiesByName: [String: NSEntityDescription]
 

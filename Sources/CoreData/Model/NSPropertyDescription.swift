@@ -1,34 +1,34 @@
-/// One property of an entity: what attributes, relationships, fetched properties and expression columns have in common.
+/// The settings that attributes, relationships, fetched properties and expression columns have in common.
 ///
 /// Source: Apple's documentation of `NSPropertyDescription`.
-// `@unchecked Sendable`: mutable while a model is being built, which is its builder's business alone; immutable once a
-// coordinator uses the model, and every setter traps from then on.
+// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
+// immutable, and every setter traps.
 open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The property's name: unique in its entity.
   open var name: String = "" { willSet { checkEditable() } }
 
-  /// Whether the property may be without a value when saved. Default: true.
+  /// Whether a save accepts the property without a value; otherwise it throws 1570. Default: true.
   open var isOptional = true { willSet { checkEditable() } }
 
-  /// Whether the property is left out of the store. Default: false.
+  /// Whether the store leaves the property out, so that it lives in memory only. Default: false.
   open var isTransient = false { willSet { checkEditable() } }
 
-  /// What the developer notes beside the property. Default: empty.
+  /// Notes of the developer; the framework does not read them. Default: empty.
   open var userInfo: [AnyHashable: Any]? = [:] { willSet { checkEditable() } }
 
-  /// Whether the store indexes the property, as models before fetch indexes say. Default: false.
+  /// Whether the store indexes the property, the form that models had before fetch indexes. Default: false.
   open var isIndexed = false { willSet { checkEditable() } }
 
-  /// Kept as the model says; nothing here indexes for Spotlight. Default: false.
+  /// Kept with the model and without effect: nothing here indexes for Spotlight. Default: false.
   open var isIndexedBySpotlight = false { willSet { checkEditable() } }
 
-  /// Kept as the model says; has no effect, on Apple's platforms neither. Default: false.
+  /// Kept with the model and without effect, on Apple's platforms too. Default: false.
   open var isStoredInExternalRecord = false { willSet { checkEditable() } }
 
-  /// Text that makes two otherwise equal versions of the property differ in their hash.
+  /// Text that gives two otherwise equal versions of the property different hashes. Default: nil.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
-  /// The property's name in an earlier model version, for migration. Default: the name.
+  /// The property's name in an earlier version of the model, for lightweight migration. Default: `name`.
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -37,10 +37,12 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// What a value must fulfil to be saved.
+  /// The predicates that a save requires a value to match, evaluated with the value as `SELF`. A nil value is not
+  /// tested.
   open private(set) var validationPredicates: [NSPredicate] = []
 
-  /// The messages or error codes that belong to `validationPredicates`, one each.
+  /// What a save throws for each of `validationPredicates`: an error code as `NSNumber`, or a description as `String`
+  /// for a 1550.
   open private(set) var validationWarnings: [Any] = []
 
   private var ownerAnchor: EntityAnchor?
@@ -57,13 +59,13 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
     super.init()
   }
 
-  /// The entity that declares the property.
+  /// The entity that declares the property. Traps if there is none or it was freed.
   open var entity: NSEntityDescription {
     guard let owner else { fatalError("The property \(name) belongs to no entity, or its entity is gone.") }
     return owner
   }
 
-  /// Sets the predicates that a value must fulfil, with a warning for each: a message, or an error code as `NSNumber`.
+  /// Sets `validationPredicates`, and in the same order `validationWarnings`. Nil means none.
   open func setValidationPredicates(
     _ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [Any]?
   ) {
@@ -77,7 +79,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
     copyOfSelf()
   }
 
-  /// An empty description of the same class, for a copy.
+  /// A new description of the same class, for copying.
   func makeEmpty() -> NSPropertyDescription {
     NSPropertyDescription()
   }
@@ -88,7 +90,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
     return copy
   }
 
-  /// Copies everything but the tie to the entity. Subclasses add their own.
+  /// Copies all settings but the entity. Subclasses copy their own as well.
   func copyValues(into copy: NSPropertyDescription) {
     copy.name = name
     copy.isOptional = isOptional
@@ -102,7 +104,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
     copy.setValidationPredicates(validationPredicates, withValidationWarnings: validationWarnings)
   }
 
-  /// Whether the other, of the same class, says the same. Subclasses add their own.
+  /// Whether another description of the same class has equal settings. Subclasses compare their own as well.
   func hasSameValues(as other: NSPropertyDescription) -> Bool {
     name == other.name && owner?.name == other.owner?.name && isOptional == other.isOptional
       && isTransient == other.isTransient && isIndexed == other.isIndexed
@@ -113,7 +115,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
       && SameValues.of(validationWarnings, other.validationWarnings)
   }
 
-  /// By value: properties of two models are equal where they say the same, in entities of the same name.
+  /// By value: properties of two models are equal if all their settings are and their entities have the same name.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSPropertyDescription else { return false }
     return self === other || type(of: self) == type(of: other) && hasSameValues(as: other)
@@ -131,8 +133,8 @@ extension NSPropertyDescription {
     guard owner?.isEditable ?? true else {
       fatalError(
         """
-        The property \(owner?.name ?? "").\(name) cannot be changed once a coordinator uses its model; change a copy of \
-        the model.
+        The property \(owner?.name ?? "").\(name) cannot be changed once a coordinator uses its model; change a copy \
+        of the model.
         """)
     }
   }

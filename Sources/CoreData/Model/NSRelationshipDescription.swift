@@ -1,9 +1,9 @@
-/// A relationship: a property that leads to one or many objects of an entity.
+/// A property that refers to one or many objects of an entity.
 ///
 /// Source: Apple's documentation of `NSRelationshipDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable {
-  /// The entity of the related objects. Held weakly: the model holds its entities.
+  /// The entity of the related objects. Held weakly, since the model holds its entities.
   open var destinationEntity: NSEntityDescription? {
     get { destinationAnchor?.entity }
     set {
@@ -14,22 +14,25 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
 
   private var destinationAnchor: EntityAnchor?
 
-  /// The same tie seen from the destination. Held weakly: its entity holds it.
+  /// The relationship that leads back; nil for none. Core Data keeps both ends in step. Held weakly, since its entity
+  /// holds it.
   open weak var inverseRelationship: NSRelationshipDescription? { willSet { checkEditable() } }
 
-  /// The most related objects that may be saved; 0 means any number, 1 makes a to-one relationship. Default: 0.
+  /// The largest number of related objects that a save accepts; 0 means any number, 1 makes a to-one relationship.
+  /// Default: 0.
   open var maxCount = 0 { willSet { checkEditable() } }
 
-  /// The fewest related objects that may be saved, where there are any. Default: 0.
+  /// The smallest number of related objects that a save accepts; an optional relationship may also be empty. Default:
+  /// 0.
   open var minCount = 0 { willSet { checkEditable() } }
 
-  /// What a delete does to the other side. Default: nullify.
+  /// What deleting an object does to the objects at the other end. Default: nullify.
   open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { checkEditable() } }
 
-  /// Whether a to-many relationship keeps its objects in order. Default: false.
+  /// Whether a to-many relationship is an `NSOrderedSet` that keeps its order in the store. Default: false.
   open var isOrdered = false { willSet { checkEditable() } }
 
-  /// Whether there may be more than one related object.
+  /// Whether the value is a set: `maxCount` is not 1.
   open var isToMany: Bool { maxCount != 1 }
 
   override func makeEmpty() -> NSPropertyDescription {
@@ -47,7 +50,7 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     copy.isOrdered = isOrdered
   }
 
-  /// The destination and the inverse count by their names.
+  /// Destination and inverse count by their names: comparing them by value would not end.
   override func hasSameValues(as other: NSPropertyDescription) -> Bool {
     guard let other = other as? NSRelationshipDescription, super.hasSameValues(as: other) else { return false }
     return destinationEntity?.name == other.destinationEntity?.name

@@ -1,4 +1,4 @@
-/// Comparing what models hold without a type of its own.
+/// Compares the untyped values that models hold: user info, defaults, fetch requests.
 enum SameValues {
   static func of(_ one: Any?, _ other: Any?) -> Bool {
     switch (one, other) {
@@ -14,7 +14,7 @@ enum SameValues {
     }
   }
 
-  /// Of two values that are no collections. A number is equal to one of another type, as objects are.
+  /// Compares two values that are not collections. Numbers of different types are equal if their values are.
   static func ofSingle(_ one: Any, _ other: Any) -> Bool {
     if let one = one as? NSObject, let other = other as? NSObject { return one.isEqual(other) }
     guard let one = one as? AnyHashable, let other = other as? AnyHashable else { return false }
@@ -37,7 +37,7 @@ extension NSEntityDescription {
 }
 
 extension NSFetchRequest where ResultType == any NSFetchRequestResult {
-  /// Whether the other request of a model asks for the same.
+  /// Whether another request of a model asks for the same objects in the same form.
   fileprivate func hasSameValues(as other: NSFetchRequest<any NSFetchRequestResult>) -> Bool {
     entityName == other.entityName && predicate == other.predicate && sortDescriptors == other.sortDescriptors
       && fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset && fetchBatchSize == other.fetchBatchSize

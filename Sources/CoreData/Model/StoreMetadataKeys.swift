@@ -1,6 +1,10 @@
-// Keys of what a store says of itself.
+// Keys of a store's metadata. Their texts are Apple's, since they stand in store files.
 
+/// The kind of the store, a `String` such as `NSSQLiteStoreType`.
 public let NSStoreTypeKey = "NSStoreType"
+/// The store's identifier, a UUID as `String`: the host of its objects' URIs.
 public let NSStoreUUIDKey = "NSStoreUUID"
+/// The version hashes of the model that the store was made with: `[String: Data]`, 32 bytes by entity name.
 public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
+/// The `versionIdentifiers` of the model that the store was made with: an array.
 public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"

@@ -1,11 +1,13 @@
 extension NSEntityDescription {
-  /// A hash over everything that matters to the store's schema: what a store's metadata keeps to recognise its model.
+  /// A SHA-256 hash, 32 bytes, over the parts of the entity that shape its table. A store's metadata keeps it to
+  /// recognise its model.
   ///
-  /// Names, types, optionality, transience, relationships, uniqueness constraints, the hierarchy and hash modifiers count;
-  /// class names, defaults, delete rules, validation, indexes and user info do not. Of a derived attribute, the derivation
-  /// alone counts. Reproduces Apple's hashes; of derivations, only `relationship.@count` has been compared.
+  /// Names, types, optionality, transience, relationships, uniqueness constraints, the hierarchy and hash modifiers
+  /// count; class names, defaults, delete rules, validation, indexes and user info do not. Of a derived attribute only
+  /// the derivation counts. The hashes equal Apple's in all stores compared so far; of derivations only
+  /// `relationship.@count` was among them.
   ///
-  /// Complexity: proportional to the number of properties, at each call.
+  /// Complexity: proportional to the number of properties; computed at each call.
   public var versionHash: Data {
     var hasher = SHA256()
     hasher.append((name ?? "").utf8)
@@ -23,7 +25,7 @@ extension NSEntityDescription {
 }
 
 extension NSPropertyDescription {
-  /// A hash over everything about the property that matters to the store's schema.
+  /// A SHA-256 hash, 32 bytes, over the parts of the property that shape the store's table.
   public var versionHash: Data {
     var hasher = SHA256()
     if let derivation = (self as? NSDerivedAttributeDescription)?.hashedDerivation {
@@ -40,7 +42,7 @@ extension NSPropertyDescription {
     !isTransient && (self is NSAttributeDescription || self is NSRelationshipDescription)
   }
 
-  /// The hash of what all kinds of properties have.
+  /// The hash of the settings that all kinds of properties have.
   private var basicVersionHash: Data {
     var hasher = SHA256()
     hasher.append(name.utf8)
@@ -55,7 +57,8 @@ extension NSPropertyDescription {
       hasher.append(littleEndian(Int(attribute.attributeType.rawValue)))
       if attribute.allowsExternalBinaryDataStorage { hasher.append([1]) }
       if attribute.preservesValueInHistoryOnDeletion { hasher.append([1]) }
-      // Apple's hash of a composite was not seen; without its elements a change of them would go unnoticed.
+      // No store of Apple's with a composite was available to compare. The elements are hashed so that changing them is
+      // noticed.
       let elements = (attribute as? NSCompositeAttributeDescription)?.elements ?? []
       for element in elements.sorted(by: { $0.name.precedesByBytes($1.name) }) { hasher.append(element.versionHash) }
     case let relationship as NSRelationshipDescription:
@@ -83,7 +86,7 @@ extension NSDerivedAttributeDescription {
     return parts.count == 2 ? "\(parts[1]):(\(parts[0]))" : derivationExpression.keyPath
   }
 
-  /// Whether the hash of this kind of derivation has been compared with Apple's.
+  /// Whether the hash of this kind of derivation was compared with Apple's.
   var hasKnownVersionHash: Bool {
     derivationExpression?.expressionType == .keyPath && derivationExpression?.keyPath.hasSuffix(".@count") == true
   }
@@ -93,12 +96,12 @@ extension NSManagedObjectModel {
   /// The version hash of every entity, by name.
   public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
 
-  /// A checksum over all version hashes, in base64: two models with the same one are compatible.
+  /// A checksum over all version hashes, base64 text: two models with the same checksum can open the same stores.
   public var versionChecksum: String { Self.checksum(of: entityVersionHashesByName) }
 
-  /// The checksum of the models of all versions in a `.xcdatamodeld`, by the version's name.
+  /// The checksums of all versions in a `.xcdatamodeld` or `.momd`, by version name.
   ///
-  /// - Throws: `ManagedObjectModelError` where a version cannot be read.
+  /// - Throws: `ManagedObjectModelError` if a version cannot be read.
   public class func checksumsForVersionedModel(at url: URL) throws -> [String: String] {
     try versions(at: url).mapValues(\.versionChecksum)
   }

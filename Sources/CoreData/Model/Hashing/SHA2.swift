@@ -16,7 +16,7 @@ protocol SHA2Variant {
   static var smallSigma1: (Int, Int, Int) { get }
 }
 
-/// A hash in the making: append data, then finish.
+/// An incremental hash: append data, then finish.
 struct SHA2<Variant: SHA2Variant> {
   typealias Word = Variant.Word
   private static var wordSize: Int { Word.bitWidth / 8 }
@@ -44,7 +44,7 @@ struct SHA2<Variant: SHA2Variant> {
     }
   }
 
-  /// The hash of all that was appended.
+  /// The hash of all appended data.
   consuming func finish() -> Data {
     let bitCount = UInt64(length) * 8
     let lengthSize = 2 * Self.wordSize

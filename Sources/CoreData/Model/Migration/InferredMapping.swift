@@ -1,15 +1,15 @@
-/// Which entity and property of a new model were which of an old one: what lightweight migration goes by.
+/// Maps the entities and properties of a new model to those of an old one, for lightweight migration.
 ///
-/// By `renamingIdentifier`, then by name. A property may have moved along its hierarchy.
+/// `renamingIdentifier` decides first, then the name. A property may have moved along its hierarchy.
 ///
 /// Source: https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically
 struct InferredMapping {
   /// An entity of the new model.
   struct Entity {
     let destination: NSEntityDescription
-    /// nil for one that is new.
+    /// Nil for a new entity.
     let source: NSEntityDescription?
-    /// What each property of the new entity, inherited ones included, was in the old one.
+    /// The old counterpart of each property of the new entity, inherited ones included, by the new name.
     var attributes: [String: NSAttributeDescription] = [:]
     var relationships: [String: NSRelationshipDescription] = [:]
   }
@@ -20,7 +20,7 @@ struct InferredMapping {
   /// The new entity's name by the old one's.
   let renamed: [String: String]
 
-  /// - Throws: 134190 where no mapping can be inferred.
+  /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
   init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
     let pairs = Self.match(destinations, sources, { ($0.name ?? "", $0.renamingIdentifier) })
     let renamed = Dictionary(
@@ -38,7 +38,8 @@ struct InferredMapping {
     byDestination = Dictionary(uniqueKeysWithValues: entities.map { ($0.destination.name ?? "", $0) })
   }
 
-  /// What each new thing was: the old one of its renaming identifier, or else of its name, each old one once.
+  /// The old counterpart of each new thing: the one that its renaming identifier names, else the one of its name. Each
+  /// old one is taken once.
   private static func match<Thing: AnyObject>(
     _ new: [Thing], _ old: [Thing], _ names: (Thing) -> (name: String, identifier: String?)
   ) -> [Thing?] {
@@ -101,14 +102,14 @@ struct InferredMapping {
     }
   }
 
-  /// What each element of a composite attribute was.
+  /// The old counterpart of each element of a composite attribute.
   private static func matchElements(
     of new: NSCompositeAttributeDescription, _ old: NSCompositeAttributeDescription
   ) -> [NSAttributeDescription?] {
     match(new.elements, old.elements, { ($0.name, $0.renamingIdentifier) })
   }
 
-  /// The names that led to an element in the old composite attribute; nil for a new one.
+  /// The key path of the element's counterpart in the old composite attribute; nil for a new element.
   static func path(
     _ path: ArraySlice<String>, of new: NSCompositeAttributeDescription, in old: NSCompositeAttributeDescription
   ) -> [String]? {
@@ -128,7 +129,7 @@ struct InferredMapping {
   ) throws {
     if old.isToMany && !new.isToMany { throw failure("\(name) was to many and is to one now") }
     guard let was = old.destinationEntity, let now = new.destinationEntity else { return }
-    // The destination may have moved up the hierarchy, and what is below comes along.
+    // The destination may have moved up the hierarchy: it still holds all the objects that it held.
     let isKept = sequence(first: was, next: \.superentity).contains { renamed[$0.name ?? ""] == now.name }
     let isWidened = now.isKindOfMapped(was, renamed)
     guard isKept || isWidened else { throw failure("\(name) leads to another entity than before") }
@@ -140,8 +141,8 @@ struct InferredMapping {
       guard attribute.initialValue == nil, was?.isOptional ?? true, entity.source != nil else { continue }
       if attribute is NSDerivedAttributeDescription { continue }
       throw failure(
-        "\(entity.destination.name ?? "").\(attribute.name) must have a value now, and has no default for objects that have none"
-      )
+        "\(entity.destination.name ?? "").\(attribute.name) must have a value now, and has no default for objects "
+          + "that have none")
     }
   }
 
@@ -151,7 +152,7 @@ struct InferredMapping {
 }
 
 extension NSEntityDescription {
-  /// Whether this new entity stands above what an old one has become.
+  /// Whether this new entity is an ancestor of the counterpart of an old one.
   fileprivate func isKindOfMapped(_ old: NSEntityDescription, _ renamed: [String: String]) -> Bool {
     subentities.contains { $0.name == renamed[old.name ?? ""] || $0.isKindOfMapped(old, renamed) }
   }

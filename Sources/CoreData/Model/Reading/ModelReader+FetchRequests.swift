@@ -11,7 +11,7 @@ extension ModelReader {
     }
   }
 
-  /// What a request does not say keeps its default.
+  /// The request of a model file. Settings that the file leaves out keep the defaults of `NSFetchRequest`.
   func fetchRequest(
     _ element: ModelFetchRequest, _ owner: String?, _ name: String, _ byName: [String: NSEntityDescription]
   ) throws(ManagedObjectModelError) -> NSFetchRequest<any NSFetchRequestResult> {

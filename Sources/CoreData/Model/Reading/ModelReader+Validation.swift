@@ -1,6 +1,6 @@
 extension ModelReader {
-  /// Turns an attribute's minimum, maximum and pattern into validation predicates, as the model compiler does; the
-  /// warnings are the error codes of a value that fails.
+  /// Turns an attribute's minimum, maximum and pattern into validation predicates, as Xcode's model compiler does. The
+  /// warnings are the error codes for values that do not match.
   func readValidation(
     _ element: ModelAttribute, into attribute: NSAttributeDescription, _ entityName: String
   ) throws(ManagedObjectModelError) {

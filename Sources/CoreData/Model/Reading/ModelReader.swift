@@ -1,4 +1,4 @@
-/// Makes a model of what a file says.
+/// Makes a model from a parsed model file.
 struct ModelReader {
   let document: ModelDocument
 
@@ -78,7 +78,7 @@ struct ModelReader {
     return property
   }
 
-  /// A relationship that leads nowhere yet.
+  /// A relationship whose destination is set later, when all entities are known.
   private func relationship(_ element: ModelRelationship) -> NSRelationshipDescription {
     let relationship = NSRelationshipDescription()
     relationship.deleteRule = element.deleteRule
@@ -88,7 +88,7 @@ struct ModelReader {
     return relationship
   }
 
-  /// Lets the relationships of an entity lead to their destinations and know their inverses.
+  /// Sets the destinations and inverses of an entity's relationships.
   private func connectRelationships(
     _ element: ModelEntity, of entity: NSEntityDescription, _ byName: [String: NSEntityDescription]
   ) {

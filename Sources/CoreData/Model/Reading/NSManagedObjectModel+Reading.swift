@@ -1,6 +1,8 @@
 extension NSManagedObjectModel {
-  /// Reads a model: a `.xcdatamodeld` or compiled `.momd` (its current version), or one version, `.xcdatamodel` or `.mom`.
-  /// Nil where that cannot be done; use `load(contentsOf:)` to learn why.
+  /// Reads a model: a `.xcdatamodeld` or compiled `.momd` (its current version), or one version, `.xcdatamodel` or
+  /// `.mom`. Nil if it cannot be read; `load(contentsOf:)` says why.
+  ///
+  /// Compiled models are those of this package's model compiler. Apple's compiled models cannot be read.
   public convenience init?(contentsOf url: URL) {
     self.init()
     do {
@@ -12,16 +14,16 @@ extension NSManagedObjectModel {
 
   /// Reads a model, as `init?(contentsOf:)` does.
   ///
-  /// Not part of Apple's API, where a model that cannot be read is only nil.
+  /// Not part of Apple's API, which gives nil without a reason.
   ///
-  /// - Throws: `ManagedObjectModelError` with the file, entity and property concerned.
+  /// - Throws: `ManagedObjectModelError` with the file, entity and property.
   public static func load(contentsOf url: URL) throws(ManagedObjectModelError) -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
     try ModelReader(ModelFile(url)).read(into: model)
     return model
   }
 
-  /// The models of all versions in a `.xcdatamodeld` or `.momd`, by the version's name.
+  /// The models of all versions in a `.xcdatamodeld` or `.momd`, by version name.
   static func versions(at url: URL) throws(ManagedObjectModelError) -> [String: NSManagedObjectModel] {
     var models: [String: NSManagedObjectModel] = [:]
     for version in try ModelFile.versions(of: url) {
