@@ -1,19 +1,25 @@
-/// A model, a coordinator, stores and a main-queue context in one.
+/// A ready-made stack: a model, a coordinator with its stores, and a main-queue context.
 ///
 /// Source: Apple's documentation of `NSPersistentContainer`.
 ///
-/// `@unchecked Sendable`: what it holds is constant, but for the descriptions, which are set before the stores are loaded.
+/// `@unchecked Sendable`: its parts are constant, except for the descriptions, which are set before the stores are
+/// loaded.
 open class NSPersistentContainer: NSObject, @unchecked Sendable {
+  /// The name of the container, of its model file and of its default store file.
   public let name: String
+  /// The model of all contexts and stores of the container. It is immutable from the container's creation on.
   public let managedObjectModel: NSManagedObjectModel
+  /// The coordinator of all contexts of the container. It has no stores before `loadPersistentStores`.
   public let persistentStoreCoordinator: NSPersistentStoreCoordinator
-  /// The context for the main queue.
+  /// The main-queue context. As on Apple's platforms it does not merge other contexts' saves by itself: set
+  /// `automaticallyMergesChangesFromParent`.
   public let viewContext: NSManagedObjectContext
   /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`.
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
-  /// Uses the model of that name, compiled or as source, among the resources of the program: those of the main bundle, of
-  /// bundles that are loaded, and of the resource bundles that SwiftPM puts beside an executable. Traps where there is none.
+  /// A container with the model of that name, compiled or as source, among the program's resources: those of the main
+  /// bundle, of loaded bundles, and of the resource bundles that SwiftPM puts beside an executable. Traps if none of
+  /// them has it.
   public convenience init(name: String) {
     let urls = Bundle.ofProgram.flatMap { bundle in
       NSManagedObjectModel.fileTypes.compactMap { bundle.url(forResource: name, withExtension: $0) }
@@ -21,13 +27,14 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     guard let model = urls.lazy.compactMap({ NSManagedObjectModel(contentsOf: $0) }).first else {
       fatalError(
         """
-        No model named \(name) is in a bundle of this program: \(name).xcdatamodeld must be among the files of a target with \
-        the plugin ModelCompilerPlugin, or one of the resources.
+        No model named \(name) is in a bundle of this program: \(name).xcdatamodeld must be among the files of a \
+        target with the plugin ModelCompilerPlugin, or one of the resources.
         """)
     }
     self.init(name: name, managedObjectModel: model)
   }
 
+  /// A container with a given model, which becomes immutable. No store is opened yet.
   public init(name: String, managedObjectModel model: NSManagedObjectModel) {
     self.name = name
     managedObjectModel = model
@@ -41,13 +48,18 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// The folder for stores: the user's application support directory.
+  /// The folder of the default store: the user's application support directory. Override it to choose another;
+  /// `loadPersistentStores` creates it.
   open class func defaultDirectoryURL() -> URL {
     FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
       ?? URL(fileURLWithPath: NSTemporaryDirectory())
   }
 
-  /// Opens the stores. The handler is called once for each description; before this returns unless the description says otherwise.
+  /// Opens the stores of all descriptions, creating missing folders.
+  ///
+  /// The handler is called once for each description, with an error if its store was not opened: on this thread before
+  /// this method returns, or later on another thread if the description has `shouldAddStoreAsynchronously`. A failure
+  /// does not keep the other stores from being opened.
   open func loadPersistentStores(
     completionHandler block: @escaping @Sendable (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
@@ -60,20 +72,24 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     }
   }
 
-  /// A new private-queue context on the container's coordinator.
+  /// A new private-queue context on the container's coordinator. Each call makes another one; it does not merge other
+  /// contexts' saves by itself.
   open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = persistentStoreCoordinator
     return context
   }
 
-  /// Runs the block later with a new private-queue context, on its queue.
+  /// Runs the block with a new private-queue context, later and on that context's queue. The block has to save.
   open func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
   }
 
-  /// Runs the block with a new private-queue context, on its queue, and returns what it returns.
+  /// Runs the block with a new private-queue context, on that context's queue. The block has to save.
+  ///
+  /// - Returns: the block's result.
+  /// - Throws: the block's error, with its type.
   public final func performBackgroundTask<T: Sendable, Failure: Error>(
     _ block: @escaping @Sendable (NSManagedObjectContext) throws(Failure) -> T
   ) async throws(Failure) -> T {

@@ -1,7 +1,7 @@
-/// The rows that a batch request wrote.
+/// The number of rows that a batch request wrote, and their IDs.
 struct BatchResult {
   var count = 0
-  /// Where they are asked for.
+  /// Empty unless the request asks for IDs.
   var ids: [NSManagedObjectID] = []
 
   static func += (left: inout BatchResult, right: BatchResult) {

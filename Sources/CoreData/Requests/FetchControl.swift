@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The hand that others keep on a running fetch: to stop it, and to see how far it is.
+/// Lets other threads cancel a running fetch and follow its progress.
 final class FetchControl: Sendable {
   private let isStopped = Atomic(false)
   private let rowsRead = Atomic(0)
@@ -11,17 +11,17 @@ final class FetchControl: Sendable {
 
   func cancel() { isStopped.store(true, ordering: .relaxed) }
 
-  /// Called now and then by the thread that reads.
+  /// The thread that reads calls it once in 256 rows.
   ///
-  /// `nonisolated(unsafe)`: set before reading begins, and taken away after it has ended.
+  /// `nonisolated(unsafe)`: set before reading begins and removed after it has ended.
   nonisolated(unsafe) var report: (@Sendable () -> Void)?
 
-  /// Called by the thread that reads, with each row.
+  /// Counts one row; called by the thread that reads.
   func countRow() {
     if rowsRead.wrappingAdd(1, ordering: .relaxed).newValue % 256 == 0 { report?() }
   }
 
-  /// Whether nobody else is about to report; followed by `endReport()`.
+  /// Whether the caller may report, because no other thread is reporting. After true, call `endReport()`.
   func beginReport() -> Bool { !isReporting.exchange(true, ordering: .relaxed) }
   func endReport() { isReporting.store(false, ordering: .relaxed) }
 }

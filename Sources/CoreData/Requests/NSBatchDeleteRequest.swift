@@ -1,21 +1,24 @@
-/// The deletion of all rows that a fetch finds, straight in the store: no objects, no validation, no notifications to contexts.
+/// Deletes all rows that a fetch finds, directly in the store: no objects are made, nothing is validated and no context
+/// is told.
 ///
-/// Delete rules are applied in the store: what cascades goes too, what nullifies is cleared, and a Deny rule with something left
-/// at the other end fails the request. Pass the IDs of the result to
-/// `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under `NSDeletedObjectsKey`.
+/// The store applies the delete rules: Cascade deletes the related rows too, Nullify clears their references, and a
+/// Deny rule that has a related row left fails the request with 1600. Clearing a mandatory relationship fails it with
+/// 1570. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
+/// `NSDeletedObjectsKey`.
 ///
 /// Source: Apple's documentation of `NSBatchDeleteRequest`.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   final let settings: FetchSettings
 
-  /// Which rows: entity, predicate, sort descriptors, limit, offset and sub-entities of the request count.
+  /// The fetch that finds the rows, as a copy. Its entity, predicate, sort descriptors, limit, offset and
+  /// `includesSubentities` count.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult> {
     let request = NSFetchRequest<any NSFetchRequestResult>()
     request.settings = settings
     return request
   }
 
-  /// Default: `.resultTypeStatusOnly`.
+  /// The form of the result. Default: `.resultTypeStatusOnly`.
   open var resultType: NSBatchDeleteRequestResultType = .resultTypeStatusOnly
 
   private init(settings: FetchSettings) {
@@ -23,12 +26,13 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     super.init()
   }
 
-  /// Generic, since on Linux a request of one result type is none of another.
+  /// Deletes what a fetch request finds. It is generic because without Objective-C a request of one result type cannot
+  /// be cast to another.
   public convenience init<ResultType>(fetchRequest fetch: NSFetchRequest<ResultType>) {
     self.init(settings: fetch.settings)
   }
 
-  /// Traps where the IDs are not of one entity or of entities with a common parent.
+  /// Deletes the rows of some objects. Traps if the IDs belong to entities without a common superentity.
   public convenience init(objectIDs objects: [NSManagedObjectID]) {
     var settings = FetchSettings()
     settings.entity = NSBatchDeleteRequest.commonEntity(of: objects)
@@ -56,20 +60,21 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   }
 }
 
-/// Raw values are Apple's.
+/// The form of a batch deletion's result. Raw values are Apple's.
 public enum NSBatchDeleteRequestResultType: UInt, Sendable {
   /// `true`.
   case resultTypeStatusOnly = 0
-  /// The IDs of all rows that were deleted, by delete rules too: `[NSManagedObjectID]`.
+  /// The IDs of all deleted rows, those that delete rules took along included: `[NSManagedObjectID]`.
   case resultTypeObjectIDs = 1
-  /// How many they are: `Int`.
+  /// The number of these rows: `Int`.
   case resultTypeCount = 2
 }
 
-/// What a batch deletion did.
+/// The result of an `NSBatchDeleteRequest`.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
-  /// A Bool, an array of object IDs or an Int, as `resultType` says.
+  /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?
+  /// The form that the request asked for.
   public let resultType: NSBatchDeleteRequestResultType
 
   init(_ rows: BatchResult, _ type: NSBatchDeleteRequestResultType) {

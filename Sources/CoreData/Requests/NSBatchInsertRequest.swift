@@ -1,26 +1,30 @@
-/// Many new rows of one entity, written straight into the store: no objects, no validation but for missing mandatory values,
-/// no notifications to contexts.
+/// Inserts many rows of one entity directly into the store: no objects are made, only missing mandatory values are
+/// noticed (1570), and no context is told.
 ///
-/// Attributes that are not named get the model's default values. Relationships cannot be set. Where rows with the same unique
-/// values exist, the merge policy of the executing context decides: `error` fails the whole request, the store-trump policy and
-/// `rollback` leave the new row out, the object-trump policy and `overwrite` write what the new row names into the old one.
+/// Attributes that a row does not name get the model's default values; an unknown name fails the request. Relationships
+/// cannot be set. If a row's unique values exist in the store, the merge policy of the executing context decides:
+/// `error` fails the whole request with 133021, the store-trump policy and `rollback` skip the new row, the
+/// object-trump policy and `overwrite` write the values that the new row names into the existing one.
 ///
 /// Source: Apple's documentation of `NSBatchInsertRequest`.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
+  /// The entity of the rows; nil if the request was made with a name.
   open private(set) var entity: NSEntityDescription?
+  /// The name of the entity, looked up in the model of the executing context's coordinator.
   open private(set) var entityName: String
 
-  /// The rows, by attribute name; `NSNull` for nil.
+  /// The values of each row by attribute name, `NSNull` for nil. Nil if the request has a handler.
   open var objectsToInsert: [[String: Any]]?
 
-  /// Fills an empty dictionary for one row and returns false; returns true when there are no more rows, without filling it.
+  /// Called on the executing thread once for each row with an empty dictionary: fill it and return false, or return
+  /// true without filling it when there are no more rows.
   open var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
 
-  /// Fills an object without a context for one row and returns false; returns true when there are no more rows. The same object
-  /// is used for every row, and has the default values at each call.
+  /// Called on the executing thread once for each row with an object that has no context: fill it and return false, or
+  /// return true when there are no more rows. All calls get the same object, with the default values set again.
   open var managedObjectHandler: ((NSManagedObject) -> Bool)?
 
-  /// Default: `.statusOnly`.
+  /// The form of the result. Default: `.statusOnly`.
   open var resultType: NSBatchInsertRequestResultType = .statusOnly
 
   private init(entity: NSEntityDescription?, name: String) {
@@ -29,21 +33,25 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     super.init()
   }
 
+  /// Inserts a row for each dictionary, which has values by attribute name.
   public convenience init(entityName: String, objects dictionaries: [[String: Any]]) {
     self.init(entity: nil, name: entityName)
     objectsToInsert = dictionaries
   }
 
+  /// Inserts a row for each dictionary, which has values by attribute name.
   public convenience init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
     self.init(entity: entity, name: entity.name ?? "")
     objectsToInsert = dictionaries
   }
 
+  /// Inserts the rows that a handler fills in, one dictionary at a time: see `dictionaryHandler`.
   public convenience init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
     self.init(entity: nil, name: entityName)
     dictionaryHandler = handler
   }
 
+  /// Inserts the rows that a handler fills in, one dictionary at a time: see `dictionaryHandler`.
   public convenience init(
     entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool
   ) {
@@ -51,11 +59,13 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     dictionaryHandler = handler
   }
 
+  /// Inserts the rows that a handler fills in, one object at a time: see `managedObjectHandler`.
   public convenience init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
     self.init(entity: nil, name: entityName)
     managedObjectHandler = handler
   }
 
+  /// Inserts the rows that a handler fills in, one object at a time: see `managedObjectHandler`.
   public convenience init(
     entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool
   ) {
@@ -76,20 +86,21 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 }
 
-/// Raw values are Apple's.
+/// The form of a batch insertion's result. Raw values are Apple's.
 public enum NSBatchInsertRequestResultType: UInt, Sendable {
   /// `true`.
   case statusOnly = 0
-  /// The IDs of the rows that were inserted or, by the object-trump policy, written: `[NSManagedObjectID]`.
+  /// The IDs of the rows that were inserted, or that the object-trump policy updated: `[NSManagedObjectID]`.
   case objectIDs = 1
-  /// How many they are: `Int`.
+  /// The number of these rows: `Int`.
   case count = 2
 }
 
-/// What a batch insertion did.
+/// The result of an `NSBatchInsertRequest`.
 open class NSBatchInsertResult: NSPersistentStoreResult {
-  /// A Bool, an array of object IDs or an Int, as `resultType` says.
+  /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?
+  /// The form that the request asked for.
   public let resultType: NSBatchInsertRequestResultType
 
   init(_ rows: BatchResult, _ type: NSBatchInsertRequestResultType) {

@@ -1,33 +1,37 @@
-/// New values for all rows of an entity that match a predicate, written straight into the store: no objects, no validation but
-/// for missing mandatory values, no notifications to contexts.
+/// Writes new values into all rows of an entity that match a predicate, directly in the store: no objects are made,
+/// only missing mandatory values are noticed (1570), and no context is told.
 ///
-/// Contexts see the new values in objects that they refresh or read anew; pass the IDs of the result to
-/// `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)`.
+/// A fault that is filled afterwards has the new values; objects whose values were read keep the old ones until a
+/// refresh. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
+/// `NSUpdatedObjectsKey`.
 ///
 /// Source: Apple's documentation of `NSBatchUpdateRequest`.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
+  /// The name of the entity, looked up in the model of the executing context's coordinator.
   open private(set) var entityName: String
-  /// nil where only the name was given.
+  /// Nil if the request was made with a name.
   let givenEntity: NSEntityDescription?
 
-  /// The entity whose rows are updated; where only its name was given, that of the newest model in use. Traps where none has it.
+  /// The entity whose rows are updated. If the request was made with a name, the newest model in use is asked; traps if
+  /// none has such an entity.
   open var entity: NSEntityDescription {
     if let givenEntity { return givenEntity }
     if let entity = LoadedModels.newest({ $0.entitiesByName[entityName] }) { return entity }
     fatalError("No model in use has an entity named \"\(entityName)\".")
   }
 
-  /// Which rows; nil for all.
+  /// Selects the rows; nil selects all. Default: nil.
   open var predicate: NSPredicate?
 
-  /// Whether rows of sub-entities count. Default: true.
+  /// Whether rows of subentities are updated too. Default: true.
   open var includesSubentities = true
 
-  /// The new values by property name or property description: constants, `NSNull` for nil, or an `NSExpression` over the
-  /// row's own values. Attributes, and to-one relationships by object ID.
+  /// The new values by property name, key path of a composite's element, or property description: constants, `NSNull`
+  /// for nil, or an `NSExpression` over the row's own values. A to-one relationship takes an object ID; one-to-one and
+  /// to-many relationships cannot be set. Executing a request without properties throws 134070.
   open var propertiesToUpdate: [AnyHashable: Any]?
 
-  /// Default: `.statusOnlyResultType`.
+  /// The form of the result. Default: `.statusOnlyResultType`.
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
   init(entity: NSEntityDescription?, name: String) {
@@ -36,8 +40,10 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     super.init()
   }
 
+  /// Updates rows of the entity of a name. Set `propertiesToUpdate` before executing it.
   public convenience init(entityName: String) { self.init(entity: nil, name: entityName) }
 
+  /// Updates rows of an entity. Set `propertiesToUpdate` before executing it.
   public convenience init(entity: NSEntityDescription) { self.init(entity: entity, name: entity.name ?? "") }
 
   open override var requestType: NSPersistentStoreRequestType { .batchUpdateRequestType }
@@ -53,20 +59,21 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   }
 }
 
-/// Raw values are Apple's.
+/// The form of a batch update's result. Raw values are Apple's.
 public enum NSBatchUpdateRequestResultType: UInt, Sendable {
   /// `true`.
   case statusOnlyResultType = 0
-  /// The IDs of the rows that were written: `[NSManagedObjectID]`.
+  /// The IDs of the updated rows: `[NSManagedObjectID]`.
   case updatedObjectIDsResultType = 1
-  /// How many they are: `Int`.
+  /// The number of these rows: `Int`.
   case updatedObjectsCountResultType = 2
 }
 
-/// What a batch update did.
+/// The result of an `NSBatchUpdateRequest`.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
-  /// A Bool, an array of object IDs or an Int, as `resultType` says.
+  /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?
+  /// The form that the request asked for.
   public let resultType: NSBatchUpdateRequestResultType
 
   init(_ rows: BatchResult, _ type: NSBatchUpdateRequestResultType) {

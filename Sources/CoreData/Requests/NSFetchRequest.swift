@@ -1,4 +1,7 @@
-/// Which objects of an entity to fetch, in which order and form.
+/// Selects objects of one entity, and says in which order and form to return them.
+///
+/// A request belongs to no context or thread until it is executed; do not change it on several threads at once.
+/// Contradictory settings throw 134070 when it is executed.
 ///
 /// Source: Apple's documentation of `NSFetchRequest`.
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
@@ -6,6 +9,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   public override init() { super.init() }
 
+  /// Fetches objects of the entity of a name, which the executing context's model resolves.
   public init(entityName: String) {
     super.init()
     settings.entityName = entityName
@@ -13,7 +17,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   open override var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
-  /// The entity to fetch; found by `entityName` in the context's model where it is not set.
+  /// The entity to fetch; nil if the request has a name only, which the context's model resolves. Setting it sets
+  /// `entityName`.
   open var entity: NSEntityDescription? {
     get { settings.entity }
     set {
@@ -22,107 +27,118 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     }
   }
 
+  /// The name of the entity; nil before one is set.
   open var entityName: String? { settings.entityName }
 
-  /// Which objects; nil for all.
+  /// Selects the objects; nil selects all. SQLite stores take no block predicates. Default: nil.
   open var predicate: NSPredicate? {
     get { settings.predicate }
     set { settings.predicate = newValue }
   }
 
+  /// The order of the results, the most significant descriptor first; nil leaves the order open. SQLite stores take no
+  /// comparator blocks. Default: nil.
   open var sortDescriptors: [NSSortDescriptor]? {
     get { settings.sortDescriptors }
     set { settings.sortDescriptors = newValue }
   }
 
-  /// The most objects to fetch; 0 for all.
+  /// The largest number of objects to fetch; 0 means all. Default: 0.
   open var fetchLimit: Int {
     get { settings.fetchLimit }
     set { settings.fetchLimit = newValue }
   }
 
-  /// How many matching objects to leave out at the beginning.
+  /// The number of matching objects to skip at the beginning. Default: 0.
   open var fetchOffset: Int {
     get { settings.fetchOffset }
     set { settings.fetchOffset = newValue }
   }
 
-  /// How many objects to fill at once when one of the results is first used; 0 to fill all with the fetch.
+  /// The number of objects whose values one query reads when the first of them is used; 0 reads all with the fetch. The
+  /// result is a plain array of faults either way. Default: 0.
   open var fetchBatchSize: Int {
     get { settings.fetchBatchSize }
     set { settings.fetchBatchSize = newValue }
   }
 
-  /// Default: managed objects.
+  /// The form of the results: objects, IDs, dictionaries or a count. Default: managed objects.
   open var resultType: NSFetchRequestResultType {
     get { settings.resultType }
     set { settings.resultType = newValue }
   }
 
-  /// Whether objects of sub-entities count. Default: true.
+  /// Whether objects of subentities are fetched too. Default: true.
   open var includesSubentities: Bool {
     get { settings.includesSubentities }
     set { settings.includesSubentities = newValue }
   }
 
-  /// Whether the values are read with the fetch. Default: true.
+  /// Whether the fetch reads the objects' values; false reads IDs only. Default: true.
   open var includesPropertyValues: Bool {
     get { settings.includesPropertyValues }
     set { settings.includesPropertyValues = newValue }
   }
 
-  /// Whether results stay faults, whose firing costs nothing, until they are used. Default: true.
+  /// Whether new objects among the results are faults until they are used. Their values are cached by then, so filling
+  /// one costs no query. Default: true.
   open var returnsObjectsAsFaults: Bool {
     get { settings.returnsObjectsAsFaults }
     set { settings.returnsObjectsAsFaults = newValue }
   }
 
-  /// Whether what is changed in the context and not saved counts. Default: true.
+  /// Whether unsaved changes of the context take part: fetched objects are tested again and unsaved new ones are added.
+  /// Has no effect on dictionaries. Default: true.
   open var includesPendingChanges: Bool {
     get { settings.includesPendingChanges }
     set { settings.includesPendingChanges = newValue }
   }
 
-  /// Relationships to load along, each by one query for all results.
+  /// Key paths of relationships whose objects are read too, with one query for each step and all results. Default: nil.
   open var relationshipKeyPathsForPrefetching: [String]? {
     get { settings.prefetchedKeyPaths }
     set { settings.prefetchedKeyPaths = newValue }
   }
 
-  /// Columns of a dictionary result: names or property descriptions; nil for all attributes.
+  /// The columns of a dictionary result: names, key paths or property descriptions; nil for all attributes. A to-one
+  /// relationship gives an object ID.
   ///
-  /// Managed objects come as faults that have the attributes and to-one relationships named here; reading any other property reads the
-  /// whole row. Where `returnsObjectsAsFaults` is false, there is a batch size, the context has a parent, or it has changes that are to
-  /// be included, this has no effect on objects.
+  /// A fetch of objects gives faults that have the attributes and to-one relationships named here; reading any other
+  /// property reads the whole row. It has no effect on objects if `returnsObjectsAsFaults` is false, there is a batch
+  /// size, the context has a parent, or unsaved changes take part.
   open var propertiesToFetch: [Any]? {
     get { settings.propertiesToFetch }
     set { settings.propertiesToFetch = newValue }
   }
 
-  /// Whether equal dictionaries come once. Default: false.
+  /// Whether equal dictionaries are returned once. Default: false.
   open var returnsDistinctResults: Bool {
     get { settings.returnsDistinctResults }
     set { settings.returnsDistinctResults = newValue }
   }
 
+  /// The columns by which a dictionary result is grouped: names or property descriptions. Aggregates are computed for
+  /// each group. Any other result type throws 134070. Default: nil.
   open var propertiesToGroupBy: [Any]? {
     get { settings.propertiesToGroupBy }
     set { settings.propertiesToGroupBy = newValue }
   }
 
+  /// Selects groups; it may use aggregates. Without `propertiesToGroupBy` it throws 134070. Default: nil.
   open var havingPredicate: NSPredicate? {
     get { settings.havingPredicate }
     set { settings.havingPredicate = newValue }
   }
 
-  /// Kept and without effect: objects whose values were read stay as they are, as on Apple's platforms. Use
+  /// Kept and without effect, as on Apple's platforms: objects whose values were read stay as they are. Use
   /// `refresh(_:mergeChanges:)`. Default: false.
   open var shouldRefreshRefetchedObjects: Bool {
     get { settings.shouldRefreshRefetchedObjects }
     set { settings.shouldRefreshRefetchedObjects = newValue }
   }
 
-  /// Fetches in the context whose `perform` block this is called from.
+  /// Fetches in the context whose `perform` block calls this. Throws 134070 outside such a block, and the fetch's
+  /// errors.
   open func execute() throws -> [ResultType] {
     guard let context = PerformScope.currentContext else {
       throw CoreDataErrors.error(
@@ -139,7 +155,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 }
 
-/// What a fetch request says, without its result type.
+/// The settings of a fetch request, without its result type.
 struct FetchSettings {
   var entity: NSEntityDescription?
   var entityName: String?
@@ -160,7 +176,7 @@ struct FetchSettings {
   var havingPredicate: NSPredicate?
   var shouldRefreshRefetchedObjects = false
 
-  /// The properties that objects are to have; nil for all.
+  /// The properties that fetched objects have; nil for all.
   func partialProperties(of entity: NSEntityDescription) -> Set<String>? {
     guard returnsObjectsAsFaults, let propertiesToFetch, !propertiesToFetch.isEmpty else { return nil }
     let names = propertiesToFetch.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name }
@@ -168,7 +184,7 @@ struct FetchSettings {
     return known.isEmpty ? nil : known
   }
 
-  /// Throws for settings that contradict each other.
+  /// Throws 134070 for settings that contradict each other.
   func check() throws {
     let isGrouped = !(propertiesToGroupBy ?? []).isEmpty
     if isGrouped && resultType != .dictionaryResultType {
@@ -184,7 +200,7 @@ struct FetchSettings {
   }
 }
 
-/// A fetch request whatever its result type.
+/// A fetch request of any result type.
 protocol AnyFetchRequest: NSPersistentStoreRequest {
   var settings: FetchSettings { get }
 }

@@ -1,21 +1,28 @@
-/// What a request asks a store to do. Raw values are Apple's.
+/// The kind of a request. Raw values are Apple's.
 public enum NSPersistentStoreRequestType: UInt, Sendable {
+  /// `NSFetchRequest`, and requests about history.
   case fetchRequestType = 1
+  /// A save. Contexts save without making such a request.
   case saveRequestType = 2
+  /// `NSBatchInsertRequest`.
   case batchInsertRequestType = 5
+  /// `NSBatchUpdateRequest`.
   case batchUpdateRequestType = 6
+  /// `NSBatchDeleteRequest`.
   case batchDeleteRequestType = 7
 }
 
-/// Something that a context or a coordinator has its stores do: see the subclasses.
+/// A request to stores, executed by a context or a coordinator. Use one of its subclasses.
 open class NSPersistentStoreRequest: NSObject, NSCopying {
-  /// The stores to ask; nil for all that hold the entity.
+  /// The stores to ask; nil asks all that hold the entity. Default: nil.
   open var affectedStores: [NSPersistentStore]?
 
+  /// The kind of the request.
   open var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
   public override init() { super.init() }
 
+  /// A copy that can be changed without changing this request.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPersistentStoreRequest()
     copy.affectedStores = affectedStores
@@ -23,19 +30,25 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
   }
 }
 
-/// What a fetch can result in: objects, IDs, dictionaries, counts.
+/// The types of fetch results: managed objects, object IDs, dictionaries and numbers.
 public protocol NSFetchRequestResult: AnyObject {}
 
 extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
 
-/// In which form a fetch gives its results. Raw values are Apple's.
+/// The form of a fetch's results. Raw values are Apple's.
 public struct NSFetchRequestResultType: OptionSet, Sendable {
+  /// Apple's number of the form.
   public let rawValue: UInt
+  /// A form by Apple's number.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
+  /// `NSManagedObject`s.
   public static let managedObjectResultType: NSFetchRequestResultType = []
+  /// `NSManagedObjectID`s.
   public static let managedObjectIDResultType = NSFetchRequestResultType(rawValue: 1)
+  /// Dictionaries by column name, without entries for nil values.
   public static let dictionaryResultType = NSFetchRequestResultType(rawValue: 2)
+  /// One `NSNumber`: the number of matching objects.
   public static let countResultType = NSFetchRequestResultType(rawValue: 4)
 }

@@ -1,4 +1,4 @@
-/// What executing a request gives: see the subclasses.
+/// The result of executing a request. Executing gives one of its subclasses.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreResult`.
 open class NSPersistentStoreResult: NSObject {

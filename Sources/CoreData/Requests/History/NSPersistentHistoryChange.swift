@@ -1,29 +1,36 @@
-/// What happened to an object. Raw values are Apple's.
+/// What a transaction did to an object. Raw values are Apple's.
 public enum NSPersistentHistoryChangeType: Int, Sendable {
+  /// The object was inserted.
   case insert = 0
+  /// Properties of the object changed, or members of its relationships.
   case update = 1
+  /// The object was deleted.
   case delete = 2
 }
 
-/// One object that a transaction changed.
+/// The change of one object in a transaction.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryChange`.
 ///
-/// `@unchecked Sendable`: immutable once a request has given it; what a tombstone holds is never written.
+/// `@unchecked Sendable`: immutable once a request has returned it; nobody writes to the values of a tombstone.
 public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Sendable {
+  /// The number of the change, ascending within its store.
   public let changeID: Int64
+  /// The object's ID. After a deletion no object has it any more.
   public let changedObjectID: NSManagedObjectID
+  /// What happened to the object.
   public let changeType: NSPersistentHistoryChangeType
-  /// Of a deleted object, the values of attributes with `preservesValueInHistoryOnDeletion`, by name; nil where there are none.
+  /// The values of a deleted object's attributes with `preservesValueInHistoryOnDeletion`, by name; nil for other
+  /// changes and if no attribute has a value.
   public let tombstone: [AnyHashable: Any]?
-  /// Of an update, the properties that changed; nil for others.
+  /// The properties that an update changed; nil for other changes.
   public let updatedProperties: Set<NSPropertyDescription>?
 
-  /// A transaction holds its changes; a change that comes alone holds its transaction.
+  /// A transaction holds its changes; only a change that was fetched without its transaction holds it.
   private weak var containing: NSPersistentHistoryTransaction?
   private let held: NSPersistentHistoryTransaction?
 
-  /// The transaction; nil where a transaction had this change and is gone.
+  /// The transaction of this change; nil if the transaction held this change and was freed.
   public var transaction: NSPersistentHistoryTransaction? { held ?? containing }
 
   init(
@@ -40,14 +47,15 @@ public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Se
     super.init()
   }
 
+  /// The change itself: it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   // MARK: Fetching
 
-  /// The entity for fetch requests about changes.
+  /// The entity for fetch requests about changes. Its attributes are the properties above. No store has rows of it.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.change }
 
-  /// A new request for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
+  /// A new request about changes, for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
     HistoryEntities.request(HistoryEntities.change)
   }
@@ -68,7 +76,7 @@ extension NSPersistentHistoryChange: NSFetchRequestResult, KeyValueReadable {
   }
 }
 
-/// The entities that fetch requests about history name. No store has rows of them.
+/// The entities of fetch requests about history. No store has rows of them.
 enum HistoryEntities {
   private static let model: NSManagedObjectModel = {
     let model = NSManagedObjectModel()

@@ -1,11 +1,15 @@
-/// Reads or deletes the history of the stores that keep one.
+/// Reads or deletes the persistent history of stores.
+///
+/// Execute it with `NSManagedObjectContext.execute(_:)` or `NSPersistentStoreCoordinator.execute(_:with:)`, which give
+/// an `NSPersistentHistoryResult`. It throws 134091 if none of the stores keeps a history, and 134030 for deleting in a
+/// read-only store.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
-  /// Where history is read from, or deleted up to.
+  /// The place after which history is read, or before which it is deleted.
   enum Place {
     case date(Date)
-    /// nil is the beginning.
+    /// Nil stands for the beginning.
     case token(NSPersistentHistoryToken?)
   }
 
@@ -16,16 +20,16 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   let action: Action
   let place: Place
 
-  /// Default: `.transactionsAndChanges` for reading, `.statusOnly` for deleting.
+  /// The form of the result. Default: `.transactionsAndChanges` for reading, `.statusOnly` for deleting.
   open var resultType: NSPersistentHistoryResultType
 
-  /// The token that the request was made with.
+  /// The token that the request was made with; nil for a request made with a date.
   open var token: NSPersistentHistoryToken? {
     if case .token(let token) = place { token } else { nil }
   }
 
-  /// Which transactions or changes, and in which order: a request of `NSPersistentHistoryTransaction` or `NSPersistentHistoryChange`.
-  /// Its predicate is evaluated in memory.
+  /// Selects and sorts transactions or changes: a request about `NSPersistentHistoryTransaction` or
+  /// `NSPersistentHistoryChange`. Its predicate is evaluated in memory; on Apple's platforms the store does it.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
   private init(_ action: Action, _ place: Place) {
@@ -37,20 +41,22 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
   // MARK: Reading
 
-  /// What is newer than the date.
+  /// Reads the transactions after a date.
   open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest { Self.make(.fetch, .date(date)) }
 
-  /// What is newer than the token; everything for nil. Executing the request throws 134301 where some of that was deleted.
+  /// Reads the transactions after a token; nil reads all. Executing it throws 134301 if some of them were deleted:
+  /// start again with nil.
   open class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.fetch, .token(token))
   }
 
-  /// What is newer than the transaction; everything for nil.
+  /// Reads what follows a transaction; nil reads all. Executing it throws 134301 if some of that was deleted.
   open class func fetchHistory(after transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest {
     Self.make(.fetch, .token(transaction?.token))
   }
 
-  /// What matches a request of `NSPersistentHistoryTransaction.fetchRequest` or `NSPersistentHistoryChange.fetchRequest`.
+  /// Reads what matches a request of `NSPersistentHistoryTransaction.fetchRequest` or
+  /// `NSPersistentHistoryChange.fetchRequest`.
   open class func fetchHistory<Result>(withFetch fetchRequest: NSFetchRequest<Result>)
     -> NSPersistentHistoryChangeRequest
   {
@@ -64,17 +70,17 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
   // MARK: Deleting
 
-  /// What is older than the date.
+  /// Deletes the transactions before a date.
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .date(date))
   }
 
-  /// What lies before the token; its own transaction stays. For nil nothing.
+  /// Deletes the transactions before a token, except the token's own. Nil deletes nothing.
   open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .token(token))
   }
 
-  /// What lies before the transaction, which itself stays. For nil nothing.
+  /// Deletes the transactions before a transaction, which stays. Nil deletes nothing.
   open class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest
   {
     Self.make(.delete, .token(transaction?.token))
@@ -93,11 +99,11 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   }
 }
 
-/// Raw values are Apple's.
+/// The form of a history request's result. Raw values are Apple's.
 public enum NSPersistentHistoryResultType: Int, Sendable {
   /// `true`.
   case statusOnly = 0
-  /// The IDs of the changed objects: `[NSManagedObjectID]`.
+  /// The IDs of the changed objects, one for each change: `[NSManagedObjectID]`.
   case objectIDs = 1
   /// The number of changes, or of deleted transactions: `Int`.
   case count = 2
@@ -109,10 +115,11 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
   case transactionsAndChanges = 5
 }
 
-/// What a history request gave.
+/// The result of an `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
-  /// What `resultType` says.
+  /// A value of the type that `resultType` describes.
   public let result: Any?
+  /// The form that the request asked for.
   public let resultType: NSPersistentHistoryResultType
 
   init(_ result: Any, _ type: NSPersistentHistoryResultType) {

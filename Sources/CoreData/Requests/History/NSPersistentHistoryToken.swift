@@ -1,22 +1,25 @@
-/// A place in the history of one or more stores: each store's UUID, with the number of a transaction.
+/// A place in the history of one or more stores: the number of a transaction for each store's UUID.
 ///
-/// Archives of Apple's framework are read, once the program has a model or a coordinator. Those written here have the same content
-/// under this class's own name: Foundation on Linux does not heed the names that `NSKeyedArchiver` is told.
+/// Keep it between runs of the program, archived or through `Codable`, to fetch only newer history.
+///
+/// Archives of Apple's framework can be read once the program has a model or a coordinator. Archives written here have
+/// the same content under this class's own name, since Foundation on Linux ignores
+/// `NSKeyedArchiver.setClassName(_:for:)`.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
-  /// The number of the last transaction that lies before the place, by store identifier.
+  /// The number of the last transaction before the place, by store identifier.
   let numbers: [String: Int64]
 
   private static let key = "NSPersistentHistoryTokenDictionary"
-  /// Apple's token is of a class below.
+  /// The class name in Apple's archives.
   private static let archivedName = "_NSPersistentHistoryToken"
   private static let isRegistered: Void = {
     NSKeyedUnarchiver.setClass(NSPersistentHistoryToken.self, forClassName: archivedName)
     NSQueryGenerationToken.registerNames()
   }()
 
-  /// Lets archives under Apple's names be read. Called when a model or a coordinator is made.
+  /// Makes archives under Apple's class names readable. Called when a model or a coordinator is made.
   static func register() { _ = isRegistered }
 
   init(_ numbers: [String: Int64]) {
@@ -24,27 +27,33 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
     super.init()
   }
 
+  /// True: archives hold strings and numbers only.
   public static var supportsSecureCoding: Bool { true }
 
+  /// Archives the numbers of all stores.
   public func encode(with coder: NSCoder) {
     coder.encode(numbers.mapValues { NSNumber(value: $0) } as NSDictionary, forKey: Self.key)
   }
 
+  /// Reads an archive; nil if it holds no token.
   public required convenience init?(coder: NSCoder) {
     let classes: [AnyClass] = [NSDictionary.self, NSString.self, NSNumber.self]
     guard let dictionary = coder.decodeObject(of: classes, forKey: Self.key) as? [String: NSNumber] else { return nil }
     self.init(dictionary.mapValues(\.int64Value))
   }
 
+  /// Encodes the numbers as a dictionary by store identifier.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(numbers)
   }
 
+  /// Decodes what `encode(to:)` wrote; throws the decoder's errors.
   public convenience init(from decoder: any Decoder) throws {
     self.init(try decoder.singleValueContainer().decode([String: Int64].self))
   }
 
+  /// The token itself: it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   public override var hash: Int { numbers.hashValue }
@@ -52,6 +61,7 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.numbers == numbers }
 
   public override var description: String {
-    "<NSPersistentHistoryToken \(numbers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))>"
+    let places = numbers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    return "<NSPersistentHistoryToken \(places.joined(separator: ", "))>"
   }
 }

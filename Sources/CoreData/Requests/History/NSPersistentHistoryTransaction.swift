@@ -1,23 +1,25 @@
-/// One save or batch request, as a store's history has it.
+/// One save or batch request, as a store's persistent history recorded it.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryTransaction`.
 ///
-/// `@unchecked Sendable`: immutable once a request has given it.
+/// `@unchecked Sendable`: immutable once a request has returned it.
 public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @unchecked Sendable {
+  /// The time of the commit, by the clock of the process that wrote it.
   public let timestamp: Date
-  /// What it changed, in order; nil where only transactions were asked for.
+  /// The changes in the order in which they were written; nil if only transactions were requested.
   public internal(set) var changes: [NSPersistentHistoryChange]?
-  /// Counts the transactions of its store from 1.
+  /// The number of the transaction in its store, from 1 upwards. Numbers of deleted transactions are not used again.
   public let transactionNumber: Int64
   /// The store's UUID.
   public let storeID: String
-  /// The bundle of the process that wrote it; on Linux, where few programs have one, the program's name.
+  /// The bundle identifier of the process that wrote it. Few programs have one on Linux: the program's name takes its
+  /// place.
   public let bundleID: String
   /// The name of the process that wrote it.
   public let processID: String
-  /// The `name` of the context.
+  /// The `name` of the context that saved; nil if it had none.
   public let contextName: String?
-  /// The `transactionAuthor` of the context.
+  /// The `transactionAuthor` of the context that saved; nil if it had none.
   public let author: String?
 
   init(
@@ -34,17 +36,19 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
     super.init()
   }
 
-  /// The place right behind the transaction.
+  /// The place right after the transaction: fetching after this token begins with the next one.
   public var token: NSPersistentHistoryToken { NSPersistentHistoryToken([storeID: transactionNumber]) }
 
+  /// The transaction itself: it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   // MARK: Fetching
 
-  /// The entity for fetch requests about transactions: its attributes are the properties above.
+  /// The entity for fetch requests about transactions. Its attributes are the properties above. No store has rows of
+  /// it.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.transaction }
 
-  /// A new request for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
+  /// A new request about transactions, for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
     HistoryEntities.request(HistoryEntities.transaction)
   }
