@@ -1,4 +1,4 @@
-/// One set of changes to fetched results, as delegates are told of them.
+/// One set of changes to fetched results, in the form that delegates are told.
 struct FetchedChanges {
   private struct Row {
     let object: AnyObject
@@ -14,7 +14,7 @@ struct FetchedChanges {
   private var moved: [Row] = []
   private var updated: [Row] = []
 
-  /// Notes which sections came and went. Those that were there still have their former positions.
+  /// Notes which sections were inserted and deleted. Sections that stayed still have their former positions.
   mutating func note(sectionsBefore before: [FetchedSection], after: [FetchedSection]) {
     for (index, section) in after.enumerated() where section.position < 0 { insertedSections.append((section, index)) }
     guard before.count + insertedSections.count != after.count else { return }
@@ -24,7 +24,7 @@ struct FetchedChanges {
     }
   }
 
-  /// Notes what happened to rows, which are now where they belong.
+  /// Notes what happened to rows. They are already at their new places.
   mutating func note(
     leaving: [FetchedResults.Known], entering: [AnyObject], moving: [FetchedResults.Known],
     staying: [FetchedResults.Known], changed: Set<ObjectIdentifier>, rows: inout FetchedRows
@@ -47,7 +47,7 @@ struct FetchedChanges {
     updated.sort { ($0.from ?? []) < ($1.from ?? []) }
   }
 
-  /// The rows among those taken out and put in that are, as seen from the rows which never moved, where they were.
+  /// The rows that were taken out and put back between the same neighbours that never moved: they did not move either.
   private static func returned(
     _ leaving: [FetchedResults.Known], _ entering: [AnyObject], _ moving: [FetchedResults.Known],
     _ rows: inout FetchedRows
@@ -61,7 +61,7 @@ struct FetchedChanges {
     }
     taken = taken.mapValues { $0.sorted() }
     put = put.mapValues { $0.sorted() }
-    /// How many rows before a position never moved.
+    /// The number of rows before a position that never moved.
     func unmoved(before index: Int, _ moved: [Int]) -> Int {
       var low = 0
       var high = moved.count
@@ -86,7 +86,7 @@ struct FetchedChanges {
     }
     var found: Set<ObjectIdentifier> = []
     for gap in gaps.values {
-      // Of several in one gap those that kept their order among each other.
+      // Of several rows in one gap, those that kept their order count as unmoved.
       var last = -1
       for member in gap.sorted(by: { $0.new < $1.new }) where member.old > last {
         last = member.old
@@ -98,7 +98,7 @@ struct FetchedChanges {
 
   // MARK: Telling
 
-  /// Without sections.
+  /// The changes as offsets in all rows, without regard to sections.
   var difference: CollectionDifference<NSManagedObjectID> {
     var changes: [CollectionDifference<NSManagedObjectID>.Change] = []
     for row in deleted + inserted + moved + updated {

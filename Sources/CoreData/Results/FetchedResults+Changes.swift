@@ -1,6 +1,6 @@
-/// Following the context's changes.
+/// Follows the context's changes.
 extension FetchedResults {
-  /// Called where the context posts `ObjectsDidChange`.
+  /// Called with the user info when the context posts `ObjectsDidChange`.
   func contextDidChange(_ info: [AnyHashable: Any]) {
     guard let settings, let entity, delegate != nil else { return }
     if info[NSInvalidatedAllObjectsKey] != nil { return replaceRows() }
@@ -22,7 +22,7 @@ extension FetchedResults {
     }
     guard !touched.isEmpty else { return }
     if settings.fetchLimit > 0 || settings.fetchOffset > 0 {
-      // What comes into the window when something leaves it, only the store knows.
+      // Only the store knows which object enters the window when another leaves it.
       guard let found = fetched() else { return }
       return apply(wholeOf: found, changed: changed)
     }
@@ -30,12 +30,12 @@ extension FetchedResults {
     update(touched, changed: changed, order: RowOrder(settings.sortDescriptors ?? [])) { matches($0, settings) }
   }
 
-  /// The objects of rows saved elsewhere that may come into the results, or make room there, though this context does not
-  /// have them: to be held while the save is merged, which else passes over them.
+  /// The objects of rows saved elsewhere that may enter the results, or make room there, although this context does not
+  /// have them. The caller holds them while it merges the save, because merging skips objects that nobody holds.
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject] {
     guard let settings, let entity else { return [] }
     let isWindow = settings.fetchLimit > 0 || settings.fetchOffset > 0
-    // Without a predicate each object is among the results already.
+    // Without a predicate and a window every object is among the results already.
     guard isWindow || settings.predicate != nil else { return [] }
     return (isWindow ? updated + deleted : updated).compactMap { id in
       let isOfEntity = settings.includesSubentities ? id.entity.isKindOf(entity: entity) : id.entity === entity
@@ -45,7 +45,7 @@ extension FetchedResults {
 
   private func matches(_ row: AnyObject, _ settings: FetchSettings) -> Bool {
     guard let object = row as? NSManagedObject, object.reference === context.reference else { return false }
-    // Reading may show that the row is gone.
+    // Reading can find out that the row is gone.
     if !object.isDeleted && !object.state.contains(.gone) { _ = object.access() }
     if object.isDeleted || object.state.contains(.gone) { return false }
     if let stores = request.affectedStores, let store = object.objectID.persistentStore, !stores.contains(store) {
@@ -54,7 +54,7 @@ extension FetchedResults {
     return settings.predicate?.evaluate(with: object) ?? true
   }
 
-  /// The rows whose order or section may depend on changed objects of other entities.
+  /// The rows whose order or section may depend on the changed objects of other entities.
   private func affected(by info: [AnyHashable: Any]) -> [NSManagedObject] {
     guard !crossedRelationships.isEmpty else { return [] }
     let changed = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].flatMap { info[$0] as? Set<NSManagedObject> ?? [] }
@@ -70,7 +70,7 @@ extension FetchedResults {
     return found
   }
 
-  /// The objects from which the relationships, one after the other, lead to the object.
+  /// The objects from which the path of relationships leads to the object.
   private func owners(of object: NSManagedObject, through path: ArraySlice<NSRelationshipDescription>)
     -> [NSManagedObject]
   {
@@ -91,7 +91,7 @@ extension FetchedResults {
 
   // MARK: Anew from the store
 
-  /// After a reset no row can be used any more: each gives way to the new object of its ID.
+  /// Rows are unusable after a reset: each is replaced by the new object of its ID.
   private func replaceRows() {
     let found = fetched() ?? []
     var byID: [NSManagedObjectID: AnyObject] = [:]
@@ -102,13 +102,13 @@ extension FetchedResults {
     apply(wholeOf: found, changed: Set(found.map { ObjectIdentifier($0) }))
   }
 
-  /// The request's results now; nil, after saying so, if they cannot be fetched.
+  /// The request's current results. Nil if they cannot be fetched; then a sentence goes to standard error.
   private func fetched() -> [AnyObject]? {
     guard let settings else { return nil }
     do {
       return try fetchRows(settings)
     } catch {
-      // There is nobody to throw to.
+      // A notification has no caller that could catch an error.
       let message =
         "CoreData: a fetched results controller could not follow its context: \(error.localizedDescription)\n"
       FileHandle.standardError.write(Data(message.utf8))

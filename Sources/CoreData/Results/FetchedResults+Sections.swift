@@ -1,6 +1,6 @@
-/// Cutting results into sections.
+/// Cuts results into sections.
 extension FetchedResults {
-  /// The sections of rows that are in order. Throws where a section's rows are not together.
+  /// The sections of sorted rows. Throws 134060 if the rows of a section are not together.
   func sections(of found: [AnyObject], _ settings: FetchSettings) throws -> [FetchedSection] {
     guard sectionNameKeyPath != nil else { return [FetchedSection(name: "", rows: found, results: self)] }
     if let counted = countedSections(settings), let sections = slices(of: found, counted) { return sections }
@@ -12,8 +12,8 @@ extension FetchedResults {
       guard names.insert(name).inserted else {
         throw CoreDataErrors.error(
           .coreData,
-          "The fetched object at index \(start) has the section name \"\(name)\" out of order: the first sort descriptor "
-            + "has to put objects into the order of their sections.")
+          "The fetched object at index \(start) has the section name \"\(name)\" out of order: the first sort "
+            + "descriptor has to put objects into the order of their sections.")
       }
       var end = start + 1
       while end < found.count, isOfOneSection(found[end - 1], found[end]) || sectionName(of: found[end]) == name {
@@ -30,7 +30,7 @@ extension FetchedResults {
     let object = row as? NSManagedObject
     let value: Any?
     if let object, object.layout.places[sectionNameKeyPath] != nil {
-      // No key path to be taken apart.
+      // One key needs no path to be parsed.
       value = object.value(forKey: sectionNameKeyPath)
     } else {
       value =
@@ -45,7 +45,7 @@ extension FetchedResults {
     }
   }
 
-  /// Whether two rows have the same value where their section's name comes from, found without making the names.
+  /// Whether two rows have equal values under the section's key, compared without building the names.
   private func isOfOneSection(_ first: AnyObject, _ second: AnyObject) -> Bool {
     guard let sectionNameKeyPath, let first = first as? NSManagedObject, let second = second as? NSManagedObject,
       first.layout === second.layout, let slot = first.layout.slot(sectionNameKeyPath)
@@ -53,7 +53,7 @@ extension FetchedResults {
     return first.access().isEqual(second.access(), slot: slot)
   }
 
-  /// The rows cut into sections of the given lengths; nil if these do not add up.
+  /// The rows cut into sections of the given lengths; nil if the lengths do not add up.
   func slices(of found: [AnyObject], _ counts: [(name: String, count: Int)]) -> [FetchedSection]? {
     guard counts.reduce(0, { $0 + $1.count }) == found.count else { return nil }
     var start = 0
@@ -63,10 +63,11 @@ extension FetchedResults {
     }
   }
 
-  /// Names and lengths of the sections as the store counts them: a fetch in batches is not to read each row for its name.
+  /// Names and lengths of the sections, counted by the store, so that a fetch in batches need not read each row for its
+  /// section name.
   ///
-  /// nil where the store cannot know: unsaved changes, several stores, a window, or sections by anything but the attribute that
-  /// is sorted by first.
+  /// Nil if the store cannot count them: with unsaved changes, several stores, a limit or offset, or sections by
+  /// anything but the first sorted attribute.
   private func countedSections(_ settings: FetchSettings) -> [(name: String, count: Int)]? {
     guard settings.fetchBatchSize > 0, settings.fetchLimit == 0, settings.fetchOffset == 0,
       settings.resultType == .managedObjectResultType, context.parent == nil, !context.hasChanges,

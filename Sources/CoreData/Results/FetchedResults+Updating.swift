@@ -1,4 +1,4 @@
-/// Applying changes to the rows, and telling the delegate.
+/// Applies changes to the rows and tells the delegate.
 extension FetchedResults {
   /// A row of the results as it was before the changes.
   struct Known {
@@ -7,12 +7,12 @@ extension FetchedResults {
     let path: IndexPath
   }
 
-  /// Takes out, puts in, moves and reports the rows that may need it; only these are compared with others.
+  /// Inserts, deletes, moves and reports rows. Only the touched rows are compared with others.
   ///
   /// - Parameters:
-  ///   - touched: each row once.
-  ///   - changed: which of them to report as updated; the others may have to move or go for changes of other objects.
-  ///   - order: between all rows. Those not touched are in this order.
+  ///   - touched: the rows that may have to move or go, each once.
+  ///   - changed: those of them to report as updated. The others are touched because objects behind them changed.
+  ///   - order: the order of all rows. Untouched rows are in this order.
   func update(
     _ touched: [AnyObject], changed: Set<ObjectIdentifier>, order: RowOrder, isResult: (AnyObject) -> Bool
   ) {
@@ -61,7 +61,7 @@ extension FetchedResults {
       takesDifferences = (type, !differenceWasIgnored)
       guard differenceWasIgnored else { return }
       if let before {
-        // Only now is it known that this delegate wants to hear before the rows change.
+        // Only now is it known that this delegate implements the calls, which come before the rows change.
         let after = rows
         rows = before
         delegate.controllerWillChangeContent(controller)
@@ -72,7 +72,7 @@ extension FetchedResults {
     delegate.controllerDidChangeContent(controller)
   }
 
-  /// Whether a row is in its section, and in order with its neighbours.
+  /// Whether a row is in the right section and in order with its neighbours.
   private func isInPlace(_ known: Known, _ order: RowOrder) -> Bool {
     sectionName(of: known.row) == known.section.name && isInOrder(known.row, order)
   }
@@ -82,7 +82,7 @@ extension FetchedResults {
     return previous == nil && next == nil
   }
 
-  /// Those of a row's neighbours that should be on its other side.
+  /// The neighbours of a row that belong on its other side.
   private func outOfOrder(_ row: AnyObject, _ order: RowOrder) -> (previous: AnyObject?, next: AnyObject?) {
     let (previous, next) = rows.neighbours(of: row)
     let keys = order.keys(of: row)
@@ -92,7 +92,7 @@ extension FetchedResults {
     )
   }
 
-  /// Removes rows that are not where they belong, until those left are in order; returns them.
+  /// Removes rows that are out of order until the rest is in order. Returns the removed ones.
   private func takeOut(_ staying: [Known], _ order: RowOrder) -> [Known] {
     var moving: [Known] = []
     var kept: [ObjectIdentifier: Known] = [:]
@@ -114,7 +114,7 @@ extension FetchedResults {
       guard let known = kept[ObjectIdentifier(row)] else { continue }
       let (previous, next) = outOfOrder(row, order)
       guard previous != nil || next != nil else { continue }
-      // Which of two has moved, nobody knows: both go, and one of them comes back to where it was.
+      // Two rows are out of order and it is unknown which one moved: both are removed, and one comes back to its place.
       let outside = rows.neighbours(of: row)
       out(known)
       var around = [outside.previous, outside.next]
@@ -124,7 +124,7 @@ extension FetchedResults {
         around += [beyond.previous, beyond.next]
         out(known)
       }
-      // What is left of them are neighbours now.
+      // The rows that remain there are neighbours now.
       for row in around {
         if let row, kept[ObjectIdentifier(row)] != nil { waiting.append(row) }
       }
@@ -132,7 +132,7 @@ extension FetchedResults {
     return moving
   }
 
-  /// Puts rows in where they belong, making sections where they are missing and dropping those that stay empty.
+  /// Inserts rows at their places, creates missing sections and removes sections that stay empty.
   private func putIn(_ arriving: [AnyObject], _ order: RowOrder) {
     let emptied = sectionNameKeyPath == nil ? [] : rows.removeEmptySections()
     guard !arriving.isEmpty else { return }
@@ -152,7 +152,8 @@ extension FetchedResults {
     }
   }
 
-  /// Puts an empty section where a row with these keys belongs: the one that it had, if it is between the same neighbours.
+  /// Inserts an empty section at the place for a row with these keys. The row's former section is used again if its
+  /// neighbours are the same.
   private func makeSection(_ name: String, before keys: RowOrder.Keys, _ order: RowOrder, former: FetchedSection?)
     -> FetchedSection
   {
@@ -172,11 +173,11 @@ extension FetchedResults {
     return section
   }
 
-  /// Between rows that are equal in order: the one that was saved, or made, first comes first.
+  /// Orders rows with equal sort keys: the one that was saved, or created, first comes first.
   private static func isOlder(_ first: AnyObject, _ second: AnyObject) -> Bool {
     guard let first = (first as? NSManagedObject)?.objectID.key, let second = (second as? NSManagedObject)?.objectID.key
     else { return false }
-    // Temporary keys are negative and go down.
+    // Temporary keys are negative and descend.
     if (first > 0) != (second > 0) { return first > 0 }
     return first > 0 ? first < second : first > second
   }

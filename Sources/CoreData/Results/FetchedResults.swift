@@ -1,31 +1,32 @@
-/// What a fetched results controller does, without its result type.
+/// The implementation of `NSFetchedResultsController`, independent of its result type.
 ///
-/// Used on the context's queue.
+/// Use it on the context's queue.
 final class FetchedResults: ContextFollower {
   let request: NSPersistentStoreRequest
   let context: NSManagedObjectContext
   let sectionNameKeyPath: String?
   let cacheName: String?
-  /// What the request says now.
+  /// The current settings of the request.
   private let requestSettings: () -> FetchSettings
-  /// The class that all results have to be of; nil for any.
+  /// The class that all results must have; nil for any class.
   private let resultClass: AnyClass?
-  /// Whose results these are, under the type that delegates know.
+  /// The controller that these results belong to, under the type that delegates know.
   weak var controller: NSFetchedResultsController<any NSFetchRequestResult>?
 
   weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
-  /// Set by the default body of the delegate's method that takes a difference.
+  /// Set by the default implementation of the delegate's method that takes a difference.
   var differenceWasIgnored = false
-  /// What was found out about the delegate's type: whether it has that method.
+  /// Whether the delegate's type has that method; nil until it is known.
   var takesDifferences: (type: ObjectIdentifier, answer: Bool)?
 
   var rows = FetchedRows([])
-  /// What the request said when it was last fetched; nil before.
+  /// The request's settings at the last fetch; nil before the first.
   private(set) var settings: FetchSettings?
   private(set) var entity: NSEntityDescription?
-  /// The relationships that sort descriptors and section key path lead through: a change behind one concerns the rows before it.
+  /// The relationships that sort descriptors and the section key path cross: a change of an object behind one can move
+  /// rows.
   private(set) var crossedRelationships: [[NSRelationshipDescription]] = []
-  /// What those relationships lead to: held, so that the context knows these objects and tells of their changes.
+  /// The objects behind those relationships, held so that the context keeps them and reports their changes.
   private var related: Set<NSManagedObject> = []
   private var fetchedConfiguration: (SectionCache.Configuration, deletions: Int)?
   private var observer: (any NSObjectProtocol)?
@@ -49,9 +50,9 @@ final class FetchedResults: ContextFollower {
   func array<T>(of type: T.Type) -> [T]? {
     guard settings != nil else { return nil }
     let all = rows.all()
-    // Each row was found to be of the class, so the arrays are the same in memory.
+    // Every row was checked to be of the class, so both arrays have the same memory layout.
     if type is AnyClass { return unsafeBitCast(all, to: [T].self) }
-    // Nothing else is fetched than what can be a result.
+    // Every fetched value is of a possible result type.
     return all.map { $0 as! T }
   }
 
@@ -67,7 +68,7 @@ final class FetchedResults: ContextFollower {
 
   var sections: [any NSFetchedResultsSectionInfo]? { settings == nil ? nil : rows.sections }
 
-  /// The titles of the index, and the first section of each.
+  /// The titles of the section index, and for each the position of its first section.
   var sectionIndex: (titles: [String], sections: [Int]) {
     var titles: [String] = []
     var positions: [Int] = []
@@ -104,12 +105,12 @@ final class FetchedResults: ContextFollower {
     entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
     crossedRelationships = relationships(crossedBy: settings)
     related = []
-    // Rows that are read in batches are not read for this.
+    // With batches, holding related objects would read every row.
     if settings.fetchBatchSize == 0 { for row in rows.all() { holdRelated(of: row) } }
     observe()
   }
 
-  /// The request's results now, in their order. Throws where one is not of the controller's result type.
+  /// The request's current results in order. Throws 134070 if one is not of the controller's result type.
   func fetchRows(_ settings: FetchSettings) throws -> [AnyObject] {
     guard settings.resultType == .managedObjectResultType else {
       let request = NSFetchRequest<any NSFetchRequestResult>()
@@ -147,7 +148,7 @@ final class FetchedResults: ContextFollower {
     return false
   }
 
-  /// What leads to the section names is asked of each row, so it is read along.
+  /// The request's prefetched key paths and the relationship of the section key path, which is read for every row.
   private func prefetchedKeyPaths(_ settings: FetchSettings) -> [String]? {
     let keys = KeyPathComponents(sectionNameKeyPath ?? "").keys
     guard keys.count > 1 else { return settings.prefetchedKeyPaths }
@@ -170,7 +171,7 @@ final class FetchedResults: ContextFollower {
     return found
   }
 
-  /// Holds what the order and the section of a row depend on.
+  /// Holds the related objects on which the order and the section of a row depend.
   func holdRelated(of row: AnyObject) {
     guard !crossedRelationships.isEmpty, let object = row as? NSManagedObject else { return }
     for path in crossedRelationships {
@@ -190,7 +191,8 @@ final class FetchedResults: ContextFollower {
 
   // MARK: The cache of sections
 
-  /// nil where there is no cache. Throws where the request was changed under it.
+  /// The values that the cache depends on; nil without a cache. Throws 134060 if the request was changed and the cache
+  /// was not deleted.
   private func cacheConfiguration(_ settings: FetchSettings) throws -> SectionCache.Configuration? {
     guard let cacheName, sectionNameKeyPath != nil, settings.resultType == .managedObjectResultType else { return nil }
     let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
@@ -236,9 +238,10 @@ final class FetchedResults: ContextFollower {
   }
 }
 
-/// Fetched results that follow a context.
+/// A reference to fetched results that does not keep them alive.
 ///
-/// `@unchecked Sendable`: used on the context's queue, where it also posts the notification whose block has this.
+/// `@unchecked Sendable`: used on the context's queue only, where the context posts the notification whose block holds
+/// it.
 struct WeakResults: @unchecked Sendable {
   weak var results: FetchedResults?
 }

@@ -1,12 +1,12 @@
-/// Fetched results as rows in sections, with a quick way from a row to its place.
+/// Rows in sections, with a fast way from a row to its place.
 struct FetchedRows {
   private(set) var sections: [FetchedSection] = []
   private(set) var count = 0
-  /// Filled with the first question about a row: results that are only read do without.
+  /// Built by the first lookup of a row: results that are only read in order need no table.
   private var blocks: [ObjectIdentifier: FetchedSection.Block]?
   private var flat: [AnyObject]?
 
-  /// A row's section and its position in it.
+  /// The section of a row and the row's position in it.
   struct Place {
     let section: FetchedSection
     let index: Int
@@ -18,7 +18,7 @@ struct FetchedRows {
     number()
   }
 
-  /// All rows in order, kept until the next change.
+  /// All rows in order, cached until the next change.
   mutating func all() -> [AnyObject] {
     if let flat { return flat }
     let all = sections.count == 1 ? sections[0].rows : sections.flatMap(\.rows)
@@ -26,7 +26,7 @@ struct FetchedRows {
     return all
   }
 
-  /// The same rows in sections of their own, which stay as they are.
+  /// A copy whose sections do not change with these.
   func copy(for results: FetchedResults) -> FetchedRows {
     FetchedRows(sections.map { FetchedSection(name: $0.name, rows: $0.rows, results: results) })
   }
@@ -59,7 +59,7 @@ struct FetchedRows {
     place(of: row).map { IndexPath(item: $0.index, section: $0.section.position) }
   }
 
-  /// The rows before and after one, be they of its section or not. Asked while no section has come or gone.
+  /// The rows before and after a row, in any section. Valid while no section was inserted or removed.
   mutating func neighbours(of row: AnyObject) -> (previous: AnyObject?, next: AnyObject?) {
     guard let place = place(of: row) else { return (nil, nil) }
     let position = place.section.position
@@ -83,7 +83,7 @@ struct FetchedRows {
   }
 
   mutating func insert(_ row: AnyObject, into section: FetchedSection, at index: Int) {
-    // The table has to be there before the section changes.
+    // The table must exist before the section changes.
     _ = block(of: row)
     flat = nil
     count += 1
@@ -103,14 +103,14 @@ struct FetchedRows {
 
   mutating func insert(_ section: FetchedSection, at index: Int) { sections.insert(section, at: index) }
 
-  /// Takes sections out that have no rows; returns them.
+  /// Removes the sections without rows and returns them.
   mutating func removeEmptySections() -> [FetchedSection] {
     let empty = sections.filter { $0.count == 0 }
     if !empty.isEmpty { sections.removeAll { $0.count == 0 } }
     return empty
   }
 
-  /// Tells the sections their positions.
+  /// Sets `position` of each section.
   func number() {
     for (position, section) in sections.enumerated() { section.position = position }
   }

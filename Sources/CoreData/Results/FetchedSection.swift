@@ -1,14 +1,14 @@
-/// A section of fetched results: rows in order, in blocks, so that putting one in or out moves few others.
+/// A section of fetched results. Its rows are in blocks, so that an insertion or a deletion moves few of them.
 final class FetchedSection {
   let name: String
-  /// Among the sections; while changes are applied, among those before them. Nothing is meant by -1.
+  /// The section's index; while changes are applied, its index before them. -1 means none.
   var position = -1
   private(set) var count = 0
   private(set) var blocks: [Block] = []
   private var flat: [AnyObject]?
   private weak var results: FetchedResults?
 
-  /// Some neighbouring rows.
+  /// A run of neighbouring rows.
   final class Block {
     fileprivate(set) var rows: [AnyObject]
     unowned let section: FetchedSection
@@ -32,7 +32,7 @@ final class FetchedSection {
     }
   }
 
-  /// The rows as an array, kept until the next change.
+  /// The rows as an array, cached until the next change.
   var rows: [AnyObject] {
     if let flat { return flat }
     var all: [AnyObject] = []
@@ -50,7 +50,7 @@ final class FetchedSection {
     return blocks[block].rows[offset]
   }
 
-  /// The block and the offset in it of a position; the last block's end for the position after the last row.
+  /// The block of a position and the offset in it. The position after the last row is at the end of the last block.
   private func place(_ index: Int) -> (block: Int, offset: Int) {
     var rest = index
     for (position, block) in blocks.enumerated() {
@@ -60,21 +60,21 @@ final class FetchedSection {
     return (0, 0)
   }
 
-  /// The position of a row of a block.
+  /// The position of a row that is in the block.
   func index(of row: AnyObject, in block: Block) -> Int {
     var before = 0
     for other in blocks {
       if other === block { break }
       before += other.rows.count
     }
-    // The block is known to have it.
+    // The caller knows that the block has the row.
     return before + (block.rows.firstIndex { $0 === row } ?? 0)
   }
 
-  /// How many rows come before the first for which the condition holds; it holds for all after that one.
+  /// The position of the first row for which the condition holds. It must hold for all rows after that one.
   func partition(where isAfter: (AnyObject) -> Bool) -> Int {
     guard let last, isAfter(last) else { return count }
-    // The block first, by its last row, then the place in it.
+    // Search the block by its last row, then the place in the block.
     var low = 0
     var high = blocks.count - 1
     while low < high {
@@ -91,7 +91,7 @@ final class FetchedSection {
     return blocks[..<low].reduce(first) { $0 + $1.rows.count }
   }
 
-  /// Puts a row in; returns the blocks whose rows are in another one now, itself included.
+  /// Inserts a row. Returns the blocks whose rows changed their block, the new block included.
   func insert(_ row: AnyObject, at index: Int) -> [Block] {
     flat = nil
     count += 1
@@ -103,7 +103,7 @@ final class FetchedSection {
     let block = blocks[position]
     block.rows.insert(row, at: offset)
     guard block.rows.count > FetchedSection.fullBlock else { return [block] }
-    // What grows at its end is left full behind; else two halves.
+    // Appended rows leave a full block behind; any other place splits the block in half.
     let kept = offset == block.rows.count - 1 ? offset : block.rows.count / 2
     let second = Block(Array(block.rows[kept...]), self)
     block.rows.removeSubrange(kept...)
@@ -119,7 +119,7 @@ final class FetchedSection {
     if block.rows.isEmpty { blocks.removeAll { $0 === block } }
   }
 
-  /// Puts another row in the place of one.
+  /// Replaces a row by another at the same position.
   func replace(_ row: AnyObject, by other: AnyObject, in block: Block) {
     guard let offset = block.rows.firstIndex(where: { $0 === row }) else { return }
     flat = nil

@@ -1,21 +1,23 @@
-/// Paths of two indexes: a section, and a position in it.
+/// Index paths of two indexes: a section, and a position in it.
 extension IndexPath {
+  /// The path `[section, item]`.
   public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
+  /// The path `[section, row]`: `row` is another name of `item`.
   public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
 
-  /// The first index. Traps in an empty path.
+  /// The first index. Traps if the path is empty.
   public var section: Int {
     get { self[0] }
     set { self[0] = newValue }
   }
 
-  /// The second index. Traps in a shorter path.
+  /// The second index. Traps if the path is shorter.
   public var item: Int {
     get { self[1] }
     set { self[1] = newValue }
   }
 
-  /// The second index, by its name in tables.
+  /// The second index under the name that tables use. Traps if the path is shorter.
   public var row: Int {
     get { self[1] }
     set { self[1] = newValue }

@@ -1,29 +1,38 @@
-/// The results of a fetch, in order and in sections, kept up to date while their context changes.
+/// The results of a fetch, sorted and in sections, kept up to date while their context changes.
 ///
-/// Belongs to its context's queue, as the objects do. Results are tracked from `performFetch()` on as long as there is a delegate;
-/// without one they stay what that fetch gave.
+/// Use it on its context's queue. It follows changes from `performFetch()` on if it has a delegate; without one the
+/// results stay as that fetch found them. The context is kept alive.
+///
+/// A change of an object behind a relationship moves rows if the relationship has an inverse. A predicate that crosses
+/// relationships does not notice such a change, as on Apple's platforms. With a limit or an offset each change fetches
+/// again.
 ///
 /// Source: Apple's documentation of `NSFetchedResultsController`.
 ///
-/// Delegates get the controller as one of `any NSFetchRequestResult`: the same object under another type, as with
-/// Objective-C's generics. So nothing stored and nothing overridable here depends on `ResultType`, and whatever gives results
-/// stands a second time in an extension for that type.
+/// Delegates get the same object under the type `NSFetchedResultsController<any NSFetchRequestResult>`, as with
+/// Objective-C's generics: compare with `===`, do not cast. Therefore no stored property and no overridable method
+/// depends on `ResultType`, and the members that return results exist a second time in an extension for that type.
 open class NSFetchedResultsController<ResultType>: NSObject {
   final let results: FetchedResults
 
+  /// A controller for a request. It has no results before `performFetch()`.
+  ///
   /// - Parameters:
-  ///   - fetchRequest: needs a sort descriptor; traps without.
-  ///   - sectionNameKeyPath: what gives the name of an object's section; nil for one section. The first sort descriptor has to
+  ///   - fetchRequest: must have a sort descriptor; traps without one.
+  ///   - sectionNameKeyPath: the key path of an object's section name; nil makes one section. The first sort descriptor
+  ///     must sort the objects by section. Use an attribute or transient attribute of the model: other Swift properties
+  ///     are not found.
   ///     put objects into the order of their sections.
-  ///   - name: of the file that keeps the sections until the store changes; nil for none. One for each configuration.
+  ///   - name: the name of a file that caches the sections until the store changes; nil for none. Use a name for one
+  ///     configuration only.
   public init(
     fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
     sectionNameKeyPath: String?, cacheName name: String?
   ) {
     require(
       !(fetchRequest.sortDescriptors ?? []).isEmpty,
-      "NSFetchedResultsController needs a fetch request with sort descriptors, that of \(fetchRequest.entityName ?? "") has none."
-    )
+      "NSFetchedResultsController needs a fetch request with sort descriptors, that of "
+        + "\(fetchRequest.entityName ?? "") has none.")
     results = FetchedResults(
       fetchRequest, resultClass: ResultType.self as? AnyClass, context: context, sectionNameKeyPath: sectionNameKeyPath,
       cacheName: name)
@@ -31,35 +40,39 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     results.controller = erased
   }
 
-  /// Hears of changes from the next `performFetch()` on, or from now on if that was done.
+  /// The object to tell of changes: from the next `performFetch()` on, or at once if one was done.
   ///
-  /// Not kept alive.
+  /// Held weakly.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { results.delegate }
     set { results.delegate = newValue }
   }
 
-  /// What to fetch. After a change of it, and `deleteCache(withName:)` where there is a cache, call `performFetch()`.
+  /// The request, which may be changed. Then call `deleteCache(withName:)` if there is a cache, and `performFetch()`.
   public final var fetchRequest: NSFetchRequest<ResultType> {
-    // It is the one that init got.
+    // `init` got a request of this type.
     unsafeDowncast(results.request, to: NSFetchRequest<ResultType>.self)
   }
 
+  /// The context in which the request is fetched.
   open var managedObjectContext: NSManagedObjectContext { results.context }
+  /// The key path of the section names; nil for one section.
   open var sectionNameKeyPath: String? { results.sectionNameKeyPath }
+  /// The name of the cache of sections; nil for none.
   open var cacheName: String? { results.cacheName }
 
-  /// Fetches; the delegate hears nothing of it. Called elsewhere than on the context's queue it goes there and waits.
+  /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
+  /// it runs on the context's queue and waits.
   ///
-  /// Throws the fetch's errors, 134060 where an object's section does not fit the order of the others, and 134060 where the
-  /// request was changed and the cache was not deleted.
+  /// - Throws: the fetch's errors; 134060 if an object's section does not fit the order, or if the request was changed
+  ///   and the cache was not deleted.
   open func performFetch() throws {
     let context = results.context
     if context.isOnItsQueue || context.concurrencyType == .confinementConcurrencyType { return try results.fetch() }
     try context.performAndWait { try results.fetch() }
   }
 
-  /// Removes the cache of the name, or all of this program for nil.
+  /// Removes the cache of a name; nil removes all caches of this program. Any thread.
   open class func deleteCache(withName name: String?) { SectionCache.delete(name) }
 
   // MARK: Results
@@ -67,24 +80,26 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// The results in order; nil before the first `performFetch()`.
   public final var fetchedObjects: [ResultType]? { results.array(of: ResultType.self) }
 
-  /// The result at a section and a position in it. Traps where there is none.
+  /// The result at an index path of a section and a position in it. Traps if there is none.
   public final func object(at indexPath: IndexPath) -> ResultType {
-    // The fetch has seen to it that results are of the type.
+    // The fetch checked that all results are of the type.
     results.row(at: indexPath) as! ResultType
   }
 
-  /// Where the object is; nil if it is not among the results.
+  /// The index path of a result; nil if the object is not among the results.
   public final func indexPath(forObject object: ResultType) -> IndexPath? { results.indexPath(of: object as AnyObject) }
 
   // MARK: Sections
 
-  /// The sections in order; nil before the first `performFetch()`. Without a key path there is one, also without results.
+  /// The sections in order; nil before the first `performFetch()`. Without a section key path there is always one, even
+  /// without results.
   open var sections: [any NSFetchedResultsSectionInfo]? { results.sections }
 
-  /// The titles for an index of the sections, each once.
+  /// The titles of an index of the sections, each once, in the order of the sections.
   open var sectionIndexTitles: [String] { results.sectionIndex.titles }
 
-  /// The title of a section in the index: what the delegate says, else the name's first letter in upper case.
+  /// The title of a section in the index: the delegate's, else the first letter of the name in upper case. Nil for an
+  /// empty name.
   open func sectionIndexTitle(forSectionName sectionName: String) -> String? {
     if let delegate, let title = delegate.controller(erased, sectionIndexTitleForSectionName: sectionName) {
       return title
@@ -92,7 +107,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     return sectionName.first.map { String($0).uppercased() }
   }
 
-  /// The first section of a title in the index. Traps where `sectionIndexTitles` has another title there.
+  /// The first section that has a title in the index. Traps if `sectionIndexTitles[sectionIndex]` is another title.
   open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {
     let index = results.sectionIndex
     require(
@@ -101,32 +116,36 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     return index.sections[sectionIndex]
   }
 
-  /// This object under the type that delegates know.
+  /// This controller under the type that delegates know.
   private final var erased: NSFetchedResultsController<any NSFetchRequestResult> {
-    // See above: nothing of the object's memory or method table depends on the parameter.
+    // Safe because neither memory layout nor method table depends on the parameter.
     reinterpreted(self)
   }
 }
 
-/// The same object under a type that differs in its generic parameter only. Casts, checked or not, would ask for the parameter.
+/// The same object under a type that differs in its generic parameter only. A cast would check the parameter and fail.
 private func reinterpreted<T: AnyObject>(_ object: AnyObject) -> T {
   Unmanaged<T>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
 }
 
-/// What gives results, for controllers as delegates get them.
+/// The members that return results, for controllers as delegates get them.
 extension NSFetchedResultsController where ResultType == any NSFetchRequestResult {
+  /// The request, which may be changed. See `fetchRequest` of the generic controller.
   public final var fetchRequest: NSFetchRequest<any NSFetchRequestResult> {
-    // As with the controller itself.
+    // Safe as `erased` is.
     reinterpreted(results.request)
   }
 
+  /// The results in order; nil before the first `performFetch()`.
   public final var fetchedObjects: [any NSFetchRequestResult]? { results.array(of: (any NSFetchRequestResult).self) }
 
+  /// The result at an index path of a section and a position in it. Traps if there is none.
   public final func object(at indexPath: IndexPath) -> any NSFetchRequestResult {
-    // Nothing else can be fetched.
+    // Every fetched value is of a possible result type.
     results.row(at: indexPath) as! any NSFetchRequestResult
   }
 
+  /// The index path of a result; nil if the object is not among the results.
   public final func indexPath(forObject object: any NSFetchRequestResult) -> IndexPath? {
     results.indexPath(of: object)
   }

@@ -1,57 +1,71 @@
-/// What happened to an object or a section. Raw values are Apple's.
+/// What happened to an object or a section. Raw values are Apple's. Sections are only inserted and deleted.
 public enum NSFetchedResultsChangeType: UInt, Sendable {
+  /// It is new among the results.
   case insert = 1
+  /// It is no longer among the results.
   case delete = 2
+  /// Its values changed, and with them its place.
   case move = 3
+  /// Its values changed, its place did not.
   case update = 4
 }
 
-/// A section of a controller's results, as it is at the moment.
+/// A section of a controller's results, as it is at the moment of access.
 public protocol NSFetchedResultsSectionInfo {
-  /// What the section key path gives for its objects; empty without one.
+  /// The value under the section key path of its objects; empty without a key path.
   var name: String { get }
-  /// The title of the section in an index.
+  /// The section's title in the index; see `sectionIndexTitle(forSectionName:)`.
   var indexTitle: String? { get }
+  /// The number of its objects. Does not read objects that are fetched in batches.
   var numberOfObjects: Int { get }
+  /// Its objects in order.
   var objects: [Any]? { get }
 }
 
-/// Hears of changes to a controller's results, on the context's queue.
+/// Is told of changes to a controller's results, on the context's queue.
 ///
-/// One set of changes is told in one of two forms: by `controller(_:didChangeContentWith:)` where the delegate has that method and
-/// there is no section key path, or else, in this order, by `controllerWillChangeContent`, a call for each section, a call for each
-/// object, and `controllerDidChangeContent`. Until the first call about a section or an object the controller shows what was, from
-/// then on what is. Index paths of what was deleted, updated or moved away are those before all changes; those of what was
-/// inserted or moved in are those after all of them.
+/// The controller tells one set of changes in one of two forms. A delegate that implements
+/// `controller(_:didChangeContentWith:)` gets that call if there is no section key path. Otherwise it gets, in this
+/// order, `controllerWillChangeContent`, a call for each section, a call for each object, and
+/// `controllerDidChangeContent`.
 ///
-/// All methods are optional. The class that declares the conformance has to have them: Swift does not find those that a subclass adds.
+/// The controller shows the old results until the first call about a section or an object, and the new ones from then
+/// on. Index paths of deleted and updated objects, and the old paths of moved ones, count before all changes; those of
+/// inserted objects and the new paths of moved ones count after them. Sections come before objects, and deletions
+/// before insertions before moves before updates; Apple does not document its order.
+///
+/// All methods are optional. The class that declares the conformance has to implement them: Swift does not find methods
+/// that a subclass adds.
 public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
-  /// All changes, by offset in the results. An update is a removal and an insertion that are associated with each other.
+  /// All changes, by offset in the results. An update is a removal and an insertion that are associated with each
+  /// other.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>)
 
-  /// One object came, went, changed its place, or changed. What moved has changed, too.
+  /// One object was inserted, deleted, moved or updated. A moved object was updated as well.
   ///
   /// - Parameters:
-  ///   - indexPath: where it was; nil for an insertion.
-  ///   - newIndexPath: where it is; nil for a deletion.
+  ///   - indexPath: the old place; nil for an insertion.
+  ///   - newIndexPath: the new place; nil for a deletion.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
     at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?)
 
-  /// A section came or went.
+  /// A section was inserted or deleted.
   ///
-  /// - Parameter sectionIndex: where it is, or was if it went.
+  /// - Parameter sectionIndex: its index after the changes, or before them if it was deleted.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
     for type: NSFetchedResultsChangeType)
 
+  /// Comes before all other calls about a set of changes.
   func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+  /// Comes after all other calls about a set of changes: the results are complete.
   func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
 
-  /// The title of a section in the index; nil for the name's first letter.
+  /// The title of a section in the index. Nil gives the first letter of the name in upper case.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     sectionIndexTitleForSectionName sectionName: String
@@ -59,28 +73,34 @@ public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
 }
 
 extension NSFetchedResultsControllerDelegate {
+  /// Does nothing. The controller notices that this ran, and makes the single calls instead.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
   ) {
-    // That this one ran is how the controller learns that the delegate has none of its own.
+    // The controller reads it: this delegate has no such method of its own.
     controller.results.differenceWasIgnored = true
   }
 
+  /// Does nothing.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
     at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
   ) {}
 
+  /// Does nothing.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
     for type: NSFetchedResultsChangeType
   ) {}
 
+  /// Does nothing.
   public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+  /// Does nothing.
   public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
 
+  /// Nil: the first letter of the name in upper case.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     sectionIndexTitleForSectionName sectionName: String

@@ -1,4 +1,4 @@
-/// The order of fetched results: that of sort descriptors, or a given one.
+/// The order of fetched results: by sort descriptors, or as given.
 struct RowOrder {
   private let descriptors: [NSSortDescriptor]
   private let ranks: [ObjectIdentifier: Int]
@@ -8,13 +8,13 @@ struct RowOrder {
     ranks = [:]
   }
 
-  /// The order in which the rows stand in the array.
+  /// The order of the array.
   init(asIn rows: [AnyObject]) {
     descriptors = []
     ranks = Dictionary(rows.enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// What of a row is compared.
+  /// The values of a row that are compared.
   struct Keys {
     fileprivate let rank: Int
     fileprivate let values: [SortKey]
@@ -24,7 +24,7 @@ struct RowOrder {
     Keys(rank: ranks[ObjectIdentifier(row)] ?? 0, values: descriptors.map { $0.sortKey(of: row) })
   }
 
-  /// Whether the first belongs after the second.
+  /// Whether the first row belongs after the second.
   func isAfter(_ first: Keys, _ second: Keys) -> Bool {
     for (position, descriptor) in descriptors.enumerated() {
       switch descriptor.order(first.values[position], second.values[position]) {

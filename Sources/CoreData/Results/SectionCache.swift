@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// The sections of a controller's results on disk, to be used again as long as nothing has written to the store.
+/// The sections of a controller's results in a file, valid until something writes to the store.
 ///
-/// Source: Apple's documentation of `NSFetchedResultsController`, "The Cache". Wherever the file cannot be read or written, the
-/// sections are just found out anew.
+/// Source: Apple's documentation of `NSFetchedResultsController`, "The Cache". If the file cannot be read or written,
+/// the sections are computed again.
 struct SectionCache: Codable {
-  /// What has to be the same for the sections to be the same.
+  /// Everything that the sections depend on besides the store's content.
   struct Configuration: Codable, Equatable {
     let entity: String
     let versionHash: Data
@@ -30,7 +30,7 @@ struct SectionCache: Codable {
     }
   }
 
-  /// Which writing a file was last touched by.
+  /// The last write to a file: the file's size and time of modification.
   struct FileState: Codable, Equatable {
     let path: String
     let size: Int
@@ -44,8 +44,8 @@ struct SectionCache: Codable {
 
   // MARK: What the store's files say
 
-  /// The state of the stores' files; nil if one is no file, or was written so lately that the clock of its file system might
-  /// not tell this writing from the next.
+  /// The states of the stores' files. Nil if a store has no files, or one was written so recently that the file
+  /// system's clock might not tell this write from the next.
   static func stamp(of stores: [any ObjectStore]) -> [FileState]? {
     var states: [FileState] = []
     for store in stores {
@@ -83,15 +83,15 @@ struct SectionCache: Codable {
     try? FileManager.default.removeItem(at: name.map(file) ?? folder)
   }
 
-  /// Changes with each deletion of the cache.
+  /// The number of deletions of the cache in this process.
   static func deletions(of name: String) -> Int {
     deleted.withLock { ($0[name] ?? 0) + ($0[""] ?? 0) }
   }
 
-  /// By name; all together under the empty one.
+  /// Deletions by name; those of all caches are counted under the empty name.
   private static let deleted = Mutex<[String: Int]>([:])
 
-  /// Where this program keeps its caches.
+  /// The folder of this program's caches.
   static var folder: URL {
     let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
     return (caches ?? FileManager.default.temporaryDirectory)
@@ -100,7 +100,7 @@ struct SectionCache: Codable {
   }
 
   private static func file(_ name: String) -> URL {
-    // A name may have any characters.
+    // A cache name may hold any characters, a file name may not.
     let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     return folder.appendingPathComponent("\(escaped).plist")
   }

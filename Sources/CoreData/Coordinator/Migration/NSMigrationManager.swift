@@ -1,25 +1,34 @@
 /// Migrates a store from one model to another into a new file.
 ///
-/// Only by inferred mapping models: the migration is the lightweight one, made in a copy of the file, whose objects keep their keys and
-/// whose store keeps its UUID. Mapping models of one's own and migration policies are not supported.
+/// Here every migration is lightweight: it copies the file and migrates the copy, whose objects keep their keys and
+/// whose store keeps its UUID. Any mapping passed in must exist but is not read: the mapping is inferred from the two
+/// models. Migration policies are not supported.
+///
+/// It runs on the caller's thread until it is done and cannot be cancelled.
 ///
 /// Source: Apple's documentation of `NSMigrationManager`.
 open class NSMigrationManager: NSObject {
+  /// The model that the source store was made with.
   public let sourceModel: NSManagedObjectModel
+  /// The model of the new store.
   public let destinationModel: NSManagedObjectModel
-  /// 0 before the migration, 1 after it.
+  /// 0 before the migration, 1 after it. There are no steps between.
   open private(set) var migrationProgress: Float = 0
-  /// Kept and without effect: there is one way to migrate.
+  /// Kept and without effect: there is one way to migrate. Default: true.
   open var usesStoreSpecificMigrationManager = true
 
+  /// A manager for migrations between two models. Reads no file yet.
   public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
     self.sourceModel = sourceModel
     self.destinationModel = destinationModel
     super.init()
   }
 
-  /// Throws 134140 without a mapping model, 134150 where the source cannot be read, 134160 where the destination cannot be written, 134190
-  /// where no mapping can be inferred, 134111 where a new uniqueness constraint does not hold.
+  /// Migrates a store into a new file and leaves the source as it was.
+  ///
+  /// - Throws: 134140 without a mapping model, 134110 if the two types differ, 134150 if the source cannot be opened,
+  ///   134160 if the destination cannot be written, 134190 if no mapping can be inferred, 134111 if a new uniqueness
+  ///   constraint does not hold.
   open func migrateStore(
     from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
     toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
@@ -39,6 +48,7 @@ open class NSMigrationManager: NSObject {
     migrationProgress = 1
   }
 
+  /// The same with store types as values.
   open func migrateStore(
     from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
     mapping: NSMappingModel, to destinationURL: URL, type destinationType: NSPersistentStore.StoreType,
