@@ -201,27 +201,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Tells a coordinator's queue from others'.
   private static let queueKey = DispatchSpecificKey<ObjectIdentifier>()
 
-  // MARK: Kinds of stores
-
-  private static let storeClasses: [String: any ObjectStore.Type] = [
-    NSSQLiteStoreType: SQLiteStore.self, NSInMemoryStoreType: SQLiteStore.self,
-  ]
-
-  /// The class for stores of a type; throws 134000 where there is none.
-  static func storeClass(_ storeType: String) throws -> any ObjectStore.Type {
-    if let found = storeClasses[storeType] { return found }
-    throw CoreDataErrors.error(
-      .persistentStoreInvalidType,
-      "Stores of the type \(storeType) cannot be opened here; use \(NSSQLiteStoreType) or \(NSInMemoryStoreType).")
-  }
-
-  /// The kinds of stores that can be opened, with their classes.
-  public class var registeredStoreTypes: [String: NSPersistentStore.Type] {
-    storeClasses.mapValues { $0 as NSPersistentStore.Type }
-  }
-
-  /// Stores of one's own classes are not supported: adding one of this type throws 134000.
-  public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {}
+  // MARK: Migration
 
   /// Migrations are never put off, so there is nothing to be done.
   public final func finishDeferredLightweightMigration() throws {}

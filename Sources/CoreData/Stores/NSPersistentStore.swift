@@ -18,7 +18,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   public internal(set) var url: URL?
   public let options: [AnyHashable: Any]?
   public let isReadOnly: Bool
-  open var type: String { NSSQLiteStoreType }
+
+  /// What the store's class is registered as: `NSSQLiteStoreType`, or the name of a type of the app's own.
+  open var type: String { metadata?[NSStoreTypeKey] as? String ?? "" }
 
   /// The store's UUID, which its object IDs carry.
   public internal(set) var identifier: String!
@@ -46,14 +48,23 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// Called before a coordinator removes the store.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
-  /// What a SQLite store's file says of itself.
+  /// What a store's file says of itself; needs no model. A class of stores overrides it for its own files.
+  ///
+  /// `NSPersistentStore` itself asks the registered classes which of them can read the file.
+  /// - Throws: 134080 where none can, or what the class throws.
   open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
-    try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+    if let kind = self as? any ObjectStore.Type { return try kind.metadata(at: url, nil) }
+    return try StoreTypes.shared.find(reading: url).metadata(at: url, nil)
   }
 
-  /// Replaces what a SQLite store's file says of itself, apart from what the store itself needs.
+  /// Replaces what a store's file says of itself, apart from what the store itself needs. A class of stores overrides it for its own
+  /// files.
+  ///
+  /// `NSPersistentStore` itself asks the registered classes which of them can read the file.
+  /// - Throws: 134080 where none can, or what the class throws.
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
-    try NSPersistentStoreCoordinator.setMetadata(metadata, forPersistentStoreOfType: NSSQLiteStoreType, at: url)
+    let kind = try self as? any ObjectStore.Type ?? StoreTypes.shared.find(reading: url)
+    try kind.setMetadata(metadata ?? [:], at: url, nil)
   }
 }
 

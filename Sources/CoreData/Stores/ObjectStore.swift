@@ -90,6 +90,9 @@ protocol ObjectStore: NSPersistentStore {
 
   // MARK: Opening and closing
 
+  /// The types of stores that this class is registered for by itself; none where the app registers it.
+  static var storeTypes: [String] { get }
+
   /// Opens a store, or makes a new one where there is none.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore
 

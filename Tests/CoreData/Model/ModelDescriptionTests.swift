@@ -163,7 +163,7 @@ import Testing
     let old = Build.model(Build.entity("Person", Build.attribute("name")))
     let new = Build.model(
       Build.entity("Person", Build.attribute("name"), Build.attribute("age", .integer16AttributeType)))
-    let metadata = StoreMetadata.new(entities: new.entities, identifiers: [])
+    let metadata = StoreMetadata.newFile(entities: new.entities, identifiers: [])
 
     let found = try #require(NSManagedObjectModel(byMerging: [old, new], forStoreMetadata: metadata))
 
@@ -177,7 +177,7 @@ import Testing
 
   @Test("A store with an entity that the model lacks is not compatible") func extraEntity() {
     let person = Build.entity("Person")
-    let metadata = StoreMetadata.new(entities: [person, Build.entity("Place")], identifiers: [])
+    let metadata = StoreMetadata.newFile(entities: [person, Build.entity("Place")], identifiers: [])
     let model = Build.model(person)
     #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
   }

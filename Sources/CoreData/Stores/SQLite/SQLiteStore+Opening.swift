@@ -7,6 +7,8 @@ struct OpenedFile {
 }
 
 extension SQLiteStore {
+  static var storeTypes: [String] { [NSSQLiteStoreType, NSInMemoryStoreType] }
+
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {
     let siblings = opening.others.compactMap { $0 as? SQLiteStore }
     return try CoreDataErrors.translating("Opening \(opening.place)") {
@@ -69,7 +71,7 @@ extension SQLiteStore {
     if !readOnly { try tidy(database, options) }
     return try database.withWriter { connection in
       let (identifier, metadata) = try readMetadata(prefix, connection)
-      try checkVersion(metadata, entities, options, database.configuration.path)
+      try StoreMetadata.checkVersion(metadata, entities, options, database.configuration.path)
       let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
       let history = try StoreHistory.open(schema, options: options, database)
       return OpenedFile(schema: schema, identifier: identifier, metadata: metadata, history: history)
@@ -119,7 +121,7 @@ extension SQLiteStore {
     }
     let schema = try StoreSchema(entities: entities, prefix: prefix)
     for statement in schema.creationStatements { try connection.execute(statement) }
-    let metadata = StoreMetadata.new(entities: entities, identifiers: model.versionIdentifiers, type: type)
+    let metadata = StoreMetadata.newFile(entities: entities, identifiers: model.versionIdentifiers, type: type)
     try connection.execute(
       "INSERT INTO \(schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
       [.text(UUID().uuidString), .blob(try StoreMetadata.encode(metadata))])
@@ -140,18 +142,5 @@ extension SQLiteStore {
   static func writeMetadata(_ metadata: [String: Any], prefix: String, _ connection: SQLiteConnection) throws {
     try connection.execute(
       "UPDATE \(prefix)_METADATA SET Z_PLIST = ? WHERE Z_VERSION = 1", [.blob(try StoreMetadata.encode(metadata))])
-  }
-
-  private static func checkVersion(
-    _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ path: String
-  ) throws {
-    if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }
-    guard let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return }
-    let changed = NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored)
-    guard !changed.isEmpty else { return }
-    throw CoreDataErrors.error(
-      .persistentStoreIncompatibleVersionHash,
-      "The model is not the one that \(path) was made with; they differ in \(changed.joined(separator: ", ")).",
-      ["metadata": metadata])
   }
 }

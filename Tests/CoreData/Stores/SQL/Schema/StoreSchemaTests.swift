@@ -238,7 +238,7 @@ import Testing
 @Suite("Store metadata") struct StoreMetadataTests {
   @Test("Metadata comes back as it was written, the identifier from its own column") func roundTrip() throws {
     let model = Build.model(Build.entity("Person", Build.attribute("name")))
-    var metadata = StoreMetadata.new(entities: model.entities, identifiers: ["2"])
+    var metadata = StoreMetadata.newFile(entities: model.entities, identifiers: ["2"])
     metadata["app.key"] = ["a": 1]
     metadata[StoreMetadata.Key.storeUUID] = "not written"
 

@@ -1,11 +1,10 @@
-/// What a store's file says of itself, apart from its rows: the property list in the metadata table.
+/// What a store says of itself, apart from its rows.
 ///
 /// Keys and their meaning were read off files that Apple's frameworks wrote. An app's own keys lie beside them.
 enum StoreMetadata {
-  /// Keys of the property list.
+  /// Keys of the dictionary.
   enum Key {
     static let storeType = "NSStoreType"
-    /// Not in the list: the store's identifier has a column of its own.
     static let storeUUID = "NSStoreUUID"
     static let frameworkVersion = "NSPersistenceFrameworkVersion"
     static let versionHashes = "NSStoreModelVersionHashes"
@@ -26,12 +25,8 @@ enum StoreMetadata {
   /// The metadata of a new store for the given entities.
   ///
   /// - Parameter identifiers: the model's version identifiers.
-  static func new(
-    entities: [NSEntityDescription], identifiers: Set<AnyHashable>, type: String = "SQLite"
-  ) -> [String: Any] {
-    var metadata: [String: Any] = [
-      Key.storeType: type, Key.frameworkVersion: frameworkVersion, Key.autoVacuumLevel: "2",
-    ]
+  static func new(entities: [NSEntityDescription], identifiers: Set<AnyHashable>, type: String) -> [String: Any] {
+    var metadata: [String: Any] = [Key.storeType: type, Key.frameworkVersion: frameworkVersion]
     setModel(entities: entities, identifiers: identifiers, in: &metadata)
     return metadata
   }
@@ -50,26 +45,17 @@ enum StoreMetadata {
     metadata[Key.identifiers] = names.isEmpty ? [""] : names
   }
 
-  static func prefix(_ options: [AnyHashable: Any]?) -> String {
-    options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
-  }
-
-  /// The binary property list for the metadata table. The store's identifier is left out: it has its own column.
-  ///
-  /// - Throws: an error of Foundation where a value is none that a property list can hold.
-  static func encode(_ metadata: [String: Any]) throws -> Data {
-    var list = metadata
-    list[Key.storeUUID] = nil
-    return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
-  }
-
-  /// The metadata in a property list, with the store's identifier from its own column.
-  static func decode(_ data: Data, uuid: String) throws -> [String: Any] {
-    let list = try PropertyListSerialization.propertyList(from: data, format: nil)
-    guard var metadata = list as? [String: Any] else {
-      throw StoreSchemaError("the file's metadata is not a dictionary")
-    }
-    metadata[Key.storeUUID] = uuid
-    return metadata
+  /// Throws 134100 where a store's metadata name other versions of the entities, unless the options say not to look.
+  static func checkVersion(
+    _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ place: String
+  ) throws {
+    if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }
+    guard let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return }
+    let changed = NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored)
+    guard !changed.isEmpty else { return }
+    throw CoreDataErrors.error(
+      .persistentStoreIncompatibleVersionHash,
+      "The model is not the one that \(place) was made with; they differ in \(changed.joined(separator: ", ")).",
+      ["metadata": metadata])
   }
 }

@@ -1,0 +1,70 @@
+internal import Synchronization
+
+/// The classes of stores that coordinators can open, by the names of their types.
+///
+/// The classes that come along are in `builtInStores`. Apps add their own with `registerStoreClass(_:forStoreType:)`.
+final class StoreTypes: Sendable {
+  static let shared = StoreTypes()
+
+  private let classes: Mutex<[String: any ObjectStore.Type]>
+
+  private init() {
+    var classes: [String: any ObjectStore.Type] = [:]
+    for kind in builtInStores {
+      for type in kind.storeTypes { classes[type] = kind }
+    }
+    self.classes = Mutex(classes)
+  }
+
+  var all: [String: any ObjectStore.Type] { classes.withLock { $0 } }
+
+  /// Replaces the class of a type; nil removes the type.
+  func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
+
+  /// The class for stores of a type; throws 134000 where there is none.
+  func find(_ type: String) throws -> any ObjectStore.Type {
+    let all = all
+    if let found = all[type] { return found }
+    throw CoreDataErrors.error(
+      .persistentStoreInvalidType,
+      "No class is registered for stores of the type \(type); known types: \(all.keys.sorted().joined(separator: ", "))."
+    )
+  }
+
+  /// The class that can read the file, tried in the order of the types' names; throws 134080 where none can.
+  func find(reading url: URL) throws -> any ObjectStore.Type {
+    let known = all.sorted { $0.key < $1.key }.map(\.value)
+    if let found = known.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return found }
+    throw CoreDataErrors.error(
+      .persistentStoreOpen, "\(url.path) is a store of none of the types \(all.keys.sorted().joined(separator: ", ")).")
+  }
+}
+
+extension NSPersistentStoreCoordinator {
+  static func storeClass(_ storeType: String) throws -> any ObjectStore.Type { try StoreTypes.shared.find(storeType) }
+
+  /// The types of stores that can be opened, with their classes. May be read on any thread.
+  public class var registeredStoreTypes: [String: NSPersistentStore.Type] {
+    StoreTypes.shared.all.mapValues { $0 as NSPersistentStore.Type }
+  }
+
+  /// Makes a class of stores known under a type, for all coordinators of the process. May be called on any thread.
+  ///
+  /// - Parameters:
+  ///   - storeClass: a subclass of `NSAtomicStore` or `NSIncrementalStore`; nil makes the type unknown. Traps for any other class.
+  ///   - storeType: what `addPersistentStore(ofType:configurationName:at:options:)` and `NSPersistentStoreDescription.type` name.
+  public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
+    guard let storeClass else { return StoreTypes.shared.set(nil, storeType) }
+    guard let kind = storeClass as? any ObjectStore.Type else {
+      fatalError(
+        "registerStoreClass(_:forStoreType:): \(storeClass) is no subclass of NSAtomicStore or NSIncrementalStore, so it "
+          + "cannot be the class of stores of the type \(storeType).")
+    }
+    StoreTypes.shared.set(kind, storeType)
+  }
+
+  /// Makes a class of stores known under a type, in the spelling of newer code.
+  public class func registerStoreClass(_ storeClass: AnyClass?, type: NSPersistentStore.StoreType) {
+    registerStoreClass(storeClass, forStoreType: type.rawValue)
+  }
+}

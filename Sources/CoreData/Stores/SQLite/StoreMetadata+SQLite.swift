@@ -1,0 +1,34 @@
+/// The metadata table of a SQLite store: a property list, and the store's identifier in a column of its own.
+extension StoreMetadata {
+  /// The metadata of a new SQLite file.
+  static func newFile(
+    entities: [NSEntityDescription], identifiers: Set<AnyHashable>, type: String = NSSQLiteStoreType
+  ) -> [String: Any] {
+    var metadata = new(entities: entities, identifiers: identifiers, type: type)
+    metadata[Key.autoVacuumLevel] = "2"
+    return metadata
+  }
+
+  static func prefix(_ options: [AnyHashable: Any]?) -> String {
+    options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
+  }
+
+  /// The binary property list for the metadata table. The store's identifier is left out: it has its own column.
+  ///
+  /// - Throws: an error of Foundation where a value is none that a property list can hold.
+  static func encode(_ metadata: [String: Any]) throws -> Data {
+    var list = metadata
+    list[Key.storeUUID] = nil
+    return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+  }
+
+  /// The metadata in a property list, with the store's identifier from its own column.
+  static func decode(_ data: Data, uuid: String) throws -> [String: Any] {
+    let list = try PropertyListSerialization.propertyList(from: data, format: nil)
+    guard var metadata = list as? [String: Any] else {
+      throw StoreSchemaError("the file's metadata is not a dictionary")
+    }
+    metadata[Key.storeUUID] = uuid
+    return metadata
+  }
+}
