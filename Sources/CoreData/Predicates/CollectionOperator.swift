@@ -10,7 +10,7 @@ enum CollectionOperator: String, CaseIterable {
   case unionOfObjects = "@unionOfObjects"
   case distinctUnionOfObjects = "@distinctUnionOfObjects"
 
-  /// The value of an operator over `object`, where `path` is what follows it. An unknown operator reads as nil.
+  /// The value of an operator over `object`; `path` follows the operator. An unknown operator reads as nil.
   static func value(of name: String, over object: Any, path: [String]) -> Any? {
     let members = NSExpression.members(of: object)
     guard let operation = CollectionOperator(rawValue: name) else { return nil }
@@ -21,8 +21,8 @@ enum CollectionOperator: String, CaseIterable {
     return operation.value(of: members.map { KeyValueReading.value(at: path, of: $0) })
   }
 
-  /// Nil counts as 0 in a sum and in an average and is left out of the rest. The sum and the average of nothing are 0;
-  /// nothing has no minimum and no maximum.
+  /// Sums and averages count nil as 0; the other operators skip it. The sum and the average of no values are 0, their
+  /// minimum and maximum are nil.
   func value(of values: [Any?]) -> Any? {
     switch self {
     case .count: values.count

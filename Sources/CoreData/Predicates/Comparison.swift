@@ -1,10 +1,10 @@
-/// One comparison with all that can be prepared once: folded constants, compiled patterns, members of a constant
-/// collection as a hash set.
+/// A comparison with everything that can be prepared once: folded constants, compiled patterns, and the members of a
+/// constant collection as a hash set.
 struct Comparison {
   let type: NSComparisonPredicate.Operator
   let options: NSComparisonPredicate.Options
 
-  /// The right side where it is a constant; `holds` then ignores its second argument.
+  /// The right side if it is a constant; `holds` then ignores its second argument.
   private let constant: PredicateValue?
   private let members: Set<PredicateValue>?
   private let like: LikePattern?
@@ -12,7 +12,7 @@ struct Comparison {
 
   var hasConstantRight: Bool { constant != nil }
 
-  /// A comparison with whatever comes.
+  /// A comparison whose right side is not known before `holds`.
   init(type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options) {
     self.type = type
     self.options = options
@@ -41,7 +41,7 @@ struct Comparison {
     }
   }
 
-  /// Whether the comparison holds. Values that cannot be compared are unequal, and in no order.
+  /// Whether the comparison holds. Values that cannot be compared are unequal and have no order.
   func holds(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
     let left = options.isEmpty ? left : Comparison.folded(left, options, for: type)
     let right = constant ?? (options.isEmpty ? right : Comparison.folded(right, options, for: type))
@@ -95,8 +95,8 @@ struct Comparison {
     }
   }
 
-  /// A string as the options want it compared; anything else as it is. MATCHES does its own folding, for a pattern's
-  /// letters are not all text.
+  /// A string, folded by the options; any other value unchanged. MATCHES folds by itself, since some letters of a
+  /// pattern are not text.
   private static func folded(
     _ value: PredicateValue, _ options: NSComparisonPredicate.Options, for type: NSComparisonPredicate.Operator
   ) -> PredicateValue {

@@ -1,8 +1,8 @@
-/// What an expression is evaluated against.
+/// The object and the variables with which an expression is evaluated.
 struct EvaluationContext {
-  /// `SELF`, and what key paths start from.
+  /// `SELF`, from which key paths start.
   let object: Any?
-  /// The same where it is a managed object, whose values need no detour through `Any`.
+  /// The object if it is a managed object, whose values are read without boxing them in `Any`.
   let managedObject: NSManagedObject?
   /// The values of `$variables`, by name without the `$`.
   var variables: [String: Any]
@@ -13,7 +13,7 @@ struct EvaluationContext {
     self.variables = variables
   }
 
-  /// The value of a variable. One that nobody bound is a programmer's error, as on Apple's platforms.
+  /// The value of a variable. An unbound variable is a programming error and traps, as Apple's raises an exception.
   func value(ofVariable name: String) -> Any? {
     guard let value = variables[name] else {
       fatalError("A predicate was evaluated without a value for its variable $\(name).")

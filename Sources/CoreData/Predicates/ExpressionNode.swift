@@ -1,4 +1,4 @@
-/// What an `NSExpression` holds.
+/// The content of an `NSExpression`: one node of its tree.
 enum ExpressionNode {
   case constant(Any?)
   case evaluatedObject
@@ -16,14 +16,14 @@ enum ExpressionNode {
   case assignment(String, NSExpression)
 }
 
-/// How two collections are combined.
+/// The operations on two collections.
 enum SetOperation: String {
   case union = "UNION"
   case intersect = "INTERSECT"
   case minus = "MINUS"
 }
 
-/// A key path, taken apart once.
+/// A key path and its keys, split once.
 struct KeyPathComponents: Hashable {
   let text: String
   let keys: [String]
@@ -40,7 +40,7 @@ struct KeyPathComponents: Hashable {
 }
 
 extension ExpressionNode {
-  /// Whether two trees are the same. Block expressions never are, for code cannot be compared.
+  /// Whether two trees are equal. Block expressions never are, since code cannot be compared.
   func isEqual(to other: ExpressionNode) -> Bool {
     switch (self, other) {
     case (.constant(let a), .constant(let b)): PredicateValue(a) == PredicateValue(b)

@@ -1,4 +1,4 @@
-/// What a `%…` of a format takes.
+/// The kind of argument that a `%…` of a format takes.
 enum FormatSpecifier: Equatable {
   case object
   case keyPath
@@ -7,7 +7,7 @@ enum FormatSpecifier: Equatable {
   case double
   case cString
 
-  /// The specifier of a conversion character, `"d"`; nil for what is none.
+  /// The specifier of a conversion character such as "d"; nil for a character that is not one.
   init?(_ conversion: Unicode.Scalar, isLong: Bool) {
     switch conversion {
     case "@": self = .object
@@ -25,7 +25,7 @@ enum FormatArguments {
   case list([Any?])
   case pointer(CVaListPointer)
 
-  /// One value per specifier, in order; fewer where there are fewer.
+  /// One value for each specifier, in order; fewer if there are fewer arguments.
   func values(for specifiers: [FormatSpecifier]) -> [Any?] {
     switch self {
     case .list(let values): Array(values.prefix(specifiers.count))

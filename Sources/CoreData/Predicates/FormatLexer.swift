@@ -1,8 +1,8 @@
-/// A word, number or sign of a predicate's text.
+/// A token of a predicate's text: a word, a number, a string or a sign.
 struct FormatToken {
   enum Kind: Equatable {
     case word(String)
-    /// `#name`: a key, whatever the word means otherwise.
+    /// `#name`: a key, even if the word is reserved.
     case escapedWord(String)
     /// A function's name with its colons, `add:to:`, right before its parenthesis.
     case functionName(String)
@@ -18,11 +18,11 @@ struct FormatToken {
   }
 
   let kind: Kind
-  /// In Unicode scalars from the start.
+  /// The offset in Unicode scalars from the start of the text.
   let position: Int
-  /// What the word means, where it is a reserved one.
+  /// The meaning of a reserved word; nil for other tokens.
   let keyword: FormatKeyword?
-  /// The arithmetic operator that the sign is, with its precedence: the higher, the tighter.
+  /// The function of an arithmetic operator with its precedence; a higher level binds tighter.
   let infix: (function: PredicateFunction, level: Int)?
 
   init(kind: Kind, position: Int) {
@@ -49,7 +49,7 @@ struct FormatToken {
   }
 }
 
-/// The words that mean something by themselves. Their case does not matter.
+/// The reserved words, in any case.
 enum FormatKeyword: String {
   case and = "AND"
   case or = "OR"
@@ -87,7 +87,7 @@ enum FormatKeyword: String {
   case minus = "MINUS"
 }
 
-/// Cuts a predicate's text into tokens.
+/// Splits a predicate's text into tokens.
 struct FormatLexer {
   private let format: String
   private let text: [Unicode.Scalar]

@@ -41,7 +41,7 @@ extension FormatParser {
     }
   }
 
-  /// Operations whose operators bind as tightly as `level` or more; equals from left to right.
+  /// An operation whose operators have at least the precedence `level`. Operators of one level associate to the left.
   private mutating func binary(level: Int) throws -> Node {
     let start = position
     var node = try unary()
@@ -75,7 +75,7 @@ extension FormatParser {
     return node
   }
 
-  /// A literal's sign belongs to it.
+  /// The negated operand. The sign of a number literal becomes part of the constant.
   private func negated(_ operand: NSExpression) -> NSExpression {
     switch operand.constantValue {
     case let number as Int64 where number != .min: NSExpression(forConstantValue: -number)

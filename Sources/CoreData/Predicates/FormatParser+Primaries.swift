@@ -1,4 +1,4 @@
-/// What stands by itself: literals, arguments, key paths, calls, and what is in parentheses or braces.
+/// Primary expressions: literals, arguments, key paths, calls, and text in parentheses or braces.
 extension FormatParser {
   mutating func primary() throws -> Node {
     switch current {
@@ -83,7 +83,7 @@ extension FormatParser {
     }
     try expect("(")
     let arguments = try list(until: ")")
-    // The statistics take one collection or any number of values.
+    // Statistical functions take one collection or any number of values.
     let takesMany = function.argumentCount == 1 && !arguments.isEmpty
     guard takesMany || arguments.count == function.argumentCount else {
       throw failure("\(function.rawValue) takes \(function.argumentCount) arguments", at: start)
@@ -99,7 +99,7 @@ extension FormatParser {
     return arguments
   }
 
-  /// Dates, UUIDs and URLs that are constants print as casts, and are read as constants again.
+  /// Constant dates, UUIDs and URLs print as casts, so casts of constants become constants again.
   private func cast(_ arguments: [NSExpression]) -> Node {
     guard let type = arguments[1].constantValue as? String else { return call(.cast, arguments) }
     let isConstant =

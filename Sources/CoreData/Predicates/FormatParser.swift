@@ -1,4 +1,4 @@
-/// Reads a predicate's text: recursive descent, one function per level of precedence.
+/// Parses a predicate's text by recursive descent, with one function for each level of precedence.
 ///
 ///     predicate  = and { (OR | ||) and }
 ///     and        = not { (AND | &&) not }
@@ -6,14 +6,15 @@
 ///     comparison = [ANY | SOME | ALL | NONE] expression operator ["[" c d n l "]"] expression
 ///                | TRUEPREDICATE | FALSEPREDICATE | "(" predicate ")" | %@
 ///
-/// A parenthesis may hold a predicate or an expression, and which is known only inside; so every level passes on either.
+/// A parenthesis may hold a predicate or an expression, and only its content tells which. So every level returns
+/// either.
 struct FormatParser {
   enum Node {
     case expression(NSExpression)
     case predicate(NSPredicate)
   }
 
-  /// Deep enough for any predicate, shallow enough for any stack.
+  /// Large enough for any predicate that a person writes, small enough for any thread's stack.
   private static let maximumDepth = 100
 
   private let format: String
@@ -80,7 +81,7 @@ struct FormatParser {
     PredicateSyntaxError(format: format, scalar: position ?? self.position, message: message)
   }
 
-  /// The value for the `%…` just met.
+  /// The argument of the `%…` that was just read.
   mutating func nextArgument() throws -> Any? {
     guard argumentIndex < arguments.count else { throw failure("No argument is left for this place") }
     defer { argumentIndex += 1 }

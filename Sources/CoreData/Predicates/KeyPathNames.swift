@@ -1,21 +1,22 @@
 internal import Synchronization
 
-/// The names of Swift key paths: what key-value coding would call them.
+/// The property names of Swift key paths: `\Person.name` is "name".
 ///
-/// Objective-C knows these by itself; here generated code brings a table for each class (`ManagedKeyPathTable`), which is found
-/// without registration, and other code may register names.
+/// Objective-C's runtime knows these names. Here generated code has a table for each class (`ManagedKeyPathTable`),
+/// which is found without registration; `register` adds names by hand. Safe on any thread.
 public enum KeyPathNames {
-  /// Key paths and types are immutable; only look-ups happen under the lock.
+  /// `@unchecked Sendable`: key paths and types are immutable, and the tables are used under a lock only.
   private struct Tables: @unchecked Sendable {
     var registered: [AnyKeyPath: String] = [:]
-    /// The properties of the classes that were asked for, own and inherited.
+    /// The own and inherited properties of each class that was asked for.
     var ofClass: [ObjectIdentifier: ClassTable] = [:]
     var chains: [AnyKeyPath: String] = [:]
   }
 
   private static let tables = Mutex(Tables())
 
-  /// Adds names; a later name for the same path replaces the earlier one.
+  /// Adds names for key paths that no table has, such as those of private properties. A later name for a key path
+  /// replaces an earlier one.
   public static func register(_ names: [AnyKeyPath: String]) {
     let added = Tables(registered: names)
     tables.withLock { $0.registered.merge(added.registered) { $1 } }
@@ -34,7 +35,7 @@ public enum KeyPathNames {
     return name
   }
 
-  /// One property after the other, each looked for in the class that the one before leads to.
+  /// The name of a path, made property by property: each is looked up in the class to which the previous one leads.
   private static func name(of keyPath: AnyKeyPath, from root: NSManagedObject.Type) -> String? {
     guard let steps = KeyPathSteps(keyPath) else { return table(of: root).whole[keyPath] }
     var names: [String] = []
@@ -56,13 +57,13 @@ public enum KeyPathNames {
     for source in ManagedClasses.keyPathTables where type.isSubclass(of: source.objectClass) {
       for (path, name) in source.keyPaths { table.add(path, name) }
     }
-    // A class without a table may get one with an image that is opened later.
+    // A class without a table is asked again: a library that is loaded later may bring one.
     if !table.whole.isEmpty { tables.withLock { [table] in $0.ofClass[key] = table } }
     return table
   }
 }
 
-/// The properties of a class by what key paths are made of.
+/// The names of a class's properties, by the parts of their key paths.
 ///
 /// `@unchecked Sendable`: key paths and types are immutable.
 private struct ClassTable: @unchecked Sendable {
@@ -76,26 +77,28 @@ private struct ClassTable: @unchecked Sendable {
   }
 }
 
-/// The names of a class's properties, as generated code knows them.
+/// The names of a class's properties. `ModelCompilerPlugin` generates one table for each class.
 ///
-/// Every type of the program that conforms is found when a key path's name is first asked for; nothing has to be registered.
-/// Declare it public or `@usableFromInline`: optimised builds leave out what nobody refers to.
+/// The first question for a key path's name finds all conforming types of the program; nothing has to be registered.
+/// Declare the type public or `@usableFromInline`, since optimised builds remove types that nothing refers to.
 ///
 ///     @usableFromInline enum PersonKeyPaths: ManagedKeyPathTable {
 ///       @usableFromInline static var objectClass: NSManagedObject.Type { Person.self }
 ///       @usableFromInline static var keyPaths: [AnyKeyPath: String] { [\Person.name: "name", \Person.age: "age"] }
 ///     }
 ///
-/// With it `\Person.name` serves `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)` and predicates; and so do
-/// `\Employee.name`, if Employee inherits from Person, and `\Person.team?.name`, if Team has a table too.
+/// The table makes `\Person.name` usable in `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)` and
+/// predicates. So is `\Employee.name` if Employee inherits from Person, and `\Person.team?.name` if Team has a table
+/// too.
 public protocol ManagedKeyPathTable {
-  /// The class whose own properties the table has.
+  /// The class whose own properties the table lists, without inherited ones.
   static var objectClass: NSManagedObject.Type { get }
-  /// The name of each property, by its key path.
+  /// The property names by key path.
   static var keyPaths: [AnyKeyPath: String] { get }
 }
 
 extension AnyKeyPath {
-  /// The path's name. Takes the place of the standard library's property, which is nil on Linux.
+  /// The path's name, "name" or "team.name"; nil if it is unknown. It takes the place of the standard library's
+  /// property, which is always nil on Linux.
   public var _kvcKeyPathString: String? { KeyPathNames.name(of: self) }
 }

@@ -1,21 +1,21 @@
-/// A Swift key path taken apart: which properties it goes through, one after the other.
+/// The properties that a Swift key path goes through, one after the other.
 ///
-/// The standard library compares key paths as wholes only; here `\Employee.name` must be known as the `\Person.name` it inherits,
-/// and `\Person.team?.name` as two steps. So the key path's memory is read.
+/// The standard library only compares whole key paths. But `\Employee.name` must be found as the `\Person.name` that it
+/// inherits, and `\Person.team?.name` as two steps. So this type reads the key path's memory.
 ///
-/// Source: stdlib/public/core/KeyPath.swift and shims/KeyPath.h of Swift. `isReadable` checks once that this program's library
-/// has that layout; if it had another, key paths would be known as wholes only.
+/// Source: stdlib/public/core/KeyPath.swift and shims/KeyPath.h of Swift. `isReadable` checks once that the program's
+/// standard library has that layout; with another layout only whole key paths are known.
 struct KeyPathSteps {
-  /// What identifies a property: its getter, or what stands for it.
+  /// The identity of a property: its getter, or the standard library's stand-in for it.
   struct Property: Hashable {
     let identifier: UInt64
     let kind: UInt32
   }
 
-  /// The properties; steps through optionals (`?`, `!`) are left out.
+  /// The properties, without the steps through optionals (`?`, `!`).
   private(set) var properties: [Property] = []
 
-  /// Nil for paths with other steps: stored properties, subscripts.
+  /// Nil for paths with other steps, such as stored properties and subscripts.
   init?(_ keyPath: AnyKeyPath) {
     guard KeyPathSteps.isReadable else { return nil }
     self.init(reading: keyPath)
@@ -24,7 +24,7 @@ struct KeyPathSteps {
   private init?(reading keyPath: AnyKeyPath) {
     let object = UnsafeRawPointer(Unmanaged.passUnretained(keyPath).toOpaque())
     defer { withExtendedLifetime(keyPath) {} }
-    // After the object's header and its one stored property: a word with the size, and the steps.
+    // After the object's header and its one stored property come a word with the size, then the steps.
     let size = Int(object.load(fromByteOffset: Layout.buffer, as: UInt32.self) & Layout.sizeMask)
     let steps = UnsafeRawBufferPointer(start: object + Layout.buffer + 8, count: size)
     var offset = 0
@@ -40,7 +40,7 @@ struct KeyPathSteps {
         offset += header & Layout.isSettable == 0 ? 16 : 24
       default: return nil
       }
-      // Between two steps stands the type of the first one's value.
+      // The type of a step's value stands between it and the next step.
       offset += 8
     }
     if properties.isEmpty { return nil }

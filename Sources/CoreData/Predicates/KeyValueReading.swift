@@ -1,16 +1,17 @@
-/// An object that predicates, sort descriptors and expressions can ask for its properties by name.
+/// An object whose properties predicates, sort descriptors and expressions can read by name.
 protocol KeyValueReadable {
-  /// The value of a property; nil where it has none. To-many relationships give a set or an ordered set.
+  /// The value of a property; nil for no value. A to-many relationship gives a set or an ordered set.
   func readableValue(forKey key: String) -> Any?
 }
 
-/// A managed object or an object ID, as far as a store's rows are concerned.
+/// A managed object or an object ID, identified by its row.
 protocol PersistentKeyed: AnyObject {
-  /// The name of the object's own entity and its primary key; nil while the ID is temporary.
+  /// The name of the object's own entity, and its primary key; nil while the ID is temporary.
   var persistentKey: (entityName: String, key: Int64)? { get }
 }
 
-/// Key-value reading of anything: managed objects, dictionaries, collections, strings, and Swift's stored properties.
+/// Reads values by name from anything: managed objects, dictionaries, collections, strings, and Swift's stored
+/// properties.
 enum KeyValueReading {
   /// The value at a key path, with collection operators. Unknown keys read as nil.
   static func value(at path: some Collection<String>, of object: Any?) -> Any? {
@@ -37,7 +38,7 @@ enum KeyValueReading {
     default: break
     }
     if case .collection(let members) = PredicateValue(object) {
-      // A collection answers for its members, as key-value coding has it.
+      // A collection returns the values of its members, as key-value coding does.
       return members.map { member in member.flatMap { value(at: CollectionOfOne(key), of: $0) } }
     }
     return mirrored(key, of: object) ?? general(key, of: object)
@@ -85,7 +86,7 @@ enum KeyValueReading {
     return nil
   }
 
-  /// The value without optionals around it; `NSNull` is no value.
+  /// The value without optionals around it; `NSNull` becomes nil.
   static func unwrapped(_ value: Any) -> Any? {
     let type = type(of: value)
     if type is AnyClass { return type == NSNull.self ? nil : value }

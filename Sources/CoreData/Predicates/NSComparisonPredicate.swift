@@ -1,56 +1,84 @@
 /// A predicate that compares the values of two expressions.
 ///
-/// Immutable. Two are equal when modifier, operator, options and both expressions are.
+/// This module has its own class, since Foundation's on Linux has no usable initialiser. A file that names it imports
+/// CoreData and not Foundation too: the name is ambiguous otherwise.
+///
+/// Immutable. Two are equal if modifier, operator, options and both expressions are.
 ///
 /// Source: https://developer.apple.com/documentation/foundation/nscomparisonpredicate
 open class NSComparisonPredicate: NSPredicate {
-  /// How strings are compared. Raw values are Apple's.
+  /// The comparison of strings. Without options it is by bytes. Raw values are Apple's.
   public struct Options: OptionSet, Hashable, Sendable {
+    /// The options as Apple's bits.
     public let rawValue: UInt
+    /// Options by Apple's bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// `[c]`: Unicode case folding.
     public static let caseInsensitive = Options(rawValue: 1)
-    /// `[d]`: accents and other marks do not count.
+    /// `[d]`: ignores accents and other combining marks.
     public static let diacriticInsensitive = Options(rawValue: 2)
-    /// `[n]`: the strings are known to be normalised; compared as they are.
+    /// `[n]`: promises normalised strings, which are compared by bytes.
     public static let normalized = Options(rawValue: 4)
-    /// `[l]`: locale-aware. Accepted and without effect, for comparisons here are those of no locale.
+    /// `[l]`: by the locale. Accepted and without effect, since comparisons here use no locale.
     public static let localeSensitive = Options(rawValue: 8)
   }
 
-  /// How a collection on the left takes part. Raw values are Apple's.
+  /// The part that a collection on the left takes. Raw values are Apple's.
   public enum Modifier: UInt, Sendable {
+    /// The left value is compared as a whole.
     case direct = 0
+    /// `ALL`: every member must compare true; an empty collection does.
     case all = 1
+    /// `ANY`, `SOME`: one member must compare true.
     case any = 2
   }
 
-  /// The comparison itself. Raw values are Apple's.
+  /// The comparison itself. Nil has no order, and no string operator is true for it. Raw values are Apple's.
   public enum Operator: UInt, Sendable {
+    /// `<`
     case lessThan = 0
+    /// `<=`
     case lessThanOrEqualTo = 1
+    /// `>`
     case greaterThan = 2
+    /// `>=`
     case greaterThanOrEqualTo = 3
+    /// `==`; also true for two nil values.
     case equalTo = 4
+    /// `!=`. In a fetch from SQLite a nil value does not match, in memory it does.
     case notEqualTo = 5
+    /// `MATCHES`: the whole string matches a regular expression in ICU's syntax.
     case matches = 6
+    /// `LIKE`: the whole string matches a pattern with `*`, `?` and backslash.
     case like = 7
+    /// `BEGINSWITH`
     case beginsWith = 8
+    /// `ENDSWITH`
     case endsWith = 9
+    /// `IN`: the left value is a member of the right collection, or part of the right string.
     case `in` = 10
+    /// `CONTAINS`: the right value is a member of the left collection, or part of the left string.
     case contains = 99
+    /// `BETWEEN`: the left value lies between the two members on the right, or equals one.
     case between = 100
   }
 
+  /// The left side.
   public let leftExpression: NSExpression
+  /// The right side.
   public let rightExpression: NSExpression
+  /// Whether and how a collection on the left is compared member by member.
   public let comparisonPredicateModifier: Modifier
+  /// The comparison that is made.
   public let predicateOperatorType: Operator
+  /// The comparison of strings.
   public let options: Options
 
   let comparison: Comparison
 
+  /// A comparison of two expressions. A constant right side is prepared once: a pattern is compiled, a collection
+  /// hashed.
   public init(
     leftExpression: NSExpression, rightExpression: NSExpression, modifier: Modifier, type: Operator,
     options: Options = []
@@ -61,7 +89,7 @@ open class NSComparisonPredicate: NSPredicate {
     self.predicateOperatorType = type
     self.options = options
     self.comparison = Comparison(type: type, options: options, right: rightExpression)
-    // Foundation's class wants a value or a block; neither is ever asked for.
+    // Foundation's initialiser requires a value or a block. Nothing calls this one.
     super.init(block: { _, _ in false })
   }
 
@@ -101,7 +129,7 @@ open class NSComparisonPredicate: NSPredicate {
     }
   }
 
-  /// The members that ANY and ALL look at: none for nil, the value itself where it is no collection.
+  /// The members that ANY and ALL compare: none for nil, the value itself if it is not a collection.
   private func members(of left: PredicateValue) -> [PredicateValue] {
     switch left {
     case .null: []

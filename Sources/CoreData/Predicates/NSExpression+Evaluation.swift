@@ -1,5 +1,5 @@
 extension NSExpression {
-  /// The expression's value; nil is no value.
+  /// The expression's value; nil for no value.
   final func value(in context: EvaluationContext) -> Any? {
     switch node {
     case .constant(let value): value is NSNull ? nil : value
@@ -27,7 +27,7 @@ extension NSExpression {
     }
   }
 
-  /// The expression's value as comparisons want it.
+  /// The expression's value in the form that comparisons use.
   final func predicateValue(in context: EvaluationContext) -> PredicateValue {
     switch (node, context.managedObject) {
     case (.keyPath(nil, let path), let object?): object.predicateValue(at: path.keys[...])
@@ -36,7 +36,7 @@ extension NSExpression {
     }
   }
 
-  /// The value of an expression that is the same whatever it is evaluated with; nil for others.
+  /// The value of a constant expression; nil if the value depends on the evaluated object or on variables.
   final var constantPredicateValue: PredicateValue? {
     switch node {
     case .constant(let value): return PredicateValue(value)
@@ -51,7 +51,7 @@ extension NSExpression {
     }
   }
 
-  /// The members of a collection; none for nil and for what is no collection.
+  /// The members of a collection; none for nil and for values that are not collections.
   static func members(of value: Any?) -> [Any?] {
     if case .collection(let members) = PredicateValue(value) { members } else { [] }
   }
@@ -71,7 +71,7 @@ extension NSExpression {
 }
 
 extension NSPredicate {
-  /// Evaluation inside another predicate or expression.
+  /// Evaluates the predicate as a part of another predicate or expression.
   final func isTrue(in context: EvaluationContext) -> Bool {
     switch self {
     case let comparison as NSComparisonPredicate: comparison.holds(in: context)

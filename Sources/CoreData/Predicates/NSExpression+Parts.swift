@@ -1,5 +1,5 @@
 extension NSExpression {
-  /// What the expression is.
+  /// The kind of the expression, which decides which of the following properties have a value.
   public var expressionType: ExpressionType {
     switch node {
     case .constant: .constantValue
@@ -23,17 +23,17 @@ extension NSExpression {
     if case .constant(let value) = node { value } else { nil }
   }
 
-  /// The path of a key-path expression, "" for other expressions.
+  /// The path of a key-path expression; "" for other expressions.
   public var keyPath: String {
     if case .keyPath(_, let path) = node { path.text } else { "" }
   }
 
-  /// The name of a function, `"sum:"`, "" for other expressions.
+  /// The name of a function such as "sum:"; "" for other expressions.
   public var function: String {
     if case .function(let name, _, _) = node { name } else { "" }
   }
 
-  /// The name of a variable without its `$`, "" for other expressions.
+  /// The name of a variable without its `$`; "" for other expressions.
   public var variable: String {
     switch node {
     case .variable(let name), .assignment(let name, _), .subquery(_, let name, _): name
@@ -41,7 +41,7 @@ extension NSExpression {
     }
   }
 
-  /// What a key path or a function starts from; the evaluated object where nothing else is said.
+  /// The expression from which a key path or a function starts; by default the evaluated object.
   public var operand: NSExpression {
     switch node {
     case .keyPath(let operand?, _), .function(_, let operand?, _): operand
@@ -49,7 +49,7 @@ extension NSExpression {
     }
   }
 
-  /// The arguments of a function or a block, nil for other expressions.
+  /// The arguments of a function or a block; nil for other expressions.
   public var arguments: [NSExpression]? {
     switch node {
     case .function(_, _, let arguments), .block(_, let arguments): arguments
@@ -66,7 +66,7 @@ extension NSExpression {
     }
   }
 
-  /// The predicate of a subquery or a conditional, nil for other expressions.
+  /// The predicate of a subquery or a conditional; nil for other expressions.
   public var predicate: NSPredicate? {
     switch node {
     case .subquery(_, _, let predicate), .conditional(let predicate, _, _): predicate
@@ -74,22 +74,22 @@ extension NSExpression {
     }
   }
 
-  /// The left side of a set expression, nil for other expressions.
+  /// The left side of a set expression; nil for other expressions.
   public var left: NSExpression? {
     if case .set(_, let left, _) = node { left } else { nil }
   }
 
-  /// The right side of a set expression, nil for other expressions.
+  /// The right side of a set expression; nil for other expressions.
   public var right: NSExpression? {
     if case .set(_, _, let right) = node { right } else { nil }
   }
 
-  /// The first choice of a conditional, nil for other expressions.
+  /// The value of a conditional whose predicate is true; nil for other expressions.
   public var `true`: NSExpression? {
     if case .conditional(_, let chosen, _) = node { chosen } else { nil }
   }
 
-  /// The second choice of a conditional, nil for other expressions.
+  /// The value of a conditional whose predicate is false; nil for other expressions.
   public var `false`: NSExpression? {
     if case .conditional(_, _, let otherwise) = node { otherwise } else { nil }
   }

@@ -1,5 +1,5 @@
 extension NSExpression {
-  /// The expression as a format has it.
+  /// The expression in the syntax of a format.
   final var printed: String {
     switch node {
     case .constant(let value): return NSExpression.printed(constant: value)
@@ -23,7 +23,7 @@ extension NSExpression {
     }
   }
 
-  /// An operand of an operator: in parentheses where it is an operation itself.
+  /// The expression as an operand: in parentheses if it is an operation itself.
   private var printedOperand: String {
     switch node {
     case .set, .assignment: return "(\(printed))"
@@ -75,7 +75,7 @@ extension NSExpression {
     }
   }
 
-  /// Whole numbers print as integers, as `NSNumber` has it on Apple's platforms.
+  /// Whole numbers print as integers, like `NSNumber` on Apple's platforms.
   static func printed(_ number: Double) -> String {
     number.magnitude < 1e15 && number == number.rounded() ? String(Int64(number)) : "\(number)"
   }

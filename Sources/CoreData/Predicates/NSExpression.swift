@@ -1,33 +1,51 @@
-/// A value to be computed: one side of a comparison, a column of a dictionary result, a value in a batch update.
+/// A computed value: one side of a comparison, a column of a dictionary result, a value of a batch update.
 ///
-/// Expressions are immutable. Two are equal when their trees are.
+/// This module has its own class, since Foundation's on Linux has no usable initialiser. A file that names it imports
+/// CoreData and not Foundation too: the name is ambiguous otherwise.
+///
+/// Expressions are immutable. Two are equal if their trees are.
 ///
 /// Source: https://developer.apple.com/documentation/foundation/nsexpression
 open class NSExpression: NSObject, NSCopying {
-  /// What an expression is. Raw values are Apple's.
+  /// The kind of an expression. Raw values are Apple's.
   public enum ExpressionType: UInt, Sendable {
+    /// A constant value.
     case constantValue = 0
+    /// `SELF`
     case evaluatedObject = 1
+    /// `$name`, bound when the expression is evaluated; also `$name := value`.
     case variable = 2
+    /// A key path: `team.name`.
     case keyPath = 3
+    /// A predefined function: `sum(amount)`, `a + b`.
     case function = 4
+    /// The members of either of two collections.
     case unionSet = 5
+    /// The members of both of two collections.
     case intersectSet = 6
+    /// The members of the first of two collections that the second lacks.
     case minusSet = 7
+    /// `SUBQUERY(collection, $x, predicate)`
     case subquery = 13
+    /// `{a, b}`
     case aggregate = 14
+    /// `ANYKEY`
     case anyKey = 15
+    /// A Swift closure.
     case block = 19
+    /// `TERNARY(predicate, a, b)`
     case conditional = 20
+    /// `NSFetchRequestExpression`
     case fetchRequest = 50
   }
 
-  /// The body of a block expression: evaluated object, values of the arguments, context.
+  /// The body of a block expression. It gets the evaluated object, the arguments' values (`NSNull` for nil) and the
+  /// variables.
   public typealias Block = (Any?, [Any], NSMutableDictionary?) -> Any
 
   let node: ExpressionNode
 
-  /// What a block says it is.
+  /// The kind of a block expression, for subclasses that are another kind.
   var typeOfBlock: ExpressionType { .block }
 
   init(node: ExpressionNode) {
@@ -35,19 +53,19 @@ open class NSExpression: NSObject, NSCopying {
     super.init()
   }
 
-  /// A constant; nil and `NSNull` are both "no value". Collections are constants too.
+  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant.
   public convenience init(forConstantValue value: Any?) {
     self.init(node: .constant(value))
   }
 
-  /// The value at a key path of the evaluated object, `"owner.name"` or `"pages.@count"`.
+  /// The value at a key path of the evaluated object: "owner.name", "pages.@count".
   public convenience init(forKeyPath keyPath: String) {
     self.init(node: .keyPath(operand: nil, path: KeyPathComponents(keyPath)))
   }
 
   /// The value at a key path of modelled properties.
   ///
-  /// Traps when the path has no name: see `ManagedKeyPathTable`.
+  /// Traps if the path has no name: see `ManagedKeyPathTable`.
   public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
     guard let name = keyPath._kvcKeyPathString else {
       fatalError("NSExpression(forKeyPath:): \(keyPath) has no name; use the string form.")
@@ -55,19 +73,21 @@ open class NSExpression: NSObject, NSCopying {
     self.init(forKeyPath: name)
   }
 
-  /// The value bound to `$name` when the expression is evaluated.
+  /// The value that is bound to `$name` when the expression is evaluated.
   public convenience init(forVariable name: String) {
     self.init(node: .variable(name))
   }
 
   /// A predefined function: `NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "amount")])`.
   ///
-  /// `arguments` holds expressions; any other value stands for a constant. `PredicateFunction` lists the names.
+  /// `arguments` holds expressions; any other value becomes a constant. The names are those of Apple's
+  /// `init(forFunction:arguments:)`; an unknown name gives nil.
   public convenience init(forFunction name: String, arguments: [Any]) {
     self.init(node: .function(name: name, operand: nil, arguments: arguments.map(NSExpression.wrapping)))
   }
 
-  /// A function of the value of `target`. Only the predefined names mean something: there are no selectors here.
+  /// A predefined function whose first argument is `target`. There are no selectors: other names give nil, except
+  /// `valueForKeyPath:` and `valueForKey:`.
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
     self.init(node: .function(name: name, operand: target, arguments: (arguments ?? []).map(NSExpression.wrapping)))
   }
@@ -77,33 +97,36 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .aggregate(subexpressions.map(NSExpression.wrapping)))
   }
 
+  /// The members of either collection. Not supported in fetches from SQLite over relationships.
   public convenience init(forUnionSet left: NSExpression, with right: NSExpression) {
     self.init(node: .set(.union, left, right))
   }
 
+  /// The members of both collections. Not supported in fetches from SQLite over relationships.
   public convenience init(forIntersectSet left: NSExpression, with right: NSExpression) {
     self.init(node: .set(.intersect, left, right))
   }
 
+  /// The members of `left` that `right` lacks. Not supported in fetches from SQLite over relationships.
   public convenience init(forMinusSet left: NSExpression, with right: NSExpression) {
     self.init(node: .set(.minus, left, right))
   }
 
-  /// The members of a collection for which `predicate` holds, with each in turn bound to `$variable`.
+  /// The members of a collection for which `predicate` holds. It is evaluated with `$variable` bound to each member.
   public convenience init(
     forSubquery collection: NSExpression, usingIteratorVariable variable: String, predicate: NSPredicate
   ) {
     self.init(node: .subquery(collection, variable: variable, predicate))
   }
 
-  /// One of two expressions, chosen by a predicate.
+  /// The first expression if the predicate holds, else the second.
   public convenience init(
     forConditional predicate: NSPredicate, trueExpression: NSExpression, falseExpression: NSExpression
   ) {
     self.init(node: .conditional(predicate, trueExpression, falseExpression))
   }
 
-  /// A value computed by code. The SQLite store rejects it.
+  /// A value that a closure computes. A fetch from SQLite that has one throws 134070.
   public convenience init(block: @escaping Block, arguments: [NSExpression]?) {
     self.init(node: .block(block, arguments ?? []))
   }
@@ -113,7 +136,7 @@ open class NSExpression: NSObject, NSCopying {
     NSExpression(node: .evaluatedObject)
   }
 
-  /// Any key: `ANYKEY`. Kept for completeness; it has no value of its own.
+  /// `ANYKEY`, which formats accept. Its value is nil.
   open class func expressionForAnyKey() -> NSExpression {
     NSExpression(node: .anyKey)
   }
@@ -121,8 +144,8 @@ open class NSExpression: NSObject, NSCopying {
   /// The expression's value.
   ///
   /// - Parameters:
-  ///   - object: What key paths and `SELF` refer to.
-  ///   - context: The values of variables, by name without `$`. A variable that has none traps.
+  ///   - object: the object to which `SELF` and key paths refer.
+  ///   - context: the values of variables, by name without `$`. A variable without a value traps.
   open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
     var variables: [String: Any] = [:]
     for (key, value) in context ?? [:] {
@@ -131,7 +154,7 @@ open class NSExpression: NSObject, NSCopying {
     return value(in: EvaluationContext(object: object, variables: variables))
   }
 
-  /// The expression as a format has it.
+  /// The expression in the syntax of a format.
   open override var description: String { printed }
 
   open override func isEqual(_ object: Any?) -> Bool {
@@ -141,9 +164,10 @@ open class NSExpression: NSObject, NSCopying {
 
   open override var hash: Int { printed.hashValue }
 
+  /// The expression itself: it is immutable.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// The value as an expression: itself if it is one, otherwise a constant.
+  /// The value itself if it is an expression, else a constant.
   static func wrapping(_ value: Any) -> NSExpression {
     value as? NSExpression ?? NSExpression(forConstantValue: value)
   }

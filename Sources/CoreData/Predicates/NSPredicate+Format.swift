@@ -1,5 +1,5 @@
-/// Gives `NSPredicate` the initialisers that Foundation lacks on Linux: an initialiser of a protocol may return a
-/// subclass, one of a class may not.
+/// Gives `NSPredicate` the initialisers that Foundation lacks on Linux. A protocol's initialiser may return a subclass,
+/// a class's may not.
 public protocol PredicateFormatInitializable {}
 
 extension NSPredicate: PredicateFormatInitializable {}
@@ -10,27 +10,28 @@ extension PredicateFormatInitializable {
   ///     NSPredicate(format: "name BEGINSWITH[cd] %@ AND %K > %d", "an", "age", 17)
   ///
   /// `%@` takes any value, `%K` a key path, `%d`, `%ld`, `%f` and the like a number, `%%` a percent sign. Inside quotes
-  /// they are text. A format that cannot be read is a programmer's error and traps; text that a user wrote goes through
-  /// `NSPredicate.parse(format:arguments:)`.
+  /// they are text. An invalid format is a programming error and traps; use `NSPredicate.parse(format:arguments:)` for
+  /// text that a user wrote.
   ///
   /// Source: Predicate Programming Guide, "Predicate Format String Syntax".
   public init(format: String, _ arguments: Any?...) {
     self = NSPredicate.trapping(format, .list(arguments)) as! Self  // On NSPredicate; a subclass cannot be made so.
   }
 
-  /// A predicate from its textual form, with the arguments in an array.
+  /// A predicate from its textual form with the arguments in an array. Traps if the format is invalid.
   public init(format: String, argumentArray: [Any]?) {
     self = NSPredicate.trapping(format, .list(argumentArray ?? [])) as! Self  // On NSPredicate, as above.
   }
 
-  /// A predicate from its textual form, with the arguments in a C list; objects are passed as `CVarArg` has them.
+  /// A predicate from its textual form with the arguments in a C list; objects are passed as `CVarArg` passes them.
+  /// Traps if the format is invalid.
   public init(format: String, arguments: CVaListPointer) {
     self = NSPredicate.trapping(format, .pointer(arguments)) as! Self  // On NSPredicate, as above.
   }
 }
 
 extension NSPredicate {
-  /// A predicate from text that may be wrong.
+  /// A predicate from text that may be invalid. An addition to Apple's API, which raises an exception.
   ///
   /// - Throws: `PredicateSyntaxError`, which says where and what was expected.
   public static func parse(format: String, arguments: [Any?] = []) throws -> NSPredicate {
@@ -49,22 +50,22 @@ extension NSPredicate {
 }
 
 extension NSExpression {
-  /// An expression from its textual form; arguments as for `NSPredicate(format:)`. Traps where it cannot be read.
+  /// An expression from its textual form, with arguments as for `NSPredicate(format:)`. Traps if the format is invalid.
   public convenience init(format: String, _ arguments: Any?...) {
     self.init(node: NSExpression.trapping(format, .list(arguments)))
   }
 
-  /// An expression from its textual form, with the arguments in an array.
+  /// An expression from its textual form with the arguments in an array. Traps if the format is invalid.
   public convenience init(format: String, argumentArray: [Any]) {
     self.init(node: NSExpression.trapping(format, .list(argumentArray)))
   }
 
-  /// An expression from its textual form, with the arguments in a C list.
+  /// An expression from its textual form with the arguments in a C list. Traps if the format is invalid.
   public convenience init(format: String, arguments: CVaListPointer) {
     self.init(node: NSExpression.trapping(format, .pointer(arguments)))
   }
 
-  /// An expression from text that may be wrong.
+  /// An expression from text that may be invalid. An addition to Apple's API, which raises an exception.
   ///
   /// - Throws: `PredicateSyntaxError`, which says where and what was expected.
   public static func parse(format: String, arguments: [Any?] = []) throws -> NSExpression {

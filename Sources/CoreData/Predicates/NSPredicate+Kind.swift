@@ -1,9 +1,9 @@
-/// What a predicate is, Foundation's own classes included.
+/// The kind of a predicate, Foundation's own classes included.
 enum PredicateKind {
   case comparison(NSComparisonPredicate)
   case compound(NSCompoundPredicate.LogicalType, [NSPredicate])
   case truth(Bool)
-  /// Code: nothing can be told about it.
+  /// A closure, whose content is unknown.
   case block
 }
 
@@ -21,8 +21,8 @@ extension NSPredicate {
 
   /// The predicate with its variables replaced by values.
   ///
-  /// - Parameter variables: The values, by name without `$`. Variables that it does not name stay, and so do those
-  ///   that a SUBQUERY binds itself.
+  /// - Parameter variables: the values, by name without `$`. Other variables stay, and so do those that a SUBQUERY
+  ///   binds.
   public final func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
     switch kind {
     case .comparison(let comparison):
@@ -71,7 +71,7 @@ extension NSExpression {
     }
   }
 
-  /// Itself where no part changed.
+  /// The compound with its parts replaced; itself if no part changed.
   private func rebuilt(
     _ parts: [NSExpression], _ variables: [String: Any], _ make: ([NSExpression]) -> ExpressionNode
   ) -> NSExpression {

@@ -1,8 +1,8 @@
 extension PredicateFormatInitializable {
-  /// A predicate that Foundation's macro made: `NSPredicate(#Predicate<Person> { $0.age > 17 && $0.name.contains("a") })`.
+  /// The predicate of Foundation's macro: `NSPredicate(#Predicate<Person> { $0.age > 17 && $0.name.contains("a") })`.
   ///
-  /// Nil where the predicate has parts that no `NSPredicate` has: properties that are not modelled, regular expressions,
-  /// subscripts, type checks.
+  /// Nil if it has parts that no `NSPredicate` has: properties without a key path name, regular expressions,
+  /// subscripts, type checks, predicates inside predicates. `String.count` counts UTF-16 units here.
   ///
   /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)
   public init?<Input: NSObject>(_ predicate: Predicate<Input>) {
@@ -15,9 +15,10 @@ extension PredicateFormatInitializable {
   }
 }
 
-/// The way from the macro's expressions to predicates: each expression says what it is, and what it cannot be said is an error.
+/// Converts the macro's expressions to predicates. Each expression says what it becomes; one that has no counterpart
+/// throws.
 struct PredicateConversion {
-  /// What an expression becomes.
+  /// The counterpart of an expression.
   enum Result {
     case value(NSExpression)
     case truth(NSPredicate)
@@ -41,7 +42,7 @@ struct PredicateConversion {
     return bound
   }
 
-  /// Binds the variable of a closure to `$name`, and gives the name.
+  /// Binds the variable of a closure to `$name` and returns the name.
   mutating func iterator<T>(_ variable: PredicateExpressions.Variable<T>) -> String {
     iterators += 1
     let name = "member\(iterators)"
@@ -94,7 +95,7 @@ struct PredicateConversion {
     .value(NSExpression(forFunction: function.rawValue, arguments: arguments))
   }
 
-  /// `expression` with a key behind it.
+  /// The key path that continues `expression` by a key.
   static func path(_ expression: NSExpression, _ key: String) -> NSExpression {
     switch expression.node {
     case .evaluatedObject: NSExpression(forKeyPath: key)
@@ -104,7 +105,7 @@ struct PredicateConversion {
     }
   }
 
-  /// How many members of a collection meet a condition, compared with none.
+  /// A comparison with 0 of the number of members that meet a condition.
   mutating func members<Element>(
     of sequence: any PredicateExpression, _ variable: PredicateExpressions.Variable<Element>,
     _ test: any PredicateExpression, isNegated: Bool = false

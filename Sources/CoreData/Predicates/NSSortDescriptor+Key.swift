@@ -4,22 +4,23 @@ public protocol SortDescriptorKeyInitializable {}
 extension NSSortDescriptor: SortDescriptorKeyInitializable {}
 
 extension SortDescriptorKeyInitializable {
-  /// Sorts by the value at a key path; nil sorts by the objects themselves.
+  /// Sorts by the value at a key path; nil sorts by the objects themselves. Nil values come first in ascending order.
   public init(key: String?, ascending: Bool) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // Not on a subclass.
   }
 
-  /// Sorts by the value at a key path, compared as `selector` says: see `SortSelector`.
+  /// Sorts by the value at a key path, compared by the method that `selector` names. `StringOrdering` lists the known
+  /// ones; others compare as without a selector.
   public init(key: String?, ascending: Bool, selector: Selector?) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: selector, by: nil) as! Self  // As above.
   }
 
-  /// Sorts by the value at a key path, compared by code. The SQLite store rejects it.
+  /// Sorts by the value at a key path, compared by a closure. A fetch from SQLite that has one throws 134070.
   public init(key: String?, ascending: Bool, comparator: @escaping (Any, Any) -> ComparisonResult) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: comparator) as! Self  // As above.
   }
 
-  /// Sorts by the value at a key path of modelled properties; traps where it has no name: see `ManagedKeyPathTable`.
+  /// Sorts by the value at a key path of modelled properties. Traps if the path has no name: see `ManagedKeyPathTable`.
   public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
     guard let key = keyPath._kvcKeyPathString else {
       fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no name; use the string form.")
@@ -29,17 +30,17 @@ extension SortDescriptorKeyInitializable {
 }
 
 extension NSSortDescriptor {
-  /// The key path that is sorted by; nil for the object itself, and where only code knows.
+  /// The key path of the compared values; nil for the object itself and for a closure.
   public final var key: String? {
     (self as? KeyedSortDescriptor).map { $0.sortKey } ?? keyPath._kvcKeyPathString
   }
 
-  /// How the values are compared; nil for the default.
+  /// The method that compares the values; nil for the default.
   public final var selector: Selector? {
     (self as? KeyedSortDescriptor)?.sortSelector
   }
 
-  /// Whether code compares: then only memory can sort.
+  /// Whether a closure compares, so that only memory can sort.
   final var hasComparator: Bool {
     guard let keyed = self as? KeyedSortDescriptor else { return keyPath._kvcKeyPathString == nil }
     return keyed.block != nil
@@ -60,7 +61,7 @@ final class KeyedSortDescriptor: NSSortDescriptor {
     self.block = block
     self.keys = key.map { KeyPathComponents($0).keys } ?? []
     self.ordering = selector.flatMap(StringOrdering.init(selector:)) ?? .binary
-    // Foundation's class wants a Swift key path; it is never followed.
+    // Foundation's initialiser requires a Swift key path. Nothing follows this one.
     super.init(keyPath: \NSObject.self, ascending: ascending, comparator: { _, _ in .orderedSame })
   }
 
@@ -76,7 +77,7 @@ final class KeyedSortDescriptor: NSSortDescriptor {
     return directed(order(value(of: object1), value(of: object2)))
   }
 
-  /// What of the object is compared.
+  /// The object's value that is compared.
   func value(of object: Any) -> PredicateValue {
     NSManagedObject.from(object)?.predicateValue(at: keys[...])
       ?? PredicateValue(KeyValueReading.value(at: keys, of: object))
@@ -107,7 +108,7 @@ final class KeyedSortDescriptor: NSSortDescriptor {
 
   override func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// The ascending order of two values: nil first, as NULL is in SQLite; different kinds in no order.
+  /// The ascending order of two values: nil first, like NULL in SQLite. Values of different kinds have no order.
   func order(_ a: PredicateValue, _ b: PredicateValue) -> ComparisonResult {
     switch (a, b) {
     case (.null, .null): .orderedSame

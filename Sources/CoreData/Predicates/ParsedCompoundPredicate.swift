@@ -1,6 +1,7 @@
 /// The compound predicate that a format makes.
 ///
-/// Foundation's class evaluates; here it calls any two compounds equal and cannot be copied, so this one does both.
+/// Foundation's class can evaluate it, but on Linux calls any two compounds equal and cannot be copied. This class can
+/// do both.
 final class ParsedCompoundPredicate: NSCompoundPredicate {
   override func evaluate(with object: Any?) -> Bool {
     holds(in: EvaluationContext(object: object, variables: [:]))
@@ -36,7 +37,7 @@ final class ParsedCompoundPredicate: NSCompoundPredicate {
 
 /// `TRUEPREDICATE` or `FALSEPREDICATE` of a format.
 ///
-/// Foundation's own constant predicate calls itself equal to any compound.
+/// Foundation's constant predicate calls itself equal to any compound.
 final class TruthPredicate: NSPredicate {
   let value: Bool
 

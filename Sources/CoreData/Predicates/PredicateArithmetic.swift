@@ -1,5 +1,5 @@
-/// Numbers as predicates calculate with them: integers as long as they fit, otherwise doubles; nil where an operand is
-/// no number.
+/// The arithmetic of predicates: with integers as long as they fit, otherwise with doubles. Nil if an operand is not a
+/// number.
 enum PredicateArithmetic {
   static func double(_ value: Any?) -> Double {
     PredicateValue(value).double ?? 0
@@ -14,7 +14,7 @@ enum PredicateArithmetic {
     }
   }
 
-  /// `exact` on two integers unless it overflows, `decimal` where one operand is one, otherwise `inexact` on two doubles.
+  /// `exact` for two integers unless it overflows, `decimal` if an operand is one, otherwise `inexact` for two doubles.
   static func combine(
     _ left: Any?, _ right: Any?, exact: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
     decimal: (Decimal, Decimal) -> Decimal?, inexact: (Double, Double) -> Double
@@ -50,14 +50,14 @@ enum PredicateArithmetic {
     combine(a, b, exact: { $0.multipliedReportingOverflow(by: $1) }, decimal: { $0 * $1 }, inexact: { $0 * $1 })
   }
 
-  /// Two integers give an integer, as in C and in SQLite; division by zero has no value.
+  /// Two integers give an integer, as in C and SQLite. Division by zero gives nil.
   static func divide(_ a: Any?, _ b: Any?) -> Any? {
     guard let divisor = PredicateValue(b).double, divisor != 0 else { return nil }
     return combine(
       a, b, exact: { $0.dividedReportingOverflow(by: $1) }, decimal: { $1 == 0 ? nil : $0 / $1 }, inexact: { $0 / $1 })
   }
 
-  /// The member that is first, or last, of those that have an order.
+  /// The first or last member by order, among those that have an order.
   static func extreme(_ values: [Any?], _ wanted: ComparisonResult) -> Any? {
     var best: Any?
     for value in values where !PredicateValue(value).isNull {

@@ -109,7 +109,7 @@ extension PredicateExpressions.SequenceMaximum: ConvertiblePredicateExpression {
 
 // MARK: Ranges
 
-/// A range that is a constant of a predicate.
+/// A range with constant bounds.
 private protocol ConstantRange {
   var lower: Any? { get }
   var upper: Any? { get }
@@ -146,7 +146,7 @@ extension PartialRangeThrough: ConstantRange {
   var includesUpper: Bool { true }
 }
 
-/// A range whose bounds are expressions.
+/// A range with expressions as bounds.
 private protocol ExpressionRange {
   var bounds: (lower: any PredicateExpression, upper: any PredicateExpression) { get }
   var includesUpper: Bool { get }

@@ -83,7 +83,7 @@ extension PredicateExpressions.UnaryMinus: ConvertiblePredicateExpression {
 
 extension PredicateExpressions.OptionalFlatMap: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
-    // A key path through nil is nil, and what is compared with nil is false: as the macro has it.
+    // A key path through nil gives nil, and comparing nil is false, as in the macro.
     conversion.bind(variable, to: try conversion.value(wrapped))
     return try conversion.convert(transform)
   }
@@ -124,7 +124,7 @@ extension PredicateExpressions.Conditional: ConvertiblePredicateExpression {
   }
 }
 
-/// Casts between managed objects change nothing of what is stored; other types have none.
+/// A cast between managed objects does not change the stored value; casts of other types have no counterpart.
 extension PredicateExpressions.ForceCast: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     guard Desired.self is NSManagedObject.Type else {

@@ -1,9 +1,9 @@
 extension NSPredicate {
-  /// The predicate as `init(format:)` has it: double quotes, `==`, upper-case keywords, parentheses around compounds
-  /// inside compounds.
+  /// The predicate in the syntax of `init(format:)`: double quotes, `==`, upper-case keywords, parentheses around
+  /// compounds inside compounds.
   ///
-  /// What `predicateFormat` gives on Apple's platforms. Foundation declares that name deprecated on Linux, and answers
-  /// wrongly for compounds that are put together by hand.
+  /// It is what `predicateFormat` gives on Apple's platforms. Foundation on Linux deprecates that property, and it is
+  /// wrong for compounds that a program builds.
   public final var canonicalFormat: String {
     switch kind {
     case .comparison(let comparison): comparison.printed
@@ -24,7 +24,7 @@ extension NSPredicate {
     }
   }
 
-  /// Whether two predicates are the same tree. Block predicates are equal only to themselves.
+  /// Whether two predicates are equal trees. A block predicate equals only itself.
   final func isStructurallyEqual(to other: NSPredicate) -> Bool {
     if self === other { return true }
     switch (kind, other.kind) {
@@ -52,7 +52,7 @@ extension NSComparisonPredicate {
 }
 
 extension NSComparisonPredicate.Operator {
-  /// The operator as a format has it.
+  /// The operator in the syntax of a format.
   var symbol: String {
     switch self {
     case .lessThan: "<"
@@ -73,7 +73,7 @@ extension NSComparisonPredicate.Operator {
 }
 
 extension NSComparisonPredicate.Options {
-  /// `[cd]`, nothing where there are none.
+  /// "[cd]"; "" without options.
   var printed: String {
     let letters: [(NSComparisonPredicate.Options, String)] = [
       (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),

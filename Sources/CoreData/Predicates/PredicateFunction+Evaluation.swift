@@ -1,5 +1,5 @@
 extension PredicateFunction {
-  /// The function's value; nil where an argument is missing, nil or of a kind that the function knows nothing of.
+  /// The function's value; nil if an argument is missing, nil or of a kind that the function does not accept.
   func value(of arguments: [Any?]) -> Any? {
     let first = arguments.first ?? nil
     let second = arguments.count > 1 ? arguments[1] : nil
@@ -62,7 +62,7 @@ extension PredicateFunction {
       return counts.filter { $0.value == most }.keys.sorted()
     case .standardDeviation:
       guard !numbers.isEmpty else { return nil }
-      // In one order, whatever that of the members is, since the result depends on it in its last digits.
+      // Sorted, because the last digits of the result depend on the order of the additions.
       let numbers = numbers.sorted()
       let mean = numbers.reduce(0, +) / Double(numbers.count)
       return (numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(numbers.count)).squareRoot()
@@ -135,9 +135,9 @@ enum IndexSymbol: String {
   case size = "SIZE"
 }
 
-/// `CAST(value, "type")`: nil where the value, or a text as a whole, has no counterpart of that type.
+/// `CAST(value, "type")`: nil if the value, or a text as a whole, has no counterpart of that type.
 ///
-/// Beyond what Apple casts: a text in ISO 8601's form becomes a date, `CAST("2026-01-31T08:00:00Z", "NSDate")`, so that
+/// Unlike Apple's it also casts a text in ISO 8601's form to a date, `CAST("2026-01-31T08:00:00Z", "NSDate")`, so that
 /// text that a user typed can name one.
 enum PredicateCast {
   static func cast(_ value: Any?, to type: String) -> Any? {
@@ -185,9 +185,10 @@ enum PredicateCast {
     }
   }
 
-  /// A day (its midnight in UTC) or a moment with its offset from UTC; nil for other texts.
+  /// A day (its midnight in UTC), or a moment with its offset from UTC; nil for other texts.
   private static func date(_ text: String) -> Date? {
-    // Foundation reads a prefix, 31 February as 3 March, and 25:00 as the next day: form and ranges are checked here.
+    // Foundation accepts a date with text after it, reads 31 February as 3 March and 25:00 as the next day. So form and
+    // ranges are checked here.
     let digits = text.utf8.map { (0x30...0x39).contains($0) ? UInt8(ascii: "9") : $0 }
     var form = String(decoding: digits, as: UTF8.self)[...]
     guard form.hasPrefix("9999-99-99"), let day = try? dayStyle.parse(String(text.prefix(10))),

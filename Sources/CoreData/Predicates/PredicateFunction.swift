@@ -44,12 +44,12 @@ enum PredicateFunction: String, CaseIterable {
   case element = "objectFrom:withIndex:"
   case negate = "negate:"
 
-  /// How many arguments the function takes.
+  /// The number of arguments of the function.
   var argumentCount: Int {
     self == .randomNumber || self == .now ? 0 : rawValue.split(separator: ":").count
   }
 
-  /// The operator that a format has for the function, nil where it has none.
+  /// The operator for the function in formats; nil if there is none.
   var infix: String? {
     switch self {
     case .add: "+"
@@ -66,7 +66,7 @@ enum PredicateFunction: String, CaseIterable {
     }
   }
 
-  /// The function of a name as formats have it: `sum(` and `sum:(`, whatever the case of the letters.
+  /// The function of a name in a format, `sum(` or `sum:(`, in any case.
   init?(formatName name: String) {
     let wanted = name.lowercased()
     guard
@@ -83,7 +83,7 @@ enum PredicateFunction: String, CaseIterable {
   ) -> Any? {
     let expressions = (operand.map { [$0] } ?? []) + arguments
     guard let function = PredicateFunction(rawValue: name) else {
-      // `valueForKeyPath:` is how a function call spells a key path; other selectors have nobody to answer them.
+      // A function call spells a key path as `valueForKeyPath:`. Other selectors have no meaning here.
       guard name == "valueForKeyPath:" || name == "valueForKey:", let operand, let path = arguments.first else {
         return nil
       }

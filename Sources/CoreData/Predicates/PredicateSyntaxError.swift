@@ -1,15 +1,15 @@
-/// Why a predicate's text cannot be read, and where.
+/// The reason why a predicate's text is invalid, and the place.
 public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The text.
   public let format: String
 
-  /// Where reading stopped, in characters from the start, 0 for the first.
+  /// The place where parsing stopped, in characters from the start; 0 for the first.
   public let position: Int
 
-  /// What is wrong or was expected there, without the position.
+  /// The fault, or what was expected, without the position.
   public let message: String
 
-  /// The message, the position counted from 1, and what stands there.
+  /// The message, the position counted from 1, and the text there.
   public var description: String {
     let rest = format.dropFirst(position)
     let found = rest.isEmpty ? "at the end" : "at column \(position + 1), before \"\(rest.prefix(20))\""

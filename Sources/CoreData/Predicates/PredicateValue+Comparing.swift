@@ -26,8 +26,8 @@ extension PredicateValue: Hashable {
     }
   }
 
-  /// How the two are ordered; nil where they have no order: different kinds, nil, objects that are not saved or of different entities,
-  /// collections.
+  /// The order of two values. Nil if they have none: values of different kinds, nil, collections, and objects that are
+  /// unsaved or of different entities.
   func order(to other: PredicateValue) -> ComparisonResult? {
     switch (self, other) {
     case (.integer(let a), .integer(let b)): PredicateValue.order(a, b)
@@ -60,7 +60,7 @@ extension PredicateValue: Hashable {
     a < b ? .orderedAscending : a > b ? .orderedDescending : a == b ? .orderedSame : nil
   }
 
-  /// Exact: a double is not asked to hold an integer that it cannot.
+  /// Exact: the integer is not converted to a double, which could not hold it.
   static func order(_ a: Int64, _ b: Double) -> ComparisonResult? {
     if b.isNaN { return nil }
     if b >= 9_223_372_036_854_775_808.0 { return .orderedAscending }
@@ -77,13 +77,13 @@ extension PredicateValue: Hashable {
     }
   }
 
-  /// As `memcmp`, then the shorter first: SQLite's order of blobs.
+  /// The order of `memcmp`, then the shorter first: SQLite's order of blobs.
   static func order(bytes a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> ComparisonResult {
     if a.elementsEqual(b) { return .orderedSame }
     return a.lexicographicallyPrecedes(b) ? .orderedAscending : .orderedDescending
   }
 
-  /// The same members as often, in whatever order: a set has none.
+  /// Whether both have the same members equally often, in any order, since a set has no order.
   private static func isSameCollection(_ a: [Any?], _ b: [Any?]) -> Bool {
     guard a.count == b.count else { return false }
     var counts: [PredicateValue: Int] = [:]

@@ -1,7 +1,7 @@
-/// A value as predicates compare it: what `Any?` may hold, brought to a few kinds.
+/// A value in the form that predicates compare: the content of an `Any?`, reduced to a few kinds.
 ///
-/// Numbers compare by value whatever their type; strings compare by their bytes, as SQLite does; values of different
-/// kinds are unequal and have no order.
+/// Numbers of all types compare by value, strings by their bytes, as SQLite does. Values of different kinds are unequal
+/// and have no order.
 enum PredicateValue {
   case null
   case integer(Int64)
@@ -14,9 +14,9 @@ enum PredicateValue {
   case uuid(UUID)
   case url(String)
   case collection([Any?])
-  /// A managed object stands as its object ID, so that the two are equal.
+  /// A managed object is represented by its object ID, so that both are equal.
   case object(NSObject)
-  /// Something that equals nothing.
+  /// A value that equals nothing.
   case opaque
 
   init(_ value: Any?) {
@@ -28,14 +28,14 @@ enum PredicateValue {
   }
 
   private static func read(_ value: Any) -> PredicateValue {
-    // Exact types first, by comparing type pointers: a dynamic cast would try every bridge on the way.
+    // Compare the type pointers of common types first: a dynamic cast tries every bridge.
     let type = type(of: value)
     if type == String.self, let string = value as? String { return .string(string) }
     if type == Int.self, let number = value as? Int { return .integer(Int64(number)) }
     if type == Double.self, let number = value as? Double { return .real(number) }
     if type == Bool.self, let flag = value as? Bool { return .integer(flag ? 1 : 0) }
     if type == Date.self, let date = value as? Date { return .date(date.timeIntervalSinceReferenceDate) }
-    // Not `as AnyObject`, which goes through the bridge and takes several times as long.
+    // `as AnyObject` goes through the bridge, which takes several times as long.
     if type is AnyClass, let object = value as? NSObject { return readObject(object) }
     return readOther(value)
   }
@@ -59,7 +59,7 @@ enum PredicateValue {
     }
   }
 
-  /// `objCType` tells whether a number was made from a floating-point value.
+  /// `objCType` tells whether a number was created from a floating-point value.
   private static func readNumber(_ number: NSNumber) -> PredicateValue {
     if let decimal = number as? NSDecimalNumber { return .decimal(decimal.decimalValue) }
     switch UInt8(bitPattern: number.objCType.pointee) {
@@ -107,7 +107,7 @@ enum PredicateValue {
     if case .null = self { true } else { false }
   }
 
-  /// The number as a double, nil for other kinds.
+  /// The number as a double; nil for other kinds.
   var double: Double? {
     switch self {
     case .integer(let value): Double(value)
@@ -118,7 +118,7 @@ enum PredicateValue {
   }
 }
 
-/// Lets an optional inside `Any` be opened.
+/// Opens an optional inside `Any`.
 protocol OptionalValue {
   static var wrappedType: Any.Type { get }
   var wrapped: Any? { get }
@@ -129,7 +129,7 @@ extension Optional: OptionalValue {
   var wrapped: Any? { self }
 }
 
-/// A Swift value that is only ever compared for equality.
+/// Boxes a Swift value that can only be compared for equality.
 private final class HashableBox: NSObject {
   let value: AnyHashable
 

@@ -1,14 +1,18 @@
-/// The name of a method, as sort descriptors take it: `"caseInsensitiveCompare:"`.
+/// The name of a method, such as "caseInsensitiveCompare:", for sort descriptors.
 ///
-/// Stands in for the Objective-C type, which Linux lacks, so that `Selector("compare:")` and a string literal compile.
+/// It replaces the Objective-C type, which Linux lacks, so that `Selector("compare:")` and string literals compile. It
+/// cannot be called.
 public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name with its colons.
   public let name: String
 
+  /// The selector of a name. Any text is accepted.
   public init(_ name: String) { self.name = name }
 
+  /// The selector of a name.
   public init(stringLiteral value: String) { self.name = value }
 
+  /// The name.
   public var description: String { name }
 }
 

@@ -1,5 +1,6 @@
 extension Array {
-  /// The elements in the order of the descriptors, each key read once for each element. Equal elements stay in order.
+  /// The elements in the order of the descriptors. Each key is read once for each element; equal elements keep their
+  /// order.
   func sorted(by descriptors: [NSSortDescriptor]) -> [Element] {
     if descriptors.isEmpty { return self }
     let keys = map { element in descriptors.map { $0.sortKey(of: element) } }
@@ -17,7 +18,7 @@ extension Array {
   }
 }
 
-/// What a sort descriptor compares: a value brought to its kind, or whatever its own code wants.
+/// The value that a sort descriptor compares: reduced to a kind, or unchanged for a closure.
 enum SortKey {
   case value(PredicateValue)
   case any(Any)

@@ -1,14 +1,15 @@
 internal import Synchronization
 
 extension StringMatching {
-  /// Whether all of `text` matches a LIKE pattern: `*` any characters, `?` one, a backslash takes the next literally.
+  /// Whether all of `text` matches a LIKE pattern: `*` stands for any characters, `?` for one, a backslash makes the
+  /// next one literal.
   ///
-  /// Fold both sides first where options say so. Runs in time proportional to text × pattern at worst.
+  /// Fold both sides first if the options ask for it. The worst case takes time proportional to text × pattern.
   static func isLike(_ text: String, pattern: String) -> Bool {
     LikePattern(pattern).matches(text)
   }
 
-  /// Whether all of `text` matches a regular expression (ICU's syntax). A pattern that is none matches nothing.
+  /// Whether all of `text` matches a regular expression in ICU's syntax. An invalid pattern matches nothing.
   static func matches(_ text: String, pattern: String, _ options: Options) -> Bool {
     guard let expression = RegularExpressionCache.expression(pattern, options) else { return false }
     return matches(text, expression, options)
@@ -19,18 +20,18 @@ extension StringMatching {
     return expression.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
   }
 
-  /// The compiled expression, which matches whole strings only; nil if the pattern is no regular expression.
+  /// The compiled expression, which matches whole strings only; nil if the pattern is invalid.
   static func regularExpression(_ pattern: String, _ options: Options) -> NSRegularExpression? {
     let pattern = folded(pattern, options.intersection([.diacriticInsensitive]))
     let ignoresCase = options.contains(.caseInsensitive)
-    // The pattern by itself first: "a)(b" would become valid inside the group.
+    // The pattern is tried alone first: "a)(b" would become valid inside the group.
     guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
     return try? NSRegularExpression(
       pattern: "\\A(?:\(pattern))\\z", options: ignoresCase ? [.caseInsensitive] : [])
   }
 }
 
-/// A LIKE pattern, taken apart once.
+/// A LIKE pattern, parsed once.
 struct LikePattern {
   private enum Step {
     case literal(Unicode.Scalar)
@@ -63,7 +64,7 @@ struct LikePattern {
     let scalars = Array(text.unicodeScalars)
     var step = 0
     var position = 0
-    // Where to go on when a literal fails: behind the last `*`, with one more scalar given to it.
+    // The place to continue when a literal fails: after the last `*`, which takes one more scalar.
     var retry: (step: Int, position: Int)?
     while position < scalars.count {
       if step < steps.count {
@@ -92,14 +93,14 @@ struct LikePattern {
   }
 }
 
-/// Compiled regular expressions for patterns that come row by row.
+/// Compiled regular expressions of patterns that differ from row to row.
 private enum RegularExpressionCache {
   private struct Key: Hashable {
     let pattern: String
     let options: NSComparisonPredicate.Options
   }
 
-  /// Bounded: emptied when full, since patterns are few or endless.
+  /// The cache is emptied when it is full: a query has either few patterns or endlessly many.
   private static let capacity = 64
   private static let expressions = Mutex<[Key: NSRegularExpression?]>([:])
 

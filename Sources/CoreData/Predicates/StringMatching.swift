@@ -1,8 +1,8 @@
-/// How predicates compare strings, in memory and inside SQLite.
+/// The comparison of strings by predicates, in memory and inside SQLite.
 ///
-/// Without options a comparison is binary: by the bytes of the UTF-8 form, which is also the order of code points. `[c]`
-/// folds case by Unicode's full mappings ("ß" and "SS" are equal, "Σ" and "ς" too), `[d]` leaves out combining marks;
-/// both treat composed and decomposed characters as equal. No locale takes part, so every machine answers alike.
+/// Without options a comparison is binary: by the bytes of UTF-8, which is also the order of code points. `[c]` folds
+/// case by Unicode's full mappings ("ß" equals "SS", "Σ" equals "ς"), `[d]` drops combining marks; both treat
+/// composed and decomposed characters as equal. No locale is used, so every machine gives the same answer.
 enum StringMatching {
   typealias Options = NSComparisonPredicate.Options
 
@@ -27,7 +27,7 @@ enum StringMatching {
     }
   }
 
-  /// Whether `text` begins with `prefix`. The empty string begins every string.
+  /// Whether `text` begins with `prefix`. Every string begins with the empty string.
   static func begins(_ text: String, with prefix: String) -> Bool {
     text.utf8.starts(with: prefix.utf8)
   }
@@ -37,7 +37,7 @@ enum StringMatching {
     text.utf8.reversed().starts(with: suffix.utf8.reversed())
   }
 
-  /// Whether `part` is somewhere in `text`. The empty string is in every string.
+  /// Whether `text` contains `part`. Every string contains the empty string.
   static func contains(_ text: String, _ part: String) -> Bool {
     var text = text
     var part = part
@@ -58,7 +58,7 @@ enum StringMatching {
     }
   }
 
-  /// What two strings have in common if they are equal under `options`: compare the results with the functions above.
+  /// The form that two strings share if they are equal under `options`. Compare the forms with the functions above.
   static func folded(_ text: String, _ options: Options) -> String {
     let ignoresCase = options.contains(.caseInsensitive)
     let ignoresMarks = options.contains(.diacriticInsensitive)
@@ -88,8 +88,8 @@ enum StringMatching {
     }
   }
 
-  /// Upper case, then lower: that maps each member of a family such as σ, ς, Σ or ß, SS to one form. The dotless ı is
-  /// left alone, for its upper case is the I of another letter (Unicode's CaseFolding.txt leaves it too).
+  /// Folds by mapping to upper case, then to lower case: that gives σ, ς and Σ, or ß and SS, one form. The dotless
+  /// ı stays, since its upper case is the I of another letter (Unicode's CaseFolding.txt keeps it too).
   private static func appendFolded(_ scalar: Unicode.Scalar, to result: inout String.UnicodeScalarView) {
     if scalar.isASCII || scalar.value == 0x131 {
       result.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)

@@ -1,7 +1,7 @@
-/// An order of strings that sort descriptors know by a selector, the same in memory and in SQLite.
+/// The orders of strings that sort descriptors select by name, the same in memory and in SQLite.
 ///
-/// The localized orders are those of no locale in particular: letters without their marks first, then marks, then case
-/// with lower before upper, then code points. `localizedStandardCompare:` takes digits as numbers, too.
+/// The localized orders use no locale: letters without marks first, then marks, then case with lower before upper, then
+/// code points. `localizedStandardCompare:` also compares digits as numbers.
 enum StringOrdering: String, CaseIterable {
   case binary = "compare:"
   case caseInsensitive = "caseInsensitiveCompare:"
@@ -32,7 +32,7 @@ enum StringOrdering: String, CaseIterable {
     result == .orderedSame ? otherwise() : result
   }
 
-  /// Between strings that differ in marks or case only: swapping the case of code points puts lower before upper.
+  /// The order of strings that differ in marks or case only. Swapping the case of code points puts lower before upper.
   private func finer(_ a: String, _ b: String) -> ComparisonResult {
     first(order(a, b, [.caseInsensitive])) {
       PredicateValue.reversed(StringMatching.order(a, b))
@@ -59,7 +59,7 @@ enum StringOrdering: String, CaseIterable {
 
   private func isDigit(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x30 && scalar.value <= 0x39 }
 
-  /// The digits at the start, without leading zeros: numbers of any length.
+  /// Removes the digits at the start and returns them without leading zeros: numbers of any length.
   private func takeDigits(_ text: inout Substring.UnicodeScalarView) -> [UInt32] {
     let digits = text.prefix(while: isDigit)
     text.removeFirst(digits.count)

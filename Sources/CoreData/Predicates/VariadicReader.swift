@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// Reads the values of a C argument list, of which Swift has the pointer only.
+/// Reads the values of a C argument list, of which Swift only has the pointer.
 enum VariadicReader {
   static func values(of list: CVaListPointer, for specifiers: [FormatSpecifier]) -> [Any?] {
     var kinds = specifiers.map { specifier -> CChar in
@@ -23,7 +23,7 @@ enum VariadicReader {
     case .cString: return UnsafePointer<CChar>(bitPattern: UInt(word)).map { String(cString: $0) }
     case .object, .keyPath:
       guard let pointer = UnsafeRawPointer(bitPattern: UInt(word)) else { return nil }
-      // An object in an argument list is its reference; `withVaList` keeps it alive for as long as the list is.
+      // An object in an argument list is its reference; `withVaList` keeps it alive as long as the list.
       return Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()
     }
   }
