@@ -144,6 +144,23 @@ final class RunningPool {
 /// What a test waited for has not come. A fault must end a run of the tests, and not stop it for ever.
 struct TestTimeout: Error {}
 
+/// Asks again and again until the condition holds, and fails the test when it does not within ``LineReader/patience``.
+///
+/// For what no descriptor tells of: a row that another process writes. A condition that never comes must end the test, since a run
+/// of the tests that does not end tells nobody what is wrong.
+func waitUntil(
+  _ what: String, patience: Duration = LineReader.patience, location: SourceLocation = #_sourceLocation,
+  _ condition: () throws -> Bool
+) throws {
+  let start = ContinuousClock.now
+  while try !condition() {
+    if ContinuousClock.now - start > patience {
+      Issue.record("not in \(patience): \(what)", sourceLocation: location)
+      throw TestTimeout()
+    }
+  }
+}
+
 /// Reads lines from a pipe as they come.
 final class LineReader: @unchecked Sendable {
   // `@unchecked Sendable`: used by one thread at a time: the test's, and after `drain` the one that it starts; the drained lines are
@@ -192,5 +209,8 @@ final class LineReader: @unchecked Sendable {
   var lastLines: [String] { drained.withLock { $0 } }
 
   /// Waits until every process that has the other end is gone.
-  func waitForEnd() { end.wait() }
+  func waitForEnd() {
+    let limit = DispatchTime.now() + .seconds(Int(Self.patience.components.seconds))
+    if end.wait(timeout: limit) == .timedOut { Issue.record("somebody has the pipe open, and says nothing") }
+  }
 }

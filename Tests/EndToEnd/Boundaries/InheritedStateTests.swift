@@ -57,7 +57,7 @@ import WorkerPool
     )
     pool.log.drain()
     try items.submit("add")
-    while try !isDone(items) { _ = try? status(items) }
+    try waitUntil("all jobs are done") { try isDone(items) }
     kill(pool.process.processIdentifier, SIGTERM)
     pool.process.waitUntilExit()
     let lines = pool.log.lastLines

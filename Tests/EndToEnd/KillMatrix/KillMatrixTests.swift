@@ -68,7 +68,9 @@ import Testing
     let orphan = try stop.waitForArrival()
     // It is noted who runs the job a moment after it began.
     try first.waitForJobs(1)
-    while try !first.command("jobs", "--state", "running").output.contains("p1 ") {}
+    try waitUntil("the job shows as running") {
+      try first.command("jobs", "--state", "running").output.contains("p1 ")
+    }
     try first.kill9()
     let second = try items.start(workers: 2)
     #expect(try second.command("jobs", "show", "p1").output.contains("in process \(orphan.pid)"))

@@ -59,9 +59,12 @@ import Testing
     let stop = try StopPoint(items.place)
     try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
     var pool = try items.start()
-    try killTogether(pool, try stop.waitForArrival())
+    let worker = try stop.waitForArrival()
+    // A pool that dies before it has read BEGIN leaves a job that has not begun, as far as the next one can know.
+    try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try killTogether(pool, worker)
     pool = try items.start()
-    while try sqlite(items.store, "SELECT ZCRASHES FROM WPPOOLJOB") == "0" {}
+    try waitUntil("the crash is counted") { try sqlite(items.store, "SELECT ZCRASHES FROM WPPOOLJOB") != "0" }
     // Also when the pool that has counted it is killed at once.
     try pool.kill9()
     pool = try items.start()
@@ -174,7 +177,7 @@ import Testing
     truncate(try ledgerPath(items), 100)
     let next = try items.start(workers: 2)
     try items.drop([#"{"kind": "nothing"}"#], as: "more.json")
-    while try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") != "2" {}
+    try waitUntil("both jobs are taken") { try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") == "2" }
     try next.wait { status in status.workers.contains { $0.phase == "up" } }
     let text = try next.command("status").output
     #expect(text.contains("may still run a job, and none begins before it has ended"), "\(text)")

@@ -121,12 +121,13 @@ private final class Soak {
 
   /// Lets the pool do the rest in peace, and counts.
   private func finish() throws {
-    while true {
+    try waitUntil("all jobs are done", patience: .seconds(1200)) {
       try bringBackDeadJobs()
       let waiting = "SELECT count(*) FROM WPPOOLJOB WHERE ZSTATE != 3"
-      if try sqlite(items.store, waiting) == "0", try items.isTaken { break }
+      if try sqlite(items.store, waiting) == "0", try items.isTaken { return true }
       try #require(pool.isRunning, "the pool has ended by itself: \(pool.lastLines)")
       try pause()
+      return false
     }
     try pool.stop()
     #expect(try pool.leftovers().isEmpty)
