@@ -14,7 +14,7 @@ struct EntitySource {
       throw document.error(entity.node, entity.name, "has the class name \(className), which is no name in Swift")
     }
     self.className = name
-    // A property that is declared again below is the inherited one.
+    // A property that the superclass has already is inherited, not generated again.
     let inherited = Set(document.line(of: entity).dropFirst().flatMap { $0.properties.map(\.name) })
     var properties: [PropertySource] = []
     for property in entity.properties where !inherited.contains(property.name) {
@@ -28,7 +28,7 @@ struct EntitySource {
     return blocks.compactMap(\.self).joined(separator: "\n")
   }
 
-  /// The name under which the file keeps the entity's keys.
+  /// The name of the enumeration that holds the entity's keys.
   private var keysName: String { "Keys__\(className.plain)" }
 
   private var classDefinition: String? {
@@ -55,7 +55,7 @@ struct EntitySource {
     return "extension \(className) {\n" + members.joined(separator: "\n") + "}\n"
   }
 
-  /// Xcode makes each class identifiable; a subclass is so through its superclass.
+  /// Xcode makes each class `Identifiable`; subclasses inherit it.
   private var identifiable: String? {
     let ancestors = document.line(of: entity).dropFirst()
     guard ancestors.allSatisfy({ $0.codeGeneration == .manual }) else { return nil }
@@ -63,9 +63,10 @@ struct EntitySource {
     return "extension \(className): Swift.Identifiable {}\n"
   }
 
-  /// Found by CoreData when a key path of the class first needs a name; `@usableFromInline` keeps it in optimised builds.
+  /// The class's key path table. CoreData finds it when a key path of the class first needs a name; `@usableFromInline`
+  /// keeps it in optimised builds.
   private var keyPaths: String? {
-    // Swift reads `\Person.Type` as something else, whatever is put around it.
+    // Swift never reads `\Person.Type` as a property, not even in backticks.
     let named = properties.filter { !["Type", "Protocol"].contains($0.property.name) }
     guard !named.isEmpty else { return nil }
     let lines = named.map { "    \\\(className).\($0.name): \($0.property.name.swiftLiteral),\n" }
@@ -86,7 +87,7 @@ struct EntitySource {
 }
 
 extension ModelDocument {
-  /// The class of an entity's objects, as code in the module calls it.
+  /// The class of an entity's objects, by the name that code in the module uses.
   func className(ofEntity name: String?) -> String {
     guard let entity = name.flatMap({ self[$0] }), let represented = entity.representedClassName,
       let className = entity.className

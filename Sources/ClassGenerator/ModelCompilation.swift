@@ -1,6 +1,6 @@
 import ModelFiles
 
-/// The compilation of one model: its source in, a compiled model and a Swift file out.
+/// The compilation of one model: reads its source, writes a compiled model and a Swift file.
 package struct ModelCompilation {
   let source: URL
   let module: String
@@ -42,14 +42,14 @@ package struct ModelCompilation {
     try write(Data(text.utf8), to: swiftFile)
   }
 
-  /// Leaves a file alone that holds the same already: what depends on it need not be built again.
+  /// Leaves a file with the same content untouched, so that nothing that depends on it is built again.
   private func write(_ data: Data, to file: URL) throws {
     guard FileManager.default.contents(atPath: file.path) != data else { return }
     try data.write(to: file, options: .atomic)
   }
 }
 
-/// Arguments that the tool does not understand; the plugin makes none such.
+/// The error for unknown arguments. The build plugin never passes any.
 package struct UsageError: Error, CustomStringConvertible {
   let usage: String
   package init(_ usage: String) { self.usage = usage }

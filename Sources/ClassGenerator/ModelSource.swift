@@ -1,6 +1,6 @@
 import ModelFiles
 
-/// The Swift file of one model: classes and extensions as Xcode generates them.
+/// The Swift file of one model: the classes and extensions that Xcode generates.
 struct ModelSource {
   let document: ModelDocument
   let name: String
@@ -10,7 +10,7 @@ struct ModelSource {
     self.name = name
   }
 
-  /// - Throws: `ManagedObjectModelError` for names that Swift or `NSManagedObject` do not allow.
+  /// - Throws: `ManagedObjectModelError` for names that Swift or `NSManagedObject` does not allow.
   func text() throws(ManagedObjectModelError) -> String {
     var parts = [
       """

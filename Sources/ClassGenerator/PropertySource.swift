@@ -29,10 +29,10 @@ struct PropertySource {
   /// Whether the property can be an object's `id`.
   var isHashable: Bool { type.isHashable }
 
-  /// No keyword, and none of the names that Swift gives a type's members.
+  /// The underscore keeps the name apart from keywords and from the members that every Swift type has.
   private var keyName: String { "_\(name.plain)" }
 
-  /// What the file keeps to find the property's place in an object.
+  /// The declaration of the key that finds the property's place in an object.
   var keyDeclaration: String {
     "static let \(keyName) = CoreData.ManagedProperty<\(type.swiftName)>(\(property.name.swiftLiteral))"
   }

@@ -1,7 +1,7 @@
 import ModelFiles
 
-/// The Swift type of a property, by Xcode's rules: scalars where the model says so, else optional objects, whether or not
-/// the model lets the value be nil.
+/// The Swift type of a property, by Xcode's rules: a scalar if the model asks for it, else an optional object, even for
+/// mandatory properties.
 struct PropertyType {
   let swiftName: String
   let isHashable: Bool

@@ -1,8 +1,8 @@
-/// A name as Swift code writes it.
+/// A name in Swift's syntax.
 struct SwiftName: CustomStringConvertible {
   let plain: String
 
-  /// Nil where the text is no identifier.
+  /// Nil if the text is not an identifier.
   init?(_ text: String) {
     guard let first = text.first, first.isLetter || first == "_",
       text.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
@@ -10,10 +10,10 @@ struct SwiftName: CustomStringConvertible {
     plain = text
   }
 
-  /// In backticks where Swift would read a keyword.
+  /// The name, in backticks if it is a keyword.
   var description: String { Self.keywords.contains(plain) ? "`\(plain)`" : plain }
 
-  /// The name behind a prefix: `addTo` and `friends` make `addToFriends`.
+  /// The name after a prefix: `addTo` and `friends` give `addToFriends`.
   func behind(_ prefix: String) -> String { prefix + plain.prefix(1).uppercased() + plain.dropFirst() }
 
   private static let keywords: Set<String> = [
@@ -24,7 +24,7 @@ struct SwiftName: CustomStringConvertible {
     "await", "false", "is", "nil", "self", "Self", "super", "throws", "true", "try", "Type", "Protocol", "_",
   ]
 
-  /// Names of members of `NSObject` and `NSManagedObject` that no property can have; Xcode refuses them, too.
+  /// The names of members of `NSObject` and `NSManagedObject`, which no property can have. Xcode refuses them too.
   ///
   /// Source: Apple's documentation of `NSPropertyDescription`.
   static let reserved: Set<String> = [
@@ -39,7 +39,7 @@ struct SwiftName: CustomStringConvertible {
 }
 
 extension String {
-  /// The text as a literal in Swift.
+  /// The text as a string literal in Swift.
   var swiftLiteral: String {
     "\"\(replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\""))\""
   }

@@ -1,15 +1,20 @@
 /// The Swift file that supplies the bodies of a module's `@NSManaged` declarations.
 ///
-/// The compiler leaves a symbol undefined for each getter, setter and method. They are defined here by methods of the same class and
-/// of the same types under exactly those names: the compiler compares the types where it sees both. `dynamic` keeps optimised
-/// builds from changing them, and `@usableFromInline` lets other modules call those that are public.
+/// The compiler leaves an undefined symbol for each getter, setter and method. This file defines methods of the same
+/// class and types under exactly those symbols; the compiler compares the types of both. `dynamic` keeps optimised
+/// builds from changing the methods, and `@usableFromInline` lets other modules call the public ones.
 public struct AccessorSource {
+  /// The content of the file. Without declarations it is one comment.
   public let text: String
+  /// The declarations that cannot be supplied. The build should fail if there are any.
   public let errors: [AccessorError]
 
+  /// Scans the sources of a module. Reads no files.
+  ///
   /// - Parameters:
-  ///   - module: The module's name, as the compiler gets it.
-  ///   - files: Paths and contents of the module's Swift files, generated ones included.
+  ///   - module: the module's name, as the compiler gets it.
+  ///   - files: paths and contents of the module's Swift files, generated ones included. The file names
+  ///     must be those that the compiler gets: symbols of private declarations contain a hash of them.
   public init(module: String, files: [(path: String, contents: String)]) {
     guard files.contains(where: { $0.contents.contains("@NSManaged") }) else {
       text = "// No declaration of the module is marked @NSManaged.\n"
@@ -24,7 +29,7 @@ public struct AccessorSource {
   }
 }
 
-/// Writes the functions of one member after the other.
+/// Writes the functions for each member in turn.
 private struct AccessorWriter {
   private let resolver: TypeResolver
   private(set) var errors: [AccessorError] = []
@@ -49,10 +54,11 @@ private struct AccessorWriter {
     for (owner, functions) in functions { text += "\nextension \(owner) {\n\(functions)}\n" }
     text += complaints
     for (index, table) in tables.enumerated() {
+      let owner = table.owner.text
       text += """
 
         @usableFromInline enum __ManagedKeyPaths\(index): CoreData.ManagedKeyPathTable {
-          @usableFromInline nonisolated static var objectClass: CoreData.NSManagedObject.Type { \(table.owner.text).self }
+          @usableFromInline nonisolated static var objectClass: CoreData.NSManagedObject.Type { \(owner).self }
           @usableFromInline nonisolated static var keyPaths: [Swift.AnyKeyPath: Swift.String] {
             var paths: [Swift.AnyKeyPath: Swift.String] = [:]
         \(table.entries)    return paths
@@ -74,7 +80,7 @@ private struct AccessorWriter {
         if member.conditions.isEmpty {
           errors.append(AccessorError(file: file.path, line: member.line, column: member.column, reason: reason))
         } else {
-          // Whether the declaration counts is the compiler's to say.
+          // Only the compiler knows whether the declaration's condition holds.
           complaints += conditional(
             member,
             """
@@ -109,14 +115,14 @@ private struct AccessorWriter {
     }
   }
 
-  /// Where a member stands.
+  /// The type and the conditions around a member.
   private struct Place {
     let owner: NominalType
     let context: Mangler.Context
     let discriminator: String?
   }
 
-  /// Imports the modules of classes that the file names.
+  /// Notes the imports for the classes of a type.
   private mutating func note(_ type: ManagedType) {
     switch type {
     case .optional(let wrapped): note(wrapped)
@@ -187,8 +193,8 @@ private struct AccessorWriter {
   ) throws(TypeResolver.Unresolved) {
     guard let body = RelationshipMutation(member.name, parameters)?.body else {
       throw TypeResolver.Unresolved(
-        reason: "Core Data supplies addTo…, removeFrom…, insertInto… and replace… of to-many relationships, with the "
-          + "parameters that Xcode gives them")
+        reason: "Core Data supplies addTo…, removeFrom…, insertInto… and replace… of to-many relationships, "
+          + "with the parameters that Xcode gives them")
     }
     let symbol = Mangler.method(member.name, place.discriminator, in: place.context, parameters)
     let list = parameters.enumerated().map { index, parameter in
@@ -205,16 +211,16 @@ private struct AccessorWriter {
 }
 
 extension ManagedMember {
-  /// The property that `primitiveName` stands for.
+  /// The property whose primitive value `primitiveName` accesses; nil for other names.
   var primitiveKey: String? {
     let rest = name.dropFirst("primitive".count)
     guard name.hasPrefix("primitive"), let first = rest.first, first.isUppercase else { return nil }
     return first.lowercased() + rest.dropFirst()
   }
 
-  /// What other modules may call must stay; what they may not may have types that they cannot see.
+  /// Functions that other modules call must be kept. The others may have types that other modules cannot see.
   var attribute: String { isPublic ? "@usableFromInline " : "" }
 
-  /// The name as code can write it, whatever word it is.
+  /// The name in backticks if Swift reads it as something else.
   var quotedName: String { ["self", "Type", "Protocol"].contains(name) ? "`\(name)`" : name }
 }

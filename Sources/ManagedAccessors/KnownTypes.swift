@@ -1,10 +1,10 @@
-/// Types of Swift, Foundation and CoreData that accessors may have, with the modules that their mangled names have.
+/// The types of Swift, Foundation and CoreData that accessors may have, with the modules in their mangled names.
 enum KnownTypes {
   private static let swiftStructures: Set<String> = [
     "String", "Bool", "Double", "Float", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32",
     "UInt64", "Array", "Dictionary", "Set", "AnyHashable",
   ]
-  /// What Foundation shows and FoundationEssentials declares.
+  /// Types that FoundationEssentials declares and Foundation exports.
   private static let essentials: Set<String> = [
     "Date", "UUID", "URL", "Data", "Decimal", "Locale", "TimeZone", "Calendar", "DateComponents", "DateInterval",
     "IndexPath", "AttributedString",
@@ -17,7 +17,7 @@ enum KnownTypes {
     "NSManagedObject", "NSManagedObjectID", "NSManagedObjectContext", "NSEntityDescription",
   ]
 
-  /// The modules that the types above are found in without being imported.
+  /// The modules of the types above.
   static let modules: Set<String> = ["Swift", "Foundation", "FoundationEssentials", "CoreData"]
 
   static let aliases: [String: TypeSyntax] = [
@@ -38,7 +38,7 @@ enum KnownTypes {
     if essentials.contains(name) { return nominal("FoundationEssentials", name, .struct) }
     if foundationStructures.contains(name) { return nominal("Foundation", name, .struct) }
     if coreDataClasses.contains(name) { return nominal("CoreData", name, .class) }
-    // Foundation's other classes have the prefix; its structures with it are not for models.
+    // Foundation's other classes have the prefix "NS". Its structures with that prefix are of no use in models.
     let rest = name.dropFirst(2)
     if name.hasPrefix("NS"), rest.first?.isUppercase ?? false,
       !["NSRange", "NSPoint", "NSSize", "NSRect"].contains(name)

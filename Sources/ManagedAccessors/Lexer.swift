@@ -1,4 +1,5 @@
-/// Takes Swift source apart into words and marks, past comments, strings with their interpolations, and regular expressions.
+/// Splits Swift source into words and marks. It skips comments, strings with their interpolations, and regular
+/// expressions.
 struct Lexer {
   private let bytes: [UInt8]
   private var position = 0
@@ -62,7 +63,7 @@ struct Lexer {
         while isWordByte(byte()) { advance() }
         add(.word(isQuoted: false), from: start, line: line, column: column)
       case let first where isDigit(first):
-        // A dot belongs to a number only before a further digit: `1...3` and `0.description` do not.
+        // A dot belongs to a number only before another digit: not in `1...3` and `0.description`.
         while isWordByte(byte()) || byte() == UInt8(ascii: ".") && isDigit(byte(1)) { advance() }
         add(.literal, from: position, line: line, column: column)
       default:
@@ -101,7 +102,7 @@ struct Lexer {
     } while depth > 0 && position < bytes.count
   }
 
-  /// A slash after something that cannot be a left operand, with another one on the line.
+  /// A slash begins a regular expression if no operand precedes it and another slash is on the line.
   private var beginsRegularExpression: Bool {
     guard byte(1) != UInt8(ascii: " "), byte(1) != UInt8(ascii: "\t"), byte(1) != UInt8(ascii: "=") else {
       return false
@@ -133,7 +134,7 @@ struct Lexer {
     advance()
   }
 
-  /// `#if` and its like, raw strings, `#/…/#`, and other words with a number sign.
+  /// Reads a token that begins with "#": `#if` and the like, raw strings, `#/…/#`, and other words.
   private mutating func number(_ line: Int, _ column: Int) {
     var hashes = 0
     while byte(hashes) == UInt8(ascii: "#") { hashes += 1 }
@@ -170,7 +171,7 @@ struct Lexer {
     (0..<hashes).allSatisfy { byte(offset + $0) == UInt8(ascii: "#") }
   }
 
-  /// Stands at the opening quote; `hashes` number signs stood before it.
+  /// Skips a string from its opening quote, which `hashes` number signs precede.
   private mutating func skipString(hashes: Int) {
     let isMultiline = starts("\"\"\"")
     advance(isMultiline ? 3 : 1)
@@ -191,7 +192,7 @@ struct Lexer {
     }
   }
 
-  /// Stands at the opening parenthesis.
+  /// Skips an interpolation from its opening parenthesis.
   private mutating func skipInterpolation() {
     var depth = 0
     while position < bytes.count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The hash by which Swift tells private declarations of one name in different files apart.
+/// The hash in the symbols of private declarations, by which Swift distinguishes equal names in different files.
 ///
 /// Source: RFC 1321.
 enum MD5 {

@@ -1,4 +1,4 @@
-/// A type whose module and kind are known, so that it can be named as the compiler names it.
+/// A type whose module and kind are known, as the compiler's symbols need them.
 indirect enum ManagedType: Equatable {
   case nominal(NominalType, arguments: [ManagedType])
   case optional(ManagedType)
@@ -6,12 +6,12 @@ indirect enum ManagedType: Equatable {
   case any
   /// `AnyObject`.
   case anyObject
-  /// A value of whatever type that conforms to a protocol.
+  /// A value of any type that conforms to a protocol.
   case existential(NominalType)
 
   static func array(_ element: ManagedType) -> ManagedType { .nominal(.swift("Array", .struct), arguments: [element]) }
 
-  /// The type in Swift, as the generated file writes it.
+  /// The type in Swift's syntax, for the generated file.
   var text: String {
     switch self {
     case .nominal(let type, let arguments):
@@ -25,7 +25,7 @@ indirect enum ManagedType: Equatable {
   }
 }
 
-/// A class, structure, enumeration or protocol, with all that its mangled name has of it.
+/// A class, structure, enumeration or protocol, with the parts of its mangled name.
 struct NominalType: Equatable {
   struct Component: Equatable {
     let name: String
@@ -34,12 +34,12 @@ struct NominalType: Equatable {
 
   let module: String
   let path: [Component]
-  /// Whether to write the module before it: not for types of the module that is being built.
+  /// Whether the module is written before the name: false for types of the module that is being built.
   var isImported = true
 
   var kind: TypeDeclaration.Kind { path.last?.kind ?? .class }
   var text: String {
-    // What Foundation shows, it also shows under its own name.
+    // Types of FoundationEssentials are also visible as Foundation's.
     let shown = module == "FoundationEssentials" ? "Foundation" : module
     return ((isImported ? [shown] : []) + path.map(\.name)).joined(separator: ".")
   }

@@ -1,10 +1,10 @@
-/// Names symbols as the Swift compiler does: the stable mangling, as much of it as members of classes need.
+/// Builds symbols as the Swift compiler does, by the part of the stable mangling that members of classes need.
 ///
-/// Source: docs/ABI/Mangling.rst, lib/Demangling/ManglingUtils.h and lib/AST/ASTMangler.cpp of Swift. Tested against the symbols
-/// that the compiler asks for.
+/// Source: docs/ABI/Mangling.rst, lib/Demangling/ManglingUtils.h and lib/AST/ASTMangler.cpp of Swift. Tests compare
+/// with the symbols that the compiler leaves undefined.
 struct Mangler {
   private var text: [UInt8] = Array("$s".utf8)
-  /// What has been written: identifiers and types by a key, each with its number.
+  /// The numbers of identifiers and types that were written before, by key.
   private var substitutions: [String: Int] = [:]
   private var words: [(start: Int, length: Int)] = []
   private var lastSubstitution = LastSubstitution()
@@ -58,7 +58,7 @@ struct Mangler {
     return String(decoding: mangler.text, as: UTF8.self)
   }
 
-  /// Where a member is declared: a class, or an extension of it in another module.
+  /// The declaration context of a member: a class, or an extension of it in another module.
   struct Context {
     let type: NominalType
     let extensionModule: String?
@@ -93,7 +93,7 @@ struct Mangler {
 
   private mutating func appendNominal(_ type: NominalType) {
     if type.module == "Swift", type.path.count == 1, let letter = Mangler.standardTypes[type.path[0].name] {
-      let byte = letter.asciiValue!  // The table's letters are ASCII.
+      let byte = letter.asciiValue!  // The table has ASCII letters only.
       if !lastSubstitution.merge(byte, isStandard: true, into: &text) { text += [UInt8(ascii: "S"), byte] }
       return
     }
@@ -155,7 +155,7 @@ struct Mangler {
     return true
   }
 
-  /// Substitutions that follow each other directly are written together: `AB` and `AC` as `AbC`, twice `AB` as `A2B`.
+  /// Adjacent substitutions are written as one: `AB` and `AC` as `AbC`, two of `AB` as `A2B`.
   private struct LastSubstitution {
     private var position = 0
     private var size = 0
@@ -212,7 +212,7 @@ struct Mangler {
     byte == UInt8(ascii: "_") || byte == 0 || !isUpper(previous) && isUpper(byte)
   }
 
-  /// Writes a name with the words that were written before replaced by letters.
+  /// Writes a name, with letters for the words in it that were written before.
   private mutating func appendWords(_ name: [UInt8]) {
     let known = words.count
     var replaced: [(position: Int, word: Int)] = []

@@ -1,7 +1,7 @@
-/// How names outside ASCII are written in symbols.
+/// The form of names outside ASCII in symbols.
 ///
-/// Source: RFC 3492, with the letters a to z and A to J as digits and `_` as delimiter, as Swift has it
-/// (lib/Demangling/Punycode.cpp).
+/// Source: RFC 3492, with the digits a to z and A to J and the delimiter `_`, as in Swift's
+/// lib/Demangling/Punycode.cpp.
 enum Punycode {
   private static let base = 36
 

@@ -1,9 +1,9 @@
-/// What a method of Xcode's generated classes does to a to-many relationship.
+/// The change of a to-many relationship that a method of Xcode's generated classes makes.
 struct RelationshipMutation {
-  /// The call of CoreData's own method, with the arguments `value0` and `value1`.
+  /// The call of CoreData's method, with the arguments `value0` and `value1`.
   let body: String
 
-  /// Nil for methods of another form.
+  /// Nil if the method's name or parameters have another form.
   init?(_ name: String, _ parameters: [(label: String, type: ManagedType)]) {
     let labels = parameters.map(\.label)
     func key(after prefix: String) -> String? {
@@ -44,7 +44,7 @@ struct RelationshipMutation {
     }
   }
 
-  /// One object, or a collection, as the set that CoreData's methods take.
+  /// The argument as a set, made of one object or of a collection.
   private static func objects(_ type: ManagedType, _ value: String) -> String? {
     guard case .nominal(let name, let arguments) = type else { return nil }
     if name.text == "Foundation.NSSet" || name.text == "Foundation.NSOrderedSet" { return value }

@@ -1,4 +1,4 @@
-/// What the declarations of one source file say.
+/// The types, imports and `@NSManaged` declarations of one source file.
 struct SourceFile {
   let path: String
   var imports: [String] = []
@@ -20,7 +20,8 @@ struct TypeDeclaration {
   }
 
   let kind: Kind
-  /// From the outermost type inwards; of one in an extension, the names that the extension has.
+  /// The names from the outermost type inwards. For a type in an extension it starts with the names that the extension
+  /// has.
   let path: [String]
   /// `private` or `fileprivate`, itself or through the extension it stands in.
   let isPrivate: Bool
@@ -47,14 +48,14 @@ struct ManagedMember {
 
   let kind: Kind
   let name: String
-  /// The type that it belongs to, as the file names it.
+  /// The type that declares it, by the names in the file.
   let owner: [String]
   let isInExtension: Bool
   /// `private` or `fileprivate`, itself or through the extension it stands in.
   let isPrivate: Bool
   /// `public`, `open` or `package`, itself or through the extension it stands in.
   let isPublic: Bool
-  /// The conditions of the `#if`s around it.
+  /// The conditions of the surrounding `#if`s.
   let conditions: [String]
   let line: Int
   let column: Int

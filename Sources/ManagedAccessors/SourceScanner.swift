@@ -1,6 +1,6 @@
 /// Finds a file's types and its declarations that are marked `@NSManaged`.
 ///
-/// It follows braces and declarations; what is inside functions is passed over.
+/// It follows braces and declarations, and skips the bodies of functions.
 struct SourceScanner {
   private enum Scope {
     /// The body of a type or of an extension.
@@ -12,7 +12,7 @@ struct SourceScanner {
   private var reader: TokenReader
   private var file: SourceFile
   private var scopes: [Scope] = []
-  /// Of each `#if` around, the condition of the branch and those of the branches before.
+  /// For each surrounding `#if` the condition of the current branch, and those of the branches before it.
   private var conditions: [(current: String, earlier: [String])] = []
   private var attributes: [String] = []
   private var modifiers: [String] = []
@@ -36,7 +36,7 @@ struct SourceScanner {
     "isolated", "distributed",
   ]
 
-  /// Whether declarations can stand here: in a file or in the body of a type.
+  /// Whether declarations can follow here: in a file or in the body of a type.
   private var isAmongDeclarations: Bool {
     switch scopes.last {
     case nil, .type: true
@@ -71,7 +71,7 @@ struct SourceScanner {
       reader.index += 1
       attributes.append(name.text)
       if name.text == "NSManaged" { managedToken = token }
-      // The parentheses of an attribute's arguments follow it directly.
+      // An attribute's arguments follow its name without a space.
       if let next = reader.current, next.isMark("("), next.line == name.line,
         next.column == name.column + name.text.utf8.count
       {
@@ -109,7 +109,7 @@ struct SourceScanner {
     if Self.modifierWords.contains(token.text) {
       reader.index += 1
       let hasDetail = reader.current?.isMark("(") ?? false
-      // `private(set)` says nothing of who may read.
+      // `private(set)` does not restrict reading.
       if !hasDetail { modifiers.append(token.text) }
       reader.skipParentheses()
       return
@@ -131,7 +131,7 @@ struct SourceScanner {
     }
   }
 
-  /// `class func` and `class var`.
+  /// `class` before `func` or `var` is a modifier.
   private var isFollowedByMember: Bool {
     guard let next = reader.peek() else { return true }
     return !next.isName || ["func", "var", "subscript"].contains(where: next.isWord)
@@ -162,7 +162,7 @@ struct SourceScanner {
     return []
   }
 
-  /// What the extension around says of its members' access.
+  /// The access that the surrounding extension gives its members.
   private var extensionAccess: String? {
     if case .type(_, _, let access, _)? = scopes.last { return access }
     return nil
@@ -174,7 +174,7 @@ struct SourceScanner {
 
   private static let accessWords = ["public", "open", "package", "internal", "private", "fileprivate"]
 
-  /// The access that the declaration has, itself or through the extension it stands in.
+  /// The access of the declaration, its own or that of the surrounding extension.
   private var access: String? { modifiers.first(where: Self.accessWords.contains) ?? extensionAccess }
 
   private var isDeclaredPrivate: Bool { access == "private" || access == "fileprivate" }
@@ -205,7 +205,7 @@ struct SourceScanner {
       .type(path: parts.map(\.name), isExtension: true, extensionAccess: access, isGeneric: false))
   }
 
-  /// Moves to the opening brace of a declaration's body and into it.
+  /// Moves to the opening brace of a declaration's body and opens a scope for it.
   private mutating func openBody(_ scope: Scope) {
     forgetModifiers()
     while let token = reader.current, !token.isMark("{") {
@@ -227,7 +227,7 @@ struct SourceScanner {
 
   // MARK: @NSManaged
 
-  /// Whether the declaration stands where one can be supplied for; says why if not.
+  /// The type of a declaration that can be supplied. Nil, after noting an error, if the declaration is elsewhere.
   private mutating func owner(_ token: Token) -> (path: [String], isInExtension: Bool)? {
     guard case .type(let path, let isExtension, _, _)? = scopes.last else {
       fail(token, "@NSManaged is for members of classes")
@@ -258,7 +258,7 @@ struct SourceScanner {
     let (isPrivate, isPublic) = (isDeclaredPrivate, isDeclaredPublic)
     forgetModifiers()
     reader.index += 1
-    // Names without a type have the next one's: `var first, last: String?`.
+    // A name without a type has the type of the next one: `var first, last: String?`.
     var waiting: [Token] = []
     repeat {
       guard let name = reader.current, name.isName else { break }
@@ -292,7 +292,7 @@ struct SourceScanner {
     var parameters: [ManagedMember.Parameter] = []
     while !reader.takeMark(")"), let label = reader.current {
       reader.index += 1
-      // The parameter's own name.
+      // The parameter's name follows its label.
       if reader.current?.isName ?? false { reader.index += 1 }
       guard reader.takeMark(":") else { break }
       parameters.append(ManagedMember.Parameter(label: label.isWord("_") ? "" : label.text, type: reader.type()))

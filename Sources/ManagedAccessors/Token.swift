@@ -1,11 +1,11 @@
-/// A piece of Swift source, as far as declarations need it: literals and comments are left out.
+/// A token of Swift source. Comments are dropped, literals lose their text.
 struct Token: Equatable {
   enum Kind: Equatable {
-    /// A word, keyword or name; `isQuoted` in backticks.
+    /// A keyword or a name; `isQuoted` if it is in backticks.
     case word(isQuoted: Bool)
     /// One character of punctuation or of an operator.
     case mark
-    /// A literal, whose text nobody needs.
+    /// A literal, without its text.
     case literal
     /// `#if`, `#elseif`, `#else`, `#endif`, with the condition as text.
     case directive
@@ -21,13 +21,17 @@ struct Token: Equatable {
   var isName: Bool { if case .word = kind { true } else { false } }
 }
 
-/// Something that the scanner cannot do for a declaration, with the place and what to write instead.
+/// A declaration that cannot be supplied: its place, the reason, and what to write instead.
 public struct AccessorError: Error, CustomStringConvertible, Equatable {
+  /// The path of the source file, as it was passed in.
   public let file: String
+  /// The line of the declaration, from 1.
   public let line: Int
+  /// The column of the declaration, from 1, in bytes.
   public let column: Int
+  /// The reason and the remedy, without the place.
   public let reason: String
 
-  /// As compilers write it, so that build tools show the place.
+  /// The error in a compiler's form, `FILE:LINE:COLUMN: error: REASON`, so that build tools show the place.
   public var description: String { "\(file):\(line):\(column): error: \(reason)" }
 }

@@ -1,7 +1,7 @@
-/// Finds out what the names in declarations stand for: which module a type is of, and whether it is a class.
+/// Resolves the type names in declarations: which module has the type, and whether it is a class.
 ///
-/// The sources say it of the module's own types. Of others it knows those of Swift, Foundation and CoreData; what is left is
-/// taken for a class of the one other module that the file imports, or of the module written before it.
+/// The sources declare the module's own types, and `KnownTypes` lists those of Swift, Foundation and CoreData. Any
+/// other name is taken for a class of the only other module that the file imports, or of the module written before it.
 struct TypeResolver {
   let module: String
   private var declarations: [String: [TypeDeclaration]] = [:]
@@ -15,7 +15,7 @@ struct TypeResolver {
     }
   }
 
-  /// Why a name cannot be resolved; what is wrong with the type, and what to write.
+  /// The reason why a name cannot be resolved, and what to write instead.
   struct Unresolved: Error { let reason: String }
 
   // MARK: Types
@@ -74,8 +74,8 @@ struct TypeResolver {
       if names.count > 1 {
         throw Unresolved(
           reason:
-            "it is not known what \(syntax.text) is nested in: @NSManaged properties may hold other modules' classes if "
-            + "those are not nested; use @Managed(…) in place of @NSManaged")
+            "it is not known what \(syntax.text) is nested in: @NSManaged properties may hold other modules' classes "
+            + "if those are not nested; use @Managed(…) in place of @NSManaged")
       }
       throw Unresolved(
         reason: "it is not known which module declares \(syntax.text): write the module before it, "
@@ -100,7 +100,7 @@ struct TypeResolver {
 
   // MARK: Classes
 
-  /// The class whose member is declared, by the names that the file has for it.
+  /// The class that declares a member, by the names in the file.
   func owner(_ path: [String], in file: SourceFile) throws(Unresolved) -> NominalType {
     if let (type, alias) = try find(path, from: [], in: file) {
       if let alias {
@@ -119,7 +119,7 @@ struct TypeResolver {
     return type
   }
 
-  /// A type or an alias that the module declares, looked for from the inside outwards.
+  /// A type or an alias that the module declares, searched from the innermost scope outwards.
   private func find(_ names: [String], from scope: [String], in file: SourceFile) throws(Unresolved)
     -> (NominalType, alias: TypeSyntax?)?
   {
@@ -141,10 +141,11 @@ struct TypeResolver {
     guard !path.isEmpty else { return nil }
     var components: [NominalType.Component] = []
     for end in 1...path.count {
-      // Not found: another module's type, or what an extension of one encloses.
+      // The module does not declare it: it is another module's type, or one inside an extension of another module's
+      // type.
       guard let found = declaration(Array(path.prefix(end)), in: file) else { return nil }
       components.append(NominalType.Component(name: path[end - 1], kind: found.kind))
-      // The compiler compares types where it sees both sides, so that no other one can stand in.
+      // The compiler compares the types of both declarations, so no other type can take its place.
       if found.isPrivate {
         throw Unresolved(
           reason:
@@ -155,13 +156,13 @@ struct TypeResolver {
     return (NominalType(module: module, path: components, isImported: false), nil)
   }
 
-  /// Of several private types of one name, the file's own.
+  /// The declaration at a path; of several private types with one name the file's own.
   private func declaration(_ path: [String], in file: SourceFile) -> TypeDeclaration? {
     let found = declarations[path.joined(separator: ".")] ?? []
     return found.first { $0.file == file.path } ?? found.first { !$0.isPrivate }
   }
 
-  /// What tells private declarations of a file from others of their name.
+  /// The text in symbols that distinguishes a file's private declarations from others of the same name.
   ///
   /// Source: `SourceFile::getDiscriminatorForPrivateDecl` in lib/AST/Module.cpp of Swift.
   func discriminator(_ path: String) -> String {
@@ -169,7 +170,7 @@ struct TypeResolver {
     return "_" + MD5.text(Array((module + name).utf8))
   }
 
-  /// A class of another module: the one written, or the only one that the file imports.
+  /// A class of another module: of the module written before it, or of the only one that the file imports.
   private func imported(_ names: [String], in file: SourceFile) -> NominalType? {
     let imports = Set(file.imports)
     func type(_ module: String, _ names: some Sequence<String>) -> NominalType {

@@ -1,4 +1,4 @@
-/// A type as it stands in the source.
+/// A type as the source writes it.
 indirect enum TypeSyntax: Equatable, Sendable {
   /// `Set<Person>`, `Outer.Kind`, `Shared.Owner`.
   case named([Part])
@@ -7,7 +7,7 @@ indirect enum TypeSyntax: Equatable, Sendable {
   case array(TypeSyntax)
   case dictionary(TypeSyntax, TypeSyntax)
   case composition([TypeSyntax])
-  /// Functions, tuples, opaque types: nothing that a model can hold.
+  /// Functions, tuples and opaque types, which no model can hold.
   case other(String)
 
   struct Part: Equatable, Sendable {
@@ -30,7 +30,7 @@ indirect enum TypeSyntax: Equatable, Sendable {
   }
 }
 
-/// Reads tokens one after the other.
+/// Reads tokens in order.
 struct TokenReader {
   let tokens: [Token]
   var index: Int
@@ -50,7 +50,7 @@ struct TokenReader {
     return true
   }
 
-  /// Moves past what is in parentheses, if there are any.
+  /// Skips parentheses and their content, if the next token opens them.
   mutating func skipParentheses() {
     guard current?.isMark("(") ?? false else { return }
     var depth = 0

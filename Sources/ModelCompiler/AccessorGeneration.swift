@@ -31,13 +31,13 @@ struct AccessorGeneration {
     let source = AccessorSource(module: module, files: files)
     guard source.errors.isEmpty else { throw AccessorErrors(errors: source.errors) }
     let data = Data(source.text.utf8)
-    // What is the same already is left alone: what depends on it need not be built again.
+    // A file with the same content stays untouched, so that nothing that depends on it is built again.
     guard FileManager.default.contents(atPath: swiftFile.path) != data else { return }
     try data.write(to: swiftFile, options: .atomic)
   }
 }
 
-/// All that is wrong, one line each.
+/// All errors of the scan, one on each line.
 struct AccessorErrors: Error {
   let errors: [AccessorError]
   var text: String { errors.map(\.description).joined(separator: "\n") }

@@ -1,4 +1,4 @@
-/// A value in a binary property list, with the references (UID) that keyed archives use and that Foundation does not show.
+/// A value of a binary property list. Unlike Foundation's reader it shows the references (UID) of keyed archives.
 indirect enum PropertyListValue {
   case null
   case bool(Bool)
@@ -8,14 +8,14 @@ indirect enum PropertyListValue {
   case data(Data)
   case array([PropertyListValue])
   case dictionary([String: PropertyListValue])
-  /// The position of an object in a keyed archive's "$objects".
+  /// The index of an object in a keyed archive's "$objects".
   case reference(Int)
 }
 
 /// Reads binary property lists ("bplist00").
 ///
-/// Layout: header, objects, a table of object offsets, and a trailer of 32 bytes that says where the table is. Each object
-/// begins with a byte whose high half is the kind and whose low half is a size.
+/// Layout: header, objects, a table of object offsets, and a trailer of 32 bytes that gives the table's place. An
+/// object begins with a byte: the high half is the kind, the low half a size.
 struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let offsetSize: Int
@@ -46,7 +46,7 @@ struct BinaryPropertyList {
 
   private static let damaged = ModelElementsError("is a damaged property list")
 
-  /// Archives are flat: their objects refer to each other by UID, so that real nesting stays shallow.
+  /// Archives are flat, since their objects refer to each other by UID. Real ones nest a few levels deep.
   private static let maximumDepth = 64
 
   private static func integer(_ bytes: ArraySlice<UInt8>) -> Int {
@@ -87,7 +87,7 @@ struct BinaryPropertyList {
     var count = low
     var body = start + 1
     if low == 0x0f {
-      // The size did not fit into the marker: an integer object with the size follows.
+      // The size does not fit into the marker: an integer object with the size follows.
       guard let marker = try slice(body, 1).first, marker >> 4 == 1 else { throw Self.damaged }
       let size = 1 << Int(marker & 0x0f)
       count = Self.integer(try slice(body + 1, size))

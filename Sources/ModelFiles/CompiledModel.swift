@@ -1,18 +1,18 @@
-/// A compiled model: a folder `NAME.momd` with a `VERSION.mom` for each version, and `VersionInfo.plist`, which names the
-/// current one.
+/// A compiled model: a folder `NAME.momd` with a `VERSION.mom` for each version, and `VersionInfo.plist`, which names
+/// the current version.
 ///
-/// Folder, file names and the list's key are Apple's. A `.mom` here is the XML document of the version, with the name of the
-/// module that the model was built into.
+/// Folder, file names and the property list's key are Apple's. A `.mom` here is the version's XML document with the
+/// name of the module that the model was built into; Apple's has another, undocumented form.
 package enum CompiledModel {
   package static let versionInfoName = "VersionInfo.plist"
   package static let currentVersionKey = "NSManagedObjectModel_CurrentVersionName"
-  /// In the document's root element.
+  /// The attribute of the document's root element that holds the module's name.
   package static let productModuleKey = "productModuleName"
 
-  /// The files of a compiled model, by name.
+  /// The contents of a compiled model's files, by file name.
   ///
-  /// - Parameter source: A `.xcdatamodeld`, or a `.xcdatamodel` that is alone.
-  /// - Throws: `ManagedObjectModelError` where any version is faulty.
+  /// - Parameter source: a `.xcdatamodeld`, or a single `.xcdatamodel`.
+  /// - Throws: `ManagedObjectModelError` if any version has a fault.
   package static func files(
     of source: URL, module: String
   ) throws(ManagedObjectModelError) -> (files: [String: Data], current: ModelDocument) {
@@ -52,7 +52,7 @@ package enum CompiledModel {
 
   // MARK: XML
 
-  /// The document with the module's name, and without "elements": where the editor draws the entities.
+  /// The document with the module's name, and without "elements", which only place entities in Xcode's editor.
   private static func marked(_ root: ModelNode, _ module: String) -> ModelNode {
     let marked = ModelNode(
       name: root.name, attributes: root.attributes.merging([productModuleKey: module]) { $1 })
@@ -79,7 +79,7 @@ package enum CompiledModel {
     text += "\(indent)</\(node.name)>\n"
   }
 
-  /// Line ends and tabs, too: as they are, a parser would read spaces.
+  /// Escapes line ends and tabs too: a parser reads unescaped ones as spaces.
   private static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -2,9 +2,9 @@
 package struct ModelAttribute {
   package let node: ModelNode
   package let type: NSAttributeType
-  /// The value of a newly inserted object.
+  /// The value of a newly inserted object; nil for none.
   package let defaultValue: Any?
-  /// The lower and the upper limit: a length for texts, seconds since 2001 for dates.
+  /// The lower and the upper limit: a length for strings, seconds since 2001 for dates; nil for none.
   package let minimum: Decimal?
   package let maximum: Decimal?
   /// The parts of a composite attribute.
@@ -14,7 +14,7 @@ package struct ModelAttribute {
   package var derivation: String? { node.attributes["derivationExpression"] }
   package var usesScalarValueType: Bool { node.flag("usesScalarValueType") }
 
-  /// The class that the file names for transformable values.
+  /// The class of transformable values that the file names; nil for none.
   package var customClassName: String? {
     node.attributes["customClassName"].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -108,10 +108,10 @@ extension ModelDocument {
     return value
   }
 
-  /// The value of an attribute's type that a model file writes as this text; nil unless the whole text is one.
+  /// The value that a text in a model file stands for; nil unless the whole text is one value of the type.
   static func value(_ text: String, of type: NSAttributeType) -> Any? {
     switch type {
-    // Xcode also writes "0.0" for an integer whose type was changed.
+    // Xcode writes "0.0" for an integer whose type was changed.
     case .integer16AttributeType: NumberText(text)?.integer(Int16.self).map { NSNumber(value: Int64($0)) }
     case .integer32AttributeType: NumberText(text)?.integer(Int32.self).map { NSNumber(value: Int64($0)) }
     case .integer64AttributeType: NumberText(text)?.integer(Int64.self).map { NSNumber(value: $0) }

@@ -1,6 +1,6 @@
-/// One version of a model, as its file says it, checked: what is named in it exists and fits.
+/// One version of a model as its file describes it, checked: every name in it exists and fits.
 ///
-/// What needs Core Data's own grammar, predicates and expressions, is kept as the text that it is.
+/// Predicates and expressions stay text: only CoreData can parse them.
 package struct ModelDocument {
   /// The file that was read.
   package let file: URL
@@ -37,15 +37,15 @@ package struct ModelDocument {
 
   package subscript(name: String) -> ModelEntity? { positions[name].map { entities[$0] } }
 
-  /// The module of the product that the model was compiled into; nil in a model's source.
+  /// The module that the model was compiled into; nil in a model's source.
   package var productModuleName: String? { root.attributes[CompiledModel.productModuleKey] }
 
-  /// The entity and those that it inherits from, the entity itself first.
+  /// The entity and its ancestors, the entity first.
   package func line(of entity: ModelEntity) -> [ModelEntity] {
     Array(sequence(first: entity) { $0.parentName.flatMap { self[$0] } })
   }
 
-  /// An error at a node of the document.
+  /// An error at the line of a node.
   package func error(_ node: ModelNode, _ entity: String?, _ reason: String) -> ManagedObjectModelError {
     ManagedObjectModelError(file, line: node.line, entity: entity, reason)
   }

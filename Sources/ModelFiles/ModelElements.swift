@@ -1,7 +1,7 @@
 /// Reads "elements", the form of a model version that Xcode wrote before 2012: a keyed archive of the editor's objects.
 ///
-/// What is in it was read off two files of that kind. It is turned into the document that newer versions of Xcode write.
-/// The archive keeps each property in "stereotypes": bags of named values.
+/// The form was learnt from two such files. This type turns it into the document that newer versions of Xcode write.
+/// The archive keeps each property in "stereotypes", bags of named values.
 package struct ModelElements {
   private let objects: [PropertyListValue]
   private let root: PropertyListValue
@@ -109,7 +109,7 @@ package struct ModelElements {
     return names[number]
   }
 
-  /// The values in all bags of an object, by name.
+  /// The values in all stereotypes of an object, by name.
   private func stereotypes(of fields: [String: PropertyListValue]) -> [String: PropertyListValue] {
     var values: [String: PropertyListValue] = [:]
     for bag in entries(of: fields["XDBucketForStereotypesstorage"]).values {
@@ -124,7 +124,7 @@ package struct ModelElements {
 
   // MARK: Keyed archive
 
-  /// The value itself, where it is a reference. "$null" is the archive's nil.
+  /// The value that a reference leads to. "$null" is the archive's nil.
   private func resolved(_ value: PropertyListValue?) -> PropertyListValue {
     guard case .reference(let index)? = value else { return value ?? .null }
     guard objects.indices.contains(index), index != 0 else { return .null }
@@ -164,7 +164,7 @@ package struct ModelElements {
   }
 }
 
-/// Why an "elements" file could not be read: continues a sentence that begins with the file's name.
+/// The reason why an "elements" file cannot be read, as the rest of a sentence that begins with the file's name.
 package struct ModelElementsError: Error {
   package let reason: String
 

@@ -3,7 +3,7 @@ package struct ModelEntity {
   package let node: ModelNode
   package let name: String
   package let codeGeneration: CodeGeneration
-  /// Those that the entity itself declares.
+  /// The properties that the entity declares itself.
   package internal(set) var properties: [ModelProperty] = []
   package internal(set) var lists = ModelPropertyLists()
 
@@ -16,7 +16,7 @@ package struct ModelEntity {
   package var parentName: String? { node.attributes["parentEntity"] }
   package var isAbstract: Bool { node.flag("isAbstract") }
 
-  /// The class as the file names it; nil where the entity has none of its own.
+  /// The class that the file names; nil if the entity has no class of its own.
   package var representedClassName: String? {
     guard let name = node.attributes["representedClassName"], !name.isEmpty, name != "NSManagedObject" else {
       return nil
@@ -24,22 +24,22 @@ package struct ModelEntity {
     return name
   }
 
-  /// Whether the class is in the module of the product that the model is built into: a leading dot says so.
+  /// Whether the class is in the module that the model is built into: the file marks it by a leading dot.
   package var isInProductModule: Bool { representedClassName?.hasPrefix(".") ?? false }
 
-  /// The name of the class without any module.
+  /// The class's name without a module; nil if the entity has no class of its own.
   package var className: String? {
     representedClassName.flatMap { $0.split(separator: ".").last.map(String.init) }
   }
 }
 
-/// How Xcode generates the class of an entity.
+/// What Xcode generates for the class of an entity.
 package enum CodeGeneration: String, Sendable {
-  /// Whole class ("Class Definition").
+  /// The whole class ("Class Definition").
   case classDefinition = "class"
-  /// Properties only, in an extension ("Category/Extension").
+  /// An extension with the properties ("Category/Extension").
   case category
-  /// Nothing ("Manual/None"). Xcode leaves the entry out.
+  /// Nothing ("Manual/None"). Xcode leaves the entry out of the file.
   case manual = "none"
 }
 
@@ -56,7 +56,7 @@ extension ModelDocument {
       compoundIndexes: try lists("compoundIndexes", "compoundIndex", "index", of: entity))
   }
 
-  /// A group of lists of items with a "value" each.
+  /// A group of lists, whose items have a "value" each.
   private func lists(
     _ group: String, _ list: String, _ item: String, of entity: ModelEntity
   ) throws(ManagedObjectModelError) -> [[String]] {

@@ -1,10 +1,10 @@
-/// Where a model lies on disk: a bundle of versions (`.xcdatamodeld`, compiled `.momd`) or one version (`.xcdatamodel`,
-/// compiled `.mom`).
+/// The place of a model on disk: a bundle of versions (`.xcdatamodeld`, compiled `.momd`) or one version
+/// (`.xcdatamodel`, compiled `.mom`).
 package struct ModelFile {
   /// The folder of one version, or its compiled file.
   package let version: URL
 
-  /// The version that a URL means: itself, or a bundle's current version, or a bundle's only or first one.
+  /// The version at a URL: itself, or a bundle's current version, or without a current one the bundle's first.
   package init(_ url: URL) throws(ManagedObjectModelError) {
     switch url.pathExtension {
     case "xcdatamodel", "mom":
@@ -34,7 +34,7 @@ package struct ModelFile {
     }
   }
 
-  /// The document, whichever way it was written.
+  /// The parsed document, from XML or from "elements".
   package func document() throws(ManagedObjectModelError) -> ModelDocument {
     if version.pathExtension == "mom" { return try ModelDocument(compiledRoot(), of: version) }
     let contents = version.appendingPathComponent("contents")
@@ -72,7 +72,7 @@ package struct ModelFile {
     }
   }
 
-  /// The file name of the current version, as a bundle's property list has it.
+  /// The file name of the current version in a bundle's property list; nil for none.
   package static func currentVersionName(of bundle: URL) -> String? {
     func entry(_ key: String, in file: String) -> String? {
       guard let data = FileManager.default.contents(atPath: bundle.appendingPathComponent(file).path),

@@ -1,11 +1,11 @@
 internal import FoundationXML
 
-/// One element of a model document, with what is inside it.
+/// One XML element of a model document, with the elements inside it.
 package final class ModelNode {
   package let name: String
   package let attributes: [String: String]
   package private(set) var children: [ModelNode] = []
-  /// Where the element ends its opening tag, from 1; nil where the document is not text.
+  /// The line at which the element's opening tag ends, from 1; nil if the document is not text.
   package let line: Int?
 
   package init(name: String, attributes: [String: String] = [:], line: Int? = nil) {
@@ -22,17 +22,17 @@ package final class ModelNode {
     children.filter { $0.name == name }
   }
 
-  /// Whether an attribute says "YES", as Xcode writes it.
+  /// Whether an attribute is "YES", as Xcode writes true.
   package func flag(_ attribute: String) -> Bool {
     attributes[attribute] == "YES"
   }
 
-  /// The document in the given XML text.
+  /// Parses a document. Throws for text that is not well-formed XML.
   package static func parse(_ data: Data) throws(ModelNodeError) -> ModelNode {
     let collector = Collector()
     let parser = XMLParser(data: data)
     parser.delegate = collector
-    // A document that ends in the middle of a tag is no error to this parser.
+    // This parser reports no error for a document that ends inside a tag.
     guard parser.parse(), let root = collector.root, collector.isComplete else {
       throw ModelNodeError(line: max(parser.lineNumber, 1))
     }
@@ -40,12 +40,12 @@ package final class ModelNode {
   }
 }
 
-/// A document that is no well-formed XML.
+/// The fault of a document that is not well-formed XML.
 package struct ModelNodeError: Error {
   package let line: Int
 }
 
-/// Builds the tree while the parser walks through the document.
+/// Builds the tree from the parser's events.
 private final class Collector: NSObject, XMLParserDelegate {
   var root: ModelNode?
   var isComplete: Bool { path.isEmpty }

@@ -17,7 +17,7 @@ package struct ModelProperty {
 package struct ModelRelationship {
   package let destinationName: String
   package let inverseName: String?
-  /// 0 means any number.
+  /// The largest number of related objects; 0 means any number.
   package let maxCount: Int
   package let minCount: Int
   package let isOrdered: Bool
@@ -26,7 +26,7 @@ package struct ModelRelationship {
   package var isToMany: Bool { maxCount != 1 }
 }
 
-/// A fetch request in a model file, of the model or of a fetched property.
+/// A fetch request in a model file: a template of the model, or the request of a fetched property.
 package struct ModelFetchRequest {
   package let node: ModelNode
   package let entityName: String
@@ -35,12 +35,12 @@ package struct ModelFetchRequest {
 
   package var predicate: String? { node.attributes["predicateString"] }
 
-  /// What the request says under a key, or nothing.
+  /// The flag under a key; nil if the file leaves it out.
   package func flag(_ key: String) -> Bool? { node.attributes[key].map { $0 == "YES" } }
 }
 
 extension ModelDocument {
-  /// The property of an entity or of one that it inherits from.
+  /// The property of an entity or of one of its ancestors.
   package func property(_ name: String, of entity: ModelEntity) -> ModelProperty? {
     line(of: entity).lazy.compactMap { $0.properties.first { $0.name == name } }.first
   }
@@ -70,7 +70,7 @@ extension ModelDocument {
     return Int(count)
   }
 
-  /// The request of a fetched property, where it has one.
+  /// The request of a fetched property; nil for none.
   func fetchRequest(of node: ModelNode, _ entityName: String) throws(ManagedObjectModelError) -> ModelFetchRequest? {
     guard let requestNode = node.children(named: "fetchRequest").first else { return nil }
     return try fetchRequest(requestNode, entityName, node.attributes["name"] ?? "")
@@ -94,7 +94,7 @@ extension ModelDocument {
     return ModelFetchRequest(node: node, entityName: entityName, numbers: numbers)
   }
 
-  /// Checks that what an entity's relationships and indexes name exists.
+  /// Checks that everything exists that an entity's relationships and indexes name.
   func checkReferences(of entity: ModelEntity) throws(ManagedObjectModelError) {
     for property in entity.properties {
       guard case .relationship(let relationship) = property.kind else { continue }

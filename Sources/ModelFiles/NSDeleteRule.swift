@@ -1,17 +1,17 @@
-/// What happens to the other side of a relationship when an object is deleted. The raw values are Apple's.
+/// What deleting an object does to the objects at the other end of a relationship. Raw values are Apple's.
 public enum NSDeleteRule: UInt, Sendable {
-  /// Nothing: the other side keeps a dangling reference.
+  /// Nothing: they keep a dangling reference.
   case noActionDeleteRule = 0
-  /// The other side forgets the object.
+  /// They lose their reference to the object.
   case nullifyDeleteRule = 1
-  /// The related objects are deleted as well.
+  /// They are deleted too.
   case cascadeDeleteRule = 2
-  /// The delete fails while there are related objects.
+  /// The deletion fails when it is saved (1600), unless they are deleted too.
   case denyDeleteRule = 3
 }
 
 extension NSDeleteRule {
-  /// The rule that a model file calls by this name.
+  /// The rule with this name in model files; nil for an unknown name.
   package init?(modelFileName: String) {
     switch modelFileName {
     case "No Action": self = .noActionDeleteRule

@@ -1,16 +1,16 @@
 /// A text that is a decimal number from its first character to its last: `-1234.5`, `.5`, `1e-3`.
 ///
-/// Foundation's `Decimal(string:)` reads the longest prefix that is a number, so "1,234.56" is 1 to it, and `Double(_:)` also reads
-/// hexadecimal numbers, infinities and NaN. Whoever reads what a person or a file wrote uses this instead.
+/// Foundation's `Decimal(string:)` reads the longest prefix that is a number, so it reads "1,234.56" as 1. `Double(_:)`
+/// also accepts hexadecimal numbers, infinities and NaN. Use this for text that a person or a file supplies.
 package struct NumberText: Hashable, Sendable {
   private let isNegative: Bool
   /// The significant digits, without zeros at either end; none for 0.
   private let digits: Substring
-  /// The power of ten by which the digits count as a whole number.
+  /// The power of ten that multiplies the digits, read as a whole number.
   private let exponent: Int
   private let text: String
 
-  /// Nil unless the whole text is a sign or none, digits with at most one point among them, and an exponent or none.
+  /// Nil unless the whole text is an optional sign, digits with at most one point, and an optional exponent.
   package init?(_ text: String) {
     var rest = text.utf8[...]
     var isNegative = false
@@ -39,7 +39,7 @@ package struct NumberText: Hashable, Sendable {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// The exponent, 0 where there is none; nil for a letter without a number, and for one that no number here could have.
+  /// The exponent, 0 for none; nil for an "e" without a number, and for an exponent that no supported number has.
   private static func takeExponent(_ rest: inout Substring.UTF8View) -> Int? {
     guard let letter = rest.first, letter == UInt8(ascii: "e") || letter == UInt8(ascii: "E") else { return 0 }
     rest.removeFirst()
@@ -53,22 +53,22 @@ package struct NumberText: Hashable, Sendable {
     return sign * number
   }
 
-  /// The digits that a `Decimal` can hold, and its exponents.
+  /// The largest number of digits of a `Decimal`, and its exponents.
   private static let mostDigits = 38
   private static let exponents = -128...127
 
-  /// The number with all its digits; nil when it has more than 38, or is too large or too small for a `Decimal`.
+  /// The exact number; nil if it has more than 38 digits, or is too large or too small for a `Decimal`.
   package var decimal: Decimal? {
     if digits.isEmpty { return 0 }
     guard digits.utf8.count <= Self.mostDigits, exponent >= Self.exponents.lowerBound else { return nil }
-    // Zeros at the end make room for a larger exponent.
+    // Trailing zeros allow a larger exponent.
     let zeros = max(0, exponent - Self.exponents.upperBound)
     guard digits.utf8.count + zeros <= Self.mostDigits else { return nil }
     let mantissa = digits + String(repeating: "0", count: zeros)
     return Decimal(string: "\(isNegative ? "-" : "")\(mantissa)e\(exponent - zeros)")
   }
 
-  /// The number if it is a whole one in the range of the type: `12`, `12.0` and `1.2e1` are.
+  /// The number if it is whole and in the range of the type: "12", "12.0" and "1.2e1" are.
   package func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
     if digits.isEmpty { return 0 }
     // No integer of 64 bits has more than 20 digits.
@@ -76,9 +76,9 @@ package struct NumberText: Hashable, Sendable {
     return Integer("\(isNegative ? "-" : "")\(digits)" + String(repeating: "0", count: exponent))
   }
 
-  /// The nearest number of 64 bits; nil when the number is too large for one.
+  /// The nearest 64-bit number; nil if the number is too large.
   package var double: Double? { Double(text).flatMap { $0.isFinite ? $0 : nil } }
 
-  /// The nearest number of 32 bits; nil when the number is too large for one.
+  /// The nearest 32-bit number; nil if the number is too large.
   package var float: Float? { Float(text).flatMap { $0.isFinite ? $0 : nil } }
 }
