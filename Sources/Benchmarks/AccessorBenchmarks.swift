@@ -1,13 +1,13 @@
 import CoreData
 import Foundation
 
-/// Nanoseconds for one access to a property of an object whose values are there, beside a stored property of a plain object.
+/// Nanoseconds for one access to a property of a realised object, beside a stored property of a plain object.
 enum AccessorBenchmarks {
   static var measures: [Measure] {
     [Measure(name: "accessors") { try rows($0) }]
   }
 
-  /// What an object without Core Data costs.
+  /// The same object without Core Data.
   private final class PlainPerson {
     var name: String
     var age: Int64
@@ -27,7 +27,7 @@ enum AccessorBenchmarks {
     let plain = (0..<objects).map { PlainPerson(PersonValues($0)) }
     return try context.performAndWait {
       let people = try context.fetch(NSFetchRequest<Person>(entityName: "Person"))
-      // Each has its values, and, for the writes, a snapshot of its own.
+      // Give each object its values and, for the writes, a snapshot.
       for person in people { person.age += 1 }
       func measure<Object>(_ objects: [Object], _ body: (Object) -> Int) -> Double {
         var times: [Double] = []
@@ -98,12 +98,12 @@ enum AccessorBenchmarks {
   }
 }
 
-/// A person whose properties are declared, not generated.
+/// A person whose accessors are declared by hand instead of generated.
 final class DeclaredPerson: NSManagedObject {
   @NSManaged var name: String
   @NSManaged var age: Int64
 
-  /// New objects, in a context of confinement.
+  /// New objects in a confinement context.
   static func objects(_ count: Int, in context: NSManagedObjectContext) -> [DeclaredPerson] {
     (0..<count).map { index in
       let values = PersonValues(index)

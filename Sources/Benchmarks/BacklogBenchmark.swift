@@ -3,11 +3,11 @@ import Foundation
 import Jobs
 import WorkerPool
 
-/// A backlog of a million jobs: how soon it is taken, how soon its first job starts, and whether the last ones go as fast as the
-/// first.
+/// A backlog of a million jobs: the time until it is taken, the time until its first job starts, and whether the last
+/// jobs run as fast as the first.
 enum BacklogBenchmark {
   static var measures: [Measure] { [Measure(name: "backlog") { try measure($0) }] }
-  /// A file is taken whole, in one transaction: a producer with very many jobs writes several.
+  /// The pool takes a file in one transaction, so a producer of very many jobs writes several files.
   private static let jobsPerFile = 10_000
 
   private static func measure(_ options: Options) throws -> [Row] {
@@ -19,7 +19,7 @@ enum BacklogBenchmark {
     try pool.warmUp()
     let before = residentMemory()
     let done = try pool.succeeded()
-    // The mark is the first of all, so that its start is that of the backlog.
+    // The mark precedes all other jobs, so its start is the start of the backlog.
     var files: [String] = []
     let parameters = options.parameters > 0 ? #"{"x": "\#(String(repeating: "x", count: options.parameters))"}"# : nil
     let line = try JobFile.text([JobRequest(kind: NoOperation.kind, parameters: parameters)])
@@ -37,18 +37,18 @@ enum BacklogBenchmark {
     for name in files { rename(pool.directory.path + "/queue/\(name)", incoming + name) }
     let first = pool.nextMark() - start
 
-    // How many jobs are done is read from the store now and then, beside the pool.
+    // The number of finished jobs is read from the store now and then while the pool runs.
     var times: [(done: Int, time: Double)] = []
     var taken = 0.0
     var most = residentMemory()
     while taken == 0 || times.last.map({ $0.done < count }) ?? true {
       times.append((try pool.succeeded() - done, MachineClock.now))
       most = max(most, residentMemory())
-      // A file goes when all its jobs are on disk.
+      // A file disappears when all its jobs are on disk.
       if taken == 0, try isEmpty("incoming"), try isEmpty("taken") {
         taken = MachineClock.now - start
       }
-      // Counting reads all rows that are done, and takes its time from the pool.
+      // Counting reads all finished rows and costs the pool time.
       usleep(2_000_000)
     }
     row("\(count) jobs in \(files.count) files: first started after", String(format: "%.2f s", first))

@@ -1,17 +1,17 @@
 import Foundation
 import WorkerKit
 
-/// The plugin of the pool's measures: this same executable under the name `worker-bench`.
+/// The plugin of the pool's benchmarks: this executable under the name `worker-bench`.
 struct BenchmarkWorker: WorkerPlugin {
   static let workers: [any Worker.Type] = [NoOperation.self]
 
-  /// Whether the process was started as the plugin.
+  /// Whether this process was started as the plugin.
   static var isWanted: Bool {
     URL(fileURLWithPath: CommandLine.arguments[0]).lastPathComponent.hasPrefix("worker-")
   }
 }
 
-/// Does nothing; with empty parameters it writes the time of its start into the pipe that the environment names.
+/// Does nothing. With empty parameters it writes the time of its start into the pipe that the environment names.
 struct NoOperation: Worker {
   static let kind = "no-operation"
   static let pipeVariable = "BENCHMARK_PIPE"
@@ -30,7 +30,7 @@ struct NoOperation: Worker {
   }
 }
 
-/// A clock that is the same for all processes of the machine.
+/// A clock that all processes of the machine share.
 enum MachineClock {
   /// Seconds since boot.
   static var now: Double {

@@ -1,8 +1,8 @@
 import CoreData
 import Foundation
 
-/// Runs each measure beside the same work in plain `sqlite3` calls and prints the ratio. Each measure has a process of its own: one that
-/// fails is reported with its reason, and the others run on.
+/// Runs each benchmark beside the same work in plain `sqlite3` calls and prints the ratio. Each has a process of its
+/// own: if one fails, its reason is reported and the others still run.
 ///
 ///     swift run -c release Benchmarks [--rows 200000] [--rounds 5] [--backlog 1000000] [--parameters 0] [NAME …]
 @main
@@ -34,7 +34,7 @@ struct Benchmarks {
     }
   }
 
-  /// Prints what the measure's process says; false if it failed.
+  /// Prints the rows of the benchmark's process; false if it failed.
   private static func isMeasured(_ name: String, _ options: Options) -> Bool {
     let outcome = MeasureProcess.run(name, options)
     for row in outcome.rows { show("\(row)") }
@@ -42,13 +42,13 @@ struct Benchmarks {
     return outcome.failure == nil
   }
 
-  /// A line that also a file has at once.
+  /// Prints a line and flushes it, so that a file has it at once too.
   private static func show(_ line: String) {
     print(line)
     fflush(nil)
   }
 
-  /// Takes one measure in this process, and writes its rows for the process that has started it.
+  /// Runs one benchmark in this process and writes its rows for the parent process.
   private static func run(_ name: String, _ options: Options) {
     guard let measure = measures.first(where: { $0.name == name }) else {
       exit(complaining: "No measure is named \(name).", code: 2)
@@ -70,12 +70,12 @@ struct Benchmarks {
 struct Options {
   var rows = 200_000
   var rounds = 5
-  /// Jobs of the backlog.
+  /// The number of jobs in the backlog.
   var backlog = 1_000_000
-  /// Bytes of parameters in each of them.
+  /// The size of the parameters of each of them, in bytes.
   var parameters = 0
   var names: [String] = []
-  /// The one measure that this process takes for another one, which prints the table.
+  /// The benchmark that this process runs for a parent, which prints the table; nil in the parent.
   var measureOfThisProcess: String?
 
   init(_ arguments: some Sequence<String>) {
@@ -92,7 +92,7 @@ struct Options {
     }
   }
 
-  /// The arguments that make a process take this measure alone.
+  /// The arguments with which a process runs this benchmark alone.
   func arguments(for name: String) -> [String] {
     [
       "--rows", "\(rows)", "--rounds", "\(rounds)", "--backlog", "\(backlog)", "--parameters", "\(parameters)",
@@ -101,7 +101,7 @@ struct Options {
   }
 }
 
-/// One measure: gives its rows of the table.
+/// One benchmark, which returns its rows of the table.
 struct Measure {
   let name: String
   let run: (Options) throws -> [Row]
@@ -137,7 +137,7 @@ struct Row: CustomStringConvertible {
     self.init(name: fields[0], ours: fields[1], plain: fields[2], ratio: fields[3])
   }
 
-  /// Two durations of the same work, in seconds.
+  /// A row of two durations of the same work, in seconds.
   init(_ name: String, ours: Double, plain: Double) {
     self.init(
       name: name, ours: Row.milliseconds(ours), plain: Row.milliseconds(plain),
@@ -151,7 +151,7 @@ extension String {
   fileprivate func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(1, width - count)) }
 }
 
-/// Seconds that the body takes.
+/// The duration of the body in seconds.
 func seconds(_ body: () throws -> Void) rethrows -> Double {
   let start = ContinuousClock.now
   try body()
@@ -159,7 +159,7 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
 }
 
-/// Runs both sides in turn and compares their medians, so that a noisy neighbour disturbs both alike.
+/// Runs both sides alternately and compares their medians, so that other load on the machine affects both alike.
 func compare(
   _ name: String, _ options: Options, ours: () throws -> Double, plain: () throws -> Double
 ) rethrows -> Row {

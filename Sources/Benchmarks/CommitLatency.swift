@@ -3,16 +3,16 @@ import CoreData
 import Foundation
 import ObjectIdentity
 
-/// How long a commit takes, alone and while another process is in the middle of one long fetch.
+/// The duration of a commit, alone and during one long fetch of another process.
 ///
-/// Writers never wait for readers in WAL mode, but one that also checkpoints pays for a reader that pins the log. As in the
-/// pool, the writer here does not checkpoint; a checkpointer of its own does.
+/// Writers never wait for readers in WAL mode, but a writer that also checkpoints pays for a reader that pins the log.
+/// As in the pool, a separate checkpointer does it here.
 enum CommitLatency {
   static var measures: [Measure] {
     [Measure(name: "commit") { try rows($0) }]
   }
 
-  /// Seconds between two commits.
+  /// The seconds between two commits.
   private static let pause = 0.004
   private static let readerVariable = "BENCHMARK_LONG_FETCH"
 
@@ -65,7 +65,7 @@ enum CommitLatency {
     return try sample(writer, plain, checkpointer) { MachineClock.now - start < limit }
   }
 
-  /// Commits one changed row every few milliseconds, ours and plain in turn, while the condition holds.
+  /// Commits one changed row every few milliseconds while the condition holds, alternating between ours and plain.
   private static func sample(
     _ writer: Stack, _ plain: PlainSQLite, _ checkpointer: WALCheckpointer, while condition: () -> Bool
   ) throws -> Samples {
@@ -95,7 +95,7 @@ enum CommitLatency {
           plain.execute("COMMIT")
         })
       usleep(UInt32(pause * 1e6))
-      // About once a second, as the pool's coordinator does; between the samples.
+      // About once a second between the samples, as the pool's coordinator does.
       if count % 100 == 0 { _ = try checkpointer.checkpoint() }
     }
     return samples
@@ -112,7 +112,7 @@ enum CommitLatency {
 
   // MARK: The reader
 
-  /// This executable as another process, fetching.
+  /// A second process of this executable that fetches.
   private final class LongFetch {
     private let output: UnsafeMutablePointer<FILE>
     private(set) var seconds = 0.0
@@ -128,7 +128,7 @@ enum CommitLatency {
     /// Waits until the fetch begins.
     func waitForStart() { _ = line() }
 
-    /// False once the fetch has ended and said how long it took.
+    /// False once the fetch has ended and written its duration.
     var isRunning: Bool {
       var descriptor = pollfd(fd: fileno(output), events: Int16(POLLIN), revents: 0)
       guard poll(&descriptor, 1, 0) > 0 else { return true }
@@ -144,13 +144,14 @@ enum CommitLatency {
     }
   }
 
-  /// Runs as the reader if this process was started as one: fetches once, for at least ten seconds, and says how long it took.
+  /// Runs as the reader if this process was started as one: fetches once for at least ten seconds and writes the
+  /// duration.
   static func fetchIfWanted() throws {
     guard let path = ProcessInfo.processInfo.environment[readerVariable] else { return }
     let context = try Stack(at: URL(fileURLWithPath: path)).context()
     try context.performAndWait {
       let request = NSFetchRequest<Person>(entityName: "Person")
-      // Looks at all members of each person's team: one statement, one snapshot of the file, many seconds.
+      // Reads all members of each person's team: one statement on one snapshot of the file that takes many seconds.
       request.predicate = NSPredicate(format: "SUBQUERY(team.members, $m, $m.score > score).@count >= 0")
       FileHandle.standardOutput.write(Data("started\n".utf8))
       let taken = try seconds { consume(try context.fetch(request).count) }

@@ -2,7 +2,7 @@ import CSQLite
 import CoreData
 import Foundation
 
-/// A fetched results controller on the main queue, and a background import that it follows, beside the same statements in plain
+/// A fetched results controller on the main queue that follows a background import, beside the same statements in plain
 /// SQLite on the same threads.
 enum FetchedResultsBenchmark {
   static var measures: [Measure] { [Measure(name: "fetched-results") { try rows($0) }] }
@@ -62,7 +62,8 @@ enum FetchedResultsBenchmark {
     }
   }
 
-  /// A tenth of the rows comes anew, in several saves on another thread; what each costs the main queue.
+  /// A tenth of the rows is inserted in several saves on another thread, and each save's cost to the main queue is
+  /// measured.
   private struct Import {
     let stack: Stack
     let count: Int
@@ -107,10 +108,10 @@ enum FetchedResultsBenchmark {
     }
 
     func plain() throws -> [Double] {
-      // `nonisolated(unsafe)`: used by the thread of `stalls` alone, and by this one when it has ended.
+      // `nonisolated(unsafe)`: used by the thread of `stalls` only, and by this one after it has ended.
       nonisolated(unsafe) let writer = PlainSQLite(stack.path)
       let reader = PlainSQLite(stack.path)
-      // `nonisolated(unsafe)`: used on the main queue alone.
+      // `nonisolated(unsafe)`: used on the main queue only.
       nonisolated(unsafe) let select = reader.prepare("SELECT \(columns) FROM ZPERSON WHERE Z_PK > ?")
       defer { sqlite3_finalize(select) }
       return try stalls { save in
@@ -126,15 +127,15 @@ enum FetchedResultsBenchmark {
       }
     }
 
-    /// For each save, the seconds that the main queue is busy with what the save put there.
+    /// The seconds for which each save keeps the main queue busy.
     private func stalls(_ save: @escaping (Int) throws -> Void) throws -> [Double] {
-      // Used by the one thread that is started here, while this one serves the main queue until that has finished.
+      // Used only by the thread started here, while this one serves the main queue until that thread has finished.
       nonisolated(unsafe) let save = save
       nonisolated(unsafe) var outcome: Result<[Double], any Error>?
       DispatchQueue.global().async {
         let result = Result {
           try (0..<saves).map { number in
-            // The queue is held, so that the work begins when the clock does, not in the middle of the save.
+            // The queue is blocked until the save has ended, so that the measured work does not begin inside the save.
             let held = DispatchSemaphore(value: 0)
             DispatchQueue.main.async { held.wait() }
             let saved = Result { try save(number) }
@@ -153,7 +154,7 @@ enum FetchedResultsBenchmark {
     }
   }
 
-  /// Takes what a list on a screen would.
+  /// Receives the calls that a list on a screen would receive.
   private final class Listener: NSObject, NSFetchedResultsControllerDelegate {
     var inserted = 0
 

@@ -3,7 +3,7 @@ import Foundation
 import Jobs
 import WorkerPool
 
-/// What a pool costs that has nothing to do: a minute of `workerpool run` with four workers, in processes of their own.
+/// The cost of an idle pool: one minute of `workerpool run` with four workers, in processes of their own.
 enum IdlePool {
   static var measures: [Measure] { [Measure(name: "idle", run: run)] }
   private static let minute = 60.0
@@ -33,7 +33,7 @@ enum IdlePool {
       pool.waitUntilExit()
     }
     let workers = try pids(directory.path + "/queue")
-    // What the start has left to do is done by then.
+    // After this time the work of starting is done.
     Thread.sleep(forTimeInterval: 3)
     let all = [pool.processIdentifier] + workers
     let before = all.map(Usage.init)
@@ -52,7 +52,7 @@ enum IdlePool {
     ]
   }
 
-  /// The processes of the four workers, once all are up.
+  /// The process IDs of the four workers, once all are running.
   private static func pids(_ queue: String) throws -> [Int32] {
     while true {
       if let status = try? StatusClient(queue: queue).request(StatusRequest(.status)).status {
@@ -63,15 +63,15 @@ enum IdlePool {
     }
   }
 
-  /// What the kernel counts of a process. Source: proc(5).
+  /// The kernel's counters of a process. Source: proc(5).
   private struct Usage {
     var processorSeconds = 0.0
-    /// Of each thread, how often it was switched to of its own will: each is a wake-up.
+    /// The voluntary context switches of each thread: each one is a wake-up.
     private var switches: [String: Int] = [:]
     var proportionalKiB = 0
 
     init(_ pid: Int32) {
-      // The clock of the whole process, with the threads that have ended.
+      // The CPU clock of the whole process, ended threads included.
       var clock = clockid_t()
       var time = timespec()
       if clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 {
@@ -83,7 +83,7 @@ enum IdlePool {
       proportionalKiB = Self.number("Pss:", in: "/proc/\(pid)/smaps_rollup")
     }
 
-    /// A thread that has ended since counts as one: it woke up for that.
+    /// A thread that ended since counts once: it woke up to end.
     func wakeUps(since before: Usage) -> Int {
       let ended = before.switches.keys.filter { switches[$0] == nil }.count
       return switches.reduce(ended) { $0 + $1.value - before.switches[$1.key, default: 0] }

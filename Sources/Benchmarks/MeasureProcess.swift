@@ -2,17 +2,19 @@ import CSystem
 import Foundation
 import LinuxSystem
 
-/// A measure in a process of its own: this executable again, which writes one row on each line of its standard output.
+/// A benchmark in a process of its own: this executable again, which writes one row on each line of its standard
+/// output.
 ///
-/// A measure that traps ends its own process and nothing else. Its standard error passes through, and its last words are the reason.
+/// A benchmark that traps ends only its own process. Its standard error passes through, and the last line of it is the
+/// reason.
 struct MeasureProcess {
   struct Outcome {
     var rows: [Row] = []
-    /// Why the measure failed; nil if it did not.
+    /// The reason why the benchmark failed; nil if it succeeded.
     var failure: String?
   }
 
-  /// Runs the measure to its end.
+  /// Runs the benchmark to its end.
   static func run(_ name: String, _ options: Options) -> Outcome {
     do {
       return try MeasureProcess(options.arguments(for: name)).outcome()
@@ -29,7 +31,7 @@ struct MeasureProcess {
   private init(_ arguments: [String]) throws {
     directory = try Self.makeDirectory()
     var environment = ProcessInfo.processInfo.environment
-    // What a measure leaves behind when it traps goes with this directory.
+    // This directory is removed with everything that a trapping benchmark leaves in it.
     environment["TMPDIR"] = directory
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=yes,color=no" }
     let (out, err) = (try PipeEnds(), try PipeEnds())
@@ -48,7 +50,7 @@ struct MeasureProcess {
     var events = [output.descriptor, errors.descriptor, process].map {
       pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0)
     }
-    // Processes that the measure has started may keep the pipes open: its own end counts.
+    // Processes that the benchmark started may keep the pipes open, so only its own end counts.
     while events[2].revents == 0, poll(&events, nfds_t(events.count), -1) >= 0 || errno == EINTR {
       for (index, end) in [output, errors].enumerated() where events[index].revents != 0 && !end.read() {
         events[index].fd = -1
@@ -80,20 +82,20 @@ struct MeasureProcess {
   // MARK: The start
 
   private static func makeDirectory() throws -> String {
-    // Short: sockets lie below it.
+    // A short path, since sockets are created below it.
     var template = Array((NSTemporaryDirectory() + "/bench-XXXXXX").utf8CString)
     guard mkdtemp(&template) != nil else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }
 
-/// The end of a pipe that this process reads, and what came through it.
+/// The end of a pipe that this process reads, and the bytes read so far.
 private final class ReadEnd {
   let descriptor: Descriptor
   private let copy: Int32?
   private var bytes: [UInt8] = []
 
-  /// - Parameter copiesTo: a descriptor that gets all that is read at once.
+  /// - Parameter copiesTo: a descriptor that gets everything at once as it is read.
   init(_ descriptor: Descriptor, copiesTo copy: Int32? = nil) {
     self.descriptor = descriptor
     self.copy = copy
@@ -101,7 +103,7 @@ private final class ReadEnd {
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Reads what is there; false at the end of the file, and when there is nothing.
+  /// Reads the available bytes. False at the end of the file and if there are none.
   func read() -> Bool {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = Glibc.read(descriptor.number, &buffer, buffer.count)
@@ -112,7 +114,8 @@ private final class ReadEnd {
   }
 }
 
-/// Makes a measure fail on purpose, so that a test sees what becomes of the others: `BENCHMARK_FAULT=insert:trap`, or `insert:throw`.
+/// Makes a benchmark fail on purpose, so that a test sees what happens to the others: `BENCHMARK_FAULT=insert:trap`, or
+/// `insert:throw`.
 enum MeasureFault {
   private struct Wanted: Error {}
 

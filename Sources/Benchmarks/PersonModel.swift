@@ -1,6 +1,6 @@
 import CoreData
 
-/// Five attributes of the types that are most used, and a relationship: People.xcdatamodeld, with the classes made of it.
+/// People.xcdatamodeld and its generated classes: five attributes of the most used types, and a relationship.
 enum PersonModel {
   static func make() -> NSManagedObjectModel {
     guard let url = Bundle.module.url(forResource: "People", withExtension: "momd"),

@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
 
-/// The other side of each comparison: what a C program would do, with nothing in between.
+/// The other side of each comparison: the calls that a C program would make.
 final class PlainSQLite {
   let handle: OpaquePointer
 
@@ -45,7 +45,7 @@ final class PlainSQLite {
     }
   }
 
-  /// Reads all columns of a person's row, each in its own type; the sum keeps the reads from being optimised away.
+  /// Reads all columns of a person's row by type. The sum keeps the compiler from removing the reads.
   @inline(__always)
   static func readPerson(_ statement: OpaquePointer, from column: Int32) -> Int {
     let name = sqlite3_column_text(statement, column)

@@ -4,7 +4,7 @@ import Foundation
 import Jobs
 import WorkerPool
 
-/// The pool, with real processes: jobs per second, and how soon a job file becomes a running job.
+/// The pool with real processes: jobs per second, and the time from a job file to its running job.
 enum PoolBenchmarks {
   static var measures: [Measure] {
     [
@@ -13,7 +13,7 @@ enum PoolBenchmarks {
     ]
   }
 
-  /// No-op jobs with two workers, each committed; beside one C process that commits as many single-row updates.
+  /// No-op jobs with two workers, each committed, beside one process in C that commits as many updates of single rows.
   private static func noOperations(_ options: Options) throws -> Row {
     let count = min(options.rows, 50_000)
     let pool = try BenchmarkPool(workers: 2)
@@ -47,7 +47,7 @@ enum PoolBenchmarks {
       plain: "\(Int(Double(count) / plain))/s", ratio: String(format: "%.2f", ours / plain))
   }
 
-  /// From the rename of a job file to the start of its job.
+  /// The time from the rename of a job file to the start of its job.
   private static func latency() throws -> [Row] {
     let pool = try BenchmarkPool(workers: 1)
     try pool.warmUp()
@@ -68,7 +68,7 @@ enum PoolBenchmarks {
   }
 }
 
-/// A pool on a thread of this process, with this executable as its plugin.
+/// A pool on a thread of this process that runs this executable as its plugin.
 final class BenchmarkPool {
   let directory: URL
   let store: JobStore
@@ -97,7 +97,7 @@ final class BenchmarkPool {
       store: url.path, model: model.path, queue: directory.path + "/queue", workers: workers,
       pluginDirectories: [directory.path + "/plugins"])
     configuration.handlesSignals = false
-    // What is done is counted, however much it is.
+    // All finished jobs stay in the store, because they are counted.
     configuration.retention.count = nil
     configuration.log = .silent
     configuration.extraEnvironment = [NoOperation.pipeVariable: pipePath]
@@ -114,7 +114,7 @@ final class BenchmarkPool {
     client = try Self.connect(configuration.queue)
   }
 
-  /// A connection to the pool when it runs: while its store is being opened another socket answers, which closes then.
+  /// A connection to the running pool. While the pool opens its store another socket answers, which closes then.
   private static func connect(_ queue: String) throws -> StatusClient {
     for _ in 0..<60_000 {
       if let client = try? StatusClient(queue: queue),
@@ -148,7 +148,7 @@ final class BenchmarkPool {
     }
   }
 
-  /// A job that tells when it starts, of the lowest priority: all others have been handed out then.
+  /// A job that reports its start. It has the lowest priority, so all other jobs have been handed out by then.
   static let mark = JobRequest(kind: NoOperation.kind, parameters: "{}", priority: -1)
 
   func insert(_ requests: [JobRequest]) throws {
@@ -166,13 +166,13 @@ final class BenchmarkPool {
     return time
   }
 
-  /// Whether ``nextMark()`` has an answer, or gets one in this time.
+  /// Whether ``nextMark()`` has an answer within this time.
   func waitForMark(milliseconds: Int32) -> Bool {
     var ready = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
     return poll(&ready, 1, milliseconds) == 1
   }
 
-  /// How many no-op jobs have succeeded at their first attempt.
+  /// The number of no-op jobs that succeeded at their first attempt.
   func succeeded() throws -> Int {
     let context = store.makeContext(name: "count")
     return try context.performAndWait {
@@ -183,7 +183,7 @@ final class BenchmarkPool {
     }
   }
 
-  /// The same, once they are so many.
+  /// The same number, once it has reached `count`.
   func waitForSuccess(of count: Int) throws -> Int {
     while true {
       let succeeded = try succeeded()

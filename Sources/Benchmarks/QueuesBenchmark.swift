@@ -2,7 +2,8 @@ import Foundation
 import Jobs
 import WorkerPool
 
-/// What a job costs that is alone in its queue, beside the same number of jobs in one queue; and how soon a status is there meanwhile.
+/// The cost of jobs that are each alone in their queue, beside as many jobs in one queue, and the time to answer a
+/// status request meanwhile.
 enum QueuesBenchmark {
   static var measures: [Measure] { [Measure(name: "queues") { try measure($0) }] }
 

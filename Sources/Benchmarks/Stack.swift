@@ -1,7 +1,7 @@
 import CoreData
 import Foundation
 
-/// A coordinator on a file in a folder of its own; the folder goes with the stack that made it.
+/// A coordinator on a file in a temporary folder, which the stack that created it removes.
 final class Stack {
   let folder: URL
   let coordinator: NSPersistentStoreCoordinator
@@ -14,7 +14,7 @@ final class Stack {
     try self.init(folder, ownsFolder: true)
   }
 
-  /// A further coordinator on the file of another stack.
+  /// A second coordinator on another stack's file.
   convenience init(at folder: URL, options: [AnyHashable: Any]? = nil) throws {
     try self.init(folder, ownsFolder: false, options: options)
   }
@@ -38,7 +38,7 @@ final class Stack {
     return context
   }
 
-  /// A stack whose file holds people, spread over teams if there are any.
+  /// A stack whose file holds people, distributed over teams if there are any.
   static func filled(_ rows: Int, teams: Int = 0) throws -> Stack {
     let stack = try Stack()
     let context = stack.context()

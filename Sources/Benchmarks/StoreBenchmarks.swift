@@ -3,7 +3,7 @@ import CoreData
 import Foundation
 import ObjectIdentity
 
-/// Core Data beside plain SQLite on a file of people.
+/// Core Data beside plain SQLite, on a file of people.
 enum StoreBenchmarks {
   static var measures: [Measure] {
     [
@@ -23,7 +23,7 @@ enum StoreBenchmarks {
   private static let insertSQL =
     "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZAGE, ZJOINED, ZSCORE, ZEMAIL, ZNAME) VALUES (?, 1, 1, ?, ?, ?, ?, ?)"
 
-  /// One transaction; the rows' keys follow the given one.
+  /// Inserts rows in one transaction, with keys after the given one.
   static func insertPlain(_ sqlite: PlainSQLite, _ values: [PersonValues], after key: Int = 0) {
     let statement = sqlite.prepare(insertSQL)
     defer { sqlite3_finalize(statement) }
@@ -66,7 +66,7 @@ enum StoreBenchmarks {
     }
   }
 
-  /// From dictionaries that are there already, as a JSON parser leaves them.
+  /// Inserts from dictionaries that exist already, as a JSON parser leaves them.
   private static func batchInsert(_ options: Options) throws -> Row {
     let values = (0..<options.rows).map(PersonValues.init)
     let dictionaries = values.map { value -> [String: Any] in
@@ -184,7 +184,7 @@ enum StoreBenchmarks {
     let sqlite = PlainSQLite(stack.path)
     let plain = { selectPlain(sqlite, "SELECT \(columns) FROM ZPERSON") }
     func ours(_ read: (Person) -> Int) throws -> Double {
-      // A coordinator of its own: no row is in a cache.
+      // A new coordinator, so that no row is in its cache.
       let context = try Stack(at: stack.folder).context()
       return try context.performAndWait {
         try seconds {
@@ -234,7 +234,7 @@ enum StoreBenchmarks {
   private static func lookup(_ options: Options) throws -> [Row] {
     let stack = try Stack.filled(options.rows)
     let sqlite = PlainSQLite(stack.path)
-    // Far from each other, so that neither side profits from the page of the row before.
+    // The keys are far apart, so that neither side profits from the previous row's page.
     let keys = (0..<options.rows).map { Int64(($0 &* 7919) % options.rows + 1) }
     func plain() -> Double {
       seconds {
@@ -310,7 +310,7 @@ enum StoreBenchmarks {
   }
 }
 
-/// Keeps the compiler from dropping work whose result nobody uses.
+/// Keeps the compiler from removing work whose result is unused.
 @inline(never)
 func consume(_ value: Int) {
   if value == Int.min { print("") }

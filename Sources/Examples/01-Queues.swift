@@ -3,7 +3,7 @@ import CoreData
 @MainActor func queues(_ place: Place) async throws {
   let container = try place.loadedContainer()
 
-  // A context of the main queue is used on the main thread; one of its own queue inside `perform` and `performAndWait`.
+  // A main-queue context is used on the main thread, a private-queue context inside `perform` and `performAndWait`.
   let main = container.viewContext
   let background = NSManagedObjectContext(.privateQueue)
   background.persistentStoreCoordinator = container.persistentStoreCoordinator
@@ -26,7 +26,8 @@ import CoreData
   let depth = background.performAndWait { background.performAndWait { background.performAndWait { 3 } } }
   try show("performAndWait inside performAndWait runs inline: depth \(depth)", depth == 3)
 
-  // `await perform` suspends instead of blocking. What it returns leaves the queue, so it must be Sendable: values, object IDs.
+  // `await perform` suspends instead of blocking. Its result leaves the queue, so it must be Sendable: values, object
+  // IDs.
   let id = try await background.perform {
     let request = Person.fetchRequest()
     request.predicate = NSPredicate(format: "name == %@", "Ada")
@@ -35,7 +36,7 @@ import CoreData
   let found = id.map { main.object(with: $0) as? Person }
   try show("the main context finds the object by its ID: \(found??.name ?? "nil")", found??.name == "Ada")
 
-  // `.immediate` runs at once where the caller is on the queue already; `.enqueued` always goes to the back of the queue.
+  // `.immediate` runs at once if the caller is on the queue already; `.enqueued` always goes to the back of the queue.
   let log = Locked<[String]>([])
   await background.perform {
     background.perform { log.change { $0.append("queued before") } }
@@ -44,7 +45,7 @@ import CoreData
   try show("an enqueued block comes after what waited: \(log.value)", log.value == ["queued before", "enqueued"])
 }
 
-/// Outside `async` functions `perform` is the form that does not wait.
+/// In a function that is not `async`, `perform` is the form that does not wait.
 private func enqueue(_ numbers: ClosedRange<Int>, on context: NSManagedObjectContext, in order: Locked<[Int]>) {
   for number in numbers {
     context.perform { order.change { $0.append(number) } }

@@ -13,7 +13,7 @@ func threadConfinement(_ place: Place) async throws {
     return context
   }
 
-  // Such a context has no queue: it is used directly, on the thread that made it, and nowhere else.
+  // Such a context has no queue: only the thread that created it may use it, without `perform`.
   let results = Locked<[Result<NSManagedObjectID, any Error>]>([])
   let ended = DispatchGroup()
   for number in 1...4 {
@@ -33,7 +33,7 @@ func threadConfinement(_ place: Place) async throws {
   }
   await withCheckedContinuation { continuation in ended.notify(queue: .global()) { continuation.resume() } }
 
-  // What crosses threads is the object ID.
+  // Object IDs cross threads, objects do not.
   let ids = try results.value.map { try $0.get() }
   try show("four threads saved \(Set(ids).count) people, each with a context of its own", Set(ids).count == 4)
 }

@@ -5,7 +5,8 @@ import CoreData
   let json = try JSONEncoder().encode((1...count).map { Row(name: "Person \($0)", age: $0 % 90) })
   let container = try place.loadedContainer()
 
-  // The main context saves into a private one above it, which writes: no save blocks the main queue by file access.
+  // The main context saves into its private parent, which writes the file: no save blocks the main queue with file
+  // access.
   let root = container.newBackgroundContext()
   let main = NSManagedObjectContext(.mainQueue)
   main.parent = root
@@ -18,7 +19,7 @@ import CoreData
       let person = Person(context: child)
       person.name = row.name
       person.age = Int64(row.age)
-      // Each save pushes changes one level up, and the main context is busy as long as that takes: so it is done in portions.
+      // Each save moves changes one level up, and the main context is busy meanwhile: so the import saves in portions.
       if index % portion == portion - 1 { try child.saveUp() }
     }
     try child.saveUp()
@@ -27,7 +28,8 @@ import CoreData
   try show("\(stored) people came through the main context into the store", stored == count)
   print("  the main queue's longest stall: \(stalls.end()) ms")
 
-  // The same without the main context in the way: a background context on the coordinator, merged when it has saved.
+  // The same import without the main context: a background context on the coordinator, whose saves the main context
+  // merges.
   let second = StallMeter()
   container.viewContext.automaticallyMergesChangesFromParent = true
   try await container.performBackgroundTask { context in
@@ -47,11 +49,11 @@ import CoreData
   print("  the main queue's longest stall: \(second.end()) ms")
 }
 
-/// Objects of one save.
+/// The number of objects in one save.
 private let portion = 200
 
 extension NSManagedObjectContext {
-  /// Saves this context and those above it, each on its queue, and forgets the objects, which are in the store now.
+  /// Saves this context and its ancestors, each on its queue, and then forgets their objects, which are in the store.
   fileprivate func saveUp() throws {
     try performAndWait {
       guard hasChanges else { return }
@@ -67,9 +69,9 @@ private struct Row: Codable {
   let age: Int
 }
 
-/// How long the main queue does not get round to a new block, at the longest.
+/// Measures the longest time for which the main queue runs no new block.
 ///
-/// `@unchecked Sendable`: used on the main queue, but for the timer that only sends blocks there.
+/// `@unchecked Sendable`: used on the main queue, except by the timer, which only sends blocks there.
 final class StallMeter: @unchecked Sendable {
   private let timer = DispatchSource.makeTimerSource(queue: .global())
   private var longest: UInt64 = 0
@@ -86,7 +88,7 @@ final class StallMeter: @unchecked Sendable {
     timer.resume()
   }
 
-  /// The longest stall so far in milliseconds; it is measured no longer.
+  /// Ends the measurement and returns the longest stall in milliseconds.
   @MainActor func end() -> Double {
     timer.cancel()
     return (Double(longest) / 1e5).rounded() / 10

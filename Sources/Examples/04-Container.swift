@@ -1,26 +1,26 @@
 import CoreData
 
 @MainActor func container(_ place: Place) async throws {
-  // A container is model, coordinator, stores and a main-queue context in one.
+  // A container holds a model, a coordinator with its stores, and a main-queue context.
   guard let url = Bundle.module.url(forResource: "Contacts", withExtension: "momd"),
     let model = NSManagedObjectModel(contentsOf: url)
   else { throw Unexpected("no model") }
   let container = NSPersistentContainer(name: "Contacts", managedObjectModel: model)
 
-  // Descriptions say which stores there are; without any it is NAME.sqlite in the application support directory.
+  // Descriptions say which stores to open. The default is NAME.sqlite in the application support directory.
   let description = NSPersistentStoreDescription(url: place.store)
   description.shouldAddStoreAsynchronously = true
   description.setValue("NORMAL" as NSString, forPragmaNamed: "synchronous")
   container.persistentStoreDescriptions = [description]
 
-  // Loaded asynchronously, the handler runs later, on a queue of its own.
+  // Stores that load asynchronously call the handler later, on another queue.
   let error: (any Error)? = await withCheckedContinuation { continuation in
     container.loadPersistentStores { _, error in continuation.resume(returning: error) }
   }
   if let error { throw error }
   try show("loaded \(container.persistentStoreCoordinator.persistentStores.count) store")
 
-  // The view context is for the main queue; others are made for work in the background.
+  // The view context belongs to the main queue. Create other contexts for work in the background.
   let background = container.newBackgroundContext()
   background.name = "import"
   try await background.perform {
@@ -29,7 +29,7 @@ import CoreData
     try background.save()
   }
 
-  // Or one for a single task: with a callback, or awaited.
+  // A context for a single task: with a callback, or awaited.
   let count = try await container.performBackgroundTask { context in
     let person = Person(context: context)
     person.name = "Ada"

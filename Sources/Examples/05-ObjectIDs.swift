@@ -26,10 +26,10 @@ import CoreData
   try show("faults: \(people.map(\.isFault))", people.allSatisfy(\.isFault))
   try show("names: \(people.compactMap(\.name))", people.compactMap(\.name) == ["Alan", "Grace"])
 
-  // `registeredObject(for:)` only looks at what is there already.
+  // `registeredObject(for:)` only finds objects that the context has already.
   try show("one of them is registered", view.registeredObject(for: ids[0]) === people[0])
 
-  // `existingObject(with:)` makes sure that there is a row, or throws.
+  // `existingObject(with:)` returns an object that has a row, or throws.
   try await container.performBackgroundTask { context in
     context.delete(context.object(with: ids[1]))
     try context.save()

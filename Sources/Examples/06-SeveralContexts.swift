@@ -3,7 +3,8 @@ import CoreData
 func severalContexts(_ place: Place) async throws {
   let container = try place.loadedContainer()
 
-  // Contexts of one coordinator save at the same time: it puts the writes in a row, each save one transaction.
+  // Contexts of one coordinator may save at the same time: the coordinator writes one save after the other, each in a
+  // transaction.
   try await withThrowingTaskGroup(of: Void.self) { group in
     for writer in 1...4 {
       group.addTask {
@@ -22,7 +23,7 @@ func severalContexts(_ place: Place) async throws {
   let count = try await container.performBackgroundTask { try $0.count(for: Person.fetchRequest()) }
   try show("four contexts saved 25 times each: \(count) people", count == 100)
 
-  // Reads wait neither for each other nor for a write: two fetches are in their blocks at once.
+  // Reads wait neither for each other nor for a write: here two fetches run at once.
   let inside = Locked(0)
   let both = DispatchSemaphore(value: 0)
   try await withThrowingTaskGroup(of: Int.self) { group in

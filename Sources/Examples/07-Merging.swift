@@ -14,8 +14,8 @@ import CoreData
   let person = try view.existingObject(with: id) as? Person
   try show("the view context has \(person?.name ?? "nil")", person?.name == "Ada")
 
-  // A context keeps what it has read. Each merges what the other saved, on its own queue.
-  // `nonisolated(unsafe)`: the queue that saves waits until the other has merged.
+  // A context keeps the values that it has read. Here each context merges the other's saves, on its own queue.
+  // `nonisolated(unsafe)`: the saving queue waits until the other one has merged.
   let tokens = [
     NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextDidSave, object: background, queue: nil
@@ -31,13 +31,13 @@ import CoreData
   ]
   defer { tokens.forEach(NotificationCenter.default.removeObserver) }
 
-  // The classic form of the background work: an operation that makes its private context in `main()`.
+  // The classic form of background work: an operation that creates its private context in `main()`.
   let operation = RenameOperation(container: container, id: id, to: "Ada Lovelace")
   let saved = NotificationCenter.default.addObserver(
     forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
   ) { notification in
     guard (notification.object as? NSManagedObjectContext)?.name == RenameOperation.contextName else { return }
-    // Safe: nobody else uses this notification, and a merge reads the IDs of its objects only.
+    // Safe: nothing else uses this notification, and the merge only reads the IDs of its objects.
     nonisolated(unsafe) let notification = notification
     view.perform { view.mergeChanges(fromContextDidSave: notification) }
   }
@@ -46,7 +46,7 @@ import CoreData
   await view.perform(schedule: .enqueued) {}
   try show("after the operation the view context has \(person?.name ?? "nil")", person?.name == "Ada Lovelace")
 
-  // Or let the context do it: it follows all saves of its coordinator, or of its parent.
+  // A context can do this by itself: it then follows all saves of its coordinator or its parent.
   view.automaticallyMergesChangesFromParent = true
   try await container.performBackgroundTask { context in
     (context.object(with: id) as? Person)?.name = "Countess"
@@ -56,9 +56,9 @@ import CoreData
   try show("merged by itself: \(person?.name ?? "nil")", person?.name == "Countess")
 }
 
-/// Renames a person, on the thread of the queue that runs it.
+/// Renames a person on the operation queue's thread.
 ///
-/// `@unchecked Sendable`: what it holds is constant.
+/// `@unchecked Sendable`: its properties are constant.
 final class RenameOperation: Operation, @unchecked Sendable {
   static let contextName = "rename"
   private let container: NSPersistentContainer

@@ -4,11 +4,11 @@ func saving(_ place: Place) async throws {
   let container = try place.loadedContainer()
   let context = container.newBackgroundContext()
 
-  // Nothing to save: nothing happens.
+  // A save without changes writes nothing and posts nothing.
   let saved = try await context.saveIfChanged()
   try show("saved without changes: \(saved)", !saved)
 
-  // A save that fails says which objects and why, and leaves everything as it was.
+  // A failed save names the objects and the reasons, and leaves everything as it was.
   await context.perform {
     _ = Person(context: context)
     let team = Team(context: context)
@@ -28,7 +28,7 @@ func saving(_ place: Place) async throws {
   try show("saved: \(try await context.saveIfChanged())")
 }
 
-/// Why a save failed: a sentence for each object.
+/// The reasons why a save failed: one sentence for each object.
 struct SaveError: Error, CustomStringConvertible {
   let context: String
   let reasons: [String]
@@ -46,7 +46,7 @@ struct SaveError: Error, CustomStringConvertible {
 }
 
 extension NSManagedObjectContext {
-  /// Saves where there is something to save, on the context's queue; whether there was.
+  /// Saves on the context's queue if there are changes. Returns whether there were any.
   func saveIfChanged() async throws -> Bool {
     try await perform { [self] in
       guard hasChanges else { return false }

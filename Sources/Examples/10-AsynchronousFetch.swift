@@ -8,7 +8,7 @@ import CoreData
   }
   let view = container.viewContext
 
-  // The fetch runs off the caller's queue; the block is called on the context's queue when it is done.
+  // The fetch runs on another thread. The block is called on the context's queue when it is done.
   let progress = Progress(totalUnitCount: 1)
   let request = Person.fetchRequest()
   request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
@@ -29,7 +29,7 @@ import CoreData
   try show("\(count) people, fetched elsewhere, arrived on the main queue", count == 5_000)
   try show("progress: \(progress.fractionCompleted)", progress.isFinished)
 
-  // One that nobody waits for any longer is cancelled: the block is called without a result.
+  // A fetch that is no longer needed is cancelled: the block is called without a result.
   let wasCancelled: Bool = try await withCheckedThrowingContinuation { continuation in
     let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) { result in
       continuation.resume(returning: result.finalResult == nil)

@@ -1,9 +1,9 @@
 import CoreData
 
 @MainActor func debugging(_ place: Place) async throws {
-  // In debug builds every use of a context or an object on a wrong queue ends the program with a sentence; in release builds
-  // with `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name. Run with the argument `-wrong-queue`,
-  // this example does such a thing.
+  // In debug builds any use of a context or an object on a wrong queue ends the program with a sentence. In release
+  // builds it does so with `-com.apple.CoreData.ConcurrencyDebug 1`, or with an environment variable of that name. With
+  // the argument `-wrong-queue` this example makes that mistake.
   let container = try place.loadedContainer()
   let context = container.newBackgroundContext()
   context.name = "import"
@@ -18,6 +18,6 @@ import CoreData
   let name = context.performAndWait { person.name }
   try show("on its own queue \(name ?? "nil") can be read", name == "Ada")
 
-  // `-com.apple.CoreData.SQLDebug 1` prints each statement and how long it took; 3 prints the values, too.
+  // `-com.apple.CoreData.SQLDebug 1` prints each statement and its duration; 3 prints the values too.
   try await context.perform { try context.save() }
 }

@@ -13,14 +13,15 @@ import CoreData
     try context.save()
   }
 
-  // A coordinator of its own, on the same file: its fetch, however long, blocks neither reads nor saves of the main stack.
+  // A second coordinator on the same file: however long its fetch takes, it blocks neither reads nor saves of the main
+  // stack.
   let isFetching = Locked(true)
   let other = try place.loadedContainer()
   let fetch = Task.detached {
     let start = ContinuousClock.now
     let count = try await other.performBackgroundTask { context in
       let request = Person.fetchRequest()
-      // Each person is compared with each of a team that is everybody: quadratic work inside SQLite.
+      // The predicate compares each person with every member of a team of all people: quadratic work inside SQLite.
       request.predicate = NSPredicate(
         format: "SUBQUERY(team.members, $other, $other.name CONTAINS[cd] SELF.name).@count >= 0")
       return try context.count(for: request)

@@ -4,7 +4,7 @@ import CoreData
   let cache = place.folder.appendingPathComponent("favourites.plist")
   let first = try place.loadedContainer()
 
-  // An object ID is a URI, and so a text: it can be kept in a file and handed to another process.
+  // An object ID is a URI and therefore text: it can be kept in a file or passed to another process.
   let ada = Person(context: first.viewContext)
   ada.name = "Ada"
   let alan = Person(context: first.viewContext)
@@ -14,7 +14,7 @@ import CoreData
   let favourites = [ada, alan].map { $0.objectID.uriRepresentation().absoluteString }
   try PropertyListEncoder().encode(favourites).write(to: cache)
 
-  // A new launch: another coordinator on the same file.
+  // This stands for a new launch: another coordinator on the same file.
   let second = try place.loadedContainer()
   let coordinator = second.persistentStoreCoordinator
   let texts = try PropertyListDecoder().decode([String].self, from: Data(contentsOf: cache))
@@ -22,7 +22,7 @@ import CoreData
   let people = ids.compactMap { second.viewContext.object(with: $0) as? Person }
   try show("after the launch: \(people.compactMap(\.name))", people.compactMap(\.name) == ["Ada", "Alan"])
 
-  // Of what is not there, each has its own answer.
+  // IDs that lead nowhere differ in how they fail.
   let id = { (text: String) in URL(string: text).flatMap(coordinator.managedObjectID(forURIRepresentation:)) }
   try show("an unknown store: no ID", id("x-coredata://\(UUID().uuidString)/Person/p1") == nil)
   try show("an unknown entity: no ID", id(favourites[0].replacingOccurrences(of: "/Person/", with: "/Robot/")) == nil)

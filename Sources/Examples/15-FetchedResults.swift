@@ -5,7 +5,7 @@ import CoreData
   let view = container.viewContext
   view.automaticallyMergesChangesFromParent = true
 
-  // The controller keeps a sorted, sectioned result up to date and tells its delegate what changed where.
+  // The controller keeps a sorted result in sections up to date and tells its delegate about each change.
   let request = Person.fetchRequest()
   request.predicate = NSPredicate(format: "age >= 18")
   request.sortDescriptors = [
@@ -33,7 +33,7 @@ import CoreData
   try show(
     "\(log.lines)", log.lines == ["section Analysts", "section Breakers", "insert Ada [0, 0]", "insert Alan [1, 0]"])
 
-  // What does not concern it is not told.
+  // It says nothing about changes that do not affect its results.
   log.lines = []
   try await container.performBackgroundTask { context in
     let request = Person.fetchRequest()
@@ -45,7 +45,7 @@ import CoreData
   try show("a child's birthday is not told: \(log.lines)", log.lines.isEmpty)
 }
 
-/// Notes what a controller tells.
+/// Records what a controller tells its delegate.
 final class ChangeLog: NSObject, NSFetchedResultsControllerDelegate {
   var lines: [String] = []
 

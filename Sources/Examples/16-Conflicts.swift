@@ -9,7 +9,7 @@ func conflicts(_ place: Place) async throws {
     return person.objectID
   }
 
-  // Two contexts change one object; the second save finds a row that is not the one it has read.
+  // Two contexts change one object. The second save finds a row that changed since the context read it.
   //
   //     first                   second
   //     reads                   reads
@@ -23,7 +23,7 @@ func conflicts(_ place: Place) async throws {
     let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
     await first.perform {
       first.mergePolicy = policy
-      // A context lets go of clean objects that nobody holds, and reads them anew.
+      // A context drops clean objects that nobody holds, and reads them again.
       first.retainsRegisteredObjects = true
       _ = (first.object(with: id) as? Person)?.name
     }
@@ -46,7 +46,7 @@ func conflicts(_ place: Place) async throws {
     try show("policy \(policy.mergeType.rawValue): \(result)", result == expected)
   }
 
-  // The default is an error that says which objects: decide, and save again.
+  // The default policy is an error that names the objects: decide, and save again.
   let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
   await first.perform {
     first.retainsRegisteredObjects = true
@@ -67,7 +67,7 @@ func conflicts(_ place: Place) async throws {
   }
   try show("without a policy: an error with \(conflicts) conflict", conflicts == 1)
 
-  // A value that must be unique: with object-trump the new object takes over the row that has it.
+  // A value that must be unique: with the object-trump policy the new object takes over the row that has it.
   let importing = container.newBackgroundContext()
   try await importing.perform {
     importing.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump

@@ -6,7 +6,7 @@ import CoreData
 ///     swift run Examples 3        runs the third
 ///     swift run Examples all      runs them all
 ///
-/// An example ends with an error where something is not as its page says.
+/// An example ends with an error if something differs from its page.
 @main struct Examples {
   static let all: [Example] = [
     Example(1, "Queues", queues),

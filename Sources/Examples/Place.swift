@@ -1,6 +1,6 @@
 import CoreData
 
-/// Where an example works: a folder of its own, and containers on the store in it.
+/// The folder of an example, and containers on the store in it.
 struct Place: Sendable {
   let folder: URL
   private let model: NSManagedObjectModel
@@ -18,7 +18,7 @@ struct Place: Sendable {
 
   var store: URL { folder.appendingPathComponent("Contacts.sqlite") }
 
-  /// A container whose store is loaded; a second one on the same file is what another process has.
+  /// A container whose store is loaded. A second one on the same file stands for another process.
   func loadedContainer() throws -> NSPersistentContainer {
     let container = NSPersistentContainer(name: "Contacts", managedObjectModel: model)
     container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: store)]
@@ -29,7 +29,7 @@ struct Place: Sendable {
   }
 }
 
-/// Says what was seen, and throws where that is not what the guide promises.
+/// Prints what happened, and throws if the guide promises something else.
 func show(_ sentence: String, _ isSo: Bool = true) throws {
   guard isSo else { throw Unexpected("not so: \(sentence)") }
   print("  \(sentence)")
@@ -42,7 +42,7 @@ struct Unexpected: Error, CustomStringConvertible {
 
 /// A value that several queues read and write.
 ///
-/// `@unchecked Sendable`: the value is read and written under the lock.
+/// `@unchecked Sendable`: the value is used under the lock only.
 final class Locked<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var stored: Value
