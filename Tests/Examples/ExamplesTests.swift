@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Each example of the guide runs in a process of its own and ends with an error where something is not as its page says.
+/// Each example of the guide runs in a process of its own, which ends with an error if something differs from its page.
 @Suite struct ExamplesTests {
   @Test(arguments: Guide.pages.filter(\.hasExample).map(\.number))
   func anExampleShowsWhatItsPagePromises(_ number: Int) throws {

@@ -41,10 +41,10 @@ struct GuidePage: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  /// What the compiler refuses cannot be run: that page shows the snippets of its tests.
+  /// Page 12 shows code that the compiler refuses. It cannot run; its snippets are those of a test.
   var hasExample: Bool { number != 12 }
 
-  /// The text of the file that the page's code is from.
+  /// The text of the source file from which the page's code comes.
   func source() throws -> String {
     let examples = Guide.package.appendingPathComponent("Sources/Examples")
     guard hasExample else {

@@ -2,14 +2,14 @@ import CoreData
 import Notebook
 import Testing
 
-// What a module adds to another one's class.
+// A module's extension of another module's class.
 extension Note {
   @NSManaged var elsewhere: String?
   @NSManaged var sheets: NSSet?
   @NSManaged var steppedOver: Set<Notebook.Note>
 }
 
-/// Classes whose `@NSManaged` declarations stand in the source as on a Mac: this module's own and another one's.
+/// Classes with `@NSManaged` declarations in their source, as on a Mac: this module's and another module's.
 @Suite struct DeclaredClassesTests {
   private func inContext(_ body: (NSManagedObjectContext) throws -> Void) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: NotebookModel.make())

@@ -2,7 +2,7 @@ import Foundation
 import ManagedAccessors
 import Testing
 
-/// The names of the symbols that are supplied, against those that the compiler asks for.
+/// The symbols that the generated file supplies equal those that the compiler leaves undefined.
 @Suite struct MangledNameTests {
   /// A module of generated classes with members of random names and types.
   private struct GeneratedSource {
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// The same numbers from the same seed.
+  /// Random numbers that are the same for the same seed.
   private struct RandomNumber {
     var state: UInt64
 
@@ -83,7 +83,7 @@ import Testing
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mangling-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    // One file for each seed, all of one module, so that the compiler starts once.
+    // One file for each seed, all in one module, so that the compiler starts once.
     let files = (1...6).map { seed in
       let text = GeneratedSource(seed: UInt64(seed)).text
       let shared = text.range(of: "\n// End of what")!.lowerBound

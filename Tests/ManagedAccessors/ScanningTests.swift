@@ -1,7 +1,7 @@
 import ManagedAccessors
 import Testing
 
-/// What is found in sources, and what is said of what cannot be supplied.
+/// The scanner finds declarations in sources and explains those that cannot be supplied.
 @Suite struct ScanningTests {
   private func source(_ text: String) -> AccessorSource {
     AccessorSource(module: "App", files: [(path: "/app/File.swift", contents: text)])
@@ -67,7 +67,7 @@ import Testing
     ).text
     #expect(text.contains("#if (os(Linux) && DEBUG)\n"))
     #expect(text.contains("#if !(os(Linux) && DEBUG) && (canImport(UIKit))\n"))
-    // What cannot be named is an error only where the condition holds.
+    // A type that cannot be named is an error only if the condition holds.
     #expect(
       text.contains(
         "#if !(os(Linux) && DEBUG) && !(canImport(UIKit))\n#sourceLocation(file: \"/app/File.swift\", line: 7)"))

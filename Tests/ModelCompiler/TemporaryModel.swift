@@ -3,12 +3,12 @@ import ModelFiles
 
 @testable import ClassGenerator
 
-/// A model file of one version in a folder of its own, which goes with the object.
+/// A model file of one version in a temporary folder, which is removed with the object.
 final class TemporaryModel {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent("model-\(UUID().uuidString)")
   var file: URL { folder.appendingPathComponent("Model.xcdatamodel") }
 
-  /// - Parameter body: What is inside of `<model>`, from its first line on.
+  /// - Parameter body: the content of the element `<model>`.
   init(_ body: String) throws {
     try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
     try write(body)
@@ -20,6 +20,6 @@ final class TemporaryModel {
     try Data("<model>\(body)</model>".utf8).write(to: file.appendingPathComponent("contents"))
   }
 
-  /// What the compiler makes of it.
+  /// The Swift source that the compiler generates.
   func source() throws -> String { try ModelSource(ModelFile(file).document(), name: "Model").text() }
 }

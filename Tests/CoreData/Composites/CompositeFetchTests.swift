@@ -2,7 +2,8 @@ import Testing
 
 @testable import CoreData
 
-/// Elements of composite attributes in predicates, sort descriptors, dictionary results, batch requests, indexes and history.
+/// Elements of composite attributes in predicates, sort descriptors, dictionary results, batch requests, indexes and
+/// history.
 @Suite struct CompositeFetchTests {
   private func filled(
     options: [AnyHashable: Any]? = nil, _ change: (NSManagedObjectModel) -> Void = { _ in }
@@ -53,7 +54,7 @@ import Testing
       ]
       let sorted = try context.fetch(request).compactMap { $0.text("name") }
       #expect(sorted == ["B", "A", "C", "D"])
-      // A change that is not saved has the context sort in memory.
+      // An unsaved change makes the context sort in memory.
       try context.all("Place", where: "name == 'C'")[0].setValue(5, forKeyPath: "address.number")
       try #expect(context.fetch(request).compactMap { $0.text("name") } == ["B", "C", "A", "D"])
       let visitors = try context.all("Visitor", where: "home.address.city != nil", sort: "home.address.city")

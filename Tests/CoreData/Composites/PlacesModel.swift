@@ -1,6 +1,6 @@
 import CoreData
 
-/// Places with an address that is made of several attributes, a position inside it, and visitors who have such an address, too.
+/// Places with an address, a composite attribute with a composite position inside, and visitors with such an address.
 enum PlacesModel {
   static func make(_ change: (NSCompositeAttributeDescription) -> Void = { _ in }) -> NSManagedObjectModel {
     let place = LibraryModel.entity("Place", [LibraryModel.attribute("name", .stringAttributeType), address()])

@@ -9,8 +9,8 @@ enum Compiler {
     var description: String { "line \(line): \(text)" }
   }
 
-  /// The errors and warnings that the file gets, compiled in Swift 6 mode against the module under test, through the passes that
-  /// find data races.
+  /// The errors and warnings for a file that is compiled in Swift 6 mode against the module under test, through the
+  /// passes that find data races.
   static func diagnostics(of file: URL) throws -> [Diagnostic] {
     let package = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/").dropFirst()
     let products = try #require(Bundle.main.executableURL).deletingLastPathComponent()

@@ -1,10 +1,10 @@
 import CoreData
 import Testing
 
-/// What would take a managed object off its queue does not compile.
+/// Code that takes a managed object off its queue does not compile.
 ///
-/// Each snippet is compiled by the toolchain against the module under test; a line that must be refused says so at its end:
-/// `// error: ` and a part of the diagnostic.
+/// The toolchain compiles each snippet against the module under test. A line that it must refuse ends with `// error: `
+/// and a part of the diagnostic.
 @Suite struct CompilerRefusalTests {
   @Test func anObjectIsNotCapturedIntoABlockOfAnotherContext() throws {
     try expectRefusals(
@@ -109,7 +109,7 @@ import Testing
   }
 }
 
-/// Compiles the snippet and compares the lines that the compiler refuses with those that say they are refused.
+/// Compiles the snippet, and compares the lines that the compiler refuses with those that are marked.
 private func expectRefusals(_ snippet: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippet-\(UUID().uuidString)")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

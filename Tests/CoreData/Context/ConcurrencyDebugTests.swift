@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// Each wrong use ends the process with a sentence that names what was used and where it belongs.
+/// Each use on a wrong queue ends the process with a sentence that names the used object and its queue.
 @Suite struct ConcurrencyDebugTests {
   @Test func usingAPrivateContextOutsideItsQueueTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -167,7 +167,7 @@ import Testing
   }
 }
 
-/// The ways of using a context that need its queue.
+/// The uses of a context that need its queue.
 enum ContextUse: String, CaseIterable, Codable, Sendable {
   case fetch, count, save, insert, hasChanges, insertedObjects, updatedObjects, deletedObjects, registeredObjects
   case objectWithID, existingObject, registeredObject, refreshAll, reset, rollback, processPendingChanges
@@ -199,7 +199,7 @@ enum ContextUse: String, CaseIterable, Codable, Sendable {
   }
 }
 
-/// The ways of using an object that need its context's queue.
+/// The uses of an object that need its context's queue.
 enum ObjectUse: String, CaseIterable, Codable, Sendable {
   case read, readPrimitive, write, writePrimitive, toMany, mutableSet, description, changedValues, committedValues
   case hasFault, objectIDs, willAccess

@@ -40,7 +40,7 @@ import Testing
               context.reset()
               let books = try context.all("Book")
               #expect(books.count == 20)
-              // A book that has been counted up has a tag for it: both were one transaction.
+              // One transaction counted the book up and added a tag to it.
               for book in books where !book.members("tags").isEmpty {
                 #expect(book.value(forKey: "pages") as? Int ?? 0 > 0 || book.members("tags").count > 0)
               }

@@ -2,7 +2,7 @@ import CoreData
 import Testing
 
 @Suite struct ConflictTests {
-  /// Two stacks on one file, as two processes have them.
+  /// Two stacks on one file, like those of two processes.
   private final class Rivals {
     let store: TemporaryStore
     let other: NSPersistentStoreCoordinator
@@ -34,7 +34,7 @@ import Testing
     func row() throws -> [String?] { try store.sql("SELECT ZTITLE, ZPAGES, Z_OPT FROM ZBOOK").first ?? [] }
   }
 
-  /// A foreign program may have written any number.
+  /// Another program may have written any number.
   @Test func theVersionAfterTheLargestNumberIsTheFirst() throws {
     let rivals = try Rivals()
     _ = try rivals.store.sql("UPDATE ZBOOK SET Z_OPT = \(Int64.max)")
@@ -65,12 +65,12 @@ import Testing
           && conflict?.persistedSnapshot?["author"] is NSNull
           && conflict?.oldVersionNumber == 1 && conflict?.newVersionNumber == 2
       }
-      // All is as before: nothing written, IDs temporary, changes pending.
+      // Nothing changed: nothing is written, IDs are temporary, changes are pending.
       #expect(book.isUpdated && book.text("title") == "mine")
       let new = try #require(context.insertedObjects.first)
       #expect(context.insertedObjects.count == 1 && new.objectID.isTemporaryID)
       try #expect(rivals.store.sql("SELECT count(*) FROM ZBOOK") == [["1"]])
-      // What the error suggests: refresh and save again.
+      // Do as the error suggests: refresh and save again.
       context.refresh(book, mergeChanges: true)
       try context.save()
     }
@@ -91,7 +91,7 @@ import Testing
       let error = #expect(throws: NSError.self) { try context.save() }
       let conflicts = error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
       let conflict = try #require(conflicts?.first)
-      // The coordinator's cache against the file: both are told.
+      // The conflict is between the coordinator's cache and the file, so it has both rows.
       let snapshots = [conflict.objectSnapshot, conflict.cachedSnapshot, conflict.persistedSnapshot]
       #expect(snapshots.map { $0?["title"] as? String } == ["One", "One", "theirs"])
       for case let snapshot? in snapshots {
@@ -122,7 +122,7 @@ import Testing
       #expect(!context.hasChanges && !book.hasChanges)
       #expect(book.text("title") == expected[0])
       #expect(book.value(forKey: "pages") as? Int == Int(expected[1]))
-      // The object has the row's version now: it can be saved again at once.
+      // The object has the row's version now, so it can be saved again at once.
       book.setValue("again", forKey: "title")
       context.mergePolicy = NSErrorMergePolicy
       try context.save()
@@ -199,7 +199,7 @@ import Testing
     try #expect(rivals.store.sql("SELECT count(*) FROM ZBOOK") == [["0"]])
   }
 
-  /// What a job does: a context that is reset, or a new one, sees the file as it is now, cached rows or not.
+  /// A context that was reset, or a new one, sees the current file whatever rows are cached. Jobs rely on it.
   @Test func aContextThatWasResetSeesWhatAnotherProcessWrote() throws {
     let rivals = try Rivals()
     let context = rivals.store.context()
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  /// What was read stays as it was read until the context refreshes it.
+  /// Values that were read stay until the context refreshes the object.
   @Test func whatWasReadStaysAsReadUntilRefreshed() throws {
     let rivals = try Rivals()
     try rivals.store.read { context in
@@ -253,7 +253,7 @@ import Testing
     }
   }
 
-  /// A row that a fetch brought before the first look at the file's version is no exception.
+  /// This also holds for a row that a fetch cached before the first check of the file's version.
   @Test func rowsThatAFetchCachedAreNotTrustedAfterAForeignSave() throws {
     let rivals = try Rivals()
     let stack = try rivals.store.otherCoordinator()
@@ -300,9 +300,9 @@ import Testing
     try #expect(rivals.row() == ["One", "201", "201"])
   }
 
-  /// Own policies see the conflicts, and may leave the work to super.
+  /// A subclass of the policy sees the conflicts, and may leave the work to super.
   @Test func aPolicyOfOnesOwnDecides() throws {
-    // `@unchecked Sendable`, `nonisolated(unsafe)`: everything happens on the thread of this test.
+    // `@unchecked Sendable`, `nonisolated(unsafe)`: only the thread of this test uses them.
     final class Counting: NSMergePolicy, @unchecked Sendable {
       nonisolated(unsafe) var seen: [NSMergeConflict] = []
       override func resolve(mergeConflicts list: [Any]) throws {

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// A new object whose unique values a row has already.
+/// A new object with the unique values of a stored row.
 @Suite struct ConstraintConflictTests {
   @Test(arguments: [false, true])
   func theErrorPolicySaysWhichObjectsAreInConflict(inAnotherCoordinator: Bool) throws {
@@ -38,7 +38,7 @@ import Testing
     try #expect(library.books() == [["One", "1", "1", "1", nil]])
   }
 
-  /// Saves the new books "One" and "Two", where somebody else has been first with a "One":
+  /// Saves the new books "One" and "Two" after a rival saved a book "One":
   ///
   ///     context                    | rival
   ///     ---------------------------+----------------------
@@ -66,13 +66,13 @@ import Testing
     let context = library.context(policy)
     try context.performAndWait {
       let (book, other) = try saveAfterARival(context, library, inAnotherCoordinator)
-      // A value that was not given is a value, too.
+      // A value that nobody set counts as a value too.
       try #expect(library.books() == [["One", "1", "2", "7", nil], ["Two", "2", "1", "0", nil]])
       #expect(!context.hasChanges && !book.hasChanges && !other.hasChanges)
       #expect(book.objectID.uriRepresentation().lastPathComponent == "p1")
       #expect(context.object(with: book.objectID) === book && book.value(forKey: "pages") as? Int == 7)
       try #expect(context.all("Book", sort: "title") == [book, other])
-      // The object has the row's version: it can be saved again.
+      // The object has the row's version, so it can be saved again.
       book.setValue(8, forKey: "pages")
       try context.save()
     }
@@ -106,7 +106,7 @@ import Testing
       let new = context.make("Book", ["title": "One", "pages": 2])
       try context.save()
       #expect(new.objectID == id && old.managedObjectContext == nil && context.registeredObject(for: id) === new)
-      // To-one relationships are values: the new object has no author. Members of to-many relationships stay.
+      // To-one relationships count as values: the new object has no author. Members of to-many relationships stay.
       #expect(new.object("author") == nil && author.members("books").isEmpty)
       #expect(tag.members("books") == [new] && new.members("tags") == [tag])
       try #expect(library.books() == [["One", "1", "2", "2", nil]])

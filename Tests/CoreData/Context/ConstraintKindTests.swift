@@ -123,7 +123,7 @@ import Testing
     try store.save { context in
       context.make("Book", ["title": "One", "pages": 1])
       context.make("Book", ["title": "One", "pages": 2])
-      // NULL is unlike NULL.
+      // One NULL is not equal to another.
       context.make("Book", ["title": "Three", "rating": 1.0])
       context.make("Book", ["title": "Four", "rating": 1.0])
       context.make("Book", ["title": "Five", "rating": 1.0, "author": context.object(with: author)])
@@ -175,7 +175,7 @@ import Testing
       context.make("Comic", ["title": "One", "pages": 2])
       try context.save()
     }
-    // A row cannot become one of another entity: where the new object wins, the old one goes.
+    // A row cannot change its entity: if the new object wins, the old row is deleted.
     let expected: [[String?]] = ConstraintPolicies.winning.contains(policy) ? [["3", "2"]] : [["2", "1"]]
     try #expect(library.store.sql("SELECT Z_ENT, ZPAGES FROM ZBOOK") == expected)
   }

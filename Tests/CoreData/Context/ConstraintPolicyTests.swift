@@ -1,9 +1,9 @@
 import CoreData
 import Testing
 
-/// Policies of one's own for unique values, and many writers.
+/// Subclasses of the merge policy that resolve unique values, and many writers.
 @Suite struct ConstraintPolicyTests {
-  /// What apps do to keep what the new object does not say.
+  /// Apps do this to keep the values that the new object does not set.
   @Test func aPolicyMayTakeOverValuesOfTheRowAndCallSuper() throws {
     // `@unchecked Sendable`: it holds nothing of its own.
     final class Preserving: NSMergePolicy, @unchecked Sendable {

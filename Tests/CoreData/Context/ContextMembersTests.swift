@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// Members of contexts and objects that have no better place.
+/// Members of contexts and objects that no other suite covers.
 @Suite struct ContextMembersTests {
   @Test func detectConflictsMakesAnotherContextsSaveAConflictOfAnUnchangedObject() throws {
     let store = try TemporaryStore()
@@ -28,7 +28,7 @@ import Testing
       }
     }
     try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK") == [["theirs 2"], ["mine 2"]])
-    // Asked for once, it holds for one save.
+    // One call holds for one save.
     try store.read { context in
       let tags = try ids.map { try context.existingObject(with: $0) }
       context.detectConflicts(for: tags[0])
@@ -87,7 +87,7 @@ import Testing
       sibling.make("Tag", ["label": "new"])
       try sibling.save()
     }
-    // The merge was put on the queue by the save, so this block comes after it.
+    // The save queued the merge, so this block runs after it.
     try await child.perform {
       #expect(child.object(with: id).text("label") == "sibling's")
       #expect(child.registeredObjects.count == 2 && !child.hasChanges)

@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func aPrivateQueueThatTheMainQueueWaitsForSavesIntoAMainQueueParent() async throws {
-    // The child's save is the parent's change: its message comes on the main actor all the same.
+    // The child's save changes the parent, whose message still comes on the main actor.
     let store = try TemporaryStore()
     let parent = context(.mainQueue, store)
     let child = Context(.privateQueue)

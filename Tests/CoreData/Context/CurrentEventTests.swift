@@ -29,7 +29,7 @@ import Testing
       context.processPendingChanges()
       book.setValue("Four", forKey: "title")
       #expect(book.changedValuesForCurrentEvent() as? [String: String] == ["title": "Three"])
-      // The whole is still measured from the last save.
+      // `changedValues()` still counts from the last save.
       #expect(Set(book.changedValues().keys) == ["title", "pages", "author"])
       try context.save()
       #expect(book.changedValuesForCurrentEvent().isEmpty)

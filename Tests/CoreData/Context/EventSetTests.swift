@@ -2,7 +2,8 @@ import Testing
 
 @testable import CoreData
 
-/// In which of its sets `NSManagedObjectContextObjectsDidChange` tells what happened to an object within one event.
+/// The set in which `NSManagedObjectContextObjectsDidChange` lists an object, for all that can happen to it within one
+/// event.
 @Suite struct EventSetTests {
   private let changed = Notification.Name.NSManagedObjectContextObjectsDidChange
 
@@ -74,7 +75,7 @@ import Testing
       }
       context.processPendingChanges()
       #expect(sets(log) == [NSUpdatedObjectsKey: [stored, new]])
-      // Told of the deletion, observers are told that the object is there again.
+      // Observers that heard of the deletion hear that the object is back.
       context.delete(stored)
       context.processPendingChanges()
       context.insert(stored)
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  /// What observers know follows from the sets alone.
+  /// An observer can follow the objects by the sets alone.
   @Test(arguments: 0..<12)
   func ofRandomEventsEachComingAndGoingIsToldOnce(seed: Int) throws {
     var random = SeededGenerator(state: UInt64(seed))

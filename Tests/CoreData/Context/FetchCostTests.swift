@@ -2,10 +2,10 @@ import CoreData
 import Foundation
 import Testing
 
-/// How many statements a fetch costs: counted in a process of its own that prints each of them.
+/// The number of statements that a fetch costs, counted in a process of its own that prints each of them.
 @Suite struct FetchCostTests {
-  /// Forty books by four authors with three tags, in a new file; the body runs in a new context, and may say "-- name" to
-  /// begin a section.
+  /// Runs the body in a new context on a new file with forty books by four authors with three tags. The body prints "--
+  /// name" to begin a section.
   static func count(_ body: (NSManagedObjectContext) throws -> Void) throws {
     setenv("com.apple.CoreData.SQLDebug", "1", 1)
     let store = try TemporaryStore()
@@ -19,7 +19,7 @@ import Testing
         }
       }
     }
-    // A coordinator of its own, whose cache is empty.
+    // A new coordinator, whose cache is empty.
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = try store.otherCoordinator()
     try context.performAndWait {
@@ -31,7 +31,7 @@ import Testing
 
   static func say(_ name: String) { FileHandle.standardError.write(Data("-- \(name)\n".utf8)) }
 
-  /// How many SELECTs ran in each section.
+  /// The number of SELECTs in each section.
   static func selects(_ result: ExitTest.Result?) -> [String: Int] {
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     var section = ""

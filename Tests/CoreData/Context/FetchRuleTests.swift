@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// The rules of fetching, one by one. What costs how many statements is in `FetchCostTests`.
+/// The rules of fetching, one by one. `FetchCostTests` counts the statements.
 @Suite struct FetchRuleTests {
   /// Books "b0" to "b3" with 0 to 3 pages by Ada; b3 has no rating, the others 1.
   static func fill(_ context: NSManagedObjectContext) throws {
@@ -71,7 +71,7 @@ import Testing
         return error?.localizedDescription ?? ""
       }
     }
-    // To-many relationships are no columns, what is not grouped by is none beside groups.
+    // To-many relationships cannot be columns, and beside groups only grouped columns and aggregates can.
     try #expect(error { $0.propertiesToFetch = ["tags"] }.contains("\"tags\" leads to many objects"))
     try #expect(
       error {
@@ -186,7 +186,7 @@ import Testing
           withName: "thick", substitutionVariables: ["least": 1, "name": "Ada", "titles": ["b2"]]))
       let found = try context.fetch(request) as [Any]
       #expect(found.map { ($0 as? NSManagedObject)?.text("title") } == ["b1", "b3"])
-      // Without values the request says which is missing.
+      // A template without values for its variables fails and names the missing one.
       let error = #expect(throws: NSError.self) {
         _ = try context.fetch(#require(loaded.fetchRequestTemplate(forName: "thick"))) as [Any]
       }
@@ -210,7 +210,7 @@ import Testing
       let ada = try context.all("Author")[0]
       func titles() -> [String?]? { (ada.value(forKey: "thickBooks") as? [NSManagedObject])?.map { $0.text("title") } }
       #expect(titles() == ["b3", "b2"])
-      // Pending changes count; the property itself is never changed.
+      // Pending changes count. The property itself never changes.
       context.make("Book", ["title": "b9", "pages": 9, "author": ada])
       #expect(titles() == ["b9", "b3", "b2"])
     }

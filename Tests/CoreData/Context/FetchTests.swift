@@ -3,7 +3,8 @@ import Testing
 
 /// Fetches through a context on a real file.
 @Suite struct FetchTests {
-  /// Ten books "b0" to "b9" with 0 to 9 pages, the even ones by Ada, the others by Bob; b0 to b2 have as many tags as pages.
+  /// Ten books "b0" to "b9" with 0 to 9 pages, the even ones by Ada, the others by Bob; b0 to b2 have as many tags as
+  /// pages.
   private func library() throws -> TemporaryStore {
     let store = try TemporaryStore()
     try store.save { context in
@@ -37,7 +38,7 @@ import Testing
       try #expect(books(context, offset: 7) == ["b7", "b8", "b9"])
       try #expect(books(context, offset: 20) == [])
       try #expect(books(context).count == 10)
-      // The window is cut after the pending changes are in.
+      // Limit and offset apply after the pending changes.
       context.make("Book", ["title": "first", "pages": -1])
       context.delete(try context.all("Book", where: "title == 'b0'")[0])
       try #expect(books(context, limit: 3) == ["first", "b1", "b2"])
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  /// The same questions of the file, and of the same objects before they are in it.
+  /// The same fetches give the same result from the file and from objects that are not saved yet.
   @Test(arguments: [true, false])
   func predicatesGiveTheSameFromTheFileAndFromPendingChanges(isSaved: Bool) throws {
     let saved = try library()
@@ -93,7 +94,7 @@ import Testing
       try #expect(books(context, NSPredicate(format: "%@ IN tags", tag)) == ["b2"])
       try #expect(books(context, NSPredicate(format: "tags CONTAINS %@", tag)) == ["b2"])
       try #expect(books(context, NSPredicate(format: "ANY tags == %@", tag)) == ["b2"])
-      // One that is not saved matches in memory.
+      // An unsaved object matches in memory.
       let new = context.make("Author", ["name": "New"])
       try #expect(books(context, NSPredicate(format: "author == %@", new)) == [])
       other.setValue(new, forKey: "author")

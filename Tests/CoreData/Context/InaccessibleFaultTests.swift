@@ -1,8 +1,8 @@
 import CoreData
 import Testing
 
-/// A context that goes on where a file cannot be read.
-// `@unchecked Sendable`: the questions are asked, and read, on the context's queue.
+/// A context that continues if a file cannot be read.
+// `@unchecked Sendable`: only the context's queue asks and reads.
 private final class TolerantContext: NSManagedObjectContext, @unchecked Sendable {
   var questions: [(id: NSManagedObjectID, property: String?, hasError: Bool)] = []
 

@@ -52,7 +52,7 @@ import Testing
       #expect(!realised.isFault && realised.text("title") == "theirs")
       #expect(fault.isFault && fault.text("title") == "theirs")
       #expect(edited.text("title") == "mine" && edited.value(forKey: "pages") as? Int == 70 && edited.isUpdated)
-      // What was not registered causes nothing; what is new is registered as a fault.
+      // Unregistered objects cause nothing; new ones are registered as faults.
       #expect(log.objects(changed, NSRefreshedObjectsKey) == [realised, fault, edited])
       let new = context.object(with: try #require(newID))
       #expect(log.objects(changed, NSInsertedObjectsKey) == [new] && new.isFault)
@@ -170,7 +170,7 @@ import Testing
       #expect(title() == "0")
     }
     try store.save { context in for id in ids { context.object(with: id).setValue("theirs", forKey: "title") } }
-    // The merge was put on the queue by the save, so this block comes after it.
+    // The save queued the merge, so this block runs after it.
     await context.perform {
       #expect(title() == "theirs")
       #expect(context.object(with: ids[1]).text("title") == "mine")

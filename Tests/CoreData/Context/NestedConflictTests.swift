@@ -1,13 +1,13 @@
 import CoreData
 import Testing
 
-/// What a child has read through its parent is what its changes are made upon, also where the parent holds nothing of it.
+/// A child's changes are based on the values that it read through its parent, even if the parent holds none of them.
 @Suite struct NestedConflictTests {
   private enum Change: String, CaseIterable {
     case update, deletion
   }
 
-  /// A child's save and then its parent's, of a row that another context has saved since the child read it.
+  /// A child's save, and then its parent's, of a row that another context saved after the child read it.
   @Test(arguments: [false, true]) private func whatAnotherSavedSinceTheChildReadIsAConflictOfItsParent(
     _ isSameCoordinator: Bool
   ) throws {
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// The child's own save is no other's, though the parent holds nothing of it.
+  /// The child's own save is not a conflict with itself, although the parent does not hold the object.
   @Test func whatTheChildItselfSavedBeforeIsNoConflict() throws {
     let store = try TemporaryStore()
     let ids = try store.save { context in (0..<2).map { context.make("Book", ["title": "One", "pages": $0]) } }.map(

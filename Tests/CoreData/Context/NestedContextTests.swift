@@ -79,7 +79,7 @@ import Testing
     try #expect(store.sql("SELECT ZTITLE, ZAUTHOR, Z_OPT FROM ZBOOK") == [["Three", "1", "2"]])
   }
 
-  /// The child knows the author by a temporary ID; the parent has saved it in the meantime.
+  /// The child knows the author by a temporary ID while the parent has already saved it.
   @Test func referencesByTemporaryIDsAreWrittenWithPermanentOnes() throws {
     let store = try TemporaryStore()
     let parent = store.context()

@@ -41,7 +41,7 @@ import Testing
       #expect(log.objects(changed, NSUpdatedObjectsKey) == [book])
       #expect(log.objects(changed, NSDeletedObjectsKey) == [gone])
       #expect(log.last(changed)?.count == 3)
-      // In the next event the new object is an updated one.
+      // In the next event the new object counts as updated.
       log.clear()
       new.setValue(4, forKey: "pages")
       context.processPendingChanges()
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  /// Changes of what is not here: nothing to show, but the merge is told.
+  /// Changes of objects that are not here: nothing to show, but the merge is posted.
   @Test func aMergeOfWhatTheContextDoesNotHaveChangesNothing() throws {
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Book", ["title": "One"]) }.objectID
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// An observer that changes something has its changes told in the next event, and saved.
+  /// The changes of an observer are posted in the next event, and saved.
   @Test func changesOfAnObserverAreANewEvent() throws {
     let store = try TemporaryStore()
     try store.read { context in

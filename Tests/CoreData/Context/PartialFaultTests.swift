@@ -48,7 +48,7 @@ import Testing
       try store.save { other in
         for book in try other.all("Book", where: "title != 'A'") { book.setValue("new", forKey: "title") }
       }
-      // What was read stays as it was read, until it is refreshed.
+      // Values that were read stay until a refresh.
       #expect(books[1].text("title") == "b")
       context.refresh(books[1], mergeChanges: false)
       context.stalenessInterval = 0

@@ -10,7 +10,7 @@ import Testing
     let (first, second) = (store.context(), store.context())
     #expect(first.performAndWait { 7 } == 7)
     #expect(throws: Failure(number: 1)) { try first.performAndWait { throw Failure(number: 1) } }
-    // Inline in its own block, also with another context's between: no deadlock.
+    // It runs inline in a block of the same context, even with another context's block between: no deadlock.
     let depth = first.performAndWait {
       first.performAndWait { second.performAndWait { first.performAndWait { second.performAndWait { 5 } } } }
     }
@@ -43,7 +43,7 @@ import Testing
     context.perform(block)
   }
 
-  /// Runs the code of a task in blocks of a context.
+  /// Runs a task's code in blocks of a context.
   private final class ContextExecutor: TaskExecutor {
     private let context: NSManagedObjectContext
     init(_ context: NSManagedObjectContext) { self.context = context }
@@ -100,7 +100,7 @@ import Testing
     let store = try TemporaryStore()
     let context = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
     context.persistentStoreCoordinator = store.coordinator
-    // No block is needed on the main thread, and one runs inline.
+    // The main thread needs no block, and a block runs inline there.
     let book = context.make("Book", ["title": "One"])
     context.performAndWait { book.setValue("Two", forKey: "title") }
     try context.save()
@@ -114,7 +114,7 @@ import Testing
     }
     context.refresh(book, mergeChanges: false)
     #expect(book.text("title") == "Three")
-    // The main thread waits for the private queue, which may thus use the main context.
+    // The main thread waits for the private queue, which may therefore use the main context.
     let title = child.performAndWait { context.performAndWait { book.text("title") } }
     #expect(title == "Three")
   }
@@ -132,7 +132,7 @@ import Testing
     #expect(count == 1)
   }
 
-  /// The changes of a turn of the main queue are told at its end, with nobody asking.
+  /// The changes of one turn of the main queue are posted at its end without any call.
   @Test func theMainQueuesChangesAreToldAtTheEndOfTheTurn() async throws {
     let store = try TemporaryStore()
     let context = NSManagedObjectContext(.mainQueue)

@@ -1,9 +1,10 @@
 import CoreData
 import Testing
 
-/// Conflicts between processes: an exit test's body runs in a process of its own, and has ended when this one goes on.
+/// Conflicts between processes. The body of an exit test runs in a process of its own, which has ended when this one
+/// continues.
 @Suite struct ProcessConflictTests {
-  /// What the other process does: opens the file, and saves a change of the book and an author of the same name.
+  /// The other process: opens the file, and saves a change of the book and an author of the same name.
   static func interfere(_ path: String, deleting: Bool) throws {
     let model = LibraryModel.make()
     model.entitiesByName["Author"]?.uniquenessConstraints = [["name"]]

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// What a pinned context sees. `other` is another coordinator on the file, as another process has it.
+/// The snapshot of a pinned context. `other` is another coordinator on the file, like that of another process.
 @Suite struct QueryGenerationTests {
   private func library() throws -> TemporaryStore {
     let store = try TemporaryStore()
@@ -67,7 +67,7 @@ import Testing
       try interfere(store, other)
       try #expect(titles(context) == ["b1", "b2", "b3"])
       try #expect(context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Book")) == 3)
-      // Faults, to-many relationships, dictionaries and single objects, too.
+      // The same holds for faults, to-many relationships, dictionaries and single objects.
       let author = try context.all("Author")[0]
       #expect(Set(author.members("books").map { $0.text("title") }) == ["b1", "b2", "b3"])
       let rows = NSFetchRequest<NSDictionary>(entityName: "Book")
@@ -77,13 +77,13 @@ import Testing
       #expect(author.members("books").count == 3)
       let gone = try #require(try context.all("Book", where: "title == 'b2'").first).objectID
       try #expect(context.existingObject(with: gone).text("title") == "b2")
-      // Another context, not pinned, sees the newest, and the pinned one's rows do not reach it.
+      // Another context without a pin sees the newest rows, and its reads do not change the pinned one's.
       try store.read { unpinned in
         if inAnotherCoordinator { unpinned.reset() }
         try #expect(titles(unpinned) == ["changed", "b3", "b4"])
         #expect(throws: (any Error).self) { try unpinned.existingObject(with: gone) }
       }
-      // Without a pin it is read as it is.
+      // Without a pin the context reads the current file.
       try context.setQueryGenerationFrom(nil)
       #expect(context.queryGenerationToken == nil)
       context.refreshAllObjects()
@@ -111,7 +111,7 @@ import Testing
       #expect(context.queryGenerationToken == .current)
       context.refreshAllObjects()
       try #expect(titles(context) == ["changed", "b3", "b4"])
-      // Pinned again, there.
+      // Pin it again, at the current state.
       try store.save { $0.make("Book", ["title": "b5", "pages": 5]) }
       try #expect(titles(context) == ["changed", "b3", "b4"])
       context.reset()
@@ -137,7 +137,7 @@ import Testing
       try second.setQueryGenerationFrom(token?.copy() as? NSQueryGenerationToken)
       try #expect(titles(second) == ["b1", "b2", "b3"])
     }
-    // It lasts as long as somebody has its token.
+    // The pin lasts as long as a token of it exists.
     try first.performAndWait { try first.setQueryGenerationFrom(nil) }
     try second.performAndWait { try #expect(titles(second) == ["b1", "b2", "b3"]) }
   }
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  /// What a pin costs: the log cannot begin anew while somebody reads it, and is as short as before when nobody does.
+  /// The cost of a pin: the log cannot start over while the pin reads it. Afterwards it is as short as before.
   @Test func aPinStopsNoWriterAndTheLogIsEndedAfterIt() throws {
     let store = try library()
     let checkpointer = try WALCheckpointer(url: store.url)

@@ -1,6 +1,6 @@
 import CoreData
 
-/// What a library holds, in plain values: what contexts are compared with.
+/// The content of a library in plain values, with which contexts are compared.
 struct PlainLibrary: Equatable {
   struct Book: Equatable {
     var pages = 0
@@ -9,9 +9,9 @@ struct PlainLibrary: Equatable {
   }
 
   var books: [String: Book] = [:]
-  /// Each author with the passport that he holds.
+  /// The authors, each with its passport.
   var authors: [String: String?] = [:]
-  /// Each tag with the tags that it puts in order.
+  /// The tags, each with the tags that it orders.
   var tags: [String: [String]] = [:]
   var passports: Set<String> = []
 
@@ -38,7 +38,7 @@ struct PlainLibrary: Equatable {
 }
 
 extension NSManagedObjectContext {
-  /// What the context shows. Throws where it contradicts itself: an object twice, or two ends that disagree.
+  /// The content that the context shows. Throws if it contradicts itself: an object twice, or two ends that disagree.
   func plainLibrary() throws -> PlainLibrary {
     var library = PlainLibrary()
     func check(_ isRight: Bool, _ object: NSManagedObject, _ what: String) throws {
@@ -164,7 +164,7 @@ extension NSManagedObjectContext {
   }
 }
 
-/// Numbers that are the same in each run with a seed.
+/// Random numbers that are the same for the same seed.
 struct RandomSteps {
   struct Contradiction: Error { let text: String }
 
@@ -192,7 +192,7 @@ struct RandomSteps {
     return items
   }
 
-  /// A name that was not given before.
+  /// A name that no object has had.
   mutating func name() -> String {
     names += 1
     return "n\(names)"

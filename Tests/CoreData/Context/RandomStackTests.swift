@@ -6,7 +6,7 @@ import Testing
   private final class History {
     let store: TemporaryStore
     let levels: [NSManagedObjectContext]
-    /// What each level is to show, and before them what the file holds.
+    /// The expected content of the file and of each level.
     var file = PlainLibrary()
     var views: [PlainLibrary]
     var random: RandomSteps
@@ -25,10 +25,10 @@ import Testing
       random = RandomSteps(seed: seed)
     }
 
-    /// What the level above a level shows.
+    /// The content that the level above shows.
     func base(_ level: Int) -> PlainLibrary { level == 0 ? file : views[level - 1] }
 
-    /// Lets the levels below one take up what it shows now.
+    /// Makes the levels below a level refresh to its content.
     func settleBelow(_ level: Int) throws {
       for below in (level + 1..<levels.count).reversed() where views[below] != views[level] || random.next(4) == 0 {
         let context = levels[below]
@@ -58,7 +58,7 @@ import Testing
     for step in 0..<160 {
       let level = history.random.next(3)
       let context = history.levels[level]
-      // The levels below have nothing of their own while this one works.
+      // The levels below have no changes while this one works.
       if level < 2 {
         if history.random.next(2) == 0 {
           try history.save(level + 1)
@@ -101,7 +101,7 @@ import Testing
     let shown = try history.store.read { try $0.plainLibrary() }
     #expect(shown == history.file)
     try #expect(history.store.sql("PRAGMA integrity_check") == [["ok"]])
-    // No row of a join table without both of its ends.
+    // Every row of a join table has both of its ends.
     try #expect(
       history.store.sql(
         """
@@ -110,7 +110,7 @@ import Testing
         """) == [["0"]])
   }
 
-  /// Another process changes the file while nothing is pending here, and all levels take it up.
+  /// Another process changes the file while no level has changes, and all levels refresh to it.
   private func foreignSave(_ history: History) throws {
     for context in history.levels { context.performAndWait { context.rollback() } }
     let other = try history.store.otherCoordinator()

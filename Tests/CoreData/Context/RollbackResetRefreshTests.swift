@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  /// The object was touched through its to-many relationship only, so it has no values of its own that changed.
+  /// Only a to-many relationship of the object changed, so none of its own values did.
   @Test func refreshWithMergingOfAnObjectWithNewMembersReadsItsValuesAnew() throws {
     let (store, _, bookID) = try library()
     try store.read { context in
@@ -176,7 +176,7 @@ import Testing
       _ = try store.sql("UPDATE ZBOOK SET ZTITLE = 'theirs', Z_OPT = Z_OPT + 1")
       let book = context.object(with: bookID)
       #expect(book.text("title") == title)
-      // What was read stays as it was read.
+      // Values that were read stay as they are.
       _ = try store.sql("UPDATE ZBOOK SET ZTITLE = 'later', Z_OPT = Z_OPT + 1")
       #expect(book.text("title") == title)
     }

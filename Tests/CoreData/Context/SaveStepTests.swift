@@ -1,14 +1,14 @@
 import CoreData
 import Testing
 
-/// What happened, in order, as the classes and observers of one context saw it.
+/// The steps of a save in order, as the classes and observers of one context saw them.
 private final class Steps: @unchecked Sendable {
   // `@unchecked Sendable`: everything happens on the thread of one test.
   private(set) var all: [String] = []
   func add(_ step: String) { all.append(step) }
 }
 
-/// A tag that notes each step of its save.
+/// A tag that records each step of its save.
 final class StepTag: NSManagedObject {
   fileprivate var steps: Steps?
   fileprivate var name = ""
@@ -79,7 +79,7 @@ final class StepTag: NSManagedObject {
       book.onWillSave = { $0.setValue(($0.value(forKey: "pages") as? Int ?? 0) + 1, forKey: "pages") }
       expectError(134030) { try context.save() }
       #expect(book.calls.filter { $0 == "willSave" }.count == 1000)
-      // The context is as usable as before.
+      // The context can still be used.
       book.onWillSave = nil
       #expect(book.isInserted && book.objectID.isTemporaryID)
       try context.save()

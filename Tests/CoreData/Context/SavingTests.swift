@@ -76,7 +76,7 @@ import Testing
         return error.domain == NSCocoaErrorDomain && error.code == 133020
           && conflict?.objectSnapshot?["title"] as? String == "One" && conflict?.oldVersionNumber == 1
           && conflict?.cachedSnapshot?["title"] as? String == "Two of first" && conflict?.newVersionNumber == 2
-          // The coordinator has what the file has.
+          // The coordinator's cache equals the file.
           && conflict?.persistedSnapshot == nil
       }
       #expect(second.hasChanges)

@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Many more objects than the context looks at before it lets go of some.
+  /// Far more objects than the context keeps before it drops unheld ones.
   @Test func noChangeIsLostWhenUnheldObjectsAreLetGo() throws {
     let store = try TemporaryStore()
     let count = 12_000

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// An app's store, and a second one under a prefix of its own in the same file.
+/// An app's store, and a second store under another prefix in the same file.
 @Suite struct TwoStoresOneFileTests {
   private static func appModel() -> NSManagedObjectModel {
     let model = LibraryModel.make()
@@ -25,7 +25,7 @@ import Testing
     return model
   }
 
-  /// Both models in one, with a configuration for each store.
+  /// One model of both, with a configuration for each store.
   private static func merged() throws -> NSManagedObjectModel {
     let (app, pool) = (appModel(), poolModel())
     let names = (Set(app.entitiesByName.keys), Set(pool.entitiesByName.keys))
@@ -35,7 +35,7 @@ import Testing
     return model
   }
 
-  /// Opens both stores of the file in a stack of its own.
+  /// Opens both stores of the file in a new stack.
   private func open(_ store: TemporaryStore, configurations: (String?, String?) = ("App", "Pool")) throws
     -> NSPersistentStoreCoordinator
   {
@@ -54,7 +54,7 @@ import Testing
     return context
   }
 
-  /// Everything of the app's store that is not one of its rows.
+  /// Everything in the app's store except its rows.
   private func appsOwn(_ store: TemporaryStore) throws -> [[String?]] {
     try store.sql(
       "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'WP%' AND tbl_name NOT LIKE 'WP%' ORDER BY 1")
@@ -122,7 +122,7 @@ import Testing
     try first.performAndWait {
       first.object(with: tagID).setValue("mine", forKey: "label")
       first.object(with: jobID).setValue(1, forKey: "attempts")
-      // A second attempt of the same job, elsewhere, was quicker.
+      // A second attempt of the same job saved first.
       let other = context(try open(store))
       try other.performAndWait {
         try other.all("PoolJob")[0].setValue(9, forKey: "attempts")
@@ -151,7 +151,7 @@ import Testing
       try context.save()
     }
     try #expect(appsOwn(store) == before)
-    // And it still opens with the app's model alone.
+    // The file still opens with the app's model alone.
     let app = NSPersistentStoreCoordinator(managedObjectModel: Self.appModel())
     try app.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: nil)
     let reader = self.context(app)
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  /// Two files cannot be one transaction, but nothing is committed before everything is written.
+  /// Two files cannot share a transaction, but nothing is committed before everything is written.
   @Test(arguments: ["a", "z"])
   func aFailureInAnotherFileLeavesBothAsTheyWere(_ name: String) throws {
     let store = try TemporaryStore(Self.appModel())
@@ -237,7 +237,7 @@ import Testing
       try context.save()
       #expect(author.objectID.persistentStore === stores[1] && book.objectID.persistentStore === stores[1])
       #expect(other.objectID.persistentStore === stores[0])
-      // Both have the key 1 in their stores, and are not the same.
+      // Both have the key 1 in their stores and are different objects.
       #expect(author.objectID != other.objectID && book.object("author") === author)
       context.reset()
       let request = NSFetchRequest<NSManagedObject>(entityName: "Author")

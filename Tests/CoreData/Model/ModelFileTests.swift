@@ -5,8 +5,8 @@ import Testing
 @testable import ModelFiles
 
 @Suite("Model files", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct ModelFileTests {
-  /// Entities by model: those of its largest version, as the fixtures' table counts them. The table counts none for
-  /// MagicalRecord-Recipes because its files are in the old "elements" form; there are four.
+  /// The number of entities by model: those of its largest version, as the fixtures' table counts them. The table
+  /// counts none for MagicalRecord-Recipes, whose files have the old "elements" form; it has four.
   static let entityCounts: [String: Int] = [
     "CoreDataPlus-SampleModel": 5, "CoreDataPlus-SampleModel3": 2, "CoreStore-TestModel": 2, "CoreStore-ColorsDemo": 1,
     "CoreStore-EvolutionDemo-V1": 1, "CoreStore-EvolutionDemo-V2": 1, "objcio-Moody-Migrations": 4,
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  /// Defaults and limits that begin like a value, or are one of another type: an attribute took "1,234.56" as 1.
+  /// Defaults and limits that only begin like a value, or have another type: an attribute once read "1,234.56" as 1.
   private static let wrongNumbers: [(String, String)] =
     [
       ("Decimal", "1,234.56"), ("Decimal", "12 EUR"), ("Decimal", "1.5.6"), ("Integer 16", "40000"),

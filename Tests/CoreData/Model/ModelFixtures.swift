@@ -3,9 +3,9 @@ import Testing
 
 @testable import CoreData
 
-/// Models and stores that Apple's tools made, where they are beside the package.
+/// Models and stores that Apple's tools made, if they lie beside the package.
 enum ModelFixtures {
-  /// The folder of fixtures, or nil where this machine has none: tests that need it are skipped and say so.
+  /// The folder of fixtures; nil if this machine has none. Tests that need it are then skipped and say so.
   static let root: URL? = {
     let environment = ProcessInfo.processInfo.environment["WORKERPOOL_FIXTURES"]
     let beside = URL(fileURLWithPath: #filePath)
@@ -26,14 +26,14 @@ enum ModelFixtures {
     try FileManager.default.contentsOfDirectory(atPath: folder(path).path).sorted()
   }
 
-  /// The model inside a store, as its `modelcache.json` says; nil where the store has none.
+  /// The model of a store by its `modelcache.json`; nil if the store has none.
   static func cachedModel(ofStore name: String) throws -> ModelCache? {
     let file = try folder("stores/\(name)/modelcache.json")
     guard let data = FileManager.default.contents(atPath: file.path) else { return nil }
     return try ModelCache(data)
   }
 
-  /// A copy of a store (with its -wal and -shm) in a folder of its own; the caller removes the folder.
+  /// A copy of a store (with its -wal and -shm) in a temporary folder, which the caller removes.
   static func copyOfStore(_ name: String) throws -> (folder: URL, file: URL) {
     let copy = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)

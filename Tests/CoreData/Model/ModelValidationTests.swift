@@ -16,7 +16,7 @@ import Testing
     return entity
   }
 
-  /// The code of the first rule that the value breaks, or nil.
+  /// The code of the first rule that the value breaks; nil for a valid value.
   private func broken(_ property: NSPropertyDescription?, _ value: Any) -> Int? {
     guard let property else { return -1 }
     return zip(property.validationPredicates, property.validationWarnings)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// An entity's class, found by the name that the model has.
+/// A class is found by the name in the model.
 @Suite struct ClassLookupTests {
   private func model(_ classNames: [String: String], abstract: Set<String> = []) -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
@@ -44,7 +44,7 @@ import Testing
 
   @Test func otherNamesGivePlainObjects() throws {
     try #expect(classOfInserted("E", className: "NoSuchClassAnywhere") == NSManagedObject.self)
-    // A class, but not of managed objects; and a generic one, which cannot be made.
+    // A class that is not one of managed objects, and a generic one, which cannot be created.
     try #expect(classOfInserted("E", className: "NotManaged") == NSManagedObject.self)
     try #expect(classOfInserted("E", className: "GenericBase") == NSManagedObject.self)
     try #expect(classOfInserted("E", className: "NSManagedObject") == NSManagedObject.self)
@@ -139,7 +139,7 @@ enum OtherPlace {
   final class Twice: NSManagedObject {}
 }
 
-/// What several entities' classes have in common; no entity has it.
+/// The common superclass of several entities' classes; no entity has it.
 class StampedObject: NSManagedObject {
   var calls: [String] = []
 
@@ -192,5 +192,5 @@ final class SecondStamped: StampedObject {
   }
 }
 
-/// Named by one model only, while the tests run beside each other.
+/// Only one model names it, although tests run at the same time.
 final class OfOneModel: NSManagedObject {}

@@ -38,7 +38,7 @@ import Testing
       let book = try #require(context.fetch(request).first as? RecordingBook)
       #expect(book.isFault)
       #expect(book.calls.isEmpty)
-      // The row came along: what others write now is not seen.
+      // The fetch cached the row, so later writes of others are not seen.
       try store.save { try $0.all("Book")[0].setValue("Two", forKey: "title") }
       #expect(book.text("title") == "One")
       #expect(book.calls == ["awakeFromFetch"])

@@ -24,7 +24,7 @@ import Testing
       try #expect(context.fetch(request).map { $0.text("title") } == ["book"])
       try #expect(context.count(for: request) == 1)
       try #expect(context.all("Comic").map { $0.text("title") } == ["comic"])
-      // The same with what is not saved yet.
+      // The same with unsaved objects.
       context.make("Comic", ["title": "new", "pages": 3])
       try #expect(context.count(for: request) == 1)
       request.includesSubentities = true
@@ -66,7 +66,7 @@ import Testing
       #expect(Set(pet.members("enemies").compactMap { $0.text("name") }) == ["Rex", "Tom"])
       let tom = try context.all("Animal", where: "name == 'Tom'")[0]
       #expect(tom.members("enemyOf") == [pet])
-      // Moved to one of the parent entity: the entity in the row moves along.
+      // The reference moves to an object of the parent entity, and the entity in the row changes with it.
       try context.all("Owner")[0].setValue(tom, forKey: "pet")
       try context.save()
     }

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// The names of key paths, from tables that nobody registers.
+/// Names of key paths come from tables that nobody registers.
 @Suite struct KeyPathTableTests {
   @Test func aPropertysPathHasItsName() {
     #expect((\Tabled.name)._kvcKeyPathString == "name")
@@ -61,7 +61,7 @@ final class TabledBelow: Tabled {
 
 final class UntabledBelow: Tabled {}
 
-// What generated code looks like.
+// The form of generated code.
 @usableFromInline enum TabledKeyPaths: ManagedKeyPathTable {
   @usableFromInline static var objectClass: NSManagedObject.Type { Tabled.self }
   @usableFromInline static var keyPaths: [AnyKeyPath: String] {

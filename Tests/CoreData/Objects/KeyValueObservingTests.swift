@@ -19,7 +19,7 @@ final class ObservedBook: NSManagedObject {
     get { members("tags") }
     set { setValue(newValue, forKey: "tags") }
   }
-  /// An accessor of one's own, around the primitive value.
+  /// A handwritten accessor around the primitive value.
   var ownTitle: String? {
     get { title }
     set {

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// Typed accessors as generated code has them, for each type that a property can have.
+/// Typed accessors in the form of generated code, for each type that a property can have.
 @Suite struct ManagedPropertyTests {
   static func model() -> NSManagedObjectModel {
     let types: [(String, NSAttributeType)] = [
@@ -92,7 +92,7 @@ import Testing
         #expect(object.optionalNumber == nil && object.optionalText == nil && object.number == nil)
         #expect(object.date == nil && object.uuid == nil && object.url == nil && object.decimal == nil)
         #expect(object.list == nil && object.next == nil && object.children.isEmpty && object.swiftDecimal == 0)
-        // Once more after values that are taken away again.
+        // Again after values were set and removed.
         fill(object, children: [])
         object.optionalNumber = nil
         for key in ["int16", "int32", "flag", "double", "float", "text", "date", "data", "list"] {

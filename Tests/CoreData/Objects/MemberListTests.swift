@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// The list behind to-many relationships and a context's changes, against an array that does the same slowly.
+/// The list behind to-many relationships and a context's changes, compared with an array that does the same slowly.
 @Suite struct MemberListTests {
   @Test(arguments: [false, true]) func itHoldsWhatWasInsertedAndNotRemoved(keepsOrder: Bool) throws {
     let context = try TemporaryStore().context()
@@ -12,7 +12,7 @@ import Testing
       var reference: [NSManagedObject] = []
       var random = SystemRandomNumberGenerator()
       for round in 0..<6000 {
-        // Long, short, and about as long as a list without an index may be.
+        // Long lists, short ones, and lists near the length at which an index is added.
         let range = round < 2000 ? 500 : round < 4000 ? 20 : 12
         if round == 4000 { for object in objects { list.remove(object) } }
         if round == 4000 { reference.removeAll() }

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// What an object says of itself, and how long it keeps what it was given.
+/// The state flags of an object, and how long it keeps its values.
 @Suite struct ObjectStateTests {
   private func storeWithBook() throws -> (TemporaryStore, NSManagedObjectID) {
     let store = try TemporaryStore()

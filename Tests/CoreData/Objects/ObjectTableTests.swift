@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// The table behind uniquing and the row cache, against a dictionary that does the same.
+/// The table behind uniquing and the row cache, compared with a dictionary that does the same.
 @Suite struct ObjectTableTests {
   private final class Value {}
 
@@ -11,7 +11,8 @@ import Testing
     let table: Int32
   }
 
-  /// Keys as they come: in order, in two tables at once, with gaps that pile up in a table that does not mix, negative.
+  /// Keys as they occur: in order, in two tables at once, with gaps that collide in a table that does not mix them,
+  /// negative.
   private static let patterns: [[Key]] = [
     (0..<5000).map { Key(key: $0, table: 1) },
     (0..<5000).flatMap { [Key(key: $0, table: 1), Key(key: $0, table: 2)] },

@@ -56,7 +56,7 @@ import Testing
       store.sql("SELECT ZNAME, Z_FOK_LIST FROM ZITEM ORDER BY Z_FOK_LIST") == [["b", "2048"], ["a", "3072"]])
   }
 
-  /// Set from the other end, while the list itself was never read.
+  /// The relationship is set from the other end, before the list itself is read.
   @Test(arguments: ["list", "sharedBy"])
   func membersAddedWithoutReadingTheListComeLast(_ inverse: String) throws {
     let key = inverse == "list" ? "items" : "shared"

@@ -28,7 +28,7 @@ import Testing
       let first = context.make("Passport", ["number": "1", "holder": ada])
       let second = context.make("Passport", ["number": "2", "holder": bob])
       try context.save()
-      // Ada takes Bob's: hers has no holder then, and Bob has none.
+      // Ada takes Bob's passport: hers has no holder then, and Bob has none.
       ada.setValue(second, forKey: "passport")
       #expect(second.object("holder") === ada)
       #expect(first.object("holder") == nil)
@@ -57,7 +57,7 @@ import Testing
       #expect(author.isFault)
       #expect(author.members("books").count == 6)
     }
-    // Both rows have a new version, so that a change of the same relationship elsewhere is a conflict.
+    // Both rows get a new version, so that changing the same relationship elsewhere is a conflict.
     try #expect(store.sql("SELECT Z_OPT FROM ZAUTHOR") == [["2"]])
     try #expect(store.sql("SELECT Z_OPT FROM ZBOOK WHERE ZTITLE = 'other'") == [["2"]])
   }
@@ -92,14 +92,14 @@ import Testing
       return (book, tag)
     }
     let (bookID, tagID) = (book.objectID, tag.objectID)
-    // Added again, though it is a member already, and then removed: it is gone.
+    // A member that is added again and then removed is gone.
     try store.save { context in
       let book = context.object(with: bookID)
       book.addObject(context.object(with: tagID), toRelationship: "tags")
       book.removeObject(context.object(with: tagID), fromRelationship: "tags")
     }
     try #expect(store.sql("SELECT count(*) FROM Z_2TAGS") == [["0"]])
-    // Removed, though it is no member, and then added: it is there.
+    // An object that is removed without being a member and then added is there.
     try store.save { context in
       let book = context.object(with: bookID)
       book.removeObject(context.object(with: tagID), fromRelationship: "tags")

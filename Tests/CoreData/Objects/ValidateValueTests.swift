@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// A book that looks at each of its values itself.
+/// A book that checks each of its values itself.
 final class CheckedBook: NSManagedObject {
   var asked: [String] = []
 
@@ -33,7 +33,7 @@ final class CheckedComic: NSManagedObject {}
       book.setValue(8, forKey: "pages")
       book.setValue(Set([context.make("Tag")]), forKey: "tags")
       try context.save()
-      // The title has to be there, whether or not it changed.
+      // The mandatory title is checked whether or not it changed.
       #expect(book.asked.sorted() == ["pages", "tags", "title"])
     }
   }

@@ -96,7 +96,7 @@ import Testing
       book.removeObject(try #require(book.members("tags").first), fromRelationship: "tags")
       #expect(failure(context) == nil)
     }
-    // Also where the row itself was never read.
+    // The rule also holds if the row itself was never read.
     try store.read { context in
       let book = context.object(with: try context.all("Book")[0].objectID)
       book.addObject(context.make("Tag"), toRelationship: "tags")

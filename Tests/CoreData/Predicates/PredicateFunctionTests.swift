@@ -3,7 +3,7 @@ import Testing
 @testable import CoreData
 
 @Suite struct PredicateFunctionTests {
-  /// The functions of Apple's `NSExpression`, and what they give.
+  /// The functions of Apple's `NSExpression` with their results.
   @Test(
     "Each function has its value",
     arguments: [
@@ -37,7 +37,7 @@ import Testing
     #expect(value("castObject:toType:(0, 'NSDate')") as? Date == Date(timeIntervalSinceReferenceDate: 0))
   }
 
-  /// Texts of which CAST read the beginning, or something else than they say.
+  /// Texts of which CAST once read only the beginning, or read something else.
   static let textsWithoutValue = [
     ("1,234.56", "NSDecimalNumber"), ("12 EUR", "NSDecimalNumber"), ("1.5.6", "NSDecimalNumber"),
     ("0x10", "NSDecimalNumber"), ("12 EUR", "NSNumber"), ("0x10", "NSNumber"), ("nan", "NSNumber"),

@@ -18,13 +18,13 @@ import Testing
     return request
   }
 
-  /// Starts the request in the context, then lets the body run there; returns what the check says of the result.
+  /// Starts the request in the context and runs the body there. Returns the check's answer about the result.
   private func run<T, R: Sendable>(
     _ request: NSFetchRequest<T>, in context: NSManagedObjectContext, estimate: Int = 0,
     body: @escaping @Sendable (NSAsynchronousFetchResult<T>) -> Void = { _ in },
     check: @escaping @Sendable (NSAsynchronousFetchResult<T>) -> R
   ) async -> R {
-    // `nonisolated(unsafe)`: the test waits here and lets the context have it.
+    // `nonisolated(unsafe)`: the test waits and leaves the request to the context.
     nonisolated(unsafe) let request = request
     return await withCheckedContinuation { continuation in
       context.perform {
@@ -130,7 +130,7 @@ import Testing
     let context = store.context()
     let other = store.context()
     let title = await run(books(), in: context) { _ in
-      // The reader may have read already; it completes after this block.
+      // The reader may have finished reading; it completes after this block.
       other.performAndWait {
         do {
           try other.all("Book")[0].setValue("changed", forKey: "title")
@@ -165,7 +165,7 @@ import Testing
       isRunning.wait()
       control.cancel()
     }
-    // Without end, but for the cancellation.
+    // The query only ends by the cancellation.
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
     let error = #expect(throws: SQLiteError.self) {
       try database.read(control) { connection in
@@ -175,7 +175,7 @@ import Testing
       }
     }
     #expect(error?.primaryCode == 9)
-    // The connection is as good as before.
+    // The connection can still be used.
     #expect(try database.read { try $0.integer("SELECT count(*) FROM ZBOOK") } == 1)
   }
 

@@ -9,7 +9,7 @@ import Testing
     return request
   }
 
-  /// Runs the body with a controller that lists the titles which the store has, and a table that follows it.
+  /// Runs the body with a controller that lists the stored titles, and a table that follows it.
   private func listing(
     _ titles: [String], _ predicate: String? = nil, section: String? = nil, sort: String = "title",
     _ body: (NSManagedObjectContext, NSFetchedResultsController<NSManagedObject>, TableMirror) throws -> Void
@@ -146,7 +146,7 @@ import Testing
   @Test func oneObjectThatMovesMovesAlone() throws {
     try listing(["a", "b", "c", "d", "e"]) { context, controller, mirror in
       let objects = try #require(controller.fetchedObjects)
-      // All are changed, but only one is somewhere else among the others.
+      // All objects change, but only one moves among the others.
       for object in objects { object.setValue(7, forKey: "pages") }
       objects[0].setValue("dd", forKey: "title")
       context.processPendingChanges()
@@ -168,7 +168,7 @@ import Testing
       context.delete(long)
       context.processPendingChanges()
       #expect(mirror.calls.isEmpty)
-      // What comes to match is an insertion, what does no more a deletion.
+      // An object that begins to match is inserted, one that no longer matches is deleted.
       let first = controller.object(at: [0, 0])
       first.setValue(5, forKey: "pages")
       try context.all("Book", where: "title == 'too long'")[0].setValue(1, forKey: "pages")
@@ -255,7 +255,7 @@ import Testing
       }
     }
     try store.read { context in
-      // The class gives its transient note a value when it is fetched: all are in one section.
+      // The class sets its transient note when it is fetched: all objects are in one section.
       for (path, sort, names) in [
         ("note", "title", ["set when fetched"]), ("author.name", "author.name", ["Ada", "Bob"]),
       ] {

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// A controller on one context while another imports.
+/// A controller in one context while another context imports.
 @Suite struct FetchedResultsImportTests {
   private func controller(
     _ context: NSManagedObjectContext, batch: Int = 0, _ predicate: String? = nil
@@ -49,11 +49,11 @@ import Testing
         book.setValue(7, forKey: "pages")
       }
       try background.all("Book", where: "title == 'old 3'")[0].setValue("old 3, changed", forKey: "title")
-      // Not here before, and not in the other context.
+      // The object was not among the results, and not in the other context.
       try background.all("Book", where: "title == 'thick'")[0].setValue(5, forKey: "pages")
       try background.save()
     }
-    // What merges was put on the queue by the save, and so comes before this.
+    // The save queued the merge, so this block runs after it.
     await context.perform {
       #expect(mirror.complaints.isEmpty, "\(mirror.complaints)")
       #expect(mirror.calls.filter { $0 == "will" }.count == 1)
@@ -72,7 +72,7 @@ import Testing
     await context.perform { #expect(mirror.calls.isEmpty) }
   }
 
-  /// Programs make a controller and fetch before they are on the context's queue.
+  /// Programs create a controller and fetch before they are on the context's queue.
   @Test func performFetchGoesToTheQueueOfItsContext() throws {
     let store = try TemporaryStore()
     try store.save { context in for number in 0..<5 { context.make("Book", ["title": "\(number)", "pages": number]) } }
@@ -93,12 +93,12 @@ import Testing
       let listing = controller(context, batch: 20)
       try listing.performFetch()
       #expect(listing.sections?.map(\.numberOfObjects) == Array(repeating: 100, count: 20))
-      // The sections were counted, not read.
+      // The store counted the sections; the rows were not read.
       let objects = listing.fetchedObjects ?? []
       #expect(objects.allSatisfy { !$0.hasValues })
       #expect(listing.object(at: [5, 50]).text("title") == "10550")
       #expect(objects.filter(\.hasValues).count == 20)
-      // A change reads what it has to be compared with.
+      // A change reads the objects with which it is compared.
       let mirror = TableMirror(listing) { "\($0.objectID)" }
       listing.delegate = mirror
       context.make("Book", ["title": "10333x", "pages": 3])

@@ -1,9 +1,9 @@
 import CoreData
 import Testing
 
-/// A table that follows the delegate's calls shows at each moment what the controller has, whatever changes in whatever way.
+/// A table that only follows the delegate's calls always shows the controller's results, whatever changes.
 @Suite struct FetchedResultsRandomTests {
-  /// What is listed, and how.
+  /// The listed objects, their order and their sections.
   struct Listing: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var sort: [(String, Bool)]
@@ -55,7 +55,7 @@ import Testing
   }
 }
 
-/// One random history: a context with a controller, and another context that saves beside it.
+/// One random history: a context with a controller, and another context that saves.
 private final class ListingHistory {
   let store: TemporaryStore
   let context: NSManagedObjectContext
@@ -89,7 +89,7 @@ private final class ListingHistory {
     return request
   }
 
-  /// What of a book's own values can be seen.
+  /// The visible values of a book itself.
   static func text(_ book: NSManagedObject) -> String {
     "\(book.text("title") ?? "-") \(book.value(forKey: "pages") ?? "-") \(book.value(forKey: "isRead") ?? "-")"
   }
@@ -121,7 +121,7 @@ private final class ListingHistory {
     context.processPendingChanges()
   }
 
-  /// Some changes saved by another context, as IDs.
+  /// Saves some changes in another context and returns them as IDs.
   private func saveElsewhere() throws -> [AnyHashable: Any] {
     try other.performAndWait {
       other.reset()
@@ -138,7 +138,7 @@ private final class ListingHistory {
   }
 
   private func change(_ context: NSManagedObjectContext) {
-    // A context whose objects were all deleted by another has nothing to change.
+    // A context whose objects another context has deleted has nothing to change.
     guard let books = try? context.all("Book", sort: "title"), let authors = try? context.all("Author", sort: "name")
     else { return }
     let book = random.pick(books)
@@ -165,13 +165,13 @@ private final class ListingHistory {
     }
   }
 
-  /// Different from all others, so that there is one right order.
+  /// A name that no other object has, so that only one order is right.
   private func newName() -> String {
     number += 1
     return "\(random.next(1000))-\(number)"
   }
 
-  /// Whether the controller has what a fetch gives now.
+  /// Whether the controller's results equal those of a fetch.
   func isAsFetched() throws -> Bool {
     guard let objects = controller.fetchedObjects else { return false }
     for (position, section) in (controller.sections ?? []).enumerated() {
@@ -180,7 +180,7 @@ private final class ListingHistory {
       }
     }
     let fetched = try context.fetch(ListingHistory.request(listing))
-    // What is not saved of related objects, a fetch does not sort by.
+    // A fetch does not sort by unsaved values of related objects.
     if context.hasChanges && listing.sort[0].0.contains(".") { return Set(objects) == Set(fetched) }
     return objects == fetched
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// The file that keeps a controller's sections.
+/// The file that caches a controller's sections.
 @Suite(.serialized) struct SectionCacheTests {
   private static func controller(
     _ context: NSManagedObjectContext, _ name: String?, predicate: String = "pages >= 0"
@@ -14,7 +14,7 @@ import Testing
       fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "title", cacheName: name)
   }
 
-  /// A store that was last written long ago, and a context on it; the cache is gone afterwards.
+  /// A store that was last written long ago, and a context on it. The cache is removed afterwards.
   private func withStore(_ body: (TemporaryStore, NSManagedObjectContext, String) throws -> Void) throws {
     let store = try TemporaryStore()
     let name = "test/\(UUID().uuidString)"
@@ -38,7 +38,7 @@ import Testing
       try Self.controller(context, name).performFetch()
       let cache = try #require(SectionCache.read(name))
       #expect(cache.names == ["a", "b", "c"] && cache.counts == [1, 1, 1])
-      // Sections that can only come from the file.
+      // These sections can only come from the file.
       SectionCache(configuration: cache.configuration, stamp: cache.stamp, names: ["x", "y"], counts: [1, 2]).write(
         name)
       let second = Self.controller(context, name)
@@ -82,7 +82,7 @@ import Testing
       #expect(SectionCache.read(name) == nil)
       try controller.performFetch()
       #expect(controller.sections?.map(\.name) == ["c"])
-      // Without a cache the request may be changed at will.
+      // Without a cache the request may be changed freely.
       let free = Self.controller(context, nil)
       try free.performFetch()
       free.fetchRequest.predicate = nil

@@ -1,9 +1,9 @@
 import CoreData
 import Testing
 
-/// Shows a controller's results as a table view does: batch updates by the delegate's calls, and nothing else.
+/// Shows a controller's results as a table view does: it only applies the delegate's calls.
 ///
-/// Each cell shows a text made from its object when it was put in, moved or updated.
+/// Each cell shows a text that was made from its object when it was inserted, moved or updated.
 final class TableMirror: NSObject, NSFetchedResultsControllerDelegate {
   struct Cell: Equatable {
     var object: NSManagedObject
@@ -11,7 +11,7 @@ final class TableMirror: NSObject, NSFetchedResultsControllerDelegate {
 
     static func == (a: Cell, b: Cell) -> Bool { a.shows(b.object) && a.text == b.text }
 
-    /// After a reset of the context another object stands for the same row.
+    /// After a reset of the context the same row has another object.
     func shows(_ other: NSManagedObject) -> Bool { object === other || object.objectID == other.objectID }
   }
 
@@ -38,7 +38,7 @@ final class TableMirror: NSObject, NSFetchedResultsControllerDelegate {
   private(set) var calls: [String] = []
   private(set) var rowChanges: [RowChange] = []
   private(set) var sectionChanges: [SectionChange] = []
-  /// What did not fit, in words.
+  /// The calls that did not fit, in words.
   private(set) var complaints: [String] = []
   private var batchStart = (rows: 0, sections: 0)
   private let text: (NSManagedObject) -> String
@@ -111,7 +111,8 @@ final class TableMirror: NSObject, NSFetchedResultsControllerDelegate {
     }
   }
 
-  /// Deletions and origins by the old paths, sections, then insertions and destinations by the new paths, as table views do.
+  /// Applies deletions and old places by the old paths, then sections, then insertions and new places by the new paths,
+  /// as table views do.
   private func apply(_ rows: [RowChange], _ sectionChanges: [SectionChange]) {
     var gone: Set<IndexPath> = []
     for change in rows {

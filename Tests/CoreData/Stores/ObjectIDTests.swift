@@ -18,7 +18,7 @@ import Testing
       let back = try #require(store.coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation()))
       #expect(back == id && back.hash == id.hash && Set([back, id]).count == 1)
       #expect(context.object(with: back) === comic)
-      // Fetched through the parent entity, an ID carries the object's own.
+      // The ID of an object that was fetched through the parent entity has the object's own entity.
       let request = NSFetchRequest<NSManagedObjectID>(entityName: "Book")
       request.resultType = .managedObjectIDResultType
       let found = try context.fetch(request)
@@ -39,7 +39,7 @@ import Testing
       let url = try #require(URL(string: text))
       #expect(store.coordinator.managedObjectID(forURIRepresentation: url) == nil, "\(text)")
     }
-    // Whether there is a row is not checked.
+    // The existence of the row is not checked.
     let url = try #require(URL(string: "x-coredata://\(identifier)/Book/p77"))
     let id = try #require(store.coordinator.managedObjectID(forURIRepresentation: url))
     try store.read { context in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CoreData
 
-/// How old a cached row may be.
+/// The maximum age of a cached row.
 @Suite struct RowAgeTests {
-  /// A clock that goes when it is told to.
+  /// A clock that only the test moves.
   private final class Clock: Sendable {
     private let time = Mutex<TimeInterval>(0)
     var now: TimeInterval { time.withLock { $0 } }
@@ -23,7 +23,7 @@ import Testing
     let cache = RowCache(generationSize: 2) { clock.now }
     let (id, snapshot) = try row()
     cache.add([(1, 7, snapshot)], since: cache.epoch)
-    // Of what came before ages were asked for, nobody knows the age.
+    // The age of rows from before the first question for ages is unknown.
     #expect(cache.find(id, maximumAge: 10) == nil)
     #expect(cache.find(id, maximumAge: -1) === snapshot)
     cache.add([(1, 7, snapshot)], since: cache.epoch)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// The store as a whole: what outlives its coordinator, and history.
+/// The store as a whole: files, metadata, snapshots and history.
 extension StoreConformanceTests {
   @Test(arguments: StoreKind.lasting)
   func whatWasSavedIsThereWhenTheStoreIsOpenedAgain(kind: StoreKind) throws {

@@ -10,7 +10,8 @@ extension StoreConformanceTests {
     let keys = try subject.insert("Book", ["a", "b", "c", "d"].map { ["title": $0] })
     let read = try keys.map { try subject.store.row(subject.id("Book", $0), in: nil) }
     for key in keys.prefix(3) { try subject.update("Book", key, ["pages": 9]) }
-    // When a save changes the first row, deletes the second, relies on the third, and changes the fourth, which is as it was.
+    // When a save changes the first row, deletes the second, relies on the third, and changes the fourth, which is as
+    // it was.
     var changes = StoreSubject.changes
     let home = try subject.home("Book")
     changes.updated = [

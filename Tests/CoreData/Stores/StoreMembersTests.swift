@@ -180,14 +180,14 @@ import Testing
     let uuid = store.coordinator.persistentStores[0].identifier
     let other = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     try other.destroyPersistentStore(at: store.url, ofType: NSSQLiteStoreType)
-    // Others have the file open still: what they find is empty, not old.
+    // Other coordinators still have the file open: they find it empty, not old.
     let reader = context(store.coordinator)
     reader.performAndWait { expectError(134180) { try reader.all("Tag") } }
     try store.coordinator.remove(store.coordinator.persistentStores[0])
     try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url)
     try #expect(labels(other) == [])
     #expect(other.persistentStores[0].identifier != uuid)
-    // Nothing there, nothing to do.
+    // Without a file there is nothing to do.
     try other.destroyPersistentStore(at: store.folder.appendingPathComponent("none"), type: .sqlite)
   }
 
@@ -268,7 +268,7 @@ import Testing
     let after = try #require(changed[3] as? NSManagedObjectID)
     #expect(changed[2] as? NSManagedObjectID == before)
     #expect(after.persistentStore === new && after.key == before.key && after != before)
-    // The file it came from is as it was.
+    // The source file is unchanged.
     try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["a"]])
     try save("b", coordinator)
     try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["a"]])
@@ -284,7 +284,7 @@ import Testing
   }
 }
 
-/// What a coordinator posts about its stores.
+/// Records the notifications that a coordinator posts about its stores.
 private final class StoreNotificationLog: @unchecked Sendable {
   // `@unchecked Sendable`: posted and read on the one thread of a test.
   private(set) var posted: [String] = []

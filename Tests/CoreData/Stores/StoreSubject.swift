@@ -12,7 +12,7 @@ enum StoreKind: CaseIterable, Sendable {
   /// Whether the store outlives its coordinator.
   var isLasting: Bool { self == .file }
 
-  /// Whether the store can be read as it was; a memory has one connection, which sees all that is written.
+  /// Whether a pinned snapshot of the store can be read. A store in memory has one connection, which sees all writes.
   var canBePinned: Bool { self == .file }
 
   /// Whether the store carries out batch requests. Apple's stores in memory do not.
@@ -28,7 +28,7 @@ struct StoreSubject {
   let model: NSManagedObjectModel
   let coordinator: NSPersistentStoreCoordinator
   let store: any ObjectStore
-  /// Takes the files away when nobody uses the subject any more.
+  /// Removes the files when nobody uses the subject any more.
   private let folder: Folder
 
   private final class Folder {
@@ -64,7 +64,7 @@ struct StoreSubject {
   /// A place beside the store's file.
   func place(_ name: String) -> URL { folder.url.appendingPathComponent(name) }
 
-  /// The same store once more, as another process opens it.
+  /// The same store, opened a second time like by another process.
   func openedAgain() throws -> StoreSubject { try StoreSubject(kind, model, folder) }
 
   // MARK: Values
@@ -131,7 +131,7 @@ struct StoreSubject {
     return try save(changes).keys
   }
 
-  /// What a save passes in to change a row that was read before.
+  /// The value that a save passes in to change a row that was read before.
   func update(_ entity: String, _ key: Int64, from base: Snapshot?, _ values: [String: Any]) throws -> RowChanges.Update
   {
     let changed = try #require(base).copy()

@@ -1,7 +1,8 @@
 import CoreData
 import Testing
 
-/// A colour that supports secure coding. Not nested: Foundation archives the names of top-level classes only.
+/// A colour that supports secure coding. It is a top-level class because Foundation does not archive the names of
+/// nested ones.
 final class Paint: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   let name: String
@@ -11,13 +12,13 @@ final class Paint: NSObject, NSSecureCoding {
   func encode(with coder: NSCoder) { coder.encode(name as NSString, forKey: "name") }
 }
 
-/// Transformable attributes with a transformer of the program's own.
+/// Transformable attributes with a transformer that the program registers.
 @Suite struct TransformerTests {
   final class PaintTransformer: NSSecureUnarchiveFromDataTransformer {
     override class var allowedTopLevelClasses: [AnyClass] { [Paint.self] }
   }
 
-  /// Keeps text backwards.
+  /// Stores text backwards.
   final class Mirror: ValueTransformer {
     override func transformedValue(_ value: Any?) -> Any? {
       (value as? String).map { Data(String($0.reversed()).utf8) }
@@ -61,7 +62,7 @@ final class Paint: NSObject, NSSecureCoding {
     }
   }
 
-  /// A secure transformer reads with `transformedValue`, the other way round than others.
+  /// A secure transformer reads with `transformedValue`, unlike all others.
   @Test func aSecureTransformerKeepsAnObjectOfItsClass() throws {
     let name = NSValueTransformerName("TransformerTests.Paint")
     ValueTransformer.setValueTransformer(PaintTransformer(), forName: name)

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// Checks that the body throws an error of Core Data's with the code.
+/// Checks that the body throws a Core Data error with the code.
 func expectError<T>(
   _ code: Int, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> T
 ) {

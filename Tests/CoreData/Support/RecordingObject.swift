@@ -1,6 +1,6 @@
 import CoreData
 
-/// A book that notes which of its callbacks ran, and can be told to do something in them.
+/// A book that records its callbacks, and runs the test's code in them.
 final class RecordingBook: NSManagedObject {
   var calls: [String] = []
   var snapshotEvents: [NSSnapshotEventType] = []
@@ -118,11 +118,11 @@ extension TemporaryStore {
     return try context.performAndWait { try body(context) }
   }
 
-  /// What plain SQLite shows, each column as text.
+  /// The rows that plain SQLite reads, each column as text.
   func sql(_ query: String) throws -> [[String?]] { try StoreFixtures.rows(query, inFile: url) }
 }
 
-/// What a context posted, in order.
+/// The notifications of a context, in order.
 final class NotificationLog {
   private(set) var posted: [(name: Notification.Name, info: [AnyHashable: Any])] = []
   private var tokens: [any NSObjectProtocol] = []

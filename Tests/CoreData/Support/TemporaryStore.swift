@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// A stack on a SQLite file in a folder of its own, which goes with the object.
+/// A stack on a SQLite file in a temporary folder, which is removed with the object.
 final class TemporaryStore: Sendable {
   let folder: URL
   let url: URL
@@ -25,7 +25,7 @@ final class TemporaryStore: Sendable {
     return context
   }
 
-  /// A second coordinator on the same file, as another process has it.
+  /// A second coordinator on the same file, like that of another process.
   func otherCoordinator(_ options: [AnyHashable: Any]? = nil) throws -> NSPersistentStoreCoordinator {
     let copy = model.copy() as! NSManagedObjectModel
     let other = NSPersistentStoreCoordinator(managedObjectModel: copy)

@@ -27,11 +27,11 @@ struct UniqueLibrary {
   }
 }
 
-/// The policies that resolve a conflict of unique values, by who stays.
+/// The merge policies that resolve a conflict of unique values, by the side that wins.
 enum ConstraintPolicies {
-  /// What is in memory stays.
+  /// The object in memory wins.
   static let winning: [NSMergePolicyType] = [.mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType]
-  /// What is in the store stays.
+  /// The row in the store wins.
   static let yielding: [NSMergePolicyType] = [.mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType]
   static let resolving = winning + yielding
 }

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Compiles every model of the fixtures to classes, in debug and release, and uses them. Takes some minutes, so only when it is
-/// asked for:
+/// Compiles every model of the fixtures to classes, in debug and release, and uses them. It takes some minutes, so it
+/// runs on request only:
 ///
 ///     WORKERPOOL_FIXTURE_CLASSES=/tmp/classes swift test --filter FixtureClassesTests
 ///
-/// The variable names the folder for the package; it stays there, so that a second run is quick.
+/// The variable names the folder for the package. The folder stays, so that a second run is fast.
 @Suite(.enabled(if: packageFolder != nil, "set WORKERPOOL_FIXTURE_CLASSES"), .serialized)
 struct FixtureClassesTests {
   private static let repository = URL(fileURLWithPath: #filePath)

@@ -19,7 +19,7 @@ struct FixtureModel {
 
   var concreteEntities: [ModelEntity] { document.entities.filter { !$0.isAbstract } }
 
-  /// All versions, and the current one with code generation "class" throughout.
+  /// Copies all versions; the current one gets code generation "class" for all entities.
   func copy(to destination: URL) throws {
     try FileManager.default.createDirectory(
       at: destination.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -34,13 +34,13 @@ struct FixtureModel {
     switch node.name {
     case "entity":
       let entity = document[attributes["name"] ?? ""]
-      // What names another module would need that module; else it stays as its author wrote it.
+      // A class of another module would need that module, so it stays as its author wrote it.
       let represented = entity?.representedClassName ?? attributes["name"] ?? ""
       attributes["representedClassName"] =
         represented.dropFirst().contains(".") ? ".\(entity?.className ?? "")" : represented
       attributes["codeGenerationType"] = "class"
     case "attribute" where attributes["attributeType"] == "Transformable":
-      // Their transformers and classes are in the apps.
+      // The app has their transformers and classes, the fixture does not.
       attributes["optional"] = "YES"
     default: break
     }
@@ -51,7 +51,7 @@ struct FixtureModel {
 
   // MARK: The module's code
 
-  /// Makes, saves and fetches an object of each concrete class, and reads and writes every attribute.
+  /// Code that creates, saves and fetches an object of each concrete class, and reads and writes every attribute.
   var checks: String {
     """
     import Support
@@ -68,7 +68,7 @@ struct FixtureModel {
     """
   }
 
-  /// Classes of transformable values that an app brings along.
+  /// Classes of transformable values that the app supplies.
   private var ownClasses: [String] {
     let names = document.entities.flatMap(\.properties).compactMap { property in
       if case .attribute(let attribute) = property.kind { attribute.customClassName } else { nil }
@@ -106,7 +106,7 @@ struct FixtureModel {
     return "      object.\(add)(\(relationship.isOrdered ? "NSOrderedSet" : "NSSet")())\n"
   }
 
-  /// An expression of the attribute's type and within its limits; nil where the store or nobody sets it.
+  /// An expression of the attribute's type within its limits; nil if the store sets the attribute, or nothing does.
   private func sample(_ property: ModelProperty, number: Int) -> String? {
     guard case .attribute(let attribute) = property.kind, !attribute.isDerived, !property.isTransient else {
       return nil

@@ -1,8 +1,8 @@
 import Foundation
 import ModelFiles
 
-/// A package with a module for each model of the fixtures, all their entities with generated classes, and a program that
-/// uses every class.
+/// A package with a module for each model of the fixtures, whose entities all have generated classes, and a program
+/// that uses every class.
 struct FixturePackage {
   let folder: URL
   private let models: [FixtureModel]

@@ -1,9 +1,9 @@
 import CoreData
 import Testing
 
-/// Long random histories of changes, saves, undos and redos, where each state must come back as it was.
+/// Long random histories of changes, saves, undos and redos, in which each state must come back as it was.
 @Suite struct RandomUndoTests {
-  /// All objects that were ever made, and what the context shows of them.
+  /// All objects that were ever created, and the context's view of them.
   private struct Library {
     let context: NSManagedObjectContext
     var objects: [NSManagedObject] = []
@@ -17,7 +17,7 @@ import Testing
       objects.firstIndex(of: object).map { "\(object.entity.name ?? "")\($0)" } ?? "unknown"
     }
 
-    /// One line for each object that is there.
+    /// One line for each existing object.
     func state() -> [String] {
       objects.filter { $0.managedObjectContext != nil && !$0.isDeleted }.map { object in
         let values = object.entity.propertiesByName.keys.sorted().compactMap { key -> String? in
@@ -78,7 +78,7 @@ import Testing
     try context.performAndWait {
       context.undoManager = UndoManager()
       var library = Library(context: context, random: SeededGenerator(state: seed))
-      // The states, each with a step to the next; the last one is the newest that can be redone.
+      // The states, each one step from the next. The last one is the newest that can be redone.
       var states = [library.state()]
       var position = 0
       for _ in 0..<60 {
@@ -101,7 +101,7 @@ import Testing
           let steps = context.undoManager?.undoCount ?? 0
           for _ in 0..<Int.random(in: 1...4, using: &library.random) { library.change() }
           context.processPendingChanges()
-          // What came and went within the event left nothing to undo.
+          // Changes that cancel each other within the event leave nothing to undo.
           guard context.undoManager?.undoCount == steps + 1 else { continue }
           states.removeSubrange((position + 1)...)
           states.append(library.state())
@@ -122,7 +122,7 @@ import Testing
         try #require(library.state() == states[position], "redo to \(position), seed \(seed)")
       }
       try context.save()
-      // The file has what the context shows.
+      // The file has the content that the context shows.
       let shown = library.live("Book").map {
         "\($0.text("title") ?? "") \($0.object("author")?.text("name") ?? "") \($0.members("tags").count)"
       }

@@ -111,7 +111,7 @@ private final class Counter {
   @Test @MainActor func theMainQueuesNextTurnEndsTheEventsGroup() async {
     let counter = Counter(UndoManager())
     counter.set(1)
-    // The turn's end was put into the queue before this.
+    // The end of the turn was queued before this block.
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
     #expect(counter.manager.groupingLevel == 0)
     counter.set(2)

@@ -3,7 +3,8 @@ import Testing
 
 /// Undo and redo in a context, of every kind of change, with and without saves in between.
 @Suite struct UndoTests {
-  /// Runs the body in a context with an undo manager, over a file with Ada, her books One and Two, and the tag old on One.
+  /// Runs the body in a context with an undo manager, on a file with Ada, her books One and Two, and the tag "old" on
+  /// One.
   private func withLibrary(
     _ body: (TemporaryStore, NSManagedObjectContext, Library) throws -> Void
   ) throws {

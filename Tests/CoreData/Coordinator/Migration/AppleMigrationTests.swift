@@ -27,7 +27,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let new = try #require(
       NSManagedObjectModel.versions(at: ModelFixtures.folder("models/\(step.model).xcdatamodeld"))[step.version])
-    // The old model is found while its coordinator is there.
+    // The old model is found as long as its coordinator exists.
     let old = try open(file, try StoreModels.model(ofStore: step.store), options: nil)
     let before = try contents(old)
     let migrated = try open(
@@ -52,7 +52,7 @@ import Testing
     #expect(new.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
     try #expect(StoreFixtures.rows("PRAGMA integrity_check", inFile: file) == [["ok"]])
     try #expect(StoreFixtures.rows("SELECT count(*) FROM Z_MODELCACHE", inFile: file) == [["0"]])
-    // From now on it is a store of the new model like any other.
+    // From now on it is an ordinary store of the new model.
     try #expect(contents(open(file, new, options: nil)).count == after.count)
   }
 
@@ -90,7 +90,7 @@ import Testing
   private func text(_ value: Any?, _ property: NSPropertyDescription) -> String {
     switch value {
     case nil: "nil"
-    // A to-one that became to-many has the one member.
+    // A to-one relationship that became to-many has its one member.
     case let object as NSManagedObject: "\(object.objectID.key)"
     case let set as NSOrderedSet: set.array.map { text($0, property) }.joined(separator: " ")
     case let set as NSSet:

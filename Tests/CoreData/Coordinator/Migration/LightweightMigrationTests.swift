@@ -2,11 +2,11 @@ import Testing
 
 @testable import CoreData
 
-/// Stores of one model, opened with another.
+/// Stores of one model that are opened with another.
 @Suite struct LightweightMigrationTests {
   private typealias Make = LibraryModel
 
-  /// A store with what the body saves in it, and its model, which has to be in use when the store is migrated.
+  /// A store with the body's changes saved, and its model, which must be in use when the store is migrated.
   private func store(
     _ model: NSManagedObjectModel, options: [AnyHashable: Any]? = nil,
     _ body: (NSManagedObjectContext) throws -> Void
@@ -71,7 +71,7 @@ import Testing
       #expect(books[0].members("tags") == Set(tags))
       #expect((tags[0].value(forKey: "ordered") as? NSOrderedSet)?.array as? [NSManagedObject] == [tags[1], tags[0]])
       try #expect(context.all("Passport")[0].object("holder")?.text("name") == "Ada")
-      // And it goes on.
+      // And the store can be written.
       context.make("Book", ["heading": "Three", "author": books[0].object("author") as Any])
       try context.save()
       try #expect(context.all("Book", where: "author.name == 'Ada'").count == 3)
@@ -91,7 +91,7 @@ import Testing
     author.properties.removeAll { $0.name == "passport" }
     author.name = "Writer"
     author.renamingIdentifier = "Author"
-    // Comes first by name, so that all numbers change.
+    // Its name comes first, so that all numbers change.
     model.entities += [Make.entity("Aardvark", [Make.attribute("name", .stringAttributeType)])]
     let context = try migrate(store, to: model)
     try context.performAndWait {
@@ -124,7 +124,7 @@ import Testing
   @Test func aToOneBecomesToMany() throws {
     let store = try library()
     let model = LibraryModel.make()
-    // A book has many authors now, and an author's books stay many: a join table.
+    // A book now has many authors and an author many books: a join table.
     let relationship = try #require(model.entitiesByName["Book"]?.relationshipsByName["author"])
     relationship.name = "authors"
     relationship.renamingIdentifier = "author"
@@ -266,7 +266,7 @@ import Testing
     let url: URL
     let folder: URL
     do {
-      // A model that no other test uses, and that goes with the store's coordinator.
+      // A model that no other test uses, and that lives as long as the store's coordinator.
       let model = NSManagedObjectModel()
       model.entities = [Make.entity("OnlyHere", [Make.attribute("name", .stringAttributeType)])]
       let store = try TemporaryStore(model)
@@ -334,7 +334,7 @@ import Testing
   }
 }
 
-/// The codes of errors that a handler was given.
+/// The codes of the errors that a handler got.
 private final class Codes: @unchecked Sendable {
   // `@unchecked Sendable`: added to and read on the one thread of a test.
   private(set) var all: [Int?] = []

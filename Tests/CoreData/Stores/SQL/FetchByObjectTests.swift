@@ -68,10 +68,11 @@ import Testing
       #expect(try numbers(context, "book.pages CONTAINS %@", pages[1]) == [2, 3])
       #expect(try numbers(context, "ANY book.shelves == %@", library.shelf) == [2, 3])
       #expect(try numbers(context, "ANY book.pages IN %@", [pages[0]]) == [1])
-      // An object of an entity that the relationship never leads to.
+      // The relationship never leads to this object's entity.
       #expect(try numbers(context, "book == %@", pages[0]) == [])
       #expect(try numbers(context, "NOT book == %@", library.shelf) == [1, 2, 3, 4])
-      // An entity's number beside the key: another entity's object of the same key is another object.
+      // The entity's number is compared beside the key: an object of another entity with the same key is another
+      // object.
       let sql = try sql(store, "Page", "book == %@", comic)
       #expect(sql == "(t0.ZBOOK = ? AND t0.Z1_BOOK = 2)")
     }

@@ -2,9 +2,9 @@ import CoreData
 
 /// Predicates from the whole grammar.
 ///
-/// Left out is `!=` outside of NOT on values that may be nil: there the store answers as Apple's does, unlike memory.
+/// It omits `!=` outside of NOT on values that may be nil: there the store answers as Apple's does, unlike memory.
 extension PredicateGenerator {
-  /// A piece of a format with its arguments.
+  /// A part of a format with its arguments.
   struct Made {
     var format: String
     var arguments: [Any?] = []
@@ -12,12 +12,12 @@ extension PredicateGenerator {
     var isQuantified: Bool { ["ANY ", "SOME ", "ALL ", "NONE "].contains { format.hasPrefix($0) } }
   }
 
-  /// What key paths start from: an object of the entity, as SELF or as a variable.
+  /// The start of key paths: an object of the entity, as SELF or as a variable.
   struct Scope {
     let entity: String
     /// "", or "$x." inside a SUBQUERY.
     var prefix = ""
-    /// Whether a comparison with nil must say what it says in memory, since NOT, ALL or NONE turns it round.
+    /// Whether a comparison with nil must give the same result as in memory, because NOT, ALL or NONE negates it.
     var isNegated = false
     var depth = 3
 
@@ -93,7 +93,7 @@ extension PredicateGenerator {
   ) -> Made {
     let isText = constants is [String]
     let options = isText ? options() : ""
-    // ANY and its like stand on the left only.
+    // ANY and the like are allowed on the left only.
     let isQuantified = value.isQuantified
     switch number(below: 10) {
     case 0: return make([value, pick([" == nil", " = NULL"])])

@@ -1,6 +1,6 @@
 import CoreData
 
-/// Numbers that look random and come again the same in every run (SplitMix64).
+/// Random numbers that are the same in every run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
   var state: UInt64
 
@@ -16,7 +16,7 @@ struct SeededGenerator: RandomNumberGenerator {
 /// Makes rows of the library model, and predicates over them that mean the same in memory and in SQL.
 struct PredicateGenerator {
   var random: SeededGenerator
-  /// Objects that predicates may name: what `fill` made.
+  /// Objects that `fill` made and predicates may name.
   var people: [NSManagedObject?] = []
   var books: [NSManagedObject?] = []
 
@@ -69,7 +69,7 @@ struct PredicateGenerator {
     }
   }
 
-  /// Some of the values; the others are nil, defaults notwithstanding.
+  /// Some of the values; the others are nil despite their defaults.
   private mutating func optional(_ values: [String: Any]) -> [String: Any] {
     var result: [String: Any] = [:]
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {

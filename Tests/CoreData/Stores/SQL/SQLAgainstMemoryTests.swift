@@ -3,8 +3,8 @@ import Testing
 @testable import CoreData
 
 @Suite struct SQLAgainstMemoryTests {
-  /// Predicates tried with each seed. More with `WORKERPOOL_PREDICATE_CASES=100000`; `WORKERPOOL_PREDICATE_SEED=7` begins with
-  /// another seed than 1, which a failure prints.
+  /// The number of predicates for each seed. `WORKERPOOL_PREDICATE_CASES=100000` tries more;
+  /// `WORKERPOOL_PREDICATE_SEED=7` starts with another seed than 1. A failure prints its seed.
   private static let cases = environment("WORKERPOOL_PREDICATE_CASES") ?? 200
   private static let firstSeed = UInt64(environment("WORKERPOOL_PREDICATE_SEED") ?? 1)
 
@@ -43,7 +43,7 @@ import Testing
     _ predicate: NSPredicate, _ format: String, _ entity: String, _ all: [NSManagedObject], _ store: TemporaryStore,
     _ context: NSManagedObjectContext, _ seed: UInt64
   ) throws {
-    // The text, too, says what the predicate says, if it can be read: data and objects have no form there.
+    // The printed predicate gives the same result, if it can be parsed: data and objects have no textual form.
     let text = predicate.canonicalFormat
     if let again = try? NSPredicate.parse(format: text).canonicalFormat {
       try #expect(NSPredicate.parse(format: again).canonicalFormat == again, "seed \(seed): \(format)")

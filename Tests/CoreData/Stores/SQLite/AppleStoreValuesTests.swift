@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreData
 
-/// Compares what the stack reads from and writes to Apple's files with what plain SQLite shows there.
+/// Compares the values that the stack reads from and writes to Apple's files with those that plain SQLite shows.
 @Suite("Values in Apple's stores", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct AppleStoreValuesTests
 {
   private func open(
@@ -18,7 +18,7 @@ import Testing
     return (context, try #require((store as? SQLiteStore)?.schema))
   }
 
-  /// A value as SQLite's quote() writes the column that it comes from; nil for types that are compared elsewhere.
+  /// A value in the form of SQLite's quote() of its column; nil for types that are compared elsewhere.
   private func quoted(_ value: Any?, _ type: NSAttributeType) -> String? {
     guard let value else { return "NULL" }
     switch (type, value) {
@@ -87,7 +87,7 @@ import Testing
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let (context, schema) = try open(StoreModels.model(ofStore: store), file)
-    // An object with a text that is not part of a uniqueness constraint.
+    // Find an object with a string that is not part of a uniqueness constraint.
     for mapping in schema.entities {
       let constrained = Set(
         sequence(first: mapping.entity, next: \.superentity).flatMap { entity in

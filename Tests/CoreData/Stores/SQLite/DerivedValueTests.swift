@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// A derived attribute belongs to the file's triggers: saves leave it alone, and reading anew shows what they made of it.
+/// The file's triggers compute derived attributes: saves do not write them, and a refresh shows the computed value.
 @Suite struct DerivedValueTests {
   private func model() -> NSManagedObjectModel {
     let model = LibraryModel.make()
@@ -24,7 +24,7 @@ import Testing
     try #expect(count() == 3)
     try store.save { $0.make("Book", ["title": "new", "author": $0.object(with: id)]) }
     try #expect(count() == 4)
-    // Saving the author itself, with an old count in memory, does not put that back.
+    // Saving the author with an old count in memory does not restore that count.
     try store.save { context in
       let author = context.object(with: id)
       #expect(author.value(forKey: "bookCount") as? Int == 4)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// `NSPersistentStoreExtendOption`: a file gets what a newer model only adds.
+/// `NSPersistentStoreExtendOption`: a file gets the additions of a newer model.
 @Suite struct ExtendingTests {
   @Test func aModelWithManyToManyRelationshipsIsExtended() throws {
     let store = try TemporaryStore()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreData
 
-/// Opens what Apple's framework wrote through the whole stack, and reads every value of every object.
+/// Opens Apple's stores through the whole stack and reads every value of every object.
 @Suite("Opening Apple's stores", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct OpeningAppleStoresTests
 {
   private func open(_ model: NSManagedObjectModel, _ file: URL) throws -> NSManagedObjectContext {
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// In the files themselves the other end is NULL: the app seems to have set one end only.
+  /// The files have NULL at the other end: the app seems to have set one end only.
   private static let oneSided: Set<String> = ["cloudState"]
 
   @Test("Both ends of every stored relationship agree", arguments: StoreModels.names)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// What a coordinator's connections and its row cache promise.
+/// The promises of a coordinator's connections and its row cache.
 @Suite struct ReadersAndWriterTests {
   private func library() throws -> (TemporaryStore, SQLiteStore, NSManagedObjectID) {
     let store = try TemporaryStore()
@@ -44,7 +44,7 @@ import Testing
   @Test func aFaultIsServedFromTheRowCache() throws {
     let (store, file, id) = try library()
     let cached = try #require(file.rowCache.find(id.key, id.home.table))
-    // A row that only the cache has.
+    // Only the cache has this row.
     let changed = cached.copy()
     let slot = try #require(id.home.layout.slot("title"))
     changed.set("from the cache", slot: slot, of: id.entity)
@@ -55,7 +55,7 @@ import Testing
       context.stalenessInterval = 0
       #expect(context.object(with: id).text("title") == "One")
     }
-    // And not after another connection has written.
+    // And the cache is not used after another connection has written.
     _ = try StoreFixtures.rows(
       "UPDATE ZBOOK SET ZTITLE = 'foreign', Z_OPT = Z_OPT + 1 WHERE Z_PK = 50", inFile: store.url)
     try store.read { #expect($0.object(with: id).text("title") == "foreign") }
@@ -87,7 +87,7 @@ import Testing
     try context.performAndWait {
       let mine = try #require(coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation()))
       let book = context.object(with: mine)
-      // Reading waits for nobody.
+      // Reading does not wait.
       #expect(book.text("title") == "One")
       book.setValue("Two", forKey: "title")
       let new = context.make("Book", ["title": "new"])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoreData
 
-/// Who has saved is told to everybody who asked for it, in this process and in others.
+/// Every save is posted to all who asked for it, in this process and in others.
 @Suite(.timeLimit(.minutes(20))) struct RemoteChangeTests {
   private static func options(_ more: [AnyHashable: Any] = [:]) -> [AnyHashable: Any] {
     let options: [AnyHashable: Any] = [
@@ -90,7 +90,7 @@ import Testing
     let isCommitted = Flag()
     let waiter = Thread {
       busy.wait()
-      // Opening waits for the other end.
+      // Opening blocks until the other end is open.
       let descriptor = open(gate, O_WRONLY)
       isCommitted.set()
       close(descriptor)
@@ -170,7 +170,7 @@ import Testing
     _ = await changes.first { $0.transaction == 1 }
     try store.coordinator.remove(store.coordinator.persistentStores[0])
     try save("b", third)
-    // Whoever asked later is told of what came after.
+    // An observer that asked later only hears of later saves.
     let last = try store.otherCoordinator(Self.options())
     let later = RemoteChanges(last)
     try save("c", third)
@@ -212,14 +212,14 @@ final class RemoteChanges: @unchecked Sendable {
 
   var count: Int { lock.withLock { posted } }
 
-  /// Waits for a change that is as wanted.
+  /// Waits for a change that satisfies the condition.
   func first(where isWanted: (Change) -> Bool) async -> Change {
     for await change in stream where isWanted(change) { return change }
     fatalError("The stream of changes ended.")
   }
 }
 
-/// Something that happens once, seen from other threads.
+/// An event that happens once and that other threads can see.
 private final class Flag: @unchecked Sendable {
   // `@unchecked Sendable`: used under the lock.
   private let lock = NSLock()

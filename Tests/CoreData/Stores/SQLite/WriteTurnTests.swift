@@ -4,7 +4,7 @@ import Testing
 @testable import CoreData
 
 @Suite struct WriteTurnTests {
-  /// Who has just written comes after who waits, however quickly it asks again.
+  /// A process that has just written comes after one that waits, however soon it asks again.
   ///
   ///     one                     other
   ///     has the turn
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// `@unchecked Sendable`: `names` is only touched by whoever has the turn, and at the end.
+  /// `@unchecked Sendable`: only the holder of the turn changes `names`; it is read at the end.
   private final class Turns: @unchecked Sendable {
     private(set) var names: [String] = []
     let done = DispatchSemaphore(value: 0)
@@ -50,7 +50,7 @@ import Testing
       sched_yield()
       lock = flock(
         l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: WriteTurn.Part.door.rawValue, l_len: 1, l_pid: 0)
-      // F_OFD_GETLK of fcntl(2): who would be in the way.
+      // F_OFD_GETLK of fcntl(2): whether a lock would block.
       try #require(fcntl(descriptor, 36, &lock) == 0)
     } while lock.l_type == Int16(F_UNLCK)
   }

@@ -24,11 +24,11 @@ import Testing
       })
   }
 
-  /// Migrated in place: the file still has the numbers' old names.
+  /// This store was migrated in place: its file still has the numbers' old names.
   private static let renamedEntities = ["CoreDataPlus-SampleModel-V2": ["LuxuryCar": "ExpensiveSportCar"]]
 
-  /// Where columns lie in another order: one store was migrated in place and has a new column at the end of its table;
-  /// one is of 2009, when strings were not sorted by name.
+  /// Stores with another order of columns: one was migrated in place and has a new column at the end of its table, one
+  /// is of 2009, when strings were not sorted by name.
   private static let otherOrder: Set<String> = ["Notes-macOS26", "MagicalRecord-Recipes"]
 
   @Test("Entities get the numbers that the file has", arguments: StoreModels.names)
@@ -88,11 +88,11 @@ import Testing
       statements(schema, creating: "UNIQUE INDEX"), uniquingKeysWith: { first, _ in first })
     var expected = found
     if source == nil {
-      // `modelcache.json` does not say which fetch indexes there are.
+      // `modelcache.json` does not list the fetch indexes.
       expected = expected.filter { built[$0.key] != nil }
     }
     if store == "Plaso-knowledgeC-10.13" {
-      built["Z_StructuredMetadata_UNIQUE_metadataHash"] = nil  // part of the table instead
+      built["Z_StructuredMetadata_UNIQUE_metadataHash"] = nil  // the table's definition has it
     }
     #expect(built == expected)
   }

@@ -2,9 +2,9 @@ import CSQLite
 import Foundation
 import Testing
 
-/// What Apple's own store files say of themselves, read with plain SQLite calls.
+/// The content of Apple's store files, read with plain SQLite calls.
 enum StoreFixtures {
-  /// The rows of a query, each column as text, or as nil where it is NULL.
+  /// The rows of a query, each column as text, nil for NULL.
   static func rows(_ sql: String, inFile file: URL) throws -> [[String?]] {
     try withStatement(sql, inFile: file) { statement in
       (0..<sqlite3_column_count(statement)).map { column in

@@ -7,7 +7,7 @@ import Testing
 enum StoreModels {
   static let names: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
 
-  /// The model of a store: from the store itself, or, in old ones, from the app's source.
+  /// The model of a store: from the store itself, or for old stores from the app's source.
   static func model(ofStore name: String) throws -> NSManagedObjectModel {
     if let cached = try ModelFixtures.cachedModel(ofStore: name) { return cached.model }
     let folder = try ModelFixtures.folder("stores/\(name)/model")
@@ -16,7 +16,7 @@ enum StoreModels {
     return try NSManagedObjectModel.load(contentsOf: folder.appendingPathComponent(file))
   }
 
-  /// The version of the app's model source that has the hashes of the store, where the fixtures have one.
+  /// The version of the app's model source that has the store's hashes; nil if the fixtures have none.
   static func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
     let folder = try ModelFixtures.folder("stores/\(name)/model")
     let hashes = try StoreFixtures.metadata(ofStore: name)["NSStoreModelVersionHashes"] as? [String: Data]

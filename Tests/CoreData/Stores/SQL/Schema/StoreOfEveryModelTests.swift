@@ -3,9 +3,9 @@ import Testing
 
 @testable import CoreData
 
-/// Makes a new store for each model that Xcode wrote, and keeps an object of each entity in it.
+/// Creates a new store for each model that Xcode wrote, and saves an object of each entity in it.
 @Suite("Stores for every model", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct StoreOfEveryModelTests {
-  /// A value for each attribute that must have one.
+  /// A value for a mandatory attribute.
   private func value(of attribute: NSAttributeDescription, number: Int) -> Any? {
     if let value = attribute.defaultValue { return value }
     switch attribute.attributeType {
@@ -35,7 +35,7 @@ import Testing
     for entity in model.entities {
       entity.managedObjectClassName = "NSManagedObject"
       for case let relationship as NSRelationshipDescription in entity.declaredProperties {
-        // One object of each entity has nobody to be related with.
+        // A single object of each entity has no objects to relate to.
         relationship.isOptional = true
       }
       for case let attribute as NSAttributeDescription in entity.declaredProperties

@@ -180,7 +180,7 @@ import Testing
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.attributesByName["cover"]?.allowsExternalBinaryDataStorage = true
     let store = try books(2, model)
-    // As Apple's framework keeps a large value: the row has a 2, the file's name and a zero.
+    // Apple's framework stores a large value like this: the row has a 2, the file's name and a zero.
     let name = UUID().uuidString
     let folder = store.folder.appendingPathComponent(".store_SUPPORT/_EXTERNAL_DATA")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  /// The rows alone count: no validation, no callbacks, nothing to undo, and no word to contexts.
+  /// Only rows matter: no validation, no callbacks, nothing to undo, and contexts are not told.
   @Test func batchRequestsSeeRowsOnlyAndTellNobody() throws {
     let model = LibraryModel.makeWithClasses()
     model.entitiesByName["Book"]?.attributesByName["pages"]?.setValidationPredicates(

@@ -174,7 +174,7 @@ import Testing
     let ids = try #require(
       try execute(request, store, policy: .mergeByPropertyObjectTrump) as? [NSManagedObjectID])
     #expect(ids.map(\.uriString).map { $0.suffix(6) } == ["Tag/p2", "Tag/p1", "Tag/p3", "Tag/p1"])
-    // What a row does not name stays as it was in the store.
+    // Values that a row does not name stay as they were in the store.
     #expect(
       try store.sql("SELECT ZLABEL, ZWEIGHT, Z_OPT FROM ZTAG ORDER BY Z_PK")
         == [["old", "3", "3"], ["new", "2", "1"], ["last", "5", "1"]])

@@ -152,7 +152,7 @@ import Testing
     _ = try execute(update("Book", ["pages": 7]), store)
     for context in contexts {
       try context.performAndWait {
-        // The objects left their contexts with the arrays; what is asked now comes from the cache or the file.
+        // The objects left their contexts with the arrays, so the next reads come from the cache or the file.
         let id = try #require(context.persistentStoreCoordinator?.objectID(forURI: context.bookURI()))
         context.reset()
         try #expect(context.existingObject(with: id).value(forKey: "pages") as? Int == 7)

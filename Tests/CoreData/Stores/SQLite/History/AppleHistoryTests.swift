@@ -35,7 +35,7 @@ import Testing
     let changes: [NSPersistentHistoryChange] = found.flatMap { $0.changes ?? [] }
     for change in changes {
       #expect((change.updatedProperties != nil) == (change.changeType == .update))
-      // What says that an object was updated says in what.
+      // An update names its changed properties.
       #expect(change.updatedProperties?.isEmpty != true, "\(change.changedObjectID)")
     }
   }
@@ -111,7 +111,7 @@ import Testing
 }
 
 extension NSEntityDescription {
-  /// Some value for each attribute that must have one.
+  /// A value for each mandatory attribute.
   fileprivate var mandatoryValues: [String: Any] {
     attributesByName.filter { !$0.value.isOptional && $0.value.defaultValue == nil }.mapValues { attribute in
       switch attribute.attributeType {

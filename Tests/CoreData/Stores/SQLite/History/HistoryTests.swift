@@ -269,7 +269,7 @@ import Testing
     )
     #expect(changes.map(\.changedObjectID) == [tag] && changes[0].transaction?.author == "widget")
 
-    // As code does it that gives a request for history its fetch request later.
+    // Some programs give a history request its fetch request later.
     let later = NSPersistentHistoryChangeRequest.fetchHistory(after: found[0].token)
     later.fetchRequest = byAuthor
     try #expect((fetch(store, later) as? [NSPersistentHistoryTransaction])?.isEmpty == true)

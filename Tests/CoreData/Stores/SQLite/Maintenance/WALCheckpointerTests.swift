@@ -3,9 +3,9 @@ import Testing
 
 @testable import CoreData
 
-/// The write-ahead log gets into the file and stays short, whoever writes and reads.
+/// The write-ahead log is copied into the file and stays short, whoever writes and reads.
 @Suite struct WALCheckpointerTests {
-  /// A store whose writers leave the checkpoints to others, and take turns.
+  /// A store whose writers take turns and leave checkpoints to others.
   private struct Place {
     let store: TemporaryStore
     let options: [AnyHashable: Any]
@@ -14,7 +14,7 @@ import Testing
     init() throws {
       let turn = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)").path
       defer { unlink(turn) }
-      // The folder is not known before the store is made; the first writer needs no turn.
+      // The folder is unknown until the store exists, so the first writer takes no turn.
       store = try TemporaryStore(options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]])
       options = [
         NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "OFF"],
@@ -60,10 +60,10 @@ import Testing
     let writer = try place.writer()
     for _ in 0..<4 { try writer.save() }
     #expect(place.logBytes > 2 << 20, "nobody else checkpoints")
-    // A file that is longer than it may be is cut off.
+    // A log file above the limit is truncated.
     #expect(try place.checkpointer().checkpoint(.whileWriting) == WALCheckpointer.Outcome())
     #expect(place.logBytes == 0)
-    // One that is not is written over.
+    // A log file below the limit is overwritten.
     for _ in 0..<4 { try writer.save() }
     let long = place.logBytes
     let checkpointer = try place.checkpointer(file: 64 << 20)
@@ -75,7 +75,8 @@ import Testing
     #expect(place.logBytes == 0)
   }
 
-  /// A checkpoint copies what was there when it began. Others have written since, so the log never begins anew by itself.
+  /// A checkpoint copies the frames that existed when it began. Writers add more meanwhile, so the log never starts
+  /// over by itself.
   ///
   ///     writers                         checkpointer
   ///     write without a pause           copies, is never done
@@ -117,7 +118,7 @@ import Testing
     #expect(place.logBytes < 4 << 20)
   }
 
-  /// As long as somebody reads an older state, nothing can be done, and nobody is kept waiting for it.
+  /// While a reader holds an older state the checkpointer can do nothing, and keeps nobody waiting.
   ///
   ///     reader              writers                         checkpointer
   ///     reads
@@ -152,7 +153,7 @@ import Testing
     #expect(place.logBytes == 0)
   }
 
-  /// What a short log costs those who write: nothing.
+  /// Writers pay nothing while the log is short.
   @Test(.timeLimit(.minutes(20))) func aShortLogKeepsNobodyWaiting() throws {
     let place = try Place()
     try place.writer().save()

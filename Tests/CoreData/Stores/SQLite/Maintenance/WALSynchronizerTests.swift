@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreData
 
-/// What is committed reaches the disk, and only what has reached it is said to be there.
+/// Commits reach the disk, and only those that did are reported as durable.
 @Suite struct WALSynchronizerTests {
   /// Linux reports a failed write once, and a second fsync succeeds though the data is lost:
   ///
@@ -46,7 +46,7 @@ import Testing
     #expect(try store.sql("PRAGMA integrity_check") == [["ok"]])
   }
 
-  /// The process before may have ended because of such a failure.
+  /// The previous process may have ended because of such a failure.
   @Test func aLogThatIsNotTrustedIsWrittenAgain() throws {
     let store = try TemporaryStore()
     try store.save { $0.make("Book", ["title": "One"]) }
@@ -77,7 +77,7 @@ import Testing
     try WALSynchronizer(url: path).synchronize()
   }
 
-  /// The log of a store that took the place of the one that is open says nothing about what was committed to that.
+  /// The log of a store that replaced the open one says nothing about commits to the open one.
   @Test func theLogOfAnotherStoreIsNotTakenForThisOnes() throws {
     let store = try TemporaryStore()
     try store.save { $0.make("Book", ["title": "One"]) }
