@@ -11,7 +11,7 @@ struct EntitySource {
     self.entity = entity
     self.document = document
     guard let name = SwiftName(className) else {
-      throw document.error(entity.node, entity.name, "has the class name \(className), which is no name in Swift")
+      throw document.error(entity.node, entity.name, "has the class name \(className), which is not a name in Swift")
     }
     self.className = name
     // A property that the superclass has already is inherited, not generated again.

@@ -15,7 +15,7 @@ struct PropertySource {
     }
     guard !SwiftName.reserved.contains(property.name) else {
       throw document.error(
-        property.node, entity.name, property.name, "has a name that NSManagedObject needs: choose another one")
+        property.node, entity.name, property.name, "has a name that NSManagedObject uses itself: choose another one")
     }
     self.property = property
     self.name = name

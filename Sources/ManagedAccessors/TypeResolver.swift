@@ -23,7 +23,7 @@ struct TypeResolver {
   func resolve(_ syntax: TypeSyntax, from scope: [String], in file: SourceFile, depth: Int = 0) throws(Unresolved)
     -> ManagedType
   {
-    guard depth < 16 else { throw Unresolved(reason: "\(syntax.text) is declared by way of itself") }
+    guard depth < 16 else { throw Unresolved(reason: "\(syntax.text) is declared in terms of itself") }
     switch syntax {
     case .optional(let wrapped): return .optional(try resolve(wrapped, from: scope, in: file, depth: depth + 1))
     case .array(let element): return .array(try resolve(element, from: scope, in: file, depth: depth + 1))
@@ -33,7 +33,7 @@ struct TypeResolver {
         try resolve(value, from: scope, in: file, depth: depth + 1),
       ]
       return .nominal(.swift("Dictionary", .struct), arguments: arguments)
-    case .composition, .other: throw Unresolved(reason: "\(syntax.text) is no type that a model can hold")
+    case .composition, .other: throw Unresolved(reason: "\(syntax.text) is not a type that a model can hold")
     case .named(let parts): return try named(parts, syntax, from: scope, in: file, depth: depth)
     }
   }
@@ -46,7 +46,7 @@ struct TypeResolver {
       if let aliased { return try resolve(aliased, from: type.path.map(\.name), in: file, depth: depth + 1) }
       switch type.kind {
       case .class where parts.allSatisfy(\.arguments.isEmpty): return .nominal(type, arguments: [])
-      case .class: throw Unresolved(reason: "\(syntax.text) is generic, and no class of a model is")
+      case .class: throw Unresolved(reason: "\(syntax.text) is generic, and classes of a model cannot be")
       default: throw Unresolved(reason: unsuitable(type, syntax))
       }
     }
@@ -65,7 +65,7 @@ struct TypeResolver {
         }
         let expected = type.isSwift("Dictionary") ? 2 : type.isSwift("Array") || type.isSwift("Set") ? 1 : 0
         guard arguments.count == expected else {
-          throw Unresolved(reason: "\(syntax.text) is no type that a model can hold")
+          throw Unresolved(reason: "\(syntax.text) is not a type that a model can hold")
         }
         return .nominal(type, arguments: arguments)
       }
@@ -74,11 +74,11 @@ struct TypeResolver {
       if names.count > 1 {
         throw Unresolved(
           reason:
-            "it is not known what \(syntax.text) is nested in: @NSManaged properties may hold other modules' classes "
-            + "if those are not nested; use @Managed(…) in place of @NSManaged")
+            "the type that encloses \(syntax.text) is unknown: @NSManaged properties may only hold other modules' "
+            + "classes that are not nested; use @Managed(…) in place of @NSManaged")
       }
       throw Unresolved(
-        reason: "it is not known which module declares \(syntax.text): write the module before it, "
+        reason: "it is unknown which module declares \(syntax.text): write the module before it, "
           + "\"Module.\(syntax.text)\", or use @Managed(…) in place of @NSManaged")
     }
     return .nominal(imported, arguments: [])
@@ -94,7 +94,7 @@ struct TypeResolver {
       }
     let advice =
       type.kind == .protocol
-      ? "write the class" : "write @Managed(…) in place of @NSManaged, which keeps the raw value of one that has it"
+      ? "write the class" : "write @Managed(…) in place of @NSManaged, which stores a raw value"
     return "\(syntax.text) is \(kind), and @NSManaged properties hold attribute types and classes only: \(advice)"
   }
 
@@ -105,7 +105,7 @@ struct TypeResolver {
     if let (type, alias) = try find(path, from: [], in: file) {
       if let alias {
         guard case .nominal(let aliased, _) = try resolve(alias, from: [], in: file) else {
-          throw Unresolved(reason: "\(path.joined(separator: ".")) is no class")
+          throw Unresolved(reason: "\(path.joined(separator: ".")) is not a class")
         }
         return aliased
       }
@@ -114,7 +114,7 @@ struct TypeResolver {
     if path.count == 1, let known = KnownTypes.nominal(path[0]) { return known }
     guard let type = imported(path, in: file) else {
       throw Unresolved(
-        reason: "it is not known which module declares \(path.joined(separator: ".")): write the module before it")
+        reason: "it is unknown which module declares \(path.joined(separator: ".")): write the module before it")
     }
     return type
   }

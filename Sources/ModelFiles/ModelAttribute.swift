@@ -97,7 +97,7 @@ extension ModelDocument {
     let name = node.attributes["name"]
     if type == .dateAttributeType, let text = node.attributes["defaultDateTimeInterval"] {
       guard let interval = NumberText(text)?.double else {
-        throw error(node, entityName, name, "has the default date \(text), which is no number of seconds")
+        throw error(node, entityName, name, "has the default date \(text), which is not a number of seconds")
       }
       return Date(timeIntervalSinceReferenceDate: interval)
     }

@@ -14,7 +14,7 @@ package struct ModelDocument {
     self.file = file
     self.root = root
     guard root.name == "model" else {
-      throw ManagedObjectModelError(file, line: root.line, "is no data model: its document is a <\(root.name)>")
+      throw ManagedObjectModelError(file, line: root.line, "is not a data model: its root element is <\(root.name)>")
     }
     for node in root.children(named: "entity") {
       let entity = try self.entity(node)

@@ -79,7 +79,7 @@ import Testing
     ("fileprivate final class P: NSManagedObject { @NSManaged var x: Int }", "1:61", "P is private"),
     ("struct S {}\nclass P: NSManagedObject { @NSManaged var x: S? }", "2:44", "a structure"),
     ("class P: NSManagedObject { @NSManaged var x: Unknown }", "1:44", "which module declares Unknown"),
-    ("class P: NSManagedObject { @NSManaged var x: (Int, Int) }", "1:44", "no type that a model can hold"),
+    ("class P: NSManagedObject { @NSManaged var x: (Int, Int) }", "1:44", "not a type that a model can hold"),
     ("class P<T>: NSManagedObject { @NSManaged var x: Int }", "1:31", "generic class"),
     ("class P: NSManagedObject { @NSManaged func work() }", "1:44", "addTo…"),
     ("class P: NSManagedObject { @NSManaged func addToX(_ x: P) throws }", "1:44", "throws and returns nothing"),

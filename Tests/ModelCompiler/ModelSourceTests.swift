@@ -105,7 +105,7 @@ import Testing
       (#"</entity><entity name="B" codeGenerationType="class">"#, "3: error: the entity B has no class of its own"),
       (
         #"</entity><entity name="B" representedClassName=".B C" codeGenerationType="class">"#,
-        "3: error: the entity B has the class name B C, which is no name in Swift"
+        "3: error: the entity B has the class name B C, which is not a name in Swift"
       ),
       (#"<attribute"#, "error: the model is not well-formed XML"),
     ]) func faults(body: String, message: String) throws

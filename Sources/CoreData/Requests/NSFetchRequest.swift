@@ -190,12 +190,13 @@ struct FetchSettings {
     if isGrouped && resultType != .dictionaryResultType {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "The fetch of \(entityName ?? "") groups its results, which only dictionaries can be.")
+        "The fetch of \(entityName ?? "") groups its results, and only dictionaries can be grouped: "
+          + "set resultType to dictionaryResultType.")
     }
     if havingPredicate != nil && !isGrouped {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "The fetch of \(entityName ?? "") has a havingPredicate and no propertiesToGroupBy that it could be about.")
+        "The fetch of \(entityName ?? "") has a havingPredicate and no propertiesToGroupBy, which it needs.")
     }
   }
 }

@@ -32,7 +32,7 @@ extension FetchedResults {
       if isResult { staying.append(known) } else { leaving.append(known) }
     }
     for row in entering {
-      require(isOfResultClass(row), "\(row) became a result of a fetched results controller of another class.")
+      require(isOfResultClass(row), "\(row) matches the request of a fetched results controller for another class.")
     }
     for row in entering + staying.map(\.row) { holdRelated(of: row) }
     let concerns =

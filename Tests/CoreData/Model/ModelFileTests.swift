@@ -196,7 +196,7 @@ import Testing
     } + [
       (
         #"<model><entity name="A"><attribute name="n" attributeType="Date" defaultDateTimeInterval="0x10"/></entity></model>"#,
-        "A.n has the default date 0x10, which is no number of seconds"
+        "A.n has the default date 0x10, which is not a number of seconds"
       ),
       (
         #"<model><entity name="A"><attribute name="n" attributeType="Decimal" minValueString="1,5"/></entity></model>"#,

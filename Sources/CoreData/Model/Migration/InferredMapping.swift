@@ -82,13 +82,13 @@ struct InferredMapping {
         try check(new, old, name, renamed)
         entity.relationships[new.name] = old
       case (is NSFetchedPropertyDescription, _), (_, is NSFetchedPropertyDescription), (_, nil): break
-      default: throw failure("\(name) is a relationship now and was an attribute, or the other way round")
+      default: throw failure("\(name) changed between attribute and relationship")
       }
     }
   }
 
   private static func check(_ new: NSAttributeDescription, _ old: NSAttributeDescription, _ name: String) throws {
-    guard new.attributeType == old.attributeType else { throw failure("\(name) has another type than before") }
+    guard new.attributeType == old.attributeType else { throw failure("\(name) changed its type") }
     guard let new = new as? NSCompositeAttributeDescription, let old = old as? NSCompositeAttributeDescription else {
       return
     }
@@ -97,7 +97,7 @@ struct InferredMapping {
       if let was {
         try check(element, was, name)
       } else if !element.isOptional && element.initialValue == nil {
-        throw failure("\(name) must have a value now, and has no default for objects that have none")
+        throw failure("\(name) is mandatory now and has no default value for objects without one")
       }
     }
   }
@@ -127,12 +127,14 @@ struct InferredMapping {
   private static func check(
     _ new: NSRelationshipDescription, _ old: NSRelationshipDescription, _ name: String, _ renamed: [String: String]
   ) throws {
-    if old.isToMany && !new.isToMany { throw failure("\(name) was to many and is to one now") }
+    if old.isToMany && !new.isToMany {
+      throw failure("\(name) was a to-many relationship and is a to-one now, which would lose members")
+    }
     guard let was = old.destinationEntity, let now = new.destinationEntity else { return }
     // The destination may have moved up the hierarchy: it still holds all the objects that it held.
     let isKept = sequence(first: was, next: \.superentity).contains { renamed[$0.name ?? ""] == now.name }
     let isWidened = now.isKindOfMapped(was, renamed)
-    guard isKept || isWidened else { throw failure("\(name) leads to another entity than before") }
+    guard isKept || isWidened else { throw failure("\(name) changed its destination entity") }
   }
 
   private static func checkNewAttributes(of entity: Entity) throws {
@@ -141,8 +143,8 @@ struct InferredMapping {
       guard attribute.initialValue == nil, was?.isOptional ?? true, entity.source != nil else { continue }
       if attribute is NSDerivedAttributeDescription { continue }
       throw failure(
-        "\(entity.destination.name ?? "").\(attribute.name) must have a value now, and has no default for objects "
-          + "that have none")
+        "\(entity.destination.name ?? "").\(attribute.name) is mandatory now and has no default value for "
+          + "objects without one")
     }
   }
 
