@@ -1,7 +1,8 @@
 public import CoreData
 
-/// The model of the classes beside this file, made in code.
+/// The model of the classes in this module, built in code.
 public enum NotebookModel {
+  /// A new model of notes, labels and sheets, which may be changed.
   public static func make() -> NSManagedObjectModel {
     func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
       let attribute = NSAttributeDescription()
