@@ -84,7 +84,7 @@ extension NSManagedObjectContext {
       }
     }
     // All or none: a store that refuses leaves the objects of the others as they are.
-    let ids = try groups.flatMap { try $0.store.newIDs(for: $0.objects.map(\.layout)) }
+    let ids = try groups.flatMap { try $0.store.newIDs(for: $0.objects.map { $0.access() }) }
     for (object, id) in zip(groups.flatMap(\.objects), ids) {
       let old = object.objectID
       registry.remove(old.key, EntityHome.temporaryTable)

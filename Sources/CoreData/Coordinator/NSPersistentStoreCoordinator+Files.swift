@@ -61,22 +61,17 @@ extension NSPersistentStoreCoordinator {
     guard let old = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
     }
-    guard kind == Swift.type(of: old) else {
-      throw CoreDataErrors.error(
-        .persistentStoreOperation, "A store of the type \(old.type) cannot become one of the type \(storeType).")
-    }
     guard storeURL.standardizedFileURL != store.url?.standardizedFileURL else {
       throw CoreDataErrors.error(.persistentStoreOperation, "A store cannot be migrated to its own place.")
     }
     let center = NotificationCenter.default
     center.post(name: .NSPersistentStoreCoordinatorStoresWillChange, object: self)
-    let new = try old.copy(to: opening(storeType, old.configurationName, storeURL, options))
+    let (new, ids) = try copy(old, to: opening(storeType, old.configurationName, storeURL, options), kind)
     _ = try adopt(new)
-    let ids = try renamedIDs(from: old, to: new)
     try remove(store)
     center.post(
       name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
-      userInfo: [NSUUIDChangedPersistentStoresKey: [old, new] + ids])
+      userInfo: [NSUUIDChangedPersistentStoresKey: [old, new] + ids.flatMap { [$0.old, $0.new] }])
     return new
   }
 
@@ -88,13 +83,32 @@ extension NSPersistentStoreCoordinator {
     try migratePersistentStore(store, to: storeURL, options: options, withType: storeType.rawValue)
   }
 
-  /// All objects' IDs, each old one before the new one.
-  private func renamedIDs(from old: any ObjectStore, to new: any ObjectStore) throws -> [NSObject] {
-    var ids: [NSObject] = []
+  /// A copy of a store, opened, with all objects' IDs. A store of the same class keeps its keys.
+  private func copy(
+    _ old: any ObjectStore, to opening: StoreOpening, _ kind: any ObjectStore.Type
+  ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
+    if kind == Swift.type(of: old), let new = try old.copy(to: opening) {
+      return (new, try renamedIDs(from: old, to: new))
+    }
+    if let url = opening.url { try kind.destroy(at: url, opening.options) { try removeStores(at: url) } }
+    let new = try kind.open(opening)
+    do {
+      var copy = StoreCopy(old, to: new)
+      return (new, try copy.run())
+    } catch {
+      new.close(beside: objectStores)
+      throw error
+    }
+  }
+
+  private typealias RenamedID = (old: NSManagedObjectID, new: NSManagedObjectID)
+
+  private func renamedIDs(from old: any ObjectStore, to new: any ObjectStore) throws -> [RenamedID] {
+    var ids: [RenamedID] = []
     for case let root? in new.family.homes where !(root.entity.superentity.map(new.holds) ?? false) {
       try new.fetch(RowFetch(entityName: root.layout.name, includesValues: false)) { home, key, _ in
         guard let before = old.family.homesByName[home.layout.name] else { return }
-        ids += [NSManagedObjectID(home: before, key: key), NSManagedObjectID(home: home, key: key)]
+        ids.append((NSManagedObjectID(home: before, key: key), NSManagedObjectID(home: home, key: key)))
       }
     }
     return ids

@@ -10,6 +10,11 @@ protocol PersistentKeyed: AnyObject {
   var persistentKey: (entityName: String, key: Int64)? { get }
 }
 
+/// Something that stands for another object where values are compared.
+protocol IdentifiedObject: NSObject {
+  var identity: NSObject { get }
+}
+
 /// Reads values by name from anything: managed objects, dictionaries, collections, strings, and Swift's stored
 /// properties.
 enum KeyValueReading {

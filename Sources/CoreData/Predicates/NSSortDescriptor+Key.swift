@@ -52,7 +52,7 @@ final class KeyedSortDescriptor: NSSortDescriptor {
   let sortKey: String?
   let sortSelector: Selector?
   let block: ((Any, Any) -> ComparisonResult)?
-  private let keys: [String]
+  let keys: [String]
   private let ordering: StringOrdering
 
   init(key: String?, ascending: Bool, selector: Selector?, by block: ((Any, Any) -> ComparisonResult)?) {

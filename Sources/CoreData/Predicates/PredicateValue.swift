@@ -55,7 +55,7 @@ enum PredicateValue {
     case let value as NSUUID: (UUID(uuidString: value.uuidString)).map { .uuid($0) } ?? .object(value)
     case let value as NSURL: .url(value.absoluteString)
     case is NSNull: .null
-    default: .object(value)
+    default: .object((value as? any IdentifiedObject)?.identity ?? value)
     }
   }
 

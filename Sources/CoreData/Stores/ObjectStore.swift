@@ -66,8 +66,8 @@ protocol ObjectStore: NSPersistentStore {
   /// Who has the unique values of rows that were rejected: rows of the save among themselves, and rows of the store as it is now.
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation]
 
-  /// Reserves the keys of new rows, one for each of the entities.
-  func newIDs(for entities: [EntityLayout]) throws -> [NSManagedObjectID]
+  /// Reserves the keys of new rows before they are written, one for each.
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID]
 
   // MARK: Batches
 
@@ -96,8 +96,9 @@ protocol ObjectStore: NSPersistentStore {
   /// Opens a store, or makes a new one where there is none.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore
 
-  /// Makes a copy of the store at another place, with a UUID of its own and without history, and opens it.
-  func copy(to opening: StoreOpening) throws -> any ObjectStore
+  /// Makes a copy of the store at another place, with the same keys, a UUID of its own and without history, and opens it. Nil where
+  /// the class has no way of its own to do this: then the rows are read and written one by one.
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)?
 
   /// Starts to post commits, where the store's options ask for it.
   func startPostingRemoteChanges() throws
@@ -157,7 +158,7 @@ struct StoreOpening {
   /// The stores that the coordinator has open.
   let others: [any ObjectStore]
 
-  var isInMemory: Bool { type == NSInMemoryStoreType || (url?.isInMemoryStore ?? false) }
+  var isInMemory: Bool { url?.isInMemoryStore ?? false }
 
   /// For errors.
   var place: String { url?.path ?? "a store in memory" }

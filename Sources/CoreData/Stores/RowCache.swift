@@ -36,7 +36,9 @@ final class RowCache: @unchecked Sendable {
 
   private let now: @Sendable () -> TimeInterval
 
-  /// - Parameter now: seconds from any beginning, which never go back.
+  /// - Parameters:
+  ///   - generationSize: how many rows the younger generation holds; 0 keeps no rows.
+  ///   - now: seconds from any beginning, which never go back.
   init(generationSize: Int = 65_536, now: @escaping @Sendable () -> TimeInterval = RowCache.uptime) {
     self.generationSize = generationSize
     self.now = now
@@ -123,6 +125,7 @@ final class RowCache: @unchecked Sendable {
   }
 
   private func insert(_ snapshot: Snapshot, _ key: Int64, _ table: Int32) {
+    if generationSize == 0 { return }
     if state.young.count >= generationSize {
       state.rotate()
     }

@@ -107,6 +107,20 @@ extension Snapshot {
   }
 }
 
+extension Snapshot {
+  /// The attribute's value as predicates compare it. Not for to-one slots.
+  func predicateValue(_ slot: Int) -> PredicateValue {
+    switch layout.slots[slot].kind {
+    case .integer, .boolean: load(slot, as: Int64.self).map { .integer($0) } ?? .null
+    case .double, .float: load(slot, as: Double.self).map { .real($0) } ?? .null
+    case .date: load(slot, as: Double.self).map { .date($0) } ?? .null
+    case .string: load(slot, as: String.self).map { .string($0) } ?? .null
+    case .data: load(slot, as: Data.self).map { .data($0) } ?? .null
+    case .boxed, .toOne: PredicateValue(value(slot))
+    }
+  }
+}
+
 extension NSAttributeType {
   /// The Swift type that code gives and gets.
   var valueDescription: String {

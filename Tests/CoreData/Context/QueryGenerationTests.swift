@@ -216,9 +216,11 @@ import Testing
     try #expect(copied(pinned) == nil)
   }
 
-  @Test func storesInMemoryAreNotPinned() throws {
+  /// A SQLite database in memory has one connection, which sees all that is written.
+  @Test(arguments: [NSInMemoryStoreType, NSSQLiteStoreType])
+  func storesInMemoryArePinnedUnlessSQLiteHasThem(type: String) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
-    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {
@@ -230,6 +232,8 @@ import Testing
         other.make("Book", ["title": "b"])
         try other.save()
       }
+      try #expect(titles(context) == (type == NSInMemoryStoreType ? [] : ["b"]))
+      try context.setQueryGenerationFrom(nil)
       try #expect(titles(context) == ["b"])
     }
   }

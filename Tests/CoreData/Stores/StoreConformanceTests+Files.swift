@@ -49,7 +49,8 @@ extension StoreConformanceTests {
     let subject = try StoreSubject(kind)
     _ = try subject.insert("Book", [["title": "a"]])
     let other = NSPersistentStoreCoordinator(managedObjectModel: subject.model)
-    let copy = try subject.store.copy(to: other.opening(kind.type, nil, subject.place("copy"), nil))
+    let copied = try subject.store.copy(to: other.opening(kind.type, nil, subject.place("copy"), nil))
+    let copy = try #require(copied)
     defer { copy.close(beside: []) }
     #expect(copy.identifier != subject.store.identifier)
     try #expect(copy.count(RowFetch(entityName: "Book")) == 1)

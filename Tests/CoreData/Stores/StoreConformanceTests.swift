@@ -162,8 +162,8 @@ import Testing
   @Test(arguments: StoreKind.allCases)
   func aReservedKeyIsGivenOnce(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
-    let layout = try subject.home("Tag").layout
-    let reserved = try subject.store.newIDs(for: [layout, layout])
+    let rows = try ["one", "two"].map { try subject.row("Tag", ["label": $0]) }
+    let reserved = try subject.store.newIDs(for: rows)
     let others = try subject.insert("Tag", [["label": "other"]])
     #expect(Set(reserved.map(\.key) + others).count == 3)
     var changes = StoreSubject.changes

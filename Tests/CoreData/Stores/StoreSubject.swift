@@ -12,8 +12,8 @@ enum StoreKind: CaseIterable, Sendable {
   /// Whether the store outlives its coordinator.
   var isLasting: Bool { self == .file }
 
-  /// Whether a pinned snapshot of the store can be read. A store in memory has one connection, which sees all writes.
-  var canBePinned: Bool { self == .file }
+  /// Whether the store can be read as it was at one moment.
+  var canBePinned: Bool { true }
 
   /// Whether the store carries out batch requests. Apple's stores in memory do not.
   var takesBatchRequests: Bool { self == .file }

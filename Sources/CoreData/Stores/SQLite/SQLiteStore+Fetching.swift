@@ -39,19 +39,8 @@ extension SQLiteStore {
       properties: fetch.properties)
   }
 
-  /// Whether the fetch's predicate and order can be put into SQL. Only rows in memory are all read where they cannot; with a file
-  /// that would cost too much, and the fetch throws.
-  func understands(_ fetch: RowFetch) throws -> Bool {
-    guard type == NSInMemoryStoreType else { return true }
-    do {
-      let generator = generator(for: fetch.entityName)
-      if let predicate = fetch.predicate { _ = try generator.whereClause(predicate) }
-      _ = try generator.orderClause(fetch.sortDescriptors)
-      return true
-    } catch is SQLGenerationError {
-      return false
-    }
-  }
+  /// Reading all rows to evaluate what cannot be put into SQL would cost too much: such a fetch throws.
+  func understands(_ fetch: RowFetch) throws -> Bool { true }
 
   func count(_ fetch: RowFetch) throws -> Int {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0

@@ -65,7 +65,7 @@ extension SQLiteStore {
 
   // MARK: Copying to another place
 
-  func copy(to opening: StoreOpening) throws -> any ObjectStore {
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
     var configuration = SQLiteDatabase.Configuration(opening)
     // A copy is a store of its own, also where others have one of that name in memory.
     configuration.sharedName = nil

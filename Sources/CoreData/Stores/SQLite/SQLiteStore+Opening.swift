@@ -7,7 +7,7 @@ struct OpenedFile {
 }
 
 extension SQLiteStore {
-  static var storeTypes: [String] { [NSSQLiteStoreType, NSInMemoryStoreType] }
+  static var storeTypes: [String] { [NSSQLiteStoreType] }
 
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {
     let siblings = opening.others.compactMap { $0 as? SQLiteStore }
@@ -41,7 +41,7 @@ extension SQLiteStore {
   func interrupt() { database.interrupt() }
 
   var files: [URL] {
-    guard type == NSSQLiteStoreType, let url, !url.isInMemoryStore else { return [] }
+    guard let url, !url.isInMemoryStore else { return [] }
     return [url, URL(fileURLWithPath: url.path + "-wal")]
   }
 

@@ -13,14 +13,15 @@ extension SQLiteStore {
     }
   }
 
-  func newIDs(for entities: [EntityLayout]) throws -> [NSManagedObjectID] {
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       try database.write { connection in
-        try entities.map { layout in
-          guard let home = family.homesByName[layout.name] else {
-            throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(layout.name).")
+        try rows.map { row in
+          let name = row.layout.name
+          guard let home = family.homesByName[name] else {
+            throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
           }
-          let key = try takeKeys(1, root: mapping(layout.name).rootNumber, connection)
+          let key = try takeKeys(1, root: mapping(name).rootNumber, connection)
           return NSManagedObjectID(home: home, key: key)
         }
       }

@@ -1,6 +1,6 @@
 /// Batch requests: many rows in one transaction, without objects.
 extension SQLiteStore {
-  var takesBatchRequests: Bool { type == NSSQLiteStoreType }
+  var takesBatchRequests: Bool { true }
 
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Inserting rows of \(rows.entityName)", origin) { connection, recorder in

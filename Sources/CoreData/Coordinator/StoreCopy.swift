@@ -1,0 +1,110 @@
+/// Copies all rows of a store into another, empty one of whatever class, through the seam.
+///
+/// All rows are in memory while it runs. Keys are new; history stays behind.
+struct StoreCopy {
+  private let source: any ObjectStore
+  private let destination: any ObjectStore
+  private var changes = RowChanges(origin: ChangeOrigin(author: nil, contextName: nil))
+  private var oldIDs: [NSManagedObjectID] = []
+  /// The temporary keys of the copies, by the rows that they are copies of.
+  private var temporaryKeys: [NSManagedObjectID: Int64] = [:]
+
+  init(_ source: any ObjectStore, to destination: any ObjectStore) {
+    self.source = source
+    self.destination = destination
+  }
+
+  /// Writes the copies, with the app's own metadata, in one transaction.
+  ///
+  /// - Returns: the IDs of all rows, each with that of its copy.
+  mutating func run() throws -> [(old: NSManagedObjectID, new: NSManagedObjectID)] {
+    let rows = try readRows()
+    let members = try readMembers(rows)
+    for (index, row) in rows.enumerated() {
+      changes.inserted.append(
+        RowChanges.Insertion(key: key(index), values: related(row.values, row.home), members: members[index]))
+    }
+    destination.metadata = NSPersistentStore.merging(source.metadata ?? [:], into: destination.metadata ?? [:])
+    var saved = SavedRows()
+    try destination.writeScope.exclusively {
+      try destination.writeScope.transaction("Copying") { saved = try destination.write(changes) }
+      destination.didCommit()
+    }
+    return zip(oldIDs, saved.keys).compactMap { old, key in
+      destination.family.homesByName[old.home.layout.name].map { (old, NSManagedObjectID(home: $0, key: key)) }
+    }
+  }
+
+  private func key(_ index: Int) -> Int64 { -Int64(index + 1) }
+
+  private typealias Row = (home: EntityHome, key: Int64, values: Snapshot)
+
+  private mutating func readRows() throws -> [Row] {
+    var rows: [Row] = []
+    for case let root? in source.family.homes where !(root.entity.superentity.map(source.holds) ?? false) {
+      var unread: [NSManagedObjectID] = []
+      try source.fetch(RowFetch(entityName: root.layout.name)) { home, key, values in
+        if let values {
+          rows.append((home, key, values))
+        } else {
+          unread.append(NSManagedObjectID(home: home, key: key))
+        }
+      }
+      for id in unread {
+        if let values = try source.row(id, in: nil) { rows.append((id.home, id.key, values)) }
+      }
+    }
+    oldIDs = rows.map { NSManagedObjectID(home: $0.home, key: $0.key) }
+    for (index, id) in oldIDs.enumerated() { temporaryKeys[id] = key(index) }
+    return rows
+  }
+
+  /// The row with temporary keys in its to-one relationships.
+  private func related(_ values: Snapshot, _ home: EntityHome) -> Snapshot {
+    let copy = values.copy()
+    for slot in home.layout.toOneSlots {
+      guard let related = values.related(slot), let relationship = home.layout.slots[slot].relationship,
+        let temporary = temporaryKey(related, relationship)
+      else {
+        copy.setNil(slot)
+        continue
+      }
+      copy.assign(slot: slot, to: RelatedKey(key: temporary, number: 0))
+    }
+    return copy
+  }
+
+  private func temporaryKey(_ related: RelatedKey, _ relationship: NSRelationshipDescription) -> Int64? {
+    // 0 stands for the relationship's own destination.
+    let home =
+      related.number == 0
+      ? source.family.homesByName[relationship.destinationEntity?.name ?? ""] : source.family.homes[Int(related.number)]
+    return home.flatMap { temporaryKeys[NSManagedObjectID(home: $0, key: related.key)] }
+  }
+
+  /// The members that no to-one relationship tells of, and the order of those that have one; for each row.
+  private func readMembers(_ rows: [Row]) throws -> [[MemberChange]] {
+    var changes: [[MemberChange]] = Array(repeating: [], count: rows.count)
+    let byHome = Dictionary(grouping: rows.indices, by: { rows[$0].home.number })
+    for indexes in byHome.values {
+      let home = rows[indexes[0]].home
+      let places = Dictionary(uniqueKeysWithValues: indexes.map { (rows[$0].key, $0) })
+      for relationship in home.layout.toManys where !relationship.isTransient {
+        let isWritten = relationship.inverseRelationship?.isToMany ?? true
+        guard isWritten || relationship.isOrdered else { continue }
+        var members: [Int: [Int64]] = [:]
+        try source.members(ofEach: indexes.map { rows[$0].key }, home, relationship, in: nil) { owner, home, key, _ in
+          guard let place = places[owner], let member = temporaryKeys[NSManagedObjectID(home: home, key: key)]
+          else { return }
+          members[place, default: []].append(member)
+        }
+        for (place, keys) in members {
+          changes[place].append(
+            MemberChange(
+              relationship: relationship, added: isWritten ? keys : [], order: relationship.isOrdered ? keys : nil))
+        }
+      }
+    }
+    return changes
+  }
+}

@@ -1,0 +1,158 @@
+/// A store whose rows are all in memory while it is open: what it has in common with others of its kind.
+protocol MemoryBacked: ObjectStore {
+  var memory: MemoryRows { get }
+}
+
+/// A state of a memory's rows that a context is pinned to.
+private final class PinnedMemory: PinnedStore {
+  let reader: MemoryReader
+  let rowCache = RowCache(generationSize: 0)
+
+  init(_ reader: MemoryReader) { self.reader = reader }
+}
+
+extension MemoryBacked {
+  var family: EntityFamily { memory.schema.family }
+  var rowCache: RowCache { memory.rowCache }
+
+  /// Nobody else writes to the rows.
+  func validateRowCache() {}
+
+  // MARK: Reading
+
+  func understands(_ fetch: RowFetch) throws -> Bool { memory.schema.understands(fetch) }
+
+  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+    guard memory.schema.understands(fetch) else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "The fetch of \(fetch.entityName) cannot be evaluated on rows: its predicate or order needs objects.")
+    }
+    for row in try reader(fetch.generation).find(fetch) {
+      body(row.home, row.key, fetch.includesValues ? row.values : nil)
+    }
+  }
+
+  func count(_ fetch: RowFetch) throws -> Int { try reader(fetch.generation).count(fetch) }
+
+  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
+    try MemoryDictionaries(reader(fetch.generation), settings, fetch).all()
+  }
+
+  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
+    reader(generation).contents.row(id.key, id.home.number)
+  }
+
+  func rows(
+    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+  ) throws {
+    let contents = reader(generation).contents
+    for key in keys {
+      if let row = contents.row(key, home.number) { body(key, row) }
+    }
+  }
+
+  func members(
+    of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
+    _ body: (EntityHome, Int64, Snapshot) -> Void
+  ) throws {
+    reader(generation).members(of: id.key, id.home, relationship, body)
+  }
+
+  func members(
+    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
+  ) throws {
+    let reader = reader(generation)
+    for key in keys { reader.members(of: key, home, relationship) { body(key, $0, $1, $2) } }
+  }
+
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { PinnedMemory(memory.reader) }
+
+  private func reader(_ generation: QueryGeneration?) -> MemoryReader {
+    (generation?.pinned(self) as? PinnedMemory)?.reader ?? memory.reader
+  }
+
+  // MARK: Writing
+
+  var writeScope: any WriteScope { memory }
+
+  func write(_ changes: RowChanges) throws -> SavedRows { try MemoryWriter(changes, to: self, memory).write() }
+
+  func didCommit() { if memory.postsCommits { postRemoteChange(lastTransaction) } }
+
+  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
+    var found: [ConstraintViolation] = []
+    try memory.exclusively { found = MemoryViolations(memory, changes).find(rejected) }
+    return found
+  }
+
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
+    var ids: [NSManagedObjectID] = []
+    try memory.exclusively {
+      ids = try rows.map { row in
+        let entity = try memory.schema.entity(named: row.layout.name)
+        memory.lastKeys[entity.root] += 1
+        return NSManagedObjectID(home: entity.home, key: memory.lastKeys[entity.root])
+      }
+    }
+    return ids
+  }
+
+  // MARK: Batches
+
+  var takesBatchRequests: Bool { false }
+
+  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
+    throw unsupportedBatch
+  }
+  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+
+  private var unsupportedBatch: NSError {
+    CoreDataErrors.error(
+      .persistentStoreUnsupportedRequestType, "A store of the type \(type) does not know batch requests.")
+  }
+
+  // MARK: History
+
+  var keepsHistory: Bool { memory.keepsHistory }
+
+  private var lastTransaction: Int64? {
+    var number: Int64?
+    try? memory.exclusively { number = memory.history?.lastNumber }
+    return number
+  }
+
+  func lastTransactionNumber() throws -> Int64? { lastTransaction }
+
+  func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
+    var found: [NSPersistentHistoryTransaction] = []
+    try memory.exclusively { found = try memory.history?.transactions(query, identifier) ?? [] }
+    return found
+  }
+
+  func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
+    var count = 0
+    try memory.exclusively { count = memory.history?.delete(before: place, identifier) ?? 0 }
+    return count
+  }
+
+  // MARK: Opening and closing
+
+  func startPostingRemoteChanges() throws {
+    let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
+    try memory.exclusively { memory.postsCommits = isWanted?.boolValue ?? false }
+  }
+
+  func stopPostingRemoteChanges() { try? memory.exclusively { memory.postsCommits = false } }
+
+  func close(beside others: [any ObjectStore]) {}
+
+  /// Nothing runs long enough to be stopped but fetches, which their own control stops.
+  func interrupt() {}
+
+  var files: [URL] { [] }
+
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+}

@@ -1,0 +1,54 @@
+/// A predicate prepared for the rows of one entity: comparisons of attributes read the row itself.
+struct MemoryCondition {
+  private typealias Test = (MemoryReader, Int64, Snapshot) -> Bool
+  private typealias Operand = (MemoryReader, Int64, Snapshot) -> PredicateValue
+
+  private let test: Test
+
+  init(_ predicate: NSPredicate, _ home: EntityHome) { test = MemoryCondition.test(predicate, home) }
+
+  func holds(_ reader: MemoryReader, _ key: Int64, _ row: Snapshot) -> Bool { test(reader, key, row) }
+
+  private static func test(_ predicate: NSPredicate, _ home: EntityHome) -> Test {
+    switch predicate.kind {
+    case .truth(let value): return { _, _, _ in value }
+    case .compound(let type, let parts):
+      let tests = parts.map { test($0, home) }
+      switch type {
+      case .and: return { reader, key, row in tests.allSatisfy { $0(reader, key, row) } }
+      case .or: return { reader, key, row in tests.contains { $0(reader, key, row) } }
+      case .not: return { reader, key, row in !(tests.first?(reader, key, row) ?? false) }
+      @unknown default: break
+      }
+    case .comparison(let comparison) where comparison.comparisonPredicateModifier == .direct:
+      return test(comparison, home)
+    case .comparison, .block: break
+    }
+    return { reader, key, row in predicate.evaluate(with: MemoryRow(reader, home, key, row)) }
+  }
+
+  private static func test(_ predicate: NSComparisonPredicate, _ home: EntityHome) -> Test {
+    let comparison = predicate.comparison
+    let left = operand(predicate.leftExpression, home)
+    if comparison.hasConstantRight { return { reader, key, row in comparison.holds(left(reader, key, row), .null) } }
+    let right = operand(predicate.rightExpression, home)
+    return { reader, key, row in comparison.holds(left(reader, key, row), right(reader, key, row)) }
+  }
+
+  private static func operand(_ expression: NSExpression, _ home: EntityHome) -> Operand {
+    if let constant = expression.constantPredicateValue { return { _, _, _ in constant } }
+    switch expression.node {
+    case .evaluatedObject: return { _, key, _ in .object(NSManagedObjectID(home: home, key: key)) }
+    case .keyPath(nil, let path):
+      if path.keys.count == 1, let slot = home.layout.slot(path.keys[0]), home.layout.slots[slot].kind != .toOne {
+        return { _, _, row in row.predicateValue(slot) }
+      }
+      return { reader, key, row in reader.value(at: path.keys[...], home, key, row) }
+    default:
+      return { reader, key, row in
+        expression.predicateValue(
+          in: EvaluationContext(object: MemoryRow(reader, home, key, row), variables: [:]))
+      }
+    }
+  }
+}

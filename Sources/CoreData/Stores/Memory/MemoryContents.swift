@@ -1,0 +1,60 @@
+/// Rows and the members of their to-many relationships at one moment. A value: who has a copy keeps that state.
+struct MemoryContents {
+  /// By the number of the entity itself.
+  private(set) var rows: [PagedTable<Snapshot>]
+  /// By the number of the list: the keys of the members, by owner. Ascending, or in their order where they have one.
+  private(set) var members: [PagedTable<[Int64]>]
+
+  init(_ schema: MemorySchema) {
+    rows = Array(repeating: PagedTable(), count: schema.entities.count)
+    members = Array(repeating: PagedTable(), count: schema.listCount)
+  }
+
+  func row(_ key: Int64, _ number: Int) -> Snapshot? { rows.indices.contains(number) ? rows[number][key] : nil }
+
+  /// The entity of the row that a key belongs to, among some.
+  func number(of key: Int64, among numbers: [Int]) -> Int? {
+    numbers.count == 1 && rows[numbers[0]][key] != nil ? numbers[0] : numbers.first { rows[$0][key] != nil }
+  }
+
+  mutating func set(_ row: Snapshot?, _ key: Int64, _ number: Int) { rows[number].update(key) { $0 = row } }
+
+  /// Adds a member behind those that are there, or at its place where they have no order. Does nothing for one that is there.
+  mutating func add(_ member: Int64, to list: Int, of owner: Int64, isOrdered: Bool) {
+    members[list].update(owner) { keys in
+      guard let last = keys?.last else { return keys = [member] }
+      if isOrdered {
+        if !(keys?.contains(member) ?? false) { keys?.append(member) }
+      } else if last < member {
+        keys?.append(member)
+      } else if let place = keys?.firstPlace(notBefore: member), keys?[place] != member {
+        keys?.insert(member, at: place)
+      }
+    }
+  }
+
+  mutating func remove(_ member: Int64, from list: Int, of owner: Int64, isOrdered: Bool) {
+    guard members[list][owner] != nil else { return }
+    members[list].update(owner) { keys in
+      let place = isOrdered ? keys?.firstIndex(of: member) : keys?.firstPlace(notBefore: member)
+      if let place, place < keys?.count ?? 0, keys?[place] == member { keys?.remove(at: place) }
+      if keys?.isEmpty ?? false { keys = nil }
+    }
+  }
+
+  mutating func setMembers(_ keys: [Int64], _ list: Int, of owner: Int64) {
+    members[list].update(owner) { $0 = keys.isEmpty ? nil : keys }
+  }
+}
+
+extension [Int64] {
+  /// The place of the first key that is not smaller, in ascending keys.
+  fileprivate func firstPlace(notBefore key: Int64) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

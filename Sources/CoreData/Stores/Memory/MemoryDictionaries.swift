@@ -1,0 +1,273 @@
+/// Dictionary results: columns, aggregates and groups, evaluated on rows in memory.
+struct MemoryDictionaries {
+  private let reader: MemoryReader
+  private let settings: FetchSettings
+  private let fetch: RowFetch
+  private let home: EntityHome
+  private var columns: [Column] = []
+  private let groupNames: [String]
+
+  /// One key of the dictionaries.
+  private struct Column {
+    let name: String
+    /// The path to the value; or an expression, which may be about all rows of a group.
+    let source: Source
+    let type: NSAttributeType
+
+    enum Source {
+      case path([String])
+      case expression(NSExpression)
+    }
+  }
+
+  init(_ reader: MemoryReader, _ settings: FetchSettings, _ fetch: RowFetch) throws {
+    self.reader = reader
+    self.settings = settings
+    self.fetch = fetch
+    home = try reader.schema.entity(named: fetch.entityName).home
+    groupNames = (settings.propertiesToGroupBy ?? []).compactMap(MemoryDictionaries.name)
+    columns = try (settings.propertiesToFetch ?? attributeNames).map(column)
+  }
+
+  func all() throws -> [NSDictionary] {
+    guard reader.schema.understands(fetch) else {
+      throw Self.failure(
+        "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own properties; "
+          + "fetch objects instead.")
+    }
+    var whole = fetch
+    (whole.limit, whole.offset) = (0, 0)
+    // What names a column, not a property, is ordered afterwards.
+    let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
+    if !sortsRows { whole.sortDescriptors = [] }
+    let rows = try reader.find(whole).map { MemoryRow(reader, $0.home, $0.key, $0.values) }
+    var results = try groups(of: rows).map(dictionary)
+    if !groupNames.isEmpty, let having = settings.havingPredicate {
+      results = results.filter { holds(having, $0.dictionary, $0.rows) }
+    }
+    var dictionaries = results.map(\.dictionary)
+    if !sortsRows { dictionaries = sorted(dictionaries) }
+    if settings.returnsDistinctResults {
+      var seen: Set<NSDictionary> = []
+      dictionaries = dictionaries.filter { seen.insert($0).inserted }
+    }
+    let window = dictionaries.dropFirst(fetch.offset)
+    return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
+  }
+
+  // MARK: Columns
+
+  private static func failure(_ message: String) -> NSError {
+    CoreDataErrors.error(.persistentStoreOperation, message)
+  }
+
+  private static func name(_ property: Any) -> String? {
+    property as? String ?? (property as? NSPropertyDescription)?.name
+  }
+
+  private var attributeNames: [String] {
+    home.layout.slots.filter { $0.kind != .toOne && !$0.isTransient }.map(\.name)
+  }
+
+  private func column(_ property: Any) throws -> Column {
+    if let description = property as? NSExpressionDescription {
+      guard let expression = description.expression else {
+        throw Self.failure("The column \(description.name) has no expression.")
+      }
+      guard reader.schema.understands(expression) else {
+        throw Self.failure("The column \(description.name) cannot be computed from rows: it needs objects.")
+      }
+      return Column(name: description.name, source: .expression(expression), type: description.expressionResultType)
+    }
+    guard let name = Self.name(property) else {
+      throw Self.failure("A column is neither a name nor a property description.")
+    }
+    if !groupNames.isEmpty && !groupNames.contains(name) {
+      throw Self.failure("\"\(name)\" is fetched but not grouped by; only aggregates may stand beside the groups.")
+    }
+    let keys = KeyPathComponents(name).keys
+    try check(keys, name)
+    return Column(name: name, source: .path(keys), type: .undefinedAttributeType)
+  }
+
+  /// Throws where the path leads to many objects, or to nothing.
+  private func check(_ keys: [String], _ name: String) throws {
+    var entity: NSEntityDescription? = home.entity
+    for (index, key) in keys.enumerated() {
+      switch entity?.propertiesByName[key] {
+      case let attribute as NSAttributeDescription where attribute.isTransient:
+        throw Self.failure("\"\(name)\" is not stored, so it cannot be fetched alone.")
+      case is NSAttributeDescription: return
+      case let relationship as NSRelationshipDescription:
+        guard !relationship.isToMany || keys.dropFirst(index + 1).contains(where: { $0.hasPrefix("@") }) else {
+          throw Self.failure("\"\(name)\" leads to many objects: it needs an aggregate such as @count.")
+        }
+        if relationship.isToMany { return }
+        entity = relationship.destinationEntity
+      default:
+        if ["objectID", "self", "SELF"].contains(key) { return }
+        throw Self.failure("The entity \(entity?.name ?? "") has no property \"\(key)\".")
+      }
+    }
+  }
+
+  // MARK: Groups
+
+  private typealias Result = (dictionary: NSDictionary, rows: [MemoryRow])
+
+  private var isAggregate: Bool {
+    columns.contains { if case .expression(let expression) = $0.source { Self.isAggregate(expression) } else { false } }
+  }
+
+  private func groups(of rows: [MemoryRow]) throws -> [[MemoryRow]] {
+    guard !groupNames.isEmpty else { return isAggregate ? [rows] : rows.map { [$0] } }
+    var order: [[PredicateValue]] = []
+    var groups: [[PredicateValue]: [MemoryRow]] = [:]
+    for row in rows {
+      let values = groupNames.map { name in PredicateValue(groupValue(name, row)) }
+      if groups[values] == nil { order.append(values) }
+      groups[values, default: []].append(row)
+    }
+    return order.compactMap { groups[$0] }
+  }
+
+  private func groupValue(_ name: String, _ row: MemoryRow) -> Any? {
+    if let column = columns.first(where: { $0.name == name }) { return value(of: column, [row]) }
+    return KeyValueReading.value(at: KeyPathComponents(name).keys, of: row)
+  }
+
+  private func dictionary(_ rows: [MemoryRow]) -> Result {
+    let dictionary = NSMutableDictionary(capacity: columns.count)
+    for column in columns {
+      if let value = value(of: column, rows) { dictionary[column.name] = value }
+    }
+    return (dictionary, rows)
+  }
+
+  private func value(of column: Column, _ rows: [MemoryRow]) -> Any? {
+    let found: Any? =
+      switch column.source {
+      case .path(let keys): rows.first.flatMap { KeyValueReading.value(at: keys, of: $0) }
+      case .expression(let expression): Self.value(of: expression, rows)
+      }
+    guard let found else { return nil }
+    if let row = found as? MemoryRow { return row.objectID }
+    return AttributeValue.result(found, column.type)
+  }
+
+  // MARK: Aggregates
+
+  private static let aggregates: Set<String> = [
+    "sum:", "count:", "min:", "max:", "average:", "median:", "mode:", "stddev:",
+  ]
+
+  /// Whether the expression, or a part of it, is about all rows of a group.
+  private static func isAggregate(_ expression: NSExpression) -> Bool {
+    guard case .function(let name, let operand, let arguments) = expression.node else { return false }
+    if aggregates.contains(name), operand == nil, arguments.count == 1, !isCollection(arguments[0]) { return true }
+    return (operand.map(isAggregate) ?? false) || arguments.contains(where: isAggregate)
+  }
+
+  /// Whether an expression has many values for one row.
+  private static func isCollection(_ expression: NSExpression) -> Bool {
+    switch expression.node {
+    case .aggregate, .subquery, .set: true
+    default: false
+    }
+  }
+
+  private static func value(of expression: NSExpression, _ rows: [MemoryRow]) -> Any? {
+    guard isAggregate(expression), case .function(let name, let operand, let arguments) = expression.node else {
+      return rows.first.flatMap { expression.value(in: EvaluationContext(object: $0, variables: [:])) }
+    }
+    if aggregates.contains(name), !arguments.contains(where: isAggregate),
+      let function = PredicateFunction(rawValue: name)
+    {
+      let values = rows.compactMap { arguments[0].value(in: EvaluationContext(object: $0, variables: [:])) }
+      // As in SQL: of nothing there is a count, and nothing else.
+      return values.isEmpty && function != .count ? nil : function.value(of: [values])
+    }
+    func constant(_ part: NSExpression) -> NSExpression { NSExpression(forConstantValue: value(of: part, rows)) }
+    let folded = NSExpression(
+      node: .function(name: name, operand: operand.map(constant), arguments: arguments.map(constant)))
+    return folded.value(in: EvaluationContext(object: rows.first, variables: [:]))
+  }
+
+  // MARK: Having and order
+
+  /// Whether a group is wanted. The predicate may name columns, and hold aggregates.
+  private func holds(_ predicate: NSPredicate, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> Bool {
+    switch predicate.kind {
+    case .truth(let value): return value
+    case .compound(.and, let parts): return parts.allSatisfy { holds($0, dictionary, rows) }
+    case .compound(.or, let parts): return parts.contains { holds($0, dictionary, rows) }
+    case .compound(_, let parts): return !(parts.first.map { holds($0, dictionary, rows) } ?? false)
+    case .comparison(let comparison):
+      let (left, right) = (comparison.leftExpression, comparison.rightExpression)
+      return NSComparisonPredicate(
+        leftExpression: known(left, dictionary, rows), rightExpression: known(right, dictionary, rows),
+        modifier: comparison.comparisonPredicateModifier, type: comparison.predicateOperatorType,
+        options: comparison.options
+      ).evaluate(with: rows.first)
+    case .block: return false
+    }
+  }
+
+  /// A part of a condition on groups with the value that it has there.
+  private func known(_ expression: NSExpression, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> NSExpression {
+    switch expression.node {
+    case .variable(let name) where columns.contains(where: { $0.name == name }):
+      NSExpression(forConstantValue: dictionary[name])
+    case .keyPath(nil, let path) where columns.contains(where: { $0.name == path.text }):
+      NSExpression(forConstantValue: dictionary[path.text])
+    case .function where Self.isAggregate(expression): NSExpression(forConstantValue: Self.value(of: expression, rows))
+    default: expression
+    }
+  }
+
+  private func namesExpression(_ descriptor: NSSortDescriptor) -> Bool {
+    columns.contains { column in
+      if case .expression = column.source { column.name == descriptor.key } else { false }
+    }
+  }
+
+  private func sorted(_ dictionaries: [NSDictionary]) -> [NSDictionary] {
+    let descriptors = fetch.sortDescriptors.map(MemoryReader.keyed)
+    if descriptors.isEmpty { return dictionaries }
+    let keys = dictionaries.map { dictionary in
+      descriptors.map { SortKey.value(PredicateValue($0.key.flatMap { dictionary[$0] })) }
+    }
+    let order = dictionaries.indices.sorted { first, second in
+      for (position, descriptor) in descriptors.enumerated() {
+        switch descriptor.order(keys[first][position], keys[second][position]) {
+        case .orderedAscending: return true
+        case .orderedDescending: return false
+        case .orderedSame: continue
+        }
+      }
+      return first < second
+    }
+    return order.map { dictionaries[$0] }
+  }
+}
+
+extension AttributeValue {
+  /// An expression's result as the type that the request asks for; as it is where the type says nothing.
+  static func result(_ value: Any, _ type: NSAttributeType) -> Any? {
+    switch type {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
+      return integer(value).map { number($0, type) }
+    case .booleanAttributeType: return integer(value).map { NSNumber(value: $0 != 0) }
+    case .doubleAttributeType: return double(value).map { NSNumber(value: $0) }
+    case .floatAttributeType: return double(value).map { NSNumber(value: Float($0)) }
+    case .decimalAttributeType: return boxed(value, type)
+    default:
+      switch value {
+      case let integer as Int64: return NSNumber(value: integer)
+      case let integer as Int: return NSNumber(value: integer)
+      case let double as Double: return NSNumber(value: double)
+      default: return value
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/// The transactions of a store that keeps its rows in memory.
+struct MemoryHistory {
+  struct Change {
+    let type: NSPersistentHistoryChangeType
+    let home: EntityHome
+    let key: Int64
+    let changed: [String]
+    let tombstone: [String: Any]
+
+    init(
+      _ type: NSPersistentHistoryChangeType, _ home: EntityHome, _ key: Int64, changed: [String] = [],
+      tombstone: [String: Any] = [:]
+    ) {
+      self.type = type
+      self.home = home
+      self.key = key
+      self.changed = changed
+      self.tombstone = tombstone
+    }
+  }
+
+  private struct Transaction {
+    let number: Int64
+    let time: Date
+    let origin: ChangeOrigin
+    /// The number of its first change.
+    let firstChange: Int64
+    let changes: [Change]
+  }
+
+  private var transactions: [Transaction] = []
+  private(set) var lastNumber: Int64 = 0
+  private var lastChange: Int64 = 0
+
+  mutating func append(_ changes: [Change], _ origin: ChangeOrigin) {
+    lastNumber += 1
+    transactions.append(
+      Transaction(number: lastNumber, time: Date(), origin: origin, firstChange: lastChange + 1, changes: changes))
+    lastChange += Int64(changes.count)
+  }
+
+  /// Takes back what a transaction that failed has appended.
+  mutating func removeTransactions(after number: Int64) {
+    while let last = transactions.last, last.number > number {
+      lastChange = last.firstChange - 1
+      transactions.removeLast()
+    }
+    lastNumber = number
+  }
+
+  // MARK: Reading and deleting
+
+  /// - Throws: 134301 where transactions after the place are gone.
+  func transactions(_ query: HistoryQuery, _ store: String) throws -> [NSPersistentHistoryTransaction] {
+    if case .token(let token?) = query.place, let number = token.numbers[store], number < lastNumber {
+      guard let oldest = transactions.first?.number, number + 1 >= oldest else {
+        throw CoreDataErrors.error(
+          .persistentHistoryTokenExpired,
+          "The history of the store \(store) was deleted beyond transaction \(number), which the token is of.")
+      }
+    }
+    return transactions.filter { Self.isAfter($0, query.place, store) }.map { made($0, query, store) }
+  }
+
+  mutating func delete(before place: NSPersistentHistoryChangeRequest.Place, _ store: String) -> Int {
+    let before = transactions.count
+    transactions.removeAll { transaction in
+      switch place {
+      case .date(let date): transaction.time < date
+      case .token(let token): transaction.number < token?.numbers[store] ?? 0
+      }
+    }
+    return before - transactions.count
+  }
+
+  private static func isAfter(
+    _ transaction: Transaction, _ place: NSPersistentHistoryChangeRequest.Place, _ store: String
+  ) -> Bool {
+    switch place {
+    case .date(let date): transaction.time > date
+    case .token(let token): transaction.number > token?.numbers[store] ?? 0
+    }
+  }
+
+  private func made(
+    _ transaction: Transaction, _ query: HistoryQuery, _ store: String
+  ) -> NSPersistentHistoryTransaction {
+    let name = ProcessInfo.processInfo.processName
+    let made = NSPersistentHistoryTransaction(
+      number: transaction.number, storeID: store, timestamp: transaction.time, author: transaction.origin.author,
+      bundleID: Bundle.main.bundleIdentifier ?? name, contextName: transaction.origin.contextName, processID: name)
+    guard query.includesChanges else { return made }
+    made.changes = transaction.changes.enumerated().map { index, change in
+      NSPersistentHistoryChange(
+        id: transaction.firstChange + Int64(index), objectID: NSManagedObjectID(home: change.home, key: change.key),
+        type: change.type, tombstone: change.tombstone.isEmpty ? nil : change.tombstone,
+        updatedProperties: change.type == .update
+          ? Set(change.changed.compactMap { change.home.entity.propertiesByName[$0] }) : nil,
+        transaction: made, isAlone: query.changesAreAlone)
+    }
+    return made
+  }
+}

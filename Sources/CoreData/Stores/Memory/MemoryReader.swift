@@ -1,0 +1,159 @@
+/// Reads one state of a memory's rows, which nobody changes any more.
+///
+/// `@unchecked Sendable`: immutable; the rows are never written.
+final class MemoryReader: @unchecked Sendable {
+  let schema: MemorySchema
+  let contents: MemoryContents
+
+  init(_ schema: MemorySchema, _ contents: MemoryContents) {
+    self.schema = schema
+    self.contents = contents
+  }
+
+  /// A row that was found.
+  struct Found {
+    let home: EntityHome
+    let key: Int64
+    let values: Snapshot
+  }
+
+  // MARK: By key
+
+  func row(_ related: RelatedKey) -> MemoryRow? {
+    guard let values = contents.row(related.key, Int(related.number)),
+      let home = schema.family.homes[Int(related.number)]
+    else { return nil }
+    return MemoryRow(self, home, related.key, values)
+  }
+
+  /// Gives the body the members of a to-many relationship that have rows.
+  func members(
+    of owner: Int64, _ home: EntityHome, _ relationship: NSRelationshipDescription,
+    _ body: (EntityHome, Int64, Snapshot) -> Void
+  ) {
+    guard let list = schema.entity(home.number).toManys[relationship.name] else { return }
+    for key in contents.members[list.number][owner] ?? [] {
+      guard let number = contents.number(of: key, among: list.destinations), let row = contents.row(key, number),
+        let home = schema.family.homes[number]
+      else { continue }
+      body(home, key, row)
+    }
+  }
+
+  func members(of owner: Int64, _ home: EntityHome, _ relationship: NSRelationshipDescription) -> [MemoryRow] {
+    var rows: [MemoryRow] = []
+    members(of: owner, home, relationship) { rows.append(MemoryRow(self, $0, $1, $2)) }
+    return rows
+  }
+
+  // MARK: Fetching
+
+  /// The rows of a fetch, in its order and window.
+  func find(_ fetch: RowFetch) throws -> [Found] {
+    let isSorted = !fetch.sortDescriptors.isEmpty
+    let limit = fetch.limit > 0 && !isSorted ? fetch.limit + fetch.offset : Int.max
+    var found: [Found] = []
+    try forEach(fetch) { home, key, row in
+      found.append(Found(home: home, key: key, values: row))
+      return found.count < limit
+    }
+    if isSorted { found = try sorted(found, by: fetch.sortDescriptors) }
+    if fetch.offset > 0 { found = Array(found.dropFirst(fetch.offset)) }
+    return fetch.limit > 0 ? Array(found.prefix(fetch.limit)) : found
+  }
+
+  func count(_ fetch: RowFetch) throws -> Int {
+    let most = fetch.limit > 0 ? fetch.limit + fetch.offset : Int.max
+    var count = 0
+    if fetch.predicate == nil {
+      let numbers = try numbers(fetch)
+      count = min(most, numbers.reduce(0) { $0 + contents.rows[$1].count })
+    } else {
+      try forEach(fetch) { _, _, _ in
+        count += 1
+        return count < most
+      }
+    }
+    return max(0, count - fetch.offset)
+  }
+
+  /// Gives the body each row that matches, in the order of the keys, until it returns false.
+  private func forEach(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot) -> Bool) throws {
+    let tables = try numbers(fetch).filter { contents.rows[$0].count > 0 }
+    if tables.count == 1 { return try forEach(of: tables[0], fetch, body) }
+    var found: [Found] = []
+    for number in tables {
+      try forEach(of: number, fetch) { home, key, row in
+        found.append(Found(home: home, key: key, values: row))
+        return true
+      }
+    }
+    found.sort { $0.key < $1.key }
+    for row in found where !body(row.home, row.key, row.values) { return }
+  }
+
+  private func numbers(_ fetch: RowFetch) throws -> [Int] {
+    let entity = try schema.entity(named: fetch.entityName)
+    return fetch.includesSubentities ? entity.numbers : [entity.home.number]
+  }
+
+  private func forEach(of number: Int, _ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot) -> Bool) throws {
+    let home = schema.entity(number).home
+    let condition = fetch.predicate.map { MemoryCondition($0, home) }
+    try contents.rows[number].forEach { key, row in
+      if let control = fetch.control {
+        if control.isCancelled { throw CocoaError(.userCancelled) }
+        control.countRow()
+      }
+      guard condition?.holds(self, key, row) ?? true else { return true }
+      return body(home, key, row)
+    }
+  }
+
+  // MARK: Sorting
+
+  private func sorted(_ rows: [Found], by descriptors: [NSSortDescriptor]) throws -> [Found] {
+    let descriptors = descriptors.map(MemoryReader.keyed)
+    let keys = rows.map { row in descriptors.map { sortKey($0, row) } }
+    let order = rows.indices.sorted { first, second in
+      for (position, descriptor) in descriptors.enumerated() {
+        switch descriptor.order(keys[first][position], keys[second][position]) {
+        case .orderedAscending: return true
+        case .orderedDescending: return false
+        case .orderedSame: continue
+        }
+      }
+      return first < second
+    }
+    return order.map { rows[$0] }
+  }
+
+  /// A descriptor made from a Swift key path as one with that path's name.
+  static func keyed(_ descriptor: NSSortDescriptor) -> NSSortDescriptor {
+    guard !(descriptor is KeyedSortDescriptor), let key = descriptor.key else { return descriptor }
+    return NSSortDescriptor(key: key, ascending: descriptor.ascending)
+  }
+
+  private func sortKey(_ descriptor: NSSortDescriptor, _ row: Found) -> SortKey {
+    guard let keyed = descriptor as? KeyedSortDescriptor, keyed.block == nil else {
+      return .any(MemoryRow(self, row.home, row.key, row.values))
+    }
+    return .value(value(at: keyed.keys[...], row.home, row.key, row.values))
+  }
+
+  // MARK: Values
+
+  /// The value at a key path as predicates compare it.
+  func value(at keys: ArraySlice<String>, _ home: EntityHome, _ key: Int64, _ row: Snapshot) -> PredicateValue {
+    guard let name = keys.first else { return .object(NSManagedObjectID(home: home, key: key)) }
+    let rest = keys.dropFirst()
+    if case .slot(let slot)? = home.layout.places[name] {
+      if home.layout.slots[slot].kind == .toOne {
+        guard let related = row.related(slot), let found = self.row(related) else { return .null }
+        return value(at: rest, found.home, found.key, found.values)
+      }
+      if rest.isEmpty { return row.predicateValue(slot) }
+    }
+    return PredicateValue(KeyValueReading.value(at: keys, of: MemoryRow(self, home, key, row)))
+  }
+}

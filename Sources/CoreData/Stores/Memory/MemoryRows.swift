@@ -1,0 +1,111 @@
+/// The rows of one store, in memory: their present state, and who may change it.
+///
+/// Readers take the last committed state and read it without a lock. One thread at a time writes, in a transaction that works on a
+/// copy and makes it the committed state at its end.
+///
+/// `@unchecked Sendable`: `committed` is used under `lock`; everything else that changes is used by the thread that has the `turn`.
+final class MemoryRows: @unchecked Sendable {
+  let schema: MemorySchema
+  /// Keeps none: the rows are here already. It counts the changes.
+  let rowCache = RowCache(generationSize: 0)
+  let keepsHistory: Bool
+  private let lock = NSLock()
+  private var committed: MemoryReader
+  private let turn = NSRecursiveLock()
+
+  // What follows is the writer's.
+
+  /// The state that the transaction makes.
+  var contents: MemoryContents
+  /// By the number of the constraint: which row has the values.
+  private(set) var unique: [[[PredicateValue]: Int64]]
+  /// The last key of each hierarchy.
+  var lastKeys: [Int64]
+  /// Whether commits are posted.
+  var postsCommits = false
+  /// nil without history.
+  var history: MemoryHistory?
+  private var isInTransaction = false
+  private var hasChanges = false
+  private var uniqueBefore: [(constraint: Int, values: [PredicateValue], key: Int64?)] = []
+
+  /// Makes what a transaction wrote last, at its end. An error rolls it back.
+  var persist: ((MemoryRows) throws -> Void)?
+
+  init(_ schema: MemorySchema, keepsHistory: Bool = false) {
+    self.schema = schema
+    self.keepsHistory = keepsHistory
+    contents = MemoryContents(schema)
+    committed = MemoryReader(schema, contents)
+    unique = Array(repeating: [:], count: schema.constraints.count)
+    lastKeys = Array(repeating: 0, count: schema.rootCount)
+    history = keepsHistory ? MemoryHistory() : nil
+  }
+
+  /// The last committed state.
+  var reader: MemoryReader { lock.withLock { committed } }
+
+  // MARK: Changing rows, in a transaction
+
+  func noteChange() { hasChanges = true }
+
+  /// Puts a row in place of the one that was there, and has the lists of its to-one relationships' other ends follow.
+  func set(_ row: Snapshot?, _ key: Int64, _ entity: MemorySchema.Entity) {
+    let old = contents.row(key, entity.home.number)
+    contents.set(row, key, entity.home.number)
+    for toOne in entity.toOnes {
+      guard let list = toOne.inverse else { continue }
+      let (before, after) = (old?.related(toOne.slot)?.key, row?.related(toOne.slot)?.key)
+      if before == after { continue }
+      if let before { contents.remove(key, from: list, of: before, isOrdered: schema.isOrdered[list]) }
+      if let after { contents.add(key, to: list, of: after, isOrdered: schema.isOrdered[list]) }
+    }
+  }
+
+  /// The row that has unique values; nil where none has.
+  func owner(of values: [PredicateValue], _ constraint: Int) -> Int64? { unique[constraint][values] }
+
+  func setOwner(of values: [PredicateValue], _ constraint: Int, _ key: Int64?) {
+    uniqueBefore.append((constraint, values, unique[constraint][values]))
+    unique[constraint][values] = key
+  }
+
+  // MARK: Undoing
+
+  private func rollBack(_ before: (lastKeys: [Int64], transaction: Int64)) {
+    contents = reader.contents
+    for change in uniqueBefore.reversed() { unique[change.constraint][change.values] = change.key }
+    lastKeys = before.lastKeys
+    history?.removeTransactions(after: before.transaction)
+  }
+
+  private func commit() { lock.withLock { committed = MemoryReader(schema, contents) } }
+}
+
+extension MemoryRows: WriteScope {
+  var name: String { "" }
+
+  func exclusively(_ body: () throws -> Void) throws { try turn.withLock(body) }
+
+  func transaction(_ doing: String, _ body: () throws -> Void) throws {
+    try exclusively {
+      if isInTransaction { return try body() }
+      isInTransaction = true
+      let before = (lastKeys, history?.lastNumber ?? 0)
+      defer {
+        isInTransaction = false
+        hasChanges = false
+        uniqueBefore = []
+      }
+      do {
+        try body()
+        guard hasChanges else { return }
+        try persist?(self)
+        commit()
+      } catch {
+        rollBack(before)
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,223 @@
+/// What a store that keeps its rows in memory has to know of its entities, worked out once when it is opened.
+///
+/// `@unchecked Sendable`: immutable after `init`.
+final class MemorySchema: @unchecked Sendable {
+  /// A to-many relationship: the keys of its members lie in a list for each owner.
+  struct ToManyList {
+    let number: Int
+    let relationship: NSRelationshipDescription
+    /// The entities that members may be of, by number.
+    let destinations: [Int]
+    /// The list at the other end, where that is to-many too; nil where members have a to-one relationship to the owner, or none.
+    let inverse: Int?
+    /// Whether the to-one relationships of the members say who is one.
+    let followsToOne: Bool
+
+    var isOrdered: Bool { relationship.isOrdered }
+  }
+
+  /// A to-one relationship of an entity.
+  struct ToOneSlot {
+    let slot: Int
+    /// The list at the other end, where that is to-many.
+    let inverse: Int?
+    let destinations: [Int]
+  }
+
+  struct Entity {
+    let home: EntityHome
+    /// Counts the keys of the hierarchy.
+    let root: Int
+    /// The numbers of the entity and of those below it.
+    let numbers: [Int]
+    let toOnes: [ToOneSlot]
+    /// By name, and so by the name that a change of members gives.
+    let toManys: [String: ToManyList]
+    /// Numbers of constraints that rows of the entity are subject to.
+    let constraints: [Int]
+    /// Slots that are kept.
+    let storedSlots: [Int]
+    let derivedSlots: [Int]
+    /// The attributes whose values history keeps of a deleted row.
+    let preserved: [Int]
+  }
+
+  /// Values that no two rows of a hierarchy may share. Nil is unlike any other value.
+  struct Constraint {
+    let names: [String]
+    /// Slots, each with the path to an element of a composite attribute.
+    let places: [(slot: Int, path: [String])]
+  }
+
+  let family: EntityFamily
+  /// By number; nil for 0.
+  private(set) var entities: [Entity?]
+  private(set) var constraints: [Constraint] = []
+  private(set) var listCount = 0
+  private(set) var rootCount = 0
+  /// By the number of a list: whether it keeps the order that it is given.
+  private(set) var isOrdered: [Bool] = []
+  let hasDerived: Bool
+  /// The names of properties that rows have, and of those that only objects have.
+  let keptNames: Set<String>
+  let transientNames: Set<String>
+
+  init(_ described: [NSEntityDescription], _ reference: StoreReference) {
+    family = EntityFamily(of: described, reference)
+    let homes = family.homes.compactMap(\.self)
+    hasDerived = homes.contains(where: \.layout.hasDerived)
+    (keptNames, transientNames) = MemorySchema.names(homes)
+    entities = Array(repeating: nil, count: family.homes.count)
+    var roots: [Int32: Int] = [:]
+    for home in homes where roots[home.table] == nil { roots[home.table] = roots.count }
+    rootCount = roots.count
+    let numbers = Dictionary(
+      uniqueKeysWithValues: homes.map { home in
+        (home.layout.name, homes.filter { $0.entity.isKindOf(entity: home.entity) }.map(\.number))
+      })
+    var lists = ListNumbers()
+    for home in homes {
+      entities[home.number] = Entity(
+        home: home, root: roots[home.table] ?? 0, numbers: numbers[home.layout.name] ?? [],
+        toOnes: MemorySchema.toOnes(home.layout, numbers, &lists),
+        toManys: MemorySchema.toManys(home.layout, numbers, &lists), constraints: constraints(of: home, homes),
+        storedSlots: home.layout.slots.indices.filter {
+          !home.layout.slots[$0].isTransient && !home.layout.slots[$0].isDerived
+        },
+        derivedSlots: home.layout.slots.indices.filter { home.layout.slots[$0].isDerived },
+        preserved: home.layout.slots.indices.filter {
+          (home.layout.slots[$0].property as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion ?? false
+        })
+    }
+    listCount = lists.ordered.count
+    isOrdered = lists.ordered
+  }
+
+  func entity(_ number: Int) -> Entity {
+    guard entities.indices.contains(number), let entity = entities[number] else {
+      preconditionFailure("The store holds no entity number \(number).")
+    }
+    return entity
+  }
+
+  func entity(named name: String) throws -> Entity {
+    if let home = family.homesByName[name] { return entity(home.number) }
+    throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
+  }
+
+  /// The unique values of a row; nil where one is nil.
+  ///
+  /// - Parameter resolve: the key that a temporary one of a to-one relationship has become.
+  func uniqueValues(
+    _ row: Snapshot, _ constraint: Int, _ resolve: (RelatedKey) -> RelatedKey? = { $0 }
+  ) -> [PredicateValue]? {
+    var values: [PredicateValue] = []
+    for (slot, path) in constraints[constraint].places {
+      let value: PredicateValue
+      if row.layout.slots[slot].kind == .toOne {
+        value = row.related(slot).flatMap(resolve).map { .integer($0.key) } ?? .null
+      } else if path.isEmpty {
+        value = row.predicateValue(slot)
+      } else {
+        value = PredicateValue(
+          (row.value(slot) as? [String: Any]).flatMap { CompositeValue.value(at: path[...], in: $0) })
+      }
+      if value.isNull { return nil }
+      values.append(value)
+    }
+    return values
+  }
+
+  // MARK: Working it out
+
+  /// A number for each list of members. A relationship that entities inherit is the same in all of them.
+  private struct ListNumbers {
+    private var known: [String: Int] = [:]
+    private(set) var ordered: [Bool] = []
+
+    mutating func number(_ relationship: NSRelationshipDescription) -> Int {
+      let name = "\(relationship.owner?.name ?? "").\(relationship.name)"
+      if let number = known[name] { return number }
+      known[name] = ordered.count
+      ordered.append(relationship.isOrdered)
+      return ordered.count - 1
+    }
+  }
+
+  private static func toOnes(
+    _ layout: EntityLayout, _ numbers: [String: [Int]], _ lists: inout ListNumbers
+  ) -> [ToOneSlot] {
+    layout.toOneSlots.map { slot in
+      let relationship = layout.slots[slot].relationship
+      let inverse = relationship?.inverseRelationship
+      let isList = inverse?.isToMany ?? false && numbers[inverse?.owner?.name ?? ""] != nil
+      return ToOneSlot(
+        slot: slot, inverse: isList ? inverse.map { lists.number($0) } : nil,
+        destinations: numbers[relationship?.destinationEntity?.name ?? ""] ?? [])
+    }
+  }
+
+  private static func toManys(
+    _ layout: EntityLayout, _ numbers: [String: [Int]], _ lists: inout ListNumbers
+  ) -> [String: ToManyList] {
+    var found: [String: ToManyList] = [:]
+    for relationship in layout.toManys where !relationship.isTransient {
+      let destinations = numbers[relationship.destinationEntity?.name ?? ""] ?? []
+      let inverse = relationship.inverseRelationship
+      found[relationship.name] = ToManyList(
+        number: lists.number(relationship), relationship: relationship, destinations: destinations,
+        inverse: inverse.flatMap { $0.isToMany && !destinations.isEmpty ? lists.number($0) : nil },
+        followsToOne: inverse.map { !$0.isToMany } ?? false)
+    }
+    return found
+  }
+
+  /// The constraints of a row's hierarchy that are about properties which the entity has.
+  private func constraints(of home: EntityHome, _ homes: [EntityHome]) -> [Int] {
+    var found: [Int] = []
+    for other in homes where other.table == home.table {
+      for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {
+        let paths = names.map { $0.components(separatedBy: ".") }
+        let slots = paths.compactMap { home.layout.slot($0[0]) }
+        let theirs = paths.compactMap { other.layout.slot($0[0]) }
+        guard slots.count == names.count, theirs.count == names.count,
+          zip(slots, theirs).allSatisfy({ home.layout.slots[$0].property === other.layout.slots[$1].property })
+        else { continue }
+        let number = number(of: names, zip(slots, paths).map { ($0, Array($1.dropFirst())) }, home.table)
+        if !found.contains(number) { found.append(number) }
+      }
+    }
+    return found
+  }
+
+  /// Which table each constraint is about.
+  private var constraintTables: [Int32] = []
+
+  private func number(of names: [String], _ places: [(slot: Int, path: [String])], _ table: Int32) -> Int {
+    let known = constraints.indices.first {
+      constraintTables[$0] == table && constraints[$0].names == names
+        && constraints[$0].places.map(\.slot) == places.map(\.slot)
+    }
+    if let known { return known }
+    constraints.append(Constraint(names: names, places: places))
+    constraintTables.append(table)
+    return constraints.count - 1
+  }
+}
+
+extension EntityFamily {
+  /// The homes of entities in a store without entity numbers of its own: in the order of their names, from 1. Entities of one
+  /// hierarchy share their keys.
+  convenience init(of entities: [NSEntityDescription], _ reference: StoreReference) {
+    self.init(reference: reference)
+    var tables: [ObjectIdentifier: Int32] = [:]
+    let sorted = entities.sorted { ($0.name ?? "").precedesByBytes($1.name ?? "") }
+    for (index, entity) in sorted.enumerated() {
+      var root = entity
+      while let above = root.superentity { root = above }
+      let table = tables[ObjectIdentifier(root)] ?? EntityHome.newTable()
+      tables[ObjectIdentifier(root)] = table
+      add(EntityHome(layout: entity.layout, family: self, number: index + 1, table: table))
+    }
+  }
+}

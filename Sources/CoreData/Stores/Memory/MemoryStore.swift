@@ -1,0 +1,50 @@
+/// A store that is gone with its coordinator: rows in memory, without a file.
+///
+/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking.
+final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
+  static var storeTypes: [String] { [NSInMemoryStoreType] }
+
+  let memory: MemoryRows
+  private let storeType: String
+
+  override var type: String { storeType }
+
+  private init(_ opening: StoreOpening) {
+    let reference = StoreReference(identifier: UUID().uuidString)
+    let keepsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
+    memory = MemoryRows(MemorySchema(opening.entities, reference), keepsHistory: keepsHistory)
+    storeType = opening.type
+    super.init(configurationName: opening.configurationName, url: opening.url, options: opening.options)
+    identifier = reference.identifier
+    metadata = StoreMetadata.new(
+      entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
+    metadata[NSStoreUUIDKey] = identifier
+    reference.store = self
+  }
+
+  static func open(_ opening: StoreOpening) throws -> any ObjectStore { MemoryStore(opening) }
+
+  // MARK: Without a file
+
+  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] { throw hasNoFile("read") }
+
+  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    throw hasNoFile("set")
+  }
+
+  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws { try closing() }
+
+  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw hasNoFile("replaced") }
+
+  static func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws {
+    throw hasNoFile("migrated")
+  }
+
+  private static func hasNoFile(_ action: String) -> NSError {
+    CoreDataErrors.error(
+      .persistentStoreOperation,
+      "Stores of the type \(NSInMemoryStoreType) have no file whose content could be \(action); open one and use that.")
+  }
+}

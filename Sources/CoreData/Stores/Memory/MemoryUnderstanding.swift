@@ -1,0 +1,71 @@
+/// What can be evaluated on rows alone. Code, transient properties and what only an object's class knows need objects.
+extension MemorySchema {
+  func understands(_ fetch: RowFetch) -> Bool {
+    guard let home = family.homesByName[fetch.entityName] else { return true }
+    return (fetch.predicate.map(understands) ?? true)
+      && fetch.sortDescriptors.allSatisfy { understands($0, home.entity) }
+  }
+
+  private func understands(_ descriptor: NSSortDescriptor, _ entity: NSEntityDescription) -> Bool {
+    guard let key = descriptor.key else { return false }
+    let keys = KeyPathComponents(key).keys
+    // A comparator is given the values of attributes; of relationships it would be given rows, not objects.
+    return isKept(keys) && (!descriptor.hasComparator || entity.attribute(at: keys) != nil)
+  }
+
+  private func understands(_ predicate: NSPredicate) -> Bool {
+    switch predicate.kind {
+    case .truth: true
+    case .compound(_, let parts): parts.allSatisfy(understands)
+    case .comparison(let comparison):
+      understands(comparison.leftExpression) && understands(comparison.rightExpression)
+    case .block: false
+    }
+  }
+
+  func understands(_ expression: NSExpression) -> Bool {
+    switch expression.node {
+    case .constant, .evaluatedObject, .variable, .anyKey: true
+    case .keyPath(let operand, let path): isKept(path.keys) && (operand.map(understands) ?? true)
+    case .function(_, let operand, let arguments):
+      (operand.map(understands) ?? true) && arguments.allSatisfy(understands)
+    case .set(_, let left, let right): understands(left) && understands(right)
+    case .subquery(let collection, _, let predicate): understands(collection) && understands(predicate)
+    case .aggregate(let members): members.allSatisfy(understands)
+    case .conditional(let predicate, let chosen, let otherwise):
+      understands(predicate) && understands(chosen) && understands(otherwise)
+    case .assignment(_, let value): understands(value)
+    case .block: expression.expressionType == .fetchRequest
+    }
+  }
+
+  /// Whether all keys of a path are properties that are kept, or what every row has.
+  private func isKept(_ keys: [String]) -> Bool {
+    keys.allSatisfy { $0.hasPrefix("@") || (keptNames.contains($0) && !transientNames.contains($0)) }
+  }
+}
+
+extension MemorySchema {
+  /// The names of properties that rows have, and of the elements of composite attributes.
+  static func names(_ homes: [EntityHome]) -> (kept: Set<String>, transient: Set<String>) {
+    var kept: Set<String> = ["self", "SELF", "objectID", "entity"]
+    var transient: Set<String> = []
+    func add(_ elements: [NSAttributeDescription]) {
+      for element in elements {
+        kept.insert(element.name)
+        if let composite = element as? NSCompositeAttributeDescription { add(composite.elements) }
+      }
+    }
+    for home in homes {
+      for slot in home.layout.slots {
+        if slot.isTransient { transient.insert(slot.name) } else { kept.insert(slot.name) }
+        if let composite = slot.composite { add(composite.elements) }
+      }
+      for relationship in home.layout.toManys {
+        if relationship.isTransient { transient.insert(relationship.name) } else { kept.insert(relationship.name) }
+      }
+      transient.formUnion(home.layout.fetchedProperties.map(\.name))
+    }
+    return (kept, transient)
+  }
+}
