@@ -5,11 +5,13 @@ struct EntitySource {
   let entity: ModelEntity
   let className: SwiftName
   let document: ModelDocument
+  private let notes: SwiftNotes
   private let properties: [PropertySource]
 
   init(_ entity: ModelEntity, className: String, in document: ModelDocument) throws(ManagedObjectModelError) {
     self.entity = entity
     self.document = document
+    notes = try SwiftNotes(entity, in: document)
     guard let name = SwiftName(className) else {
       throw document.error(entity.node, entity.name, "has the class name \(className), which is not a name in Swift")
     }
@@ -34,7 +36,7 @@ struct EntitySource {
   private var classDefinition: String? {
     guard entity.codeGeneration == .classDefinition else { return nil }
     let superclass = document.className(ofEntity: entity.parentName)
-    return "public class \(className): \(superclass) {}\n"
+    return notes.docstring(indent: "") + "public class \(className): \(superclass) {}\n"
   }
 
   private var keys: String? {

@@ -1,45 +1,56 @@
 import ModelFiles
 
-/// The compilation of one model: reads its source, writes a compiled model and a Swift file.
+/// The compilation of one model: reads its source, writes a Swift file and a compiled model, or one Swift file with both.
 package struct ModelCompilation {
   let source: URL
   let module: String
   let swiftFile: URL
-  let momd: URL
+  /// The folder of the compiled model; nil makes the model part of the Swift file.
+  let momd: URL?
 
-  package static let usage = "ModelCompiler model SOURCE --module NAME --swift FILE --momd FOLDER"
+  package static let usage = "ModelCompiler model SOURCE --module NAME --swift FILE [--momd FOLDER]"
 
-  package init(source: URL, module: String, swiftFile: URL, momd: URL) {
+  package init(source: URL, module: String, swiftFile: URL, momd: URL?) {
     self.source = source
     self.module = module
     self.swiftFile = swiftFile
     self.momd = momd
   }
 
-  /// Reads `SOURCE --module NAME --swift FILE --momd FOLDER`.
+  /// Reads `SOURCE --module NAME --swift FILE [--momd FOLDER]`.
   package init(_ arguments: ArraySlice<String>) throws {
     var values: [String: String] = [:]
     var rest = arguments
     while let argument = rest.popFirst() {
       if argument.hasPrefix("--") { values[argument] = rest.popFirst() } else { values["source"] = argument }
     }
-    guard let source = values["source"], let module = values["--module"], let swift = values["--swift"],
-      let momd = values["--momd"]
-    else { throw UsageError(Self.usage) }
+    guard let source = values["source"], let module = values["--module"], let swift = values["--swift"] else {
+      throw UsageError(Self.usage)
+    }
     self.init(
       source: URL(fileURLWithPath: source), module: module, swiftFile: URL(fileURLWithPath: swift),
-      momd: URL(fileURLWithPath: momd))
+      momd: values["--momd"].map { URL(fileURLWithPath: $0) })
   }
 
   package func run() throws {
-    let (files, current) = try CompiledModel.files(of: source, module: module)
-    let text = try ModelSource(current, name: momd.deletingPathExtension().lastPathComponent).text()
+    let name = source.deletingPathExtension().lastPathComponent
+    if let momd {
+      let (files, current) = try CompiledModel.files(of: source, module: module)
+      let text = try ModelSource(current, name: name).text()
+      try write(files, into: momd)
+      try write(Data(text.utf8), to: swiftFile)
+    } else {
+      let (compiled, current) = try CompiledModel.currentText(of: source, module: module)
+      try write(Data(ModelSource(current, name: name, embedding: compiled).text().utf8), to: swiftFile)
+    }
+  }
+
+  private func write(_ files: [String: Data], into momd: URL) throws {
     try FileManager.default.createDirectory(at: momd, withIntermediateDirectories: true)
     for (name, data) in files { try write(data, to: momd.appendingPathComponent(name)) }
     for name in try FileManager.default.contentsOfDirectory(atPath: momd.path) where files[name] == nil {
       try FileManager.default.removeItem(at: momd.appendingPathComponent(name))
     }
-    try write(Data(text.utf8), to: swiftFile)
   }
 
   /// Leaves a file with the same content untouched, so that nothing that depends on it is built again.

@@ -4,10 +4,13 @@ import ModelFiles
 struct ModelSource {
   let document: ModelDocument
   let name: String
+  /// The compiled model, where it is to be part of the code.
+  private let embeddedText: String?
 
-  init(_ document: ModelDocument, name: String) {
+  init(_ document: ModelDocument, name: String, embedding text: String? = nil) {
     self.document = document
     self.name = name
+    embeddedText = text
   }
 
   /// - Throws: `ManagedObjectModelError` for names that Swift or `NSManagedObject` does not allow.
@@ -33,6 +36,22 @@ struct ModelSource {
       }
       parts.append(try EntitySource(entity, className: className, in: document).text())
     }
+    if let embedded = try embedded() { parts.append(embedded) }
     return parts.joined(separator: "\n")
+  }
+
+  private func embedded() throws(ManagedObjectModelError) -> String? {
+    guard let embeddedText else { return nil }
+    guard let name = SwiftName(name.prefix(1).lowercased() + name.dropFirst()) else {
+      throw ManagedObjectModelError(document.file, "has the model name \(name), which is no name in Swift")
+    }
+    return """
+      extension CoreData.EmbeddedModel {
+        /// The model \(self.name), which is part of this module's code.
+        static let \(name) = CoreData.EmbeddedModel(
+          name: \(self.name.swiftLiteral), text: \(embeddedText.rawSwiftLiteral))
+      }
+
+      """
   }
 }

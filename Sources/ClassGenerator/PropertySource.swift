@@ -5,21 +5,23 @@ struct PropertySource {
   let property: ModelProperty
   let name: SwiftName
   private let type: PropertyType
+  private let notes: SwiftNotes
   private let destination: String
 
   init(
     _ property: ModelProperty, of entity: ModelEntity, in document: ModelDocument
   ) throws(ManagedObjectModelError) {
-    guard let name = SwiftName(property.name) else {
+    notes = try SwiftNotes(property, of: entity, in: document)
+    guard let name = SwiftName(notes.name ?? property.name) else {
       throw document.error(property.node, entity.name, property.name, "has a name that Swift does not allow")
     }
-    guard !SwiftName.reserved.contains(property.name) else {
+    guard !SwiftName.reserved.contains(name.plain) else {
       throw document.error(
         property.node, entity.name, property.name, "has a name that NSManagedObject uses itself: choose another one")
     }
     self.property = property
     self.name = name
-    type = PropertyType(property, in: document)
+    type = try PropertyType(property, notes, of: entity, in: document)
     switch property.kind {
     case .relationship(let relationship): destination = document.className(ofEntity: relationship.destinationName)
     case .attribute, .fetched: destination = ""
@@ -34,13 +36,15 @@ struct PropertySource {
 
   /// The declaration of the key that finds the property's place in an object.
   var keyDeclaration: String {
-    "static let \(keyName) = CoreData.ManagedProperty<\(type.swiftName)>(\(property.name.swiftLiteral))"
+    "static let \(keyName) = CoreData.ManagedProperty<\(type.storedName)>(\(property.name.swiftLiteral))"
   }
 
   func declaration(keys: String) -> String {
     let isReadOnly = if case .fetched = property.kind { true } else { false }
-    let setter = isReadOnly ? "" : "\n    set { self[\(keys).\(keyName)] = newValue }"
-    return "  public var \(name): \(type.swiftName) {\n    get { self[\(keys).\(keyName)] }\(setter)\n  }\n"
+    let place = "self[\(keys).\(keyName)]"
+    let setter = isReadOnly ? "" : "\n    set { \(place) = \(type.stored("newValue")) }"
+    return notes.docstring(indent: "  ")
+      + "  \(notes.access ?? "public") var \(name): \(type.swiftName) {\n    get { \(type.value(of: place)) }\(setter)\n  }\n"
   }
 
   /// The methods that change a to-many relationship.

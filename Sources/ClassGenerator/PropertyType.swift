@@ -1,14 +1,39 @@
 import ModelFiles
 
-/// The Swift type of a property, by Xcode's rules: a scalar if the model asks for it, else an optional object, even for
-/// mandatory properties.
+/// The Swift type of a property: the one that the model's notes name, else the one of Xcode's rules. These are a scalar if the
+/// model asks for it, else an optional object, even for mandatory properties.
 struct PropertyType {
+  /// The type of the property.
   let swiftName: String
   let isHashable: Bool
+  /// The type that is read and written by the property's place.
+  let storedName: String
+  /// What makes the property's value of what is read, and the other way round; empty where they are the same.
+  private let reading: String
+  private let writing: String
 
-  init(_ property: ModelProperty, in document: ModelDocument) {
+  init(
+    _ property: ModelProperty, _ notes: SwiftNotes, of entity: ModelEntity, in document: ModelDocument
+  ) throws(ManagedObjectModelError) {
     switch property.kind {
-    case .attribute(let attribute): self.init(attribute)
+    case .attribute(let attribute):
+      let type = Self.name(of: attribute)
+      if let wanted = notes.type {
+        do {
+          self = try NotedType(attribute.type).type(wanted, default: notes.fallback)
+        } catch {
+          throw document.error(property.node, entity.name, property.name, error.reason)
+        }
+      } else if let fallback = notes.fallback {
+        guard type.name.hasSuffix("?") else {
+          throw document.error(
+            property.node, entity.name, property.name, "has a swift.default, but its type \(type.name) has no nil")
+        }
+        self.init(
+          String(type.name.dropLast()), storedName: type.name, isHashable: type.isHashable, reading: " ?? \(fallback)")
+      } else {
+        self.init(type.name, isHashable: type.isHashable)
+      }
     case .relationship(let relationship):
       let destination = document.className(ofEntity: relationship.destinationName)
       let collection = relationship.isOrdered ? "Foundation.NSOrderedSet" : "Foundation.NSSet"
@@ -17,31 +42,103 @@ struct PropertyType {
     }
   }
 
-  private init(_ swiftName: String, isHashable: Bool = true) {
+  init(
+    _ swiftName: String, storedName: String? = nil, isHashable: Bool = true, reading: String = "", writing: String = ""
+  ) {
     self.swiftName = swiftName
+    self.storedName = storedName ?? swiftName
     self.isHashable = isHashable
+    self.reading = reading
+    self.writing = writing
   }
 
-  private init(_ attribute: ModelAttribute) {
+  /// The property's value, of an expression that reads what is stored.
+  func value(of stored: String) -> String { stored + reading }
+
+  /// What is stored, of an expression of the property's value.
+  func stored(_ value: String) -> String { value + writing }
+
+  private static func name(of attribute: ModelAttribute) -> (name: String, isHashable: Bool) {
     let scalar = attribute.usesScalarValueType
-    switch attribute.type {
-    case .integer16AttributeType: self.init(scalar ? "Swift.Int16" : "Foundation.NSNumber?")
-    case .integer32AttributeType: self.init(scalar ? "Swift.Int32" : "Foundation.NSNumber?")
-    case .integer64AttributeType: self.init(scalar ? "Swift.Int64" : "Foundation.NSNumber?")
-    case .doubleAttributeType: self.init(scalar ? "Swift.Double" : "Foundation.NSNumber?")
-    case .floatAttributeType: self.init(scalar ? "Swift.Float" : "Foundation.NSNumber?")
-    case .booleanAttributeType: self.init(scalar ? "Swift.Bool" : "Foundation.NSNumber?")
-    case .dateAttributeType: self.init(scalar ? "Foundation.TimeInterval" : "Foundation.Date?")
-    case .stringAttributeType: self.init("Swift.String?")
-    case .binaryDataAttributeType: self.init("Foundation.Data?")
-    case .UUIDAttributeType: self.init("Foundation.UUID?")
-    case .URIAttributeType: self.init("Foundation.URL?")
-    case .decimalAttributeType: self.init("Foundation.NSDecimalNumber?")
-    case .objectIDAttributeType: self.init("CoreData.NSManagedObjectID?")
-    case .compositeAttributeType: self.init("[Swift.String: Any]?", isHashable: false)
+    return switch attribute.type {
+    case .integer16AttributeType: (scalar ? "Swift.Int16" : "Foundation.NSNumber?", true)
+    case .integer32AttributeType: (scalar ? "Swift.Int32" : "Foundation.NSNumber?", true)
+    case .integer64AttributeType: (scalar ? "Swift.Int64" : "Foundation.NSNumber?", true)
+    case .doubleAttributeType: (scalar ? "Swift.Double" : "Foundation.NSNumber?", true)
+    case .floatAttributeType: (scalar ? "Swift.Float" : "Foundation.NSNumber?", true)
+    case .booleanAttributeType: (scalar ? "Swift.Bool" : "Foundation.NSNumber?", true)
+    case .dateAttributeType: (scalar ? "Foundation.TimeInterval" : "Foundation.Date?", true)
+    case .stringAttributeType: ("Swift.String?", true)
+    case .binaryDataAttributeType: ("Foundation.Data?", true)
+    case .UUIDAttributeType: ("Foundation.UUID?", true)
+    case .URIAttributeType: ("Foundation.URL?", true)
+    case .decimalAttributeType: ("Foundation.NSDecimalNumber?", true)
+    case .objectIDAttributeType: ("CoreData.NSManagedObjectID?", true)
+    case .compositeAttributeType: ("[Swift.String: Any]?", false)
     case .transformableAttributeType, .undefinedAttributeType:
-      let own = attribute.customClassName
-      self.init("\(own ?? "Foundation.NSObject")?", isHashable: own == nil)
+      ("\(attribute.customClassName ?? "Foundation.NSObject")?", attribute.customClassName == nil)
     }
   }
+}
+
+/// The types that a note may give an attribute of one kind: those that its place can be read as, and enumerations with raw values of
+/// one of them.
+private struct NotedType {
+  /// Types that read the attribute's place, and the raw type of an enumeration, which is the first of them.
+  private let readable: [String]
+
+  init(_ type: NSAttributeType) {
+    readable =
+      switch type {
+      case .integer16AttributeType: ["Int16", "Int", "Int32", "Int64"]
+      case .integer32AttributeType: ["Int32", "Int", "Int64"]
+      case .integer64AttributeType: ["Int64", "Int"]
+      case .booleanAttributeType: ["Bool"]
+      case .doubleAttributeType: ["Double"]
+      case .floatAttributeType: ["Float"]
+      case .stringAttributeType: ["String"]
+      case .dateAttributeType: ["Date"]
+      case .binaryDataAttributeType: ["Data"]
+      case .UUIDAttributeType: ["UUID"]
+      case .URIAttributeType: ["URL"]
+      case .decimalAttributeType: ["Decimal"]
+      default: []
+      }
+  }
+
+  func type(_ wanted: String, default fallback: String?) throws(UnsuitableType) -> PropertyType {
+    let isOptional = wanted.hasSuffix("?")
+    let base = isOptional ? String(wanted.dropLast()) : wanted
+    guard let raw = readable.first else {
+      throw UnsuitableType("has a swift.type, which attributes of its type cannot")
+    }
+    guard !isOptional || fallback == nil else {
+      throw UnsuitableType("has a swift.default, but its swift.type \(wanted) is optional")
+    }
+    let reading = fallback.map { " ?? \($0)" } ?? ""
+    if readable.contains(base) {
+      return PropertyType(wanted, storedName: fallback == nil ? wanted : "\(base)?", reading: reading)
+    }
+    guard !Self.foreign.contains(base) else {
+      throw UnsuitableType(
+        "has the swift.type \(wanted); it can be \(readable.joined(separator: ", ")) or an enumeration of \(raw)")
+    }
+    guard isOptional || fallback != nil else {
+      throw UnsuitableType("has the swift.type \(wanted): it needs a swift.default, or must be optional")
+    }
+    return PropertyType(
+      wanted, storedName: "\(raw)?", reading: ".flatMap(\(base).init(rawValue:))" + reading,
+      writing: isOptional ? "?.rawValue" : ".rawValue")
+  }
+
+  /// Names that are surely not those of an enumeration.
+  private static let foreign: Set = [
+    "Int", "Int16", "Int32", "Int64", "Bool", "Double", "Float", "String", "Date", "Data", "UUID", "URL", "Decimal",
+  ]
+}
+
+/// Why an attribute cannot have the type of its notes: continues a sentence that begins with its name.
+private struct UnsuitableType: Error {
+  let reason: String
+  init(_ reason: String) { self.reason = reason }
 }

@@ -43,4 +43,11 @@ extension String {
   var swiftLiteral: String {
     "\"\(replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\""))\""
   }
+
+  /// The lines of the text as a literal in Swift, as they are.
+  var rawSwiftLiteral: String {
+    var mark = "#"
+    while contains("\\\(mark)") || contains("\"\"\"\(mark)") { mark += "#" }
+    return "\(mark)\"\"\"\n\(self)\n\"\"\"\(mark)"
+  }
 }

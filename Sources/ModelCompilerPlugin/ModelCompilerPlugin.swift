@@ -1,8 +1,9 @@
 import Foundation
 import PackagePlugin
 
-/// Compiles the data models among a target's files: each becomes a resource `NAME.momd` and a Swift file with its classes.
-/// And supplies the bodies of the declarations in the target's sources that are marked `@NSManaged`.
+/// Compiles the data models among a target's files: each becomes a resource `NAME.momd` and a Swift file with its classes, or a Swift
+/// file with its classes and the model, where the target's `ModelCompiler.json` says so. And supplies the bodies of the declarations in
+/// the target's sources that are marked `@NSManaged`.
 ///
 /// What it does with a file is `ModelCompiler`'s business; here are only the commands with their inputs and outputs.
 @main
@@ -10,21 +11,29 @@ struct ModelCompilerPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let target = target as? any SourceModuleTarget else { return [] }
     let tool = try context.tool(named: "ModelCompiler").url
-    let models = try models(in: target).map { model in
-      let name = model.deletingPathExtension().lastPathComponent
+    let configuration = try Configuration(of: target)
+    let sources = models(in: target)
+    if let stranger = configuration.embeddedModels.subtracting(sources.map(\.modelName)).sorted().first {
+      throw ConfigurationError("\(configuration.file.path): there is no model \(stranger) in the target \(target.name)")
+    }
+    let models = try sources.map { model in
+      let name = model.modelName
       let swift = context.pluginWorkDirectoryURL.appending(path: "\(name)+CoreDataModel.swift")
       let momd = context.pluginWorkDirectoryURL.appending(path: "\(name).momd")
+      let isEmbedded = configuration.embeddedModels.contains(name)
       let command = Command.buildCommand(
         displayName: "Compiling model \(model.lastPathComponent)", executable: tool,
-        arguments: ["model", model.path, "--module", target.moduleName, "--swift", swift.path, "--momd", momd.path],
-        inputFiles: try [model] + files(in: model), outputFiles: [swift, momd])
+        arguments: ["model", model.path, "--module", target.moduleName, "--swift", swift.path]
+          + (isEmbedded ? [] : ["--momd", momd.path]),
+        inputFiles: try [model] + files(in: model) + configuration.inputs,
+        outputFiles: isEmbedded ? [swift] : [swift, momd])
       return (command: command, swift: swift)
     }
-    let sources = target.sourceFiles(withSuffix: "swift").map(\.url).sorted { $0.path < $1.path }
-    guard !sources.isEmpty else { return models.map(\.command) }
+    let code = target.sourceFiles(withSuffix: "swift").map(\.url).sorted { $0.path < $1.path }
+    guard !code.isEmpty else { return models.map(\.command) }
     let accessors = context.pluginWorkDirectoryURL.appending(path: "\(target.moduleName)+NSManaged.swift")
     // The classes of the models are among the types that declarations have.
-    let inputs = sources + models.map(\.swift)
+    let inputs = code + models.map(\.swift)
     let scan = Command.buildCommand(
       displayName: "Supplying @NSManaged accessors of \(target.name)", executable: tool,
       arguments: ["accessors", "--module", target.moduleName, "--swift", accessors.path] + inputs.map(\.path),
@@ -48,4 +57,40 @@ struct ModelCompilerPlugin: BuildToolPlugin {
   private func files(in model: URL) throws -> [URL] {
     try FileManager.default.subpathsOfDirectory(atPath: model.path).sorted().map { model.appending(path: $0) }
   }
+}
+
+extension URL {
+  fileprivate var modelName: String { deletingPathExtension().lastPathComponent }
+}
+
+/// What a target's `ModelCompiler.json` says; without the file nothing.
+///
+///     {"embeddedModels": ["Library"]}
+private struct Configuration {
+  let file: URL
+  /// Models that are part of the generated code instead of a resource.
+  private(set) var embeddedModels: Set<String> = []
+  /// The file, where there is one.
+  private(set) var inputs: [URL] = []
+
+  private struct Contents: Decodable {
+    var embeddedModels: Set<String>?
+  }
+
+  init(of target: any SourceModuleTarget) throws {
+    file = target.directoryURL.appending(path: "ModelCompiler.json")
+    guard let data = FileManager.default.contents(atPath: file.path) else { return }
+    inputs = [file]
+    do {
+      embeddedModels = try JSONDecoder().decode(Contents.self, from: data).embeddedModels ?? []
+    } catch {
+      throw ConfigurationError(
+        "\(file.path): expected an object such as {\"embeddedModels\": [\"Library\"]}, with the names of models")
+    }
+  }
+}
+
+private struct ConfigurationError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
 }

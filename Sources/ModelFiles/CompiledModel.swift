@@ -34,6 +34,14 @@ package enum CompiledModel {
     return (files, currentDocument)
   }
 
+  /// The text of the current version's compiled form, for a program that keeps it in its own code.
+  package static func currentText(
+    of source: URL, module: String
+  ) throws(ManagedObjectModelError) -> (text: String, document: ModelDocument) {
+    let document = try ModelFile(source).document()
+    return (String(decoding: xml(marked(document.root, module)), as: UTF8.self), document)
+  }
+
   private static func name(of version: URL) -> String { version.deletingPathExtension().lastPathComponent }
 
   private static func versionInfo(current: String) -> String {
@@ -70,13 +78,23 @@ package enum CompiledModel {
   private static func write(_ node: ModelNode, indent: String, into text: inout String) {
     text += "\(indent)<\(node.name)"
     for (name, value) in node.attributes.sorted(by: { $0.key < $1.key }) { text += " \(name)=\"\(escaped(value))\"" }
-    guard !node.children.isEmpty else {
+    let children = node.children.filter { !isForGenerator($0) }
+    guard !children.isEmpty else {
       text += "/>\n"
       return
     }
     text += ">\n"
-    for child in node.children { write(child, indent: indent + "  ", into: &text) }
+    for child in children { write(child, indent: indent + "  ", into: &text) }
     text += "\(indent)</\(node.name)>\n"
+  }
+
+  /// What only the class generator reads is no part of a compiled model.
+  private static func isForGenerator(_ node: ModelNode) -> Bool {
+    switch node.name {
+    case "entry": UserInfoEntry(node: node).generatorNote != nil
+    case "userInfo": !node.children.isEmpty && node.children.allSatisfy(isForGenerator)
+    default: false
+    }
   }
 
   /// Escapes line ends and tabs too: a parser reads unescaped ones as spaces.

@@ -86,3 +86,21 @@ package struct ModelFile {
     return entry("_XCCurrentVersionName", in: ".xccurrentversion")
   }
 }
+
+extension ModelDocument {
+  /// A compiled version whose text is part of a program.
+  ///
+  /// - Parameter name: what errors call the model instead of a file's path.
+  package init(compiled text: String, name: String) throws(ManagedObjectModelError) {
+    let place = URL(fileURLWithPath: name)
+    do {
+      try self.init(ModelNode.parse(Data(text.utf8)), of: place)
+    } catch let error as ModelNodeError {
+      throw ManagedObjectModelError(place, line: error.line, "is not well-formed XML, at line \(error.line)")
+    } catch let error as ManagedObjectModelError {
+      throw error
+    } catch {
+      throw ManagedObjectModelError(place, "cannot be read: \(error)")
+    }
+  }
+}

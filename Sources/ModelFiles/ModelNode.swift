@@ -27,6 +27,14 @@ package final class ModelNode {
     attributes[attribute] == "YES"
   }
 
+  /// What user info keys begin with that speak to the class generator, not to the program.
+  package static let generatorPrefix = "swift."
+
+  /// The entries of the element's user info, in their order.
+  package var userInfo: [UserInfoEntry] {
+    children(named: "userInfo").flatMap { $0.children(named: "entry") }.map(UserInfoEntry.init)
+  }
+
   /// Parses a document. Throws for text that is not well-formed XML.
   package static func parse(_ data: Data) throws(ModelNodeError) -> ModelNode {
     let collector = Collector()
@@ -37,6 +45,19 @@ package final class ModelNode {
       throw ModelNodeError(line: max(parser.lineNumber, 1))
     }
     return root
+  }
+}
+
+/// An entry in the user info of an entity or a property.
+package struct UserInfoEntry {
+  package let node: ModelNode
+
+  package var key: String { node.attributes["key"] ?? "" }
+  package var value: String { node.attributes["value"] ?? "" }
+
+  /// The key without its prefix, where the entry speaks to the class generator; nil for others.
+  package var generatorNote: String? {
+    key.hasPrefix(ModelNode.generatorPrefix) ? String(key.dropFirst(ModelNode.generatorPrefix.count)) : nil
   }
 }
 

@@ -107,6 +107,18 @@ import Testing
         #"</entity><entity name="B" representedClassName=".B C" codeGenerationType="class">"#,
         "3: error: the entity B has the class name B C, which is not a name in Swift"
       ),
+      (noted("Integer 16", ["type": "String"]), "3: error: A.x has the swift.type String; it can be Int16, Int, Int32"),
+      (noted("String", ["type": "Colour"]), "3: error: A.x has the swift.type Colour: it needs a swift.default"),
+      (
+        noted("String", ["type": "Colour?", "default": ".red"]), "3: error: A.x has a swift.default, but its swift.type"
+      ),
+      (
+        noted("Transformable", ["type": "Colour?"]),
+        "3: error: A.x has a swift.type, which attributes of its type cannot"
+      ),
+      (noted("String", ["acces": "public"]), "3: error: A.x has the user info swift.acces, which means nothing here"),
+      (noted("String", ["access": "open"]), "3: error: A.x has the swift.access open; it is one of public"),
+      (noted("String", ["name": "a b"]), "3: error: A.x has a name that Swift does not allow"),
       (#"<attribute"#, "error: the model is not well-formed XML"),
     ]) func faults(body: String, message: String) throws
   {
@@ -121,4 +133,32 @@ import Testing
     #expect(error?.diagnostic.contains("/contents:\(message)") == true || error?.diagnostic.contains(message) == true)
     #expect(error?.diagnostic.contains("Model.xcdatamodel/contents:") == true)
   }
+
+  @Test("The notes in an attribute's user info decide its type, name, access and docstring")
+  func notes() throws {
+    let notes = [
+      "type": "State", "default": ".dead", "name": "y", "access": "public internal(set)", "documentation": "One.",
+    ]
+    let source = try TemporaryModel(
+      #"<entity name="A" representedClassName=".A" codeGenerationType="class">\#(noted("Integer 16", notes))</entity>"#
+    ).source()
+    #expect(source.contains("static let _y = CoreData.ManagedProperty<Int16?>(\"x\")"))
+    #expect(
+      source.contains(
+        """
+          /// One.
+          public internal(set) var y: State {
+            get { self[Keys__A._y].flatMap(State.init(rawValue:)) ?? .dead }
+            set { self[Keys__A._y] = newValue.rawValue }
+          }
+
+        """))
+    #expect(source.contains("\\A.y: \"x\""))
+  }
+}
+
+/// An attribute x with notes for the generator, on one line.
+private func noted(_ type: String, _ notes: [String: String]) -> String {
+  let entries = notes.sorted { $0.key < $1.key }.map { #"<entry key="swift.\#($0.key)" value="\#($0.value)"/>"# }
+  return #"<attribute name="x" attributeType="\#(type)"><userInfo>\#(entries.joined())</userInfo></attribute>"#
 }

@@ -5,8 +5,9 @@ extension ModelReader {
       indexes.append(try index(node, of: element.name))
     }
     entity.indexes = indexes
-    // The model compiler marks an attribute that has a fetch index to itself as indexed too.
-    for index in indexes where index.elements.count == 1 {
+    // The model compiler marks an attribute that has a fetch index to itself as indexed too. A partial index leaves rows out: with the
+    // mark, the store would have a second index, of all rows, in its place.
+    for index in indexes where index.elements.count == 1 && index.partialIndexPredicate == nil {
       (index.elements[0].property as? NSAttributeDescription)?.isIndexed = true
     }
     entity.uniquenessConstraints = element.lists.uniquenessConstraints

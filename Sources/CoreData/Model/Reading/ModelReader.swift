@@ -6,6 +6,10 @@ struct ModelReader {
     document = try file.document()
   }
 
+  init(_ document: ModelDocument) {
+    self.document = document
+  }
+
   /// Fills an empty model.
   func read(into model: NSManagedObjectModel) throws(ManagedObjectModelError) {
     let entities = document.entities.map(entity)

@@ -1,0 +1,77 @@
+import ModelFiles
+
+/// What a model says about the code that is generated from it: entries of an entity's or a property's user info whose keys begin
+/// with `swift.`. Xcode's editor shows and keeps them; Core Data itself has no use for them.
+struct SwiftNotes {
+  /// `swift.name`: the name of the property in Swift, where that is not the name in the model.
+  let name: String?
+  /// `swift.type`: the type of the property, where that is not the one of Xcode's rules.
+  let type: String?
+  /// `swift.default`: an expression of that type, read where the attribute is nil or holds a raw value without a case.
+  let fallback: String?
+  /// `swift.access`: who may read and who may write the property. Default: `public`.
+  let access: String?
+  /// `swift.documentation`: the docstring.
+  let documentation: String?
+
+  private static let accessLevels = [
+    "public", "public package(set)", "public internal(set)", "package", "package internal(set)", "internal",
+  ]
+
+  /// The notes of an entity.
+  init(_ entity: ModelEntity, in document: ModelDocument) throws(ManagedObjectModelError) {
+    let notes = try Notes(entity.node, known: ["documentation"], entity.name, nil, document)
+    (name, type, fallback, access) = (nil, nil, nil, nil)
+    documentation = notes["documentation"]
+  }
+
+  /// The notes of a property.
+  init(
+    _ property: ModelProperty, of entity: ModelEntity, in document: ModelDocument
+  ) throws(ManagedObjectModelError) {
+    var known = ["documentation"]
+    if case .attribute = property.kind { known += ["name", "type", "default", "access"] }
+    let notes = try Notes(property.node, known: known, entity.name, property.name, document)
+    name = notes["name"]
+    type = notes["type"]
+    fallback = notes["default"]
+    access = notes["access"]
+    documentation = notes["documentation"]
+    if let access, !Self.accessLevels.contains(access) {
+      throw document.error(
+        property.node, entity.name, property.name,
+        "has the swift.access \(access); it is one of \(Self.accessLevels.joined(separator: ", "))")
+    }
+  }
+
+  /// The lines of a docstring, each with its line end; nothing without one.
+  func docstring(indent: String) -> String {
+    guard let documentation else { return "" }
+    return documentation.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.isEmpty ? "\(indent)///\n" : "\(indent)/// \($0)\n" }.joined()
+  }
+}
+
+/// The notes of one element by their names, of which all are known.
+private struct Notes {
+  private let values: [String: String]
+
+  init(
+    _ node: ModelNode, known: [String], _ entity: String, _ property: String?, _ document: ModelDocument
+  ) throws(ManagedObjectModelError) {
+    var values: [String: String] = [:]
+    for entry in node.userInfo {
+      guard let name = entry.generatorNote else { continue }
+      guard known.contains(name) else {
+        throw document.error(
+          entry.node, entity, property,
+          "has the user info \(entry.key), which means nothing here; known are "
+            + known.map { ModelNode.generatorPrefix + $0 }.sorted().joined(separator: ", "))
+      }
+      values[name] = entry.value
+    }
+    self.values = values
+  }
+
+  subscript(name: String) -> String? { values[name] }
+}

@@ -1,0 +1,35 @@
+/// A data model that is part of a program's own code, so that the program needs no file beside it to know its entities.
+///
+/// `ModelCompilerPlugin` makes one for each model that a target's `ModelCompiler.json` lists: `Library.xcdatamodeld` becomes
+/// `EmbeddedModel.library`, internal to the target's module.
+///
+///     let container = NSPersistentContainer(name: "Library", managedObjectModel: EmbeddedModel.library.makeModel())
+///
+/// Not part of Apple's API, where a model is a resource of a bundle.
+public struct EmbeddedModel: Sendable {
+  /// The model's name: that of its source without the ending.
+  public let name: String
+  private let text: String
+
+  /// For generated code.
+  ///
+  /// - Parameter text: the compiled form of one version of the model, which is XML.
+  public init(name: String, text: String) {
+    self.name = name
+    self.text = text
+  }
+
+  /// A new model, which may be changed until a coordinator uses it. Ends the program when the text is not that of a model, which the
+  /// build has checked.
+  ///
+  /// Complexity: reads the text at each call, which takes about as long as reading a compiled model from a file.
+  public func makeModel() -> NSManagedObjectModel {
+    let model = NSManagedObjectModel()
+    do {
+      try ModelReader(ModelDocument(compiled: text, name: name)).read(into: model)
+    } catch {
+      fatalError("The model \(name) in the program's code cannot be read: \(error)")
+    }
+    return model
+  }
+}
