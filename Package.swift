@@ -34,7 +34,9 @@ let package = Package(
       name: "WorkerProtocol", dependencies: ["CSystem", "LinuxSystem", "ObjectIdentity"], path: "Protocol",
       exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
-    .target(name: "Jobs", dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"]),
+    .target(
+      name: "Jobs", dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
+      plugins: ["ModelCompilerPlugin"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
     .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(

@@ -25,7 +25,7 @@ public enum JobState: Int16, Sendable, CaseIterable {
   case cancelled = 5
   /// Is to run after other jobs; the coordinator has not yet looked how far they are. Momentary while a pool runs.
   case pending = 6
-  /// Waits for other jobs: see ``JobWait``.
+  /// Waits for other jobs: see ``PoolWait``.
   case blocked = 7
 
   /// Whether the pool may still run the job without a person asking for it.

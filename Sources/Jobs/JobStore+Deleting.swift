@@ -5,7 +5,8 @@ extension JobStore {
   ///
   /// - Parameter awaited: jobs that stay because unfinished ones wait for them, as ``AwaitedJobs`` knows; nil deletes those, too.
   /// - Returns: how many stay.
-  public func delete(_ jobs: [Job], except awaited: AwaitedJobs?, in context: NSManagedObjectContext) throws -> Int {
+  public func delete(_ jobs: [PoolJob], except awaited: AwaitedJobs?, in context: NSManagedObjectContext) throws -> Int
+  {
     var stay: Set<Int64> = []
     if let awaited {
       stay = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
@@ -21,7 +22,7 @@ extension JobStore {
   /// - Parameter passing: whether jobs count that run in any case when those before them have ended, whatever their end.
   /// - Complexity: reads what jobs that wait ask for.
   public func awaitedJobs(passing: Bool = true, in context: NSManagedObjectContext) throws -> AwaitedJobs {
-    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.predicate = NSCompoundPredicate(
       orPredicateWithSubpredicates: [JobState.pending.predicate, JobState.blocked.predicate])
     request.resultType = .dictionaryResultType
@@ -35,12 +36,12 @@ extension JobStore {
     }
   }
 
-  /// The keys among these that a row of ``JobWait`` names.
+  /// The keys among these that a row of ``PoolWait`` names.
   func blockers(among keys: [Int64], in context: NSManagedObjectContext) throws -> Set<Int64> {
     var needed: Set<Int64> = []
     var rest = keys[...]
     while !rest.isEmpty {
-      let request = JobWait.fetchRequest()
+      let request = PoolWait.fetchRequest()
       request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
       needed.formUnion(try context.fetch(request).map(\.blocker))
       rest = rest.dropFirst(500)
@@ -49,13 +50,13 @@ extension JobStore {
   }
 }
 
-/// What unfinished jobs wait for. The row of ``JobWait`` names one of those only, and while any is unfinished not a failed one; a
+/// What unfinished jobs wait for. The row of ``PoolWait`` names one of those only, and while any is unfinished not a failed one; a
 /// failed one that is gone would count as done.
 public struct AwaitedJobs: Sendable {
   var keys: Set<Int64> = []
   var batches: Set<String> = []
 
-  func includes(_ job: Job) -> Bool {
+  func includes(_ job: PoolJob) -> Bool {
     job.objectID.key.map(keys.contains) == true || job.batch.map(batches.contains) == true
   }
 }

@@ -14,7 +14,7 @@ extension JobStore {
   @discardableResult
   public func insert(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date = Date()
-  ) throws -> [Job] {
+  ) throws -> [PoolJob] {
     if let token = requests.first?.submission {
       return try insertSubmission(token, requests, into: context, at: now)
     }
@@ -24,10 +24,10 @@ extension JobStore {
   /// The new job of each request, nil for one that is left out.
   func insertEach(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date
-  ) throws -> [Job?] {
-    var taken = try Job.takenKeys(among: requests.compactMap(\.uniqueKey), in: context, at: now)
-    var labels: [String: Job?] = [:]
-    var jobs: [Job?] = []
+  ) throws -> [PoolJob?] {
+    var taken = try PoolJob.takenKeys(among: requests.compactMap(\.uniqueKey), in: context, at: now)
+    var labels: [String: PoolJob?] = [:]
+    var jobs: [PoolJob?] = []
     jobs.reserveCapacity(requests.count)
     for request in requests {
       if let key = request.uniqueKey, !taken.insert(ExactText(key)).inserted {
@@ -35,7 +35,7 @@ extension JobStore {
         jobs.append(nil)
         continue
       }
-      let job = try Job.insert(request, into: context, at: now)
+      let job = try PoolJob.insert(request, into: context, at: now)
       if let label = request.label { labels[label] = job }
       if request.options.after.contains(where: { labels[$0] != nil }) {
         try resolve(request, of: job, labels, in: context)
@@ -47,7 +47,7 @@ extension JobStore {
 
   /// Puts URIs in place of labels. Jobs that were left out are not waited for: one of the same key is on its way.
   private func resolve(
-    _ request: JobRequest, of job: Job, _ labels: [String: Job?], in context: NSManagedObjectContext
+    _ request: JobRequest, of job: PoolJob, _ labels: [String: PoolJob?], in context: NSManagedObjectContext
   ) throws {
     let named = request.options.after.compactMap { labels[$0] ?? nil }
     try context.obtainPermanentIDs(for: named.filter { $0.objectID.isTemporaryID })
@@ -75,33 +75,33 @@ extension JobStore {
     return nil
   }
 
-  /// The jobs of these keys that are there, in no order, with their ``Job/shortAttributes``.
-  public func jobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [Job] {
-    var jobs: [Job] = []
+  /// The jobs of these keys that are there, in no order, with their ``PoolJob/shortAttributes``.
+  public func jobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [PoolJob] {
+    var jobs: [PoolJob] = []
     var rest = keys[...]
     while !rest.isEmpty {
-      let request = Job.fetchRequest()
+      let request = PoolJob.fetchRequest()
       let ids = rest.prefix(500).compactMap(objectID(job:))
       request.predicate = NSPredicate(format: "self IN %@", ids)
-      request.propertiesToFetch = Job.shortAttributes
+      request.propertiesToFetch = PoolJob.shortAttributes
       jobs += try context.fetch(request)
       rest = rest.dropFirst(500)
     }
     return jobs
   }
 
-  /// Notes that the jobs of a file are being taken, without saving: see ``TakenFile``.
+  /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
   ///
   /// - Parameter name: the file's private name, unique for ever.
   public func insertTakenFile(_ name: String, into context: NSManagedObjectContext) -> NSManagedObject {
-    let file = NSEntityDescription.insertNewObject(forEntityName: TakenFile.entityName, into: context)
-    (file as? TakenFile)?.name = name
+    let file = PoolFile(context: context)
+    file.name = name
     return file
   }
 
   /// The files whose jobs are in the store, but which may still lie in the queue directory.
   public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
-    let request = TakenFile.fetchRequest()
+    let request = PoolFile.fetchRequest()
     request.returnsObjectsAsFaults = false
     return try context.fetch(request).map {
       TakenFileRow(objectID: $0.objectID, name: $0.name, earlierIdentity: $0.earlierIdentity)
@@ -117,7 +117,7 @@ public struct TakenFileRow: Sendable {
   public let earlierIdentity: EarlierFileIdentity?
 }
 
-extension Job {
+extension PoolJob {
   /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away from it.
   static func takenKeys(
     among keys: [String], in context: NSManagedObjectContext, at now: Date
@@ -149,7 +149,7 @@ extension Job {
   @discardableResult
   public static func submit(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
-  ) throws -> Job? {
+  ) throws -> PoolJob? {
     if let key = request.uniqueKey, try !takenKeys(among: [key], in: context, at: now).isEmpty { return nil }
     return try insert(request, into: context, at: now)
   }
@@ -161,9 +161,9 @@ extension Job {
   @discardableResult
   public static func insert(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
-  ) throws -> Job {
+  ) throws -> PoolJob {
     let objects = try request.permanentObjects(in: context)
-    guard let job = NSEntityDescription.insertNewObject(forEntityName: entityName, into: context) as? Job else {
+    guard let job = NSEntityDescription.insertNewObject(forEntityName: entityName, into: context) as? PoolJob else {
       fatalError("The context's model has no entity \(entityName); use JobModel.merged(with:) for its coordinator.")
     }
     job.kind = request.kind

@@ -14,7 +14,7 @@ extension JobStore {
   ) throws -> [String] {
     for state in JobState.allCases where state.isUnfinished {
       for kind in kinds {
-        let request = Job.fetchRequest()
+        let request = PoolJob.fetchRequest()
         request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
           state.predicate, NSPredicate(format: "kind == %@ AND queue == %@", kind, name),
         ])
@@ -26,7 +26,7 @@ extension JobStore {
       for kind in kinds {
         var last = ""
         while names.count < Self.mostNames {
-          let request = Job.fetchRequest()
+          let request = PoolJob.fetchRequest()
           request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
             state.predicate, NSPredicate(format: "kind == %@ AND queue > %@", kind, last),
           ])
@@ -37,7 +37,7 @@ extension JobStore {
         }
       }
     }
-    let finished = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    let finished = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     finished.predicate = NSPredicate(format: "finishedAt != nil")
     finished.resultType = .dictionaryResultType
     finished.propertiesToFetch = ["queue"]
@@ -49,14 +49,14 @@ extension JobStore {
 
   /// The name if jobs have it as their batch, and else batches that begin with the same letter, some of them where they are many.
   public func batchNames(near name: String, in context: NSManagedObjectContext) throws -> [String] {
-    let exact = Job.fetchRequest()
+    let exact = PoolJob.fetchRequest()
     exact.predicate = NSPredicate(format: "batch == %@", name)
     if try !first(exact, in: context).isEmpty { return [name] }
     let start = String(name.prefix(1))
     var names: [String] = []
     var last = start
     while names.count < Self.mostNames {
-      let request = Job.fetchRequest()
+      let request = PoolJob.fetchRequest()
       request.predicate = NSPredicate(format: "batch > %@", last)
       request.sortDescriptors = [NSSortDescriptor(key: "batch", ascending: true)]
       guard let next = try first(request, in: context).first?.batch, next.hasPrefix(start) else { break }
@@ -66,7 +66,7 @@ extension JobStore {
     return names
   }
 
-  private func first(_ request: NSFetchRequest<Job>, in context: NSManagedObjectContext) throws -> [Job] {
+  private func first(_ request: NSFetchRequest<PoolJob>, in context: NSManagedObjectContext) throws -> [PoolJob] {
     request.fetchLimit = 1
     request.returnsObjectsAsFaults = false
     return try context.fetch(request)

@@ -68,7 +68,7 @@ extension JobStore {
     count.name = "count"
     count.expression = NSExpression(forFunction: "count:", arguments: [NSExpression(forKeyPath: "state")])
     count.expressionResultType = .integer64AttributeType
-    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.resultType = .dictionaryResultType
     request.propertiesToGroupBy = keys
     request.propertiesToFetch = keys + [count]
@@ -84,7 +84,7 @@ extension JobStore {
   /// How long these jobs waited and ran, as far as they have.
   public func times(of keys: [Int64], in context: NSManagedObjectContext) throws -> JobTimes {
     let ids = keys.compactMap(objectID(job:))
-    let request = Job.fetchRequest()
+    let request = PoolJob.fetchRequest()
     request.predicate = NSPredicate(format: "self IN %@", ids)
     request.propertiesToFetch = ["createdAt", "runAt", "startedAt", "finishedAt"]
     return try context.fetch(request).reduce(into: JobTimes()) { times, job in

@@ -44,8 +44,8 @@ extension JobStore {
     return count
   }
 
-  func finished(_ state: JobState, before date: Date?) -> NSFetchRequest<Job> {
-    let request = Job.shortFetchRequest()
+  func finished(_ state: JobState, before date: Date?) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.shortFetchRequest()
     var conditions = [state.predicate]
     if let date { conditions.append(NSPredicate(format: "finishedAt < %@", date as NSDate)) }
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
@@ -84,7 +84,7 @@ extension JobStore {
   private final class Wanted {
     private var read: AwaitedJobs?
 
-    func includes(_ job: Job, _ store: JobStore, _ context: NSManagedObjectContext) throws -> Bool {
+    func includes(_ job: PoolJob, _ store: JobStore, _ context: NSManagedObjectContext) throws -> Bool {
       let awaited = try read ?? store.awaitedJobs(passing: false, in: context)
       read = awaited
       return awaited.includes(job)

@@ -3,7 +3,7 @@ import CoreData
 /// Jobs that wait for others.
 ///
 /// All of it follows from the rows: which jobs are done decides, and a hint that is lost or comes twice changes nothing. One row of
-/// ``JobWait`` for each blocked job says which job to look at again; of several unfinished ones that is the youngest, which most
+/// ``PoolWait`` for each blocked job says which job to look at again; of several unfinished ones that is the youngest, which most
 /// likely ends last, so that a long list is not read again with each of its jobs.
 extension JobStore {
   /// What came of a look at jobs that wait.
@@ -33,7 +33,7 @@ extension JobStore {
   public func adoptPending(
     limit: Int = 500, at now: Date = Date(), in context: NSManagedObjectContext
   ) throws -> Release {
-    let request = Job.shortFetchRequest()
+    let request = PoolJob.shortFetchRequest()
     request.predicate = JobState.pending.predicate
     request.fetchLimit = limit
     var release = Release()
@@ -48,7 +48,7 @@ extension JobStore {
     var release = Release()
     var rest = ended[...]
     while !rest.isEmpty {
-      let request = JobWait.fetchRequest()
+      let request = PoolWait.fetchRequest()
       request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
       request.returnsObjectsAsFaults = false
       try look(at: try context.fetch(request), &release, now, context)
@@ -59,7 +59,7 @@ extension JobStore {
 
   /// The keys of all jobs that some job waits for: after a crash they are looked at as if they had just ended.
   public func blockers(in context: NSManagedObjectContext) throws -> [Int64] {
-    let request = NSFetchRequest<NSDictionary>(entityName: JobWait.entityName)
+    let request = NSFetchRequest<NSDictionary>(entityName: "PoolWait")
     request.resultType = .dictionaryResultType
     request.propertiesToFetch = ["blocker"]
     request.returnsDistinctResults = true
@@ -68,10 +68,10 @@ extension JobStore {
 
   /// Whether any job waits for another one.
   public func hasWaitingJobs(in context: NSManagedObjectContext) throws -> Bool {
-    let waits = JobWait.fetchRequest()
+    let waits = PoolWait.fetchRequest()
     waits.fetchLimit = 1
     if try !context.fetch(waits).isEmpty { return true }
-    let pending = Job.fetchRequest()
+    let pending = PoolJob.fetchRequest()
     pending.predicate = JobState.pending.predicate
     pending.fetchLimit = 1
     return try context.count(for: pending) > 0
@@ -80,7 +80,7 @@ extension JobStore {
   // MARK: One look
 
   private func look(
-    at waits: [JobWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+    at waits: [PoolWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
   ) throws {
     let jobs = try jobs(keys: waits.map(\.job), in: context)
     let byKey = Dictionary(jobs.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
@@ -95,7 +95,7 @@ extension JobStore {
   }
 
   private func look(
-    at job: Job, wait: JobWait?, _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+    at job: PoolJob, wait: PoolWait?, _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
   ) throws {
     release.count += 1
     switch try blocker(of: job, in: context) {
@@ -114,15 +114,14 @@ extension JobStore {
     case .failed(let key), .unfinished(let key):
       if let wait, wait.blocker == key { return }
       if wait == nil { try job.markBlocked() }
-      let row =
-        wait ?? NSEntityDescription.insertNewObject(forEntityName: JobWait.entityName, into: context) as? JobWait
-      row?.job = job.objectID.key ?? 0
-      row?.blocker = key
+      let row = wait ?? PoolWait(context: context)
+      row.job = job.objectID.key ?? 0
+      row.blocker = key
     }
   }
 
   private func hasJobs(_ batch: String, in context: NSManagedObjectContext) throws -> Bool {
-    let request = Job.fetchRequest()
+    let request = PoolJob.fetchRequest()
     request.predicate = NSPredicate(format: "batch == %@", batch)
     request.fetchLimit = 1
     return try !context.fetch(request).isEmpty
@@ -135,7 +134,7 @@ extension JobStore {
     case failed(Int64)
   }
 
-  private func blocker(of job: Job, in context: NSManagedObjectContext) throws -> Blocker {
+  private func blocker(of job: PoolJob, in context: NSManagedObjectContext) throws -> Blocker {
     let options = job.options
     var groups: [NSPredicate] = []
     let ids = options.after.compactMap { coordinator.objectID(forURI: $0) }
@@ -155,11 +154,11 @@ extension JobStore {
 
   /// The youngest of the jobs that is in one of these states.
   private func youngest(
-    _ groups: [NSPredicate], in states: [NSNumber], besides job: Job, _ context: NSManagedObjectContext
+    _ groups: [NSPredicate], in states: [NSNumber], besides job: PoolJob, _ context: NSManagedObjectContext
   ) throws -> Int64? {
     var youngest: Int64?
     for group in groups {
-      let request = Job.fetchRequest()
+      let request = PoolJob.fetchRequest()
       request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
         group, NSPredicate(format: "state IN %@", states), NSPredicate(format: "self != %@", job.objectID),
       ])

@@ -26,11 +26,11 @@ public struct JobSummary: Hashable, Sendable {
   }
 
   /// What a saved job says of itself; nil for one that may not run now.
-  public init?(_ job: Job) {
+  public init?(_ job: PoolJob) {
     self.init(job, limit: job.limitKey == nil ? nil : job.options.limit)
   }
 
-  init?(_ job: Job, limit: Int?) {
+  init?(_ job: PoolJob, limit: Int?) {
     guard job.state == .available, let key = job.objectID.key else { return nil }
     self.init(
       key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, limitKey: job.limitKey,
@@ -104,7 +104,7 @@ public struct ReadyQuery: Hashable, Sendable {
 extension JobStore {
   /// The key of the job that was submitted last of those that are there; 0 without any. One row is read.
   public func newestKey(in context: NSManagedObjectContext) throws -> Int64 {
-    let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
+    let request = NSFetchRequest<NSManagedObjectID>(entityName: PoolJob.entityName)
     request.resultType = .managedObjectIDResultType
     request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
     request.fetchLimit = 1
@@ -116,7 +116,7 @@ extension JobStore {
   /// - Complexity: reads `limit` rows from a stretch of an index, without parameters, however many jobs wait; jobs of the groups that
   ///   are left out are passed over.
   public func readyJobs(_ query: ReadyQuery, in context: NSManagedObjectContext) throws -> [JobSummary] {
-    var jobs: [Job] = []
+    var jobs: [PoolJob] = []
     for stretch in stretches(of: query) where jobs.count < query.limit {
       jobs += try context.fetch(readyRequest(query, where: stretch, limit: query.limit - jobs.count))
     }
@@ -134,8 +134,8 @@ extension JobStore {
     ]
   }
 
-  func readyRequest(_ query: ReadyQuery, where stretch: NSPredicate?, limit: Int) -> NSFetchRequest<Job> {
-    let request = Job.fetchRequest()
+  func readyRequest(_ query: ReadyQuery, where stretch: NSPredicate?, limit: Int) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(
       andPredicateWithSubpredicates: [JobState.available.predicate, NSPredicate(format: "kind == %@", query.kind)]
         + query.conditions + (stretch.map { [$0] } ?? []))
@@ -149,11 +149,11 @@ extension JobStore {
   }
 
   /// How many jobs of their key may run beside each of these, where the job says so.
-  private func limits(of jobs: [Job], in context: NSManagedObjectContext) throws -> [Int64: Int] {
+  private func limits(of jobs: [PoolJob], in context: NSManagedObjectContext) throws -> [Int64: Int] {
     var limits: [Int64: Int] = [:]
     var rest = jobs[...]
     while !rest.isEmpty {
-      let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
+      let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
       request.resultType = .dictionaryResultType
       request.propertiesToFetch = [Self.objectID, "options"]
       request.predicate = NSPredicate(format: "self IN %@ AND options != nil", rest.prefix(200).map(\.objectID))
@@ -181,7 +181,7 @@ extension JobStore {
   public func promoteDue(
     at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> [JobSummary] {
-    let request = Job.shortFetchRequest()
+    let request = PoolJob.shortFetchRequest()
     request.predicate = NSPredicate(format: "runAt <= %@ AND state IN %@", now as NSDate, Self.timedStates)
     request.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]
     request.fetchLimit = limit
@@ -195,7 +195,7 @@ extension JobStore {
 
   /// The first time that a scheduled or retryable job waits for; nil when none waits.
   public func nextDue(in context: NSManagedObjectContext) throws -> Date? {
-    let request = Job.fetchRequest()
+    let request = PoolJob.fetchRequest()
     request.predicate = NSPredicate(format: "runAt != nil AND state IN %@", Self.timedStates)
     request.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]
     request.fetchLimit = 1

@@ -12,7 +12,7 @@ public struct JobURIs: Hashable, Sendable {
   public init(store: String) { self.store = store }
 
   /// The URI of the job with that key.
-  public subscript(key: JobKey) -> ObjectURI { ObjectURI(store: store, entity: Job.entityName, key: key) }
+  public subscript(key: JobKey) -> ObjectURI { ObjectURI(store: store, entity: PoolJob.entityName, key: key) }
 
   /// What the URIs begin with; their keys follow.
   public var prefix: String { String(self[1].description.dropLast()) }
@@ -28,7 +28,7 @@ public struct JobURIs: Hashable, Sendable {
 
   /// The key of a job; nil for the URI of anything else.
   public func key(_ uri: ObjectURI) -> JobKey? {
-    uri.store == store && uri.entity == Job.entityName ? uri.key : nil
+    uri.store == store && uri.entity == PoolJob.entityName ? uri.key : nil
   }
 
   /// The key in the URI of a job; nil for all other texts.

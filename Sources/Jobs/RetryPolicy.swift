@@ -26,7 +26,7 @@ public struct RetryPolicy: Hashable, Sendable {
   }
 
   /// The policy of a job of a kind with this one: the job's own wishes come first. Called on the queue of the job's context.
-  public func applied(to job: Job) -> RetryPolicy {
+  public func applied(to job: PoolJob) -> RetryPolicy {
     var policy = self
     if let attempts = job.maxAttempts { policy.maxAttempts = attempts }
     let options = job.options

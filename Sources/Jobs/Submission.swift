@@ -39,35 +39,11 @@ public struct SubmittedJobs: Codable, Hashable, Sendable {
   }
 }
 
-/// What came of a submission that carried a token: written in the transaction that takes its jobs, so that a second file with the
-/// token adds nothing, and so that its sender can ask for the jobs' URIs.
-public final class PoolSubmission: NSManagedObject {
-  public static let entityName = "PoolSubmission"
-
-  /// ``JobRequest/submission`` of the file's first line.
-  public var token: String {
-    get { string("token") ?? "" }
-    set { setValue(newValue, forKey: "token") }
-  }
-
-  public var jobs: SubmittedJobs {
-    get {
-      let data = Data((string("jobs") ?? "").utf8)
-      return (try? JSONDecoder().decode(SubmittedJobs.self, from: data)) ?? SubmittedJobs()
-    }
-    set {
-      let data = (try? JSONEncoder().encode(newValue)) ?? Data()
-      setValue(String(decoding: data, as: UTF8.self), forKey: "jobs")
-    }
-  }
-
-  public var createdAt: Date {
-    get { date("createdAt") ?? .distantPast }
-    set { setValue(newValue, forKey: "createdAt") }
-  }
-
-  public class func fetchRequest() -> NSFetchRequest<PoolSubmission> {
-    NSFetchRequest<PoolSubmission>(entityName: entityName)
+extension PoolSubmission {
+  /// The jobs of the submission.
+  public internal(set) var jobs: SubmittedJobs {
+    get { (try? JSONDecoder().decode(SubmittedJobs.self, from: Data(jobsText.utf8))) ?? SubmittedJobs() }
+    set { jobsText = String(decoding: (try? JSONEncoder().encode(newValue)) ?? Data(), as: UTF8.self) }
   }
 }
 
@@ -107,13 +83,13 @@ extension JobStore {
   /// Inserts the jobs of a submission and the note of its token, or nothing when the token is known.
   func insertSubmission(
     _ token: String, _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date
-  ) throws -> [Job] {
+  ) throws -> [PoolJob] {
     guard try submissions([token], in: context).isEmpty else { return [] }
     let slots = try insertEach(requests, into: context, at: now)
     let jobs = slots.compactMap(\.self)
     try context.obtainPermanentIDs(for: jobs.filter { $0.objectID.isTemporaryID })
     let takenKeys = zip(requests, slots).compactMap { request, job in job == nil ? request.uniqueKey : nil }
-    let holders = try Job.holders(of: takenKeys, in: context)
+    let holders = try PoolJob.holders(of: takenKeys, in: context)
     var submitted = SubmittedJobs()
     for (request, job) in zip(requests, slots) {
       if let key = job?.objectID.key {
@@ -122,8 +98,7 @@ extension JobStore {
         submitted.append(key, isNew: false)
       }
     }
-    let object = NSEntityDescription.insertNewObject(forEntityName: PoolSubmission.entityName, into: context)
-    guard let submission = object as? PoolSubmission else { return jobs }
+    let submission = PoolSubmission(context: context)
     submission.token = token
     submission.jobs = submitted
     submission.createdAt = now
@@ -131,7 +106,7 @@ extension JobStore {
   }
 }
 
-extension Job {
+extension PoolJob {
   /// The key of the job that has each of these unique keys now.
   fileprivate static func holders(
     of uniqueKeys: [String], in context: NSManagedObjectContext

@@ -107,7 +107,7 @@ public enum JobStory {
 
   /// What a job waits for that is to run after others: one of them is known.
   private static func waiting(_ job: Job, _ name: String) -> String {
-    let request = JobWait.fetchRequest()
+    let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
     let uri = job.objectID.objectURI.flatMap { uri in blocker.map { JobURIs(store: uri.store)[$0] } }

@@ -103,7 +103,7 @@ extension StoreReader {
     var runs: [String: Date] = [:]
     try perform { context, _ in
       let marks = Dictionary(
-        try context.fetch(PeriodicMark.fetchRequest()).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        try context.fetch(PoolPeriodic.fetchRequest()).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
       for entry in entries {
         guard let mark = marks[entry.name], mark.definition == entry.definition else { continue }
         // The mark of an entry that has not run yet is the moment at which it was first seen, which is none of its times.

@@ -3,7 +3,7 @@ import CoreData
 extension JobStore {
   /// What came of a look at periodic entries.
   public struct PeriodicRound {
-    public var jobs: [Job] = []
+    public var jobs: [PoolJob] = []
     /// When the next job is due; nil without entries.
     public var next: Date?
     /// The last times of entries, by name, that lay in the future and were set to now.
@@ -21,14 +21,12 @@ extension JobStore {
     into context: NSManagedObjectContext
   ) throws -> PeriodicRound {
     var marks = Dictionary(
-      try context.fetch(PeriodicMark.fetchRequest()).map { (ExactText($0.name), $0) },
+      try context.fetch(PoolPeriodic.fetchRequest()).map { (ExactText($0.name), $0) },
       uniquingKeysWith: { first, _ in first })
     var round = PeriodicRound()
     var requests: [JobRequest] = []
     for entry in entries {
-      guard let mark = marks.removeValue(forKey: ExactText(entry.name)) ?? newMark(entry, now, context) else {
-        continue
-      }
+      let mark = marks.removeValue(forKey: ExactText(entry.name)) ?? newMark(entry, now, context)
       if mark.definition != entry.definition {
         mark.definition = entry.definition
         mark.last = now
@@ -51,17 +49,16 @@ extension JobStore {
     return round
   }
 
-  private func newMark(_ entry: PeriodicEntry, _ now: Date, _ context: NSManagedObjectContext) -> PeriodicMark? {
-    let object = NSEntityDescription.insertNewObject(forEntityName: PeriodicMark.entityName, into: context)
-    let mark = object as? PeriodicMark
-    mark?.name = entry.name
-    mark?.definition = entry.definition
-    mark?.last = now
+  private func newMark(_ entry: PeriodicEntry, _ now: Date, _ context: NSManagedObjectContext) -> PoolPeriodic {
+    let mark = PoolPeriodic(context: context)
+    mark.name = entry.name
+    mark.definition = entry.definition
+    mark.last = now
     return mark
   }
 
   /// Settles times that are left out, so that they are not gone through again each time.
-  private func skip(_ mark: PeriodicMark, _ entry: PeriodicEntry, _ now: Date) {
+  private func skip(_ mark: PoolPeriodic, _ entry: PeriodicEntry, _ now: Date) {
     if let next = entry.next(after: mark.last), next < now - PeriodicEntry.patience {
       mark.last = now - PeriodicEntry.patience
     }

@@ -1,6 +1,6 @@
 import CoreData
 
-extension Job {
+extension PoolJob {
   /// Marks the job done. WorkerKit calls it in the context of the plugin's changes, so that one save holds both.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`: somebody else has finished or cancelled it.

@@ -1,0 +1,43 @@
+import CoreData
+
+/// Stores of earlier versions, and rows that somebody changed by hand.
+extension JobStore {
+  private static let versionName = "version"
+
+  /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and producers can
+  /// write to the store.
+  ///
+  /// A job whose row was changed by hand so that its `finishedAt` does not fit its state is mended as well: the pool would not find it.
+  ///
+  /// - Throws: what a fetch or a save throws.
+  public func upgrade(in context: NSManagedObjectContext) throws {
+    try fitTimesToStates(in: context)
+    guard try PoolSetting.find(Self.versionName, in: context) == nil else { return }
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSPredicate(
+      format: "uniqueKey != nil AND activeKey == nil AND state IN %@", JobState.unfinishedNumbers)
+    var taken: Set<String> = []
+    for job in try context.fetch(request) {
+      // The first version could not keep a worker from submitting a key twice: of such jobs one has it.
+      if let key = job.uniqueKey, taken.insert(key).inserted { job.activeKey = key }
+    }
+    try PoolSetting.set(Self.versionName, "2", in: context)
+    try context.save()
+  }
+
+  private func fitTimesToStates(in context: NSManagedObjectContext) throws {
+    let finished = JobState.allCases.filter { !$0.isUnfinished }.map { NSNumber(value: $0.rawValue) }
+    for (states, condition) in [(JobState.unfinishedNumbers, "finishedAt != nil"), (finished, "finishedAt == nil")] {
+      let request = PoolJob.shortFetchRequest()
+      request.predicate = NSPredicate(format: "state IN %@ AND \(condition)", states)
+      request.fetchLimit = 1000
+      while true {
+        let jobs = try context.fetch(request)
+        for job in jobs { job.finishedAt = job.state.isUnfinished ? nil : job.startedAt ?? job.createdAt }
+        guard context.hasChanges else { break }
+        try context.save()
+        context.reset()
+      }
+    }
+  }
+}
