@@ -1,8 +1,6 @@
-internal import Synchronization
-
 /// The working copy of some objects: fetches them, keeps one instance of each, notes changes, and saves them together.
 ///
-/// A context belongs to a queue, the main one or its own; it and its objects are used inside `perform` and `performAndWait` only.
+/// A context belongs to a queue, the main one or its own. It and its objects are used inside `perform` and `performAndWait` only.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext`.
 ///
@@ -11,37 +9,40 @@ internal import Synchronization
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// In which way a context is bound to a queue.
   public enum ConcurrencyType: Sendable {
+    /// The context is used on the main queue.
     case mainQueue
+    /// The context has a queue of its own.
     case privateQueue
   }
 
-  public let concurrencyType: NSManagedObjectContextConcurrencyType
-  let queue: DispatchQueue
-  /// The thread that made the context and alone may use it, where it is confined to one.
-  final let confinementThread: Thread?
-  final let reference = ContextReference(nil)
+  // MARK: Settings
 
-  /// A name for messages.
+  /// In which way the context is bound to a queue. Set when it is made.
+  public let concurrencyType: NSManagedObjectContextConcurrencyType
+
+  /// A name for messages and for the store's history. Default: nil.
   open var name: String?
 
-  /// For the user of the context.
+  /// For the user of the context. Nothing here reads it.
   open lazy var userInfo = NSMutableDictionary()
 
-  /// Who saves, for the store's history.
+  /// Who saves, for the store's history. Default: nil.
   open var transactionAuthor: String?
 
-  /// How conflicts with what others saved are resolved. Default: `NSErrorMergePolicy`.
+  /// How conflicts with what others saved are resolved: an `NSMergePolicy`. Default: `NSErrorMergePolicy`.
   open var mergePolicy: Any = NSMergePolicy.error
 
-  /// Whether an object whose row is missing becomes a deleted one with nil values; if not, reading it ends the process. Default: true.
+  /// Whether an object whose row is missing becomes a deleted one with nil values. If not, reading it ends the process.
+  /// Default: true.
   open var shouldDeleteInaccessibleFaults = true
 
-  /// Decides what becomes of a fault that cannot be filled: true for values of nil, false to end the process with a sentence, since
-  /// reading a property cannot throw.
+  /// Decides what becomes of a fault that cannot be filled, since reading a property cannot throw: true gives it values of nil,
+  /// false ends the process with a sentence.
   ///
   /// The default is `shouldDeleteInaccessibleFaults` where the row is missing, and false where the file cannot be read:
-  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program go on: the object
-  /// reads as nil, is not deleted, and the context throws the error at its next save, as long as it is not rolled back or reset.
+  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program go on: the
+  /// object reads as nil, is not deleted, and the context throws the error at its next save, as long as it is not rolled
+  /// back or reset.
   /// - Parameter property: the relationship that was read; nil where it was the object itself.
   open func shouldHandleInaccessibleFault(
     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
@@ -49,102 +50,96 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     inaccessibleFaultError == nil && shouldDeleteInaccessibleFaults
   }
 
-  /// Why the fault could not be filled that `shouldHandleInaccessibleFault` is asked about; nil where its row is missing, and outside.
-  /// Not in Apple's API.
-  public final internal(set) var inaccessibleFaultError: (any Error)?
+  /// Why the fault could not be filled that `shouldHandleInaccessibleFault` is asked about. nil where its row is missing,
+  /// and outside of that method. Not in Apple's API.
+  public final var inaccessibleFaultError: (any Error)? { inaccessible.current }
 
   /// Whether deletes spread to related objects at the end of the event, or only with the save. Default: true.
   open var propagatesDeletesAtEndOfEvent = true
 
   /// Whether clean objects that nobody holds stay registered. Default: false.
-  open var retainsRegisteredObjects = false
+  open var retainsRegisteredObjects: Bool {
+    get { graph.keepsUnheld }
+    set { graph.keepsUnheld = newValue }
+  }
 
   /// Seconds for which rows in the coordinator's cache are good; negative for no limit, 0 for not at all. Default: -1.
   ///
-  /// Ages are kept from the first use of a positive value on; a row of unknown age is read anew.
+  /// Ages are kept from the first use of a positive value on. A row of unknown age is read anew.
   open var stalenessInterval: TimeInterval = -1
 
-  /// What notes changes so that they can be undone; nil, and nothing is noted, by default.
+  /// What notes changes so that they can be undone. Default: nil, and nothing is noted.
   ///
-  /// Changes are registered at the end of each event, and each event is a group of its own unless one opened a group oneself.
+  /// Changes are registered at the end of each event. Each event is a group of its own, unless the program opened a group.
   open var undoManager: UndoManager? {
     get { undoTracking?.manager }
     set { setUndoManager(newValue) }
   }
 
-  // MARK: State, on the context's queue
+  /// Whether others' saves to the parent or the coordinator are merged as they happen. Default: false.
+  open var automaticallyMergesChangesFromParent = false {
+    didSet { parentObservation = automaticallyMergesChangesFromParent ? ParentObservation(self) : nil }
+  }
 
+  // MARK: What the context is made of, on its queue
+
+  /// What ties the context's objects to it.
+  final let reference = ContextReference(nil)
+  /// The objects by ID. They go before the coordinator does, whose stores their IDs refer to.
+  final let graph: RegisteredObjects
   final var coordinator: NSPersistentStoreCoordinator?
   final var parentContext: NSManagedObjectContext?
-  /// Whether a context has this one as its parent: then IDs that become permanent are remembered for it.
-  final var hasChildren: Bool { hadChild.load(ordering: .relaxed) }
-  /// Children may be made on any thread.
-  private final let hadChild = Atomic<Bool>(false)
-  final var permanentIDs: [Int64: NSManagedObjectID] = [:]
-  /// The keys of objects that are new in the parent: their IDs become permanent when the root of the chain saves.
-  final var temporaryKeys: Set<Int64> = []
-  /// Counts the times that IDs became permanent in a chain of contexts; used in its root, by all.
-  final let permanentGeneration = Atomic<Int>(0)
-  /// The root's count when this context last took over permanent IDs.
-  final var seenGeneration = 0
-  final let registry = ObjectTable<NSManagedObject>()
-  final var sweepThreshold = 4096
-  final var inserted = MemberList()
-  final var updated = MemberList()
-  final var deleted = MemberList()
-  final var event = ContextEvent()
-  /// The event that observers are being told of.
-  final var postedEvent: ContextEvent?
+  /// What became of temporary IDs.
+  final let permanentIDs = PermanentIDs()
+  /// What is not saved, and what observers have yet to be told.
+  final let changes = PendingChanges()
   /// Changes between `willChangeValue` and `didChangeValue`.
-  final var manualChanges: [ManualChange] = []
+  final var manualChanges = ManualChanges()
+  /// What reads see.
+  final var reading = StoreReading()
+  /// What could not be read.
+  final var inaccessible = InaccessibleFaults()
   final var undoTracking: UndoTracking?
-  /// What an object that reads as nil could not be read for: saving what follows from that would be wrong.
-  final var unreadError: (any Error)?
-  /// Objects whose rows must not have changed at the next save, though they themselves have not.
-  final var conflictChecks: [NSManagedObject] = []
-  final lazy var legacyLock = NSRecursiveLock()
-  /// Deleted objects whose delete rules have yet to be applied.
-  final var unpropagated: [NSManagedObject] = []
-  /// New objects that were deleted: forgotten once observers have heard of it.
-  final var dropped: [NSManagedObject] = []
-  /// The row cache must be compared with the file before it is next asked.
-  final var needsCacheCheck = true
+  /// The fetched results that follow this context.
+  final var followers = ContextFollowers()
+  private final var parentObservation: ParentObservation?
+  final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
+
+  // MARK: Queue
+
+  let queue: DispatchQueue
+  /// The thread that made the context and alone may use it, where it is confined to one.
+  final let confinementThread: Thread?
+  /// Observers are being told of the end of an event.
   final var isProcessing = false
   final var isEndOfEventScheduled = false
-  final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
-  final var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
-  /// What reads see: `queryGenerationToken` of a context without parent.
-  final var generationToken: NSQueryGenerationToken?
-  final var mergeObserver: (any NSObjectProtocol)?
-  /// What stops and counts the fetches of a context that reads for an asynchronous one.
-  final var fetchControl: FetchControl?
-  /// The fetched results that follow this context.
-  final var followers: [WeakFollower] = []
+  final lazy var legacyLock = NSRecursiveLock()
 
+  // MARK: Making
+
+  /// Makes a context that is bound to a queue, or confined to the thread that makes it. It needs a coordinator or a parent to fetch
+  /// and save.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType
     queue =
       concurrencyType == .privateQueueConcurrencyType
       ? DispatchQueue(label: "NSManagedObjectContext") : DispatchQueue.main
     confinementThread = concurrencyType == .confinementConcurrencyType ? Thread.current : nil
+    graph = RegisteredObjects(reference)
     super.init()
     reference.context = self
   }
 
-  /// A context that is confined to the thread that makes it.
+  /// Makes a context that is confined to the thread that makes it.
   @available(*, deprecated, message: "Use init(concurrencyType:).")
   public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 
+  /// Makes a context that is bound to a queue, in the spelling of newer code.
   public convenience init(_ concurrencyType: ConcurrencyType) {
     self.init(concurrencyType: concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
   }
 
-  deinit {
-    if let mergeObserver { NotificationCenter.default.removeObserver(mergeObserver) }
-    reference.context = nil
-    // Members of to-many relationships may hold each other in circles.
-    registry.forEach { $0.toManys = [] }
-  }
+  deinit { reference.context = nil }
 
   // MARK: Stack
 
@@ -154,7 +149,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     set { coordinator = newValue }
   }
 
-  /// The context that this one fetches from and saves to, in place of a coordinator.
+  /// The context that this one fetches from and saves to, in place of a coordinator. Traps for one that is confined to a thread.
   open var parent: NSManagedObjectContext? {
     get { parentContext }
     set {
@@ -162,45 +157,41 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         newValue?.concurrencyType != .confinementConcurrencyType,
         "The context \(newValue?.label ?? "") is confined to a thread and cannot be a parent: a parent needs a queue.")
       parentContext = newValue
-      newValue?.hadChild.store(true, ordering: .relaxed)
+      newValue?.permanentIDs.expectChildren()
     }
-  }
-
-  /// Whether others' saves to the parent or the coordinator are merged as they happen. Default: false.
-  open var automaticallyMergesChangesFromParent = false {
-    didSet { observeParent() }
   }
 
   // MARK: What is in it
 
+  /// The objects that the next save writes as new rows.
   open var insertedObjects: Set<NSManagedObject> {
     checkQueue()
-    return Set(inserted.items)
+    return Set(changes.inserted.items)
   }
 
+  /// The changed objects whose rows the next save writes.
   open var updatedObjects: Set<NSManagedObject> {
     checkQueue()
-    return Set(updated.items)
+    return Set(changes.updated.items)
   }
 
+  /// The objects whose rows the next save deletes.
   open var deletedObjects: Set<NSManagedObject> {
     checkQueue()
-    return Set(deleted.items)
+    return Set(changes.deleted.items)
   }
 
   /// Whether there is anything to save.
   open var hasChanges: Bool {
     checkQueue()
-    return !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty
+    return !changes.isEmpty
   }
 
   /// The objects that somebody holds or that have changes.
   open var registeredObjects: Set<NSManagedObject> {
     checkQueue()
-    sweep()
-    var objects: Set<NSManagedObject> = []
-    registry.forEach { objects.insert($0) }
-    return objects
+    graph.sweep()
+    return Set(graph.all)
   }
 
   /// For messages.
@@ -212,41 +203,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   }
 }
 
-/// Raw values are Apple's.
+/// In which way a context is bound to a queue. Raw values are Apple's.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
   /// The context is used on the thread that made it, without `perform(_:)`. Deprecated.
   case confinementConcurrencyType = 0
+  /// The context has a queue of its own.
   case privateQueueConcurrencyType = 1
+  /// The context is used on the main queue.
   case mainQueueConcurrencyType = 2
-}
-
-/// What changed since the last `processPendingChanges`.
-struct ContextEvent {
-  var inserted = MemberList()
-  var updated = MemberList()
-  var deleted = MemberList()
-  var refreshed = MemberList()
-  /// Objects whose deletion was taken back: they are in their store all the time.
-  var revived = MemberList()
-  var invalidatedAll: [NSManagedObject] = []
-  /// The values that objects began the event with, where these are not the last saved ones.
-  var starts: [ObjectIdentifier: Snapshot] = [:]
-  /// Observers are told of it, and what changes now belongs to the next.
-  var isOver = false
-  /// What to-many relationships began the event with, where that is not what was last saved; known once the event is over.
-  var toManyStarts: [ObjectIdentifier: ToMany.EventStart] = [:]
-
-  var isEmpty: Bool {
-    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidatedAll.isEmpty
-      && revived.isEmpty
-  }
-
-  func has(_ object: NSManagedObject) -> Bool {
-    updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
-  }
-
-  /// The values that a changed object began the event with; nil where they did not change.
-  func start(of object: NSManagedObject) -> Snapshot? {
-    starts[ObjectIdentifier(object)] ?? (inserted.contains(object) ? object.layout.defaults : object.committed)
-  }
 }

@@ -105,7 +105,7 @@ extension NSManagedObject {
     toManys = []
     if batch?.values != nil { batch = nil }
     state.insert(.fault)
-    state.subtract([.ownsSnapshot, .updated])
+    state.remove(.ownsSnapshot)
   }
 
   /// Makes the snapshot this object's own, and the context know of the change.

@@ -20,7 +20,7 @@ extension NSManagedObject {
 
   /// Comes after a change of a primitive value: sets the other end of a relationship and tells observers.
   public final func didChangeValue(forKey key: String) {
-    guard let change = takeManualChange(of: key) else { return }
+    guard let change = reference?.context?.manualChanges.take(of: self, key) else { return }
     if change.isOfRelationship { setInverses(after: change) }
     change.observed?.finish()
   }
@@ -67,14 +67,7 @@ extension NSManagedObject {
   /// What nobody will ask for is not kept: an attribute without observers needs nothing afterwards.
   private func remember(_ change: ManualChange) {
     guard change.isOfRelationship || change.observed != nil else { return }
-    reference?.context?.manualChanges.append(change)
-  }
-
-  private func takeManualChange(of key: String) -> ManualChange? {
-    guard let context = reference?.context,
-      let index = context.manualChanges.lastIndex(where: { $0.object === self && $0.key == key })
-    else { return nil }
-    return context.manualChanges.remove(at: index)
+    reference?.context?.manualChanges.add(change)
   }
 
   private func setInverses(after change: ManualChange) {
@@ -105,4 +98,18 @@ struct ManualChange {
   var isOfRelationship = false
   /// The related objects before.
   var before: [NSManagedObject] = []
+}
+
+/// The changes of one context between `willChangeValue` and `didChangeValue`.
+struct ManualChanges {
+  private var changes: [ManualChange] = []
+
+  mutating func add(_ change: ManualChange) { changes.append(change) }
+
+  /// The change of a property that began last; nil if none did.
+  mutating func take(of object: NSManagedObject, _ key: String) -> ManualChange? {
+    changes.lastIndex { $0.object === object && $0.key == key }.map { changes.remove(at: $0) }
+  }
+
+  mutating func removeAll() { changes.removeAll() }
 }

@@ -73,11 +73,6 @@ extension NSManagedObject {
     }
   }
 
-  /// Lets go of an object that is being deleted, which itself stays as it is.
-  final func loosen(_ relationship: NSRelationshipDescription, from deleted: NSManagedObject) {
-    removeInverse(relationship, deleted)
-  }
-
   /// Marks the object as updated without reading its row.
   final func noteRelationshipChange() {
     if state.contains(.unborn) { _ = access() }

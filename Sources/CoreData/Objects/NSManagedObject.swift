@@ -80,7 +80,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     if let identifier {
       if identifier.key > 0 { return identifier }
       // The ID of an object that was saved into a parent becomes permanent with the parent's own save.
-      if let context = reference?.context, !context.temporaryKeys.isEmpty, context.isOnItsQueue {
+      if let context = reference?.context, context.permanentIDs.isAwaitingSome, context.isOnItsQueue {
         context.adoptPermanentIDs()
       }
       return self.identifier ?? identifier

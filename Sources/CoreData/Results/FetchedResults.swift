@@ -227,11 +227,11 @@ final class FetchedResults: ContextFollower {
     guard isTracking else {
       if let observer { NotificationCenter.default.removeObserver(observer) }
       observer = nil
-      context.followers.removeAll { $0.follower == nil || $0.follower === self }
+      context.followers.remove(self)
       return
     }
     let box = WeakResults(results: self)
-    context.followers.append(WeakFollower(follower: self))
+    context.followers.add(self)
     observer = NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
     ) { box.results?.contextDidChange($0.userInfo ?? [:]) }

@@ -91,6 +91,9 @@ import Testing
         }
         try history.settleBelow(level)
       }
+      for context in history.levels {
+        #expect(context.performAndWait { context.isConsistent }, "seed \(seed), step \(step)")
+      }
       for level in history.levels.indices where history.random.next(2) == 0 {
         let context = history.levels[level]
         let shown = try context.performAndWait { try context.plainLibrary() }

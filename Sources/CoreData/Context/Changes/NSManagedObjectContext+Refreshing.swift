@@ -1,22 +1,28 @@
 /// Back to what the stores have: refresh, reset, roll back.
 extension NSManagedObjectContext {
   /// Makes the object a fault; with `mergeChanges` its values are read anew and its own changes put on top.
+  ///
+  /// Does nothing for new and deleted objects, and for those of other contexts.
   public final func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) {
     checkQueue()
-    guard object.reference === reference, !object.isInserted, !object.isDeleted else { return }
-    event.updated.remove(object)
-    needsCacheCheck = true
+    guard graph.owns(object), !object.isInserted, !object.isDeleted else { return }
+    changes.forgetUpdateInEvent(of: object)
+    reading.needsCacheCheck = true
     let observed = object.willChangeAllObserved()
     if flag && object.hasChanges {
       reread(object)
       object.awake(.refresh)
     } else {
-      updated.remove(object)
-      object.turnIntoFault()
+      turnIntoFault(object)
     }
-    event.refreshed.insert(object)
-    scheduleEndOfEvent()
+    noteRefresh(of: object)
     observed?.finish()
+  }
+
+  /// Forgets an object's values and its changes.
+  private func turnIntoFault(_ object: NSManagedObject) {
+    object.turnIntoFault()
+    changes.withdraw(object)
   }
 
   /// Puts the object's changes on top of what the store has now.
@@ -40,23 +46,19 @@ extension NSManagedObjectContext {
     object.state.insert(.ownsSnapshot)
   }
 
-  /// Makes clean objects faults; changed ones keep their changes.
+  /// Makes clean objects faults. Changed ones are read anew and keep their changes.
   public final func refreshAllObjects() {
     checkQueue()
-    needsCacheCheck = true
-    var all: [NSManagedObject] = []
-    registry.forEach { all.append($0) }
-    for object in all {
+    reading.needsCacheCheck = true
+    for object in graph.all {
       let observed = object.willChangeAllObserved()
-      if object.hasChanges {
-        if object.isUpdated {
-          reread(object)
-          object.awake(.refresh)
-        }
-      } else {
-        object.turnIntoFault()
+      if !object.hasChanges {
+        turnIntoFault(object)
+      } else if object.isUpdated {
+        reread(object)
+        object.awake(.refresh)
       }
-      event.refreshed.insert(object)
+      changes.noteRefresh(of: object)
       observed?.finish()
     }
     scheduleEndOfEvent()
@@ -65,63 +67,42 @@ extension NSManagedObjectContext {
   /// Forgets all objects and changes. Objects that are still held can no longer be used.
   public final func reset() {
     checkQueue()
-    var all: [NSManagedObject] = []
-    registry.forEach { all.append($0) }
-    for object in all {
-      object.reference = nil
-      object.state = [.fault]
-      object.snapshot = nil
-      object.committed = nil
-      object.toManys = []
-    }
-    registry.removeAll()
-    forgetChanges()
-    advanceGeneration()
-    event = ContextEvent()
-    sweepThreshold = 4096
-    needsCacheCheck = true
-    temporaryKeys.removeAll()
+    let all = graph.releaseAll()
+    forgetWhatChangesLedTo()
+    changes.reset()
+    reading.advance()
+    reading.needsCacheCheck = true
+    permanentIDs.stopAwaiting()
     // Children may still hold what was new here.
-    if !hasChildren { permanentIDs.removeAll() }
+    permanentIDs.forgetUnlessForChildren()
     guard !all.isEmpty else { return }
-    event.invalidatedAll = all
+    changes.noteInvalidation(of: all)
     postObjectsDidChange()
-  }
-
-  private func forgetChanges() {
-    undoTracking?.manager.removeAllActions(withTarget: self)
-    manualChanges.removeAll()
-    unreadError = nil
-    conflictChecks.removeAll()
-    inserted.removeAll()
-    updated.removeAll()
-    deleted.removeAll()
-    unpropagated.removeAll()
-    dropped.removeAll()
-    assignedStores.removeAll()
   }
 
   /// Takes back all changes since the last fetch or save of each object; they cannot be undone or redone any more.
   public final func rollback() {
     checkQueue()
-    let newObjects = inserted.items + unpropagated.filter { !deleted.contains($0) }
-    let changed = updated.items + deleted.items
-    forgetChanges()
-    event = ContextEvent()
-    for object in newObjects {
-      forget(object)
-      event.deleted.insert(object)
-    }
-    for object in changed {
+    forgetWhatChangesLedTo()
+    let (new, stored) = changes.takeBack()
+    for object in new { forgetAsDeleted(object) }
+    for object in stored {
       let observed = object.willChangeAllObserved()
-      object.state.subtract([.updated, .deleted, .isNoted, .ownsSnapshot])
+      object.state.remove(.ownsSnapshot)
       if let committed = object.committed { object.snapshot = committed }
       object.committed = nil
       object.toManys = []
-      event.refreshed.insert(object)
+      changes.noteRefresh(of: object)
       observed?.finish()
     }
-    for object in changed { object.awake(.rollback) }
+    for object in stored { object.awake(.rollback) }
     processPendingChanges()
+  }
+
+  /// Forgets how to undo changes, which of them are half done, and what could not be read meanwhile.
+  private func forgetWhatChangesLedTo() {
+    undoTracking?.manager.removeAllActions(withTarget: self)
+    manualChanges.removeAll()
+    inaccessible.unread = nil
   }
 }

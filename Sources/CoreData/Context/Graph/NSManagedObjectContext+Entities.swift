@@ -13,7 +13,7 @@ extension NSManagedObjectContext {
     guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
       let known = persistentStoreCoordinator?.objectStores(among: [store]).first
     else { return }
-    assignedStores[ObjectIdentifier(object)] = known
+    changes.assign(object, to: known)
   }
 }
 

@@ -1,51 +1,51 @@
-/// Objects by ID: finding, making and letting go of them.
+/// Objects by ID, and at the other end of a relationship.
 extension NSManagedObjectContext {
   // MARK: By ID
 
-  /// The object of the ID: the registered one, or a fault, whether or not there is a row. No I/O.
+  /// The object of the ID: the registered one, or a fault, whether or not there is a row. Reads nothing.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue()
-    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
+    if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let id = currentID(objectID)
-    if let known = reusable(id.key, id.home.table) { return known }
-    return register(id.home, id.key, snapshot: nil)
+    return graph.reuse(id.key, id.home.table) ?? register(id)
   }
 
-  /// The object of the ID with its values read; throws 133000 if it has no row.
+  /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's error if the row cannot be read.
   public final func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue()
-    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
+    if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let id = currentID(objectID)
-    let known = reusable(id.key, id.home.table)
+    let known = graph.reuse(id.key, id.home.table)
     if let known, !known.state.contains(.fault) || known.snapshot != nil {
       if known.state.contains(.gone) { throw missing(id) }
       _ = known.access()
       return known
     }
     guard let snapshot = try storedRow(id) else { throw missing(id) }
-    let object = known ?? register(id.home, id.key, snapshot: snapshot)
+    let object = known ?? register(id, snapshot: snapshot)
     object.supply(snapshot)
     _ = object.access()
     return object
   }
 
-  /// The object of the ID if the context has it; never reads anything.
+  /// The object of the ID if the context has it; nil otherwise. Reads nothing.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue()
-    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
-    let id = currentID(objectID)
-    guard let (known, isUnheld) = registry.findAndCheck(id.key, id.home.table) else { return nil }
-    if isUnheld && !retainsRegisteredObjects && !known.hasChanges {
-      registry.remove(id.key, id.home.table)
-      return nil
-    }
-    return known
+    if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
+    return graph.findHeld(currentID(objectID))
   }
 
   private func missing(_ id: NSManagedObjectID) -> NSError {
     CoreDataErrors.error(
       .managedObjectReferentialIntegrity, "The object \(id.uriString) has no row in its store.",
       [NSAffectedObjectsErrorKey: [id]])
+  }
+
+  /// Makes and registers the object of an ID, with its row where that was read.
+  final func register(_ id: NSManagedObjectID, snapshot: Snapshot? = nil) -> NSManagedObject {
+    // New in the parent.
+    if id.key < 0 && parentContext != nil { permanentIDs.await(id.key) }
+    return graph.make(id.home, id.key, snapshot: snapshot)
   }
 
   // MARK: Following relationships
@@ -57,15 +57,15 @@ extension NSManagedObjectContext {
   }
 
   final func registered(_ key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
-    if key.key < 0 { return registry.find(key.key, EntityHome.temporaryTable) }
+    if key.key < 0 { return graph.find(temporary: key.key) }
     guard let home = self.home(of: key, from: owner) else { return nil }
-    return registry.find(key.key, home.table)
+    return graph.find(key.key, home.table)
   }
 
   /// The ID that a related key stands for.
   final func objectID(for key: RelatedKey, from owner: NSManagedObject) -> NSManagedObjectID? {
     if key.key < 0 {
-      if let object = registry.find(key.key, EntityHome.temporaryTable) { return object.objectID }
+      if let object = graph.find(temporary: key.key) { return object.objectID }
       if let permanent = permanentIDs[key.key] { return permanent }
       guard let parentContext else { return nil }
       return parentContext.performAndWait { parentContext.objectID(for: key, from: owner) }
@@ -77,42 +77,8 @@ extension NSManagedObjectContext {
   private func home(of key: RelatedKey, from owner: NSManagedObject) -> EntityHome? {
     let number = Int(key.number)
     if let family = owner.home.family { return family.homes.indices.contains(number) ? family.homes[number] : nil }
-    let assigned = assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(owner)]
-    guard let store = assigned ?? persistentStoreCoordinator?.store(forInserted: owner.entity) else { return nil }
+    guard let store = changes.assignedStore(of: owner) ?? persistentStoreCoordinator?.store(forInserted: owner.entity)
+    else { return nil }
     return store.family.homes.indices.contains(number) ? store.family.homes[number] : nil
-  }
-
-  // MARK: Registration
-
-  /// The registered object. One that nobody holds any more counts as gone: it comes back as a fault.
-  final func reusable(_ key: Int64, _ table: Int32) -> NSManagedObject? {
-    guard let (known, isUnheld) = registry.findAndCheck(key, table) else { return nil }
-    if isUnheld && !retainsRegisteredObjects && !known.hasChanges { known.forgetValues() }
-    return known
-  }
-
-  /// Makes and registers the object of an ID.
-  final func register(_ home: EntityHome, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
-    if registry.count >= sweepThreshold { sweep() }
-    let state: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
-    let object = home.layout.objectClass.init(unborn: home.layout.entity)
-    object.home = home
-    object.key = key
-    object.snapshot = snapshot
-    // An initialiser of the class may have set values.
-    object.committed = nil
-    object.reference = reference
-    object.state = state
-    registry.set(object, key, home.table)
-    // New in the parent.
-    if key < 0 && parentContext != nil { temporaryKeys.insert(key) }
-    return object
-  }
-
-  /// Lets clean objects go that nobody holds.
-  final func sweep() {
-    guard !retainsRegisteredObjects else { return }
-    registry.removeUnreferenced { !$0.hasChanges }
-    sweepThreshold = max(4096, registry.count * 2)
   }
 }

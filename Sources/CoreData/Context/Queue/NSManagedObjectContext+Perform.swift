@@ -30,11 +30,11 @@ extension NSManagedObjectContext {
     let outer = PerformScope.current
     let isOnMainQueue = PerformScope.isOnMainQueue
     if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
-      needsCacheCheck = true
+      reading.needsCacheCheck = true
       return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
     }
     return try queue.sync {
-      needsCacheCheck = true
+      reading.needsCacheCheck = true
       return try PerformScope.run(self, outer: outer, holdsMainQueue: isOnMainQueue, block)
     }
   }
@@ -63,22 +63,10 @@ extension NSManagedObjectContext {
 
   private func runTurn<T>(_ block: () -> T) -> T {
     PerformScope.run(self, outer: nil, holdsMainQueue: concurrencyType == .mainQueueConcurrencyType) {
-      needsCacheCheck = true
+      reading.needsCacheCheck = true
       let result = block()
       processPendingChanges()
       return result
-    }
-  }
-
-  /// The main queue has no block around each use: its changes are processed when it next gets round.
-  final func scheduleEndOfEvent() {
-    guard concurrencyType == .mainQueueConcurrencyType, !isEndOfEventScheduled else { return }
-    isEndOfEventScheduled = true
-    DispatchQueue.main.async { [weak self] in
-      guard let self else { return }
-      self.isEndOfEventScheduled = false
-      self.needsCacheCheck = true
-      self.processPendingChanges()
     }
   }
 }

@@ -86,8 +86,8 @@ private final class AsynchronousFetch {
     }
     // A context that is to be pinned by its first read is pinned now, on its own queue.
     _ = try context.readGeneration()
-    reader.generationToken = context.generationToken
-    reader.fetchControl = control
+    reader.reading.token = context.reading.token
+    reader.reading.control = control
     epochs = AsynchronousFetch.epochs(context)
   }
 
@@ -108,7 +108,7 @@ private final class AsynchronousFetch {
       request.fetchLimit = 0
       request.fetchOffset = 0
     }
-    if reader.fetchControl?.isCancelled ?? false { throw CocoaError(.userCancelled) }
+    if reader.reading.control?.isCancelled ?? false { throw CocoaError(.userCancelled) }
     // The results go to the context's queue, and nothing uses them here any more.
     return try reader.performAndWait { Carried(value: try reader.fetch(request)) }.value
   }
@@ -120,12 +120,12 @@ private final class AsynchronousFetch {
       settings.resultType == .managedObjectResultType || (isWhole && settings.resultType == .managedObjectIDResultType)
     else { return read }
     let isCurrent = AsynchronousFetch.epochs(context) == epochs
-    // They are held by what was read: looking for objects that nobody holds would find none among them.
-    context.sweepThreshold = Int.max
-    defer { context.sweepThreshold = max(4096, context.registry.count * 2) }
-    var objects = read.compactMap { element -> NSManagedObject? in
-      if let id = element as? NSManagedObjectID { return context.object(with: id) }
-      return (element as? NSManagedObject).map { context.takeOver($0, isCurrent: isCurrent) }
+    // They are held by what was read.
+    var objects = context.graph.withoutSweeping {
+      read.compactMap { element -> NSManagedObject? in
+        if let id = element as? NSManagedObjectID { return context.object(with: id) }
+        return (element as? NSManagedObject).map { context.takeOver($0, isCurrent: isCurrent) }
+      }
     }
     objects = try context.settle(objects, settings, isWhole: isWhole)
     let results: [Any] = settings.resultType == .managedObjectIDResultType ? objects.map(\.objectID) : objects
@@ -138,11 +138,11 @@ extension NSManagedObjectContext {
   fileprivate final func takeOver(_ theirs: NSManagedObject, isCurrent: Bool) -> NSManagedObject {
     // What was saved meanwhile is read anew, when it is asked for.
     guard isCurrent, theirs.key > 0, let snapshot = theirs.snapshot else { return object(with: theirs.objectID) }
-    if let known = reusable(theirs.key, theirs.home.table) {
+    if let known = graph.reuse(theirs.key, theirs.home.table) {
       known.supply(snapshot)
       return known
     }
-    return register(theirs.home, theirs.key, snapshot: snapshot)
+    return graph.make(theirs.home, theirs.key, snapshot: snapshot)
   }
 }
 

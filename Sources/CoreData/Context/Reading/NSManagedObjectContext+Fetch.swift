@@ -35,7 +35,7 @@ extension NSManagedObjectContext {
     -> FetchResults
   {
     checkQueue()
-    if !temporaryKeys.isEmpty { adoptPermanentIDs() }
+    if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let entity = try entity(of: settings)
     try settings.check()
     switch settings.resultType {
@@ -111,34 +111,31 @@ extension NSManagedObjectContext {
   private func storedObjects(
     _ fetch: RowFetch, _ stores: [any ObjectStore], _ includesValues: Bool
   ) throws -> [NSManagedObject] {
-    var objects: [NSManagedObject] = []
     var fetch = fetch
     fetch.includesValues = includesValues
-    if registry.count >= sweepThreshold { sweep() }
-    // The results are held until all are there: looking for objects that nobody holds would find none among them.
-    sweepThreshold = Int.max
-    defer { sweepThreshold = max(4096, registry.count * 2) }
-    for store in stores {
-      if try !store.understands(fetch) {
-        objects += try filteredInMemory(fetch, store)
-        continue
-      }
-      if fetch.properties != nil {
-        objects += try partialFaults(fetch, store)
-        continue
-      }
-      // A fetch gives each row once, so in an empty context all objects are new.
-      let isFirst = registry.count == 0
-      try store.fetch(fetch) { home, key, snapshot in
-        if !isFirst, let known = reusable(key, home.table) {
-          if let snapshot { known.supply(snapshot) }
-          objects.append(known)
-        } else {
-          objects.append(register(home, key, snapshot: snapshot))
-        }
+    graph.sweepIfDue()
+    // The results are held until all are there.
+    return try graph.withoutSweeping {
+      if stores.count == 1 { return try storedObjects(fetch, stores[0]) }
+      let objects = try stores.flatMap { try storedObjects(fetch, $0) }
+      return fetch.sortDescriptors.isEmpty ? objects : objects.sorted(by: fetch.sortDescriptors)
+    }
+  }
+
+  private func storedObjects(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
+    if try !store.understands(fetch) { return try filteredInMemory(fetch, store) }
+    if fetch.properties != nil { return try partialFaults(fetch, store) }
+    var objects: [NSManagedObject] = []
+    // A fetch gives each row once, so in an empty context all objects are new.
+    let isFirst = graph.isEmpty
+    try store.fetch(fetch) { home, key, snapshot in
+      if !isFirst, let known = graph.reuse(key, home.table) {
+        if let snapshot { known.supply(snapshot) }
+        objects.append(known)
+      } else {
+        objects.append(graph.make(home, key, snapshot: snapshot))
       }
     }
-    if stores.count > 1, !fetch.sortDescriptors.isEmpty { objects = objects.sorted(by: fetch.sortDescriptors) }
     return objects
   }
 
@@ -147,7 +144,7 @@ extension NSManagedObjectContext {
     var slots: [Int: Set<Int>] = [:]
     var objects: [NSManagedObject] = []
     try store.fetch(fetch) { home, key, values in
-      let object = reusable(key, home.table) ?? register(home, key, snapshot: nil)
+      let object = graph.reuse(key, home.table) ?? graph.make(home, key, snapshot: nil)
       if object.isFault, object.snapshot == nil, let values {
         let read = slots[home.number] ?? home.layout.storedSlots(of: fetch.properties ?? [])
         slots[home.number] = read
@@ -176,8 +173,8 @@ extension NSManagedObjectContext {
       settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
     }
     func matches(_ object: NSManagedObject) -> Bool { settings.predicate?.evaluate(with: object) ?? true }
-    let pending = (inserted.items + updated.items).filter(isOfKind)
-    guard !pending.isEmpty || !deleted.isEmpty else { return found }
+    let pending = (changes.inserted.items + changes.updated.items).filter(isOfKind)
+    guard !pending.isEmpty || !changes.deleted.isEmpty else { return found }
     let changed = MemberList(pending, keepsOrder: false)
     var kept = found.filter { !$0.isDeleted && (!changed.contains($0) || matches($0)) }
     let known = MemberList(kept, keepsOrder: false)
@@ -219,7 +216,7 @@ extension NSManagedObjectContext {
   private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> RowFetch {
     var fetch = RowFetch(settings, of: entity)
     fetch.generation = try readGeneration()
-    fetch.control = fetchControl
+    fetch.control = reading.control
     return fetch
   }
 }

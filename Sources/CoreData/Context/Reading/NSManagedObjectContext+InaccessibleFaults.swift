@@ -11,7 +11,7 @@ extension NSManagedObjectContext {
     // A row that may be there must be neither deleted nor overwritten with what was not read.
     guard error == nil else { return }
     object.state.insert(.gone)
-    deleteInaccessible(object)
+    if !object.isDeleted && graph.find(object.objectID) === object { changes.deleteMissing(object) }
   }
 
   /// Whether a relationship that could not be read counts as empty; else the process ends.
@@ -26,12 +26,20 @@ extension NSManagedObjectContext {
   private func isHandled(
     _ object: NSManagedObject, _ error: (any Error)?, triggeredBy property: NSPropertyDescription?
   ) -> Bool {
-    inaccessibleFaultError = error
-    defer { inaccessibleFaultError = nil }
+    inaccessible.current = error
+    defer { inaccessible.current = nil }
     guard shouldHandleInaccessibleFault(object, for: object.objectID, triggeredByProperty: property) else {
       return false
     }
-    if let error { unreadError = unreadError ?? error }
+    if inaccessible.unread == nil { inaccessible.unread = error }
     return true
   }
+}
+
+/// What a context knows of faults that cannot be filled.
+struct InaccessibleFaults {
+  /// Why the fault cannot be filled that is being decided about; nil where its row is missing.
+  var current: (any Error)?
+  /// What an object that reads as nil could not be read for: a save of what follows from that would be wrong.
+  var unread: (any Error)?
 }

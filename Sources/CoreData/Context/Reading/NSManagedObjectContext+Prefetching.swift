@@ -48,7 +48,7 @@ extension NSManagedObjectContext {
       var members: [Int64: [NSManagedObject]] = [:]
       try store.members(ofEach: Array(byKey.keys), home, home.layout.toManys[index], in: readGeneration()) {
         owner, home, key, snapshot in
-        let member = reusable(key, home.table) ?? register(home, key, snapshot: nil)
+        let member = graph.reuse(key, home.table) ?? graph.make(home, key, snapshot: nil)
         member.supply(snapshot)
         members[owner, default: []].append(member)
       }

@@ -5,7 +5,7 @@ extension NSManagedObjectContext {
   public final var queryGenerationToken: NSQueryGenerationToken? {
     checkQueue()
     if let parentContext { return parentContext.performAndWait { parentContext.queryGenerationToken } }
-    return generationToken
+    return reading.token
   }
 
   /// Pins what fetches and faults see, or lets them see the newest again with nil.
@@ -26,21 +26,36 @@ extension NSManagedObjectContext {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "The generation is not one of the coordinator of the context \(label).")
     }
-    generationToken = generation
+    reading.token = generation
   }
 
   /// The state of the stores to read; nil for the newest.
   final func readGeneration() throws -> QueryGeneration? {
-    guard let token = generationToken else { return nil }
-    if let generation = token.generation { return generation }
+    guard reading.token != nil else { return nil }
+    return try reading.pin(coordinator)
+  }
+}
+
+/// What a context's reads see, and how they are watched.
+struct StoreReading {
+  /// `queryGenerationToken` of a context without parent.
+  var token: NSQueryGenerationToken?
+  /// The row cache must be compared with the file before it is next asked.
+  var needsCacheCheck = true
+  /// What stops and counts the fetches of a context that reads for an asynchronous one.
+  var control: FetchControl?
+
+  /// The state that the token names; what the stores have now if it names none yet.
+  mutating func pin(_ coordinator: NSPersistentStoreCoordinator?) throws -> QueryGeneration? {
+    if let generation = token?.generation { return generation }
     guard let coordinator else { return nil }
     let generation = try QueryGeneration(coordinator.objectStores, of: coordinator)
-    generationToken = NSQueryGenerationToken(generation)
+    token = NSQueryGenerationToken(generation)
     return generation
   }
 
   /// Lets a pinned context see the newest with its next read, and stay there.
-  final func advanceGeneration() {
-    if generationToken != nil { generationToken = .current }
+  mutating func advance() {
+    if token != nil { token = .current }
   }
 }

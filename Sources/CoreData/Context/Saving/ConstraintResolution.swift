@@ -74,8 +74,7 @@ struct ConstraintResolution {
         object.snapshot.unsafelyUnwrapped.assign(slot: slot, from: committed)
       }
     }
-    context.event.refreshed.insert(object)
-    context.scheduleEndOfEvent()
+    context.noteRefresh(of: object)
   }
 
   /// Drops a new object; what referred to it refers to the winner.
@@ -98,8 +97,7 @@ struct ConstraintResolution {
   ) {
     let id = row.objectID
     note(row, object)
-    context.evict(row)
-    context.event.deleted.insert(row)
+    context.forgetAsDeleted(row)
     note(object, object)
     context.adopt(id, stored, object)
     takenOver.append((object, stored))
@@ -118,12 +116,12 @@ struct ConstraintResolution {
     context.propagateDeletes()
     let objects = replacements.filter { $0.value.old !== $0.value.new }.mapValues { last($0.new) }
     if !objects.isEmpty {
-      context.registry.forEach { object in
+      for object in context.graph.all {
         for case let toMany? in object.toManys { toMany.replace(objects) }
       }
     }
     for (object, stored) in takenOver { context.loosenFormerPartners(of: object, stored) }
-    for object in context.inserted.items + context.updated.items {
+    for object in context.changes.inserted.items + context.changes.updated.items {
       for slot in object.layout.toOneSlots {
         guard let related = object.snapshot?.related(slot), let new = oldKeys[related].map(last),
           !isOfOtherStore(new, object)
@@ -151,15 +149,9 @@ struct ConstraintResolution {
 extension NSManagedObjectContext {
   /// Makes a new object the one of a row, whose values it replaces by its own.
   fileprivate final func adopt(_ id: NSManagedObjectID, _ stored: Snapshot, _ object: NSManagedObject) {
-    let old = object.objectID
-    registry.remove(old.key, old.home.table)
-    object.become(id)
-    registry.set(object, id.key, id.home.table)
-    if old.isTemporaryID { permanentIDs[old.key] = id }
-    inserted.remove(object)
-    updated.insert(object)
-    object.state.remove(.inserted)
-    object.state.insert([.updated, .ownsSnapshot])
+    become(object, id)
+    changes.updateInsteadOfInserting(object)
+    object.state.insert(.ownsSnapshot)
     let values = object.access().copy()
     for (slot, description) in object.layout.slots.enumerated() where description.isDerived {
       values.assign(slot: slot, from: stored)
@@ -177,13 +169,13 @@ extension NSManagedObjectContext {
       guard let inverse = object.layout.slots[slot].relationship?.inverseRelationship, let key = stored.related(slot),
         let partner = self.object(for: key, from: object, slot: slot)
       else { continue }
-      partner.loosen(inverse, from: object)
+      partner.removeInverse(inverse, object)
     }
   }
 
   /// Forgets a new object that was deleted in the middle of a save.
   fileprivate final func drop(_ object: NSManagedObject) {
-    dropped.removeAll { $0 === object }
+    changes.removeDropped(object)
     forget(object)
   }
 }

@@ -2,15 +2,13 @@
 extension NSManagedObjectContext {
   /// Puts an object's changes on top of the row as it is now, as far as the policy lets them stand.
   final func rebase(_ object: NSManagedObject, on stored: Snapshot, _ policy: NSMergePolicyType) {
-    event.refreshed.insert(object)
-    scheduleEndOfEvent()
+    noteRefresh(of: object)
     let isGivenUp =
       policy == .rollbackMergePolicyType
       || policy == .mergeByPropertyStoreTrumpMergePolicyType && object.isDeleted
     guard !isGivenUp, let snapshot = object.snapshot else {
-      updated.remove(object)
-      deleted.remove(object)
-      object.state.subtract([.updated, .deleted, .ownsSnapshot])
+      changes.withdraw(object)
+      object.state.remove(.ownsSnapshot)
       object.toManys = []
       object.committed = nil
       object.snapshot = stored
@@ -40,30 +38,14 @@ extension NSManagedObjectContext {
 
   /// Forgets an object whose row is gone.
   final func dropMissing(_ object: NSManagedObject) {
-    evict(object)
-    event.deleted.insert(object)
+    forgetAsDeleted(object)
     scheduleEndOfEvent()
   }
 
   /// Lets the save write the object's row anew, under its old key.
   final func insertAgain(_ object: NSManagedObject) {
-    updated.remove(object)
-    object.state.remove(.updated)
-    inserted.insert(object)
-    object.state.insert(.inserted)
+    changes.insertAgain(object)
     object.committed = nil
-  }
-
-  /// Takes an object out of the context, whatever is to be saved of it.
-  final func evict(_ object: NSManagedObject) {
-    updated.remove(object)
-    deleted.remove(object)
-    unpropagated.removeAll { $0 === object }
-    for list in [\ContextEvent.updated, \.refreshed] { event[keyPath: list].remove(object) }
-    registry.remove(object.objectID.key, object.objectID.home.table)
-    object.state.subtract([.updated, .deleted, .isNoted])
-    object.state.insert(.gone)
-    object.reference = nil
   }
 
   /// An object's row as the file has it, past the cache; nil where there is none.
@@ -77,19 +59,17 @@ extension NSManagedObjectContext {
   /// Lets the next save be a conflict if the object's row has changed by then, though the object itself has not.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
-    guard object.reference === reference, !object.objectID.isTemporaryID else { return }
+    guard graph.owns(object), !object.objectID.isTemporaryID else { return }
     _ = object.access()
-    if !conflictChecks.contains(where: { $0 === object }) { conflictChecks.append(object) }
+    changes.check(object)
   }
 
   /// A policy that does not throw has seen the conflict: there are no changes to merge, just values to take over.
   final func acceptConflictChecks(_ conflicts: [Any]) {
-    guard !conflictChecks.isEmpty else { return }
     for case let conflict as NSMergeConflict in conflicts {
       let object = conflict.sourceObject
-      guard !object.hasChanges, let index = conflictChecks.firstIndex(where: { $0 === object }) else { continue }
-      conflictChecks.remove(at: index)
-      if object.reference === reference { refresh(object, mergeChanges: true) }
+      guard !object.hasChanges, changes.stopChecking(object) else { continue }
+      if graph.owns(object) { refresh(object, mergeChanges: true) }
     }
   }
 }

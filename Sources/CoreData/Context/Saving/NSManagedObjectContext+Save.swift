@@ -7,7 +7,7 @@ extension NSManagedObjectContext {
   public final func save() throws {
     checkQueue()
     guard hasChanges else { return }
-    if let unreadError { throw unreadError }
+    if let unread = inaccessible.unread { throw unread }
     undoTracking?.isSaving = true
     defer { undoTracking?.isSaving = false }
     processPendingChanges()
@@ -23,24 +23,24 @@ extension NSManagedObjectContext {
 
   private func saveToParent() throws -> SavedChanges {
     adoptPermanentIDs()
-    let changes = SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
-    guard let parentContext else { return changes }
-    try parentContext.performAndWait { try parentContext.takeOver(changes, from: self) }
-    settleAfterParentSave(changes)
-    return changes
+    let saved = changes.toSave
+    guard let parentContext else { return saved }
+    try parentContext.performAndWait { try parentContext.takeOver(saved, from: self) }
+    settleAfterParentSave(saved)
+    return saved
   }
 
   /// Lets objects prepare, and again those that changed by that, until nothing changes any more.
   private func callWillSave() throws {
     propagateDeletes()
     processPendingChanges()
-    var waiting = inserted.items + updated.items + deleted.items
+    var unprepared = changes.toSave.all
     for _ in 0..<1000 {
-      for object in waiting where object.hasChanges { object.willSave() }
+      for object in unprepared where object.hasChanges { object.willSave() }
       propagateDeletes()
-      waiting = event.inserted.items + event.updated.items + event.deleted.items
+      unprepared = changes.event.inserted.items + changes.event.updated.items + changes.event.deleted.items
       processPendingChanges()
-      if waiting.isEmpty { return }
+      if unprepared.isEmpty { return }
     }
     throw CoreDataErrors.error(.persistentStoreSave, "willSave() methods change objects without end.")
   }
@@ -50,9 +50,9 @@ extension NSManagedObjectContext {
     func check(_ body: () throws -> Void) {
       do { try body() } catch { errors.append(error) }
     }
-    for object in deleted.items { check(object.validateForDelete) }
-    for object in inserted.items { check(object.validateForInsert) }
-    for object in updated.items { check(object.validateForUpdate) }
+    for object in changes.deleted.items { check(object.validateForDelete) }
+    for object in changes.inserted.items { check(object.validateForInsert) }
+    for object in changes.updated.items { check(object.validateForUpdate) }
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
@@ -65,7 +65,7 @@ extension NSManagedObjectContext {
     }
     var attempts = 0
     while true {
-      let current = SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
+      let current = changes.toSave
       let parts = try changesByStore(current)
       func part(of store: NSPersistentStore) -> StoreChanges { parts.first { $0.store === store }.unsafelyUnwrapped }
       do {
@@ -90,13 +90,13 @@ extension NSManagedObjectContext {
   }
 
   /// Sorts the changes by the store that they belong to.
-  private func changesByStore(_ changes: SavedChanges) throws -> [StoreChanges] {
+  private func changesByStore(_ current: SavedChanges) throws -> [StoreChanges] {
     var parts: [StoreChanges] = []
     func add(_ objects: [NSManagedObject], _ note: (StoreChanges, NSManagedObject) -> Void) throws {
       var last: (entity: EntityLayout, part: StoreChanges)?
       for object in objects {
         // Runs of one entity share the answer, unless objects were assigned.
-        if assignedStores.isEmpty, let last, last.entity === object.layout, object.objectID.isTemporaryID {
+        if !changes.hasAssignedStores, let last, last.entity === object.layout, object.objectID.isTemporaryID {
           note(last.part, object)
           continue
         }
@@ -106,16 +106,16 @@ extension NSManagedObjectContext {
             .persistentStoreSave, "The store of \(object.objectID.uriString) was opened read-only.")
         }
         let known = parts.first { $0.store === store }
-        let part = known ?? StoreChanges(store, ChangeOrigin(self), permanentIDs)
+        let part = known ?? StoreChanges(store, ChangeOrigin(self), permanentIDs.byKey)
         if known == nil { parts.append(part) }
         note(part, object)
         last = (object.layout, part)
       }
     }
-    try add(changes.inserted) { $0.insert($1) }
-    try add(changes.updated) { $0.update($1) }
-    try add(changes.deleted) { $0.delete($1) }
-    for object in conflictChecks where !object.hasChanges && object.reference === reference {
+    try add(current.inserted) { $0.insert($1) }
+    try add(current.updated) { $0.update($1) }
+    try add(current.deleted) { $0.delete($1) }
+    for object in changes.checked where !object.hasChanges && graph.owns(object) {
       parts.first { $0.store === object.objectID.persistentStore }?.check(object)
     }
     if parts.count > 1 { try StoreChanges.checkReferences(parts) }
@@ -129,7 +129,7 @@ extension NSManagedObjectContext {
       throw CoreDataErrors.error(
         .persistentStoreSave, "The store of \(object.objectID.uriString) is not open any more.")
     }
-    if let store = assignedStores[ObjectIdentifier(object)] { return store }
+    if let store = changes.assignedStore(of: object) { return store }
     if let store = persistentStoreCoordinator?.store(forInserted: object.entity) { return store }
     throw CoreDataErrors.error(
       .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")
@@ -146,35 +146,23 @@ extension NSManagedObjectContext {
 
   // MARK: Afterwards
 
-  private func finish(_ changes: SavedChanges) {
-    advanceGeneration()
-    for object in changes.inserted { object.state.subtract([.inserted, .isNoted]) }
-    for object in changes.updated { object.state.subtract([.updated, .isNoted]) }
-    for object in changes.deleted {
-      let id = object.objectID
-      registry.remove(id.key, id.home.table)
-      object.state.subtract([.deleted, .isNoted])
-      object.state.insert(.gone)
-      object.reference = nil
-    }
-    inserted.removeAll()
-    updated.removeAll()
-    deleted.removeAll()
-    assignedStores.removeAll()
-    conflictChecks.removeAll()
-    for object in changes.inserted { object.didSave() }
-    for object in changes.updated { object.didSave() }
-    for object in changes.deleted { object.didSave() }
-    postDidSave(changes)
+  private func finish(_ saved: SavedChanges) {
+    reading.advance()
+    changes.settle()
+    for object in saved.deleted { graph.release(object) }
+    for object in saved.inserted { object.didSave() }
+    for object in saved.updated { object.didSave() }
+    for object in saved.deleted { object.didSave() }
+    postDidSave(saved)
   }
 
-  private func postDidSave(_ changes: SavedChanges) {
+  private func postDidSave(_ saved: SavedChanges) {
     var objects: [AnyHashable: Any] = [:]
     var ids: [AnyHashable: Any] = [:]
     for (key, idKey, list) in [
-      (NSInsertedObjectsKey, NSInsertedObjectIDsKey, changes.inserted),
-      (NSUpdatedObjectsKey, NSUpdatedObjectIDsKey, changes.updated),
-      (NSDeletedObjectsKey, NSDeletedObjectIDsKey, changes.deleted),
+      (NSInsertedObjectsKey, NSInsertedObjectIDsKey, saved.inserted),
+      (NSUpdatedObjectsKey, NSUpdatedObjectIDsKey, saved.updated),
+      (NSDeletedObjectsKey, NSDeletedObjectIDsKey, saved.deleted),
     ] where !list.isEmpty {
       objects[key] = Set(list)
       ids[idKey] = Set(list.map(\.objectID))
@@ -183,11 +171,4 @@ extension NSManagedObjectContext {
     post(.NSManagedObjectContextDidSave, objects)
     post(.NSManagedObjectContextDidSaveObjectIDs, ids)
   }
-}
-
-/// The objects of one save.
-struct SavedChanges {
-  var inserted: [NSManagedObject]
-  var updated: [NSManagedObject]
-  var deleted: [NSManagedObject]
 }

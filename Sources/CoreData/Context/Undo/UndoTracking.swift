@@ -54,7 +54,7 @@ extension NSManagedObjectContext {
   final func setUndoManager(_ manager: UndoManager?) {
     guard manager !== undoTracking?.manager else { return }
     // Earlier changes are the earlier manager's, or nobody's.
-    if !event.isEmpty { processPendingChanges() }
+    if !changes.event.isEmpty { processPendingChanges() }
     undoTracking?.manager.removeAllActions(withTarget: self)
     undoTracking = manager.map { UndoTracking($0, of: self) }
   }
@@ -79,7 +79,7 @@ extension NSManagedObjectContext {
   }
 
   private func isUsable(_ object: NSManagedObject) -> Bool {
-    object.reference === reference && object.state.isDisjoint(with: [.gone, .deleted])
+    graph.owns(object) && object.state.isDisjoint(with: [.gone, .deleted])
   }
 
   private func apply(_ change: UndoStep.Values) {
@@ -99,25 +99,19 @@ extension NSManagedObjectContext {
 
   /// Brings a deleted object back: as what it was, or as a new one with the same identity where its deletion was saved.
   final func revive(_ object: NSManagedObject) {
-    if deleted.remove(object) {
-      object.state.remove(.deleted)
-      unpropagated.removeAll { $0 === object }
-      if !event.deleted.remove(object) { event.revived.insert(object) }
+    if changes.takeBackDeletion(of: object) {
       if object.committed != nil || object.toManys.contains(where: { $0?.hasChanges ?? false }) { noteUpdate(object) }
       return
     }
-    guard object.reference == nil || object.reference === reference, !object.hasChanges, let snapshot = object.snapshot
+    guard object.reference == nil || graph.owns(object), !object.hasChanges, let snapshot = object.snapshot
     else { return }
     object.snapshot = snapshot.copy()
     object.committed = nil
     object.state.subtract([.fault, .gone])
-    object.state.insert([.inserted, .isNoted, .ownsSnapshot])
-    object.reference = reference
+    object.state.insert(.ownsSnapshot)
     for case let toMany? in object.toManys { toMany.markUnsaved() }
-    let id = object.objectID
-    registry.set(object, id.key, id.home.table)
-    inserted.insert(object)
-    event.inserted.insert(object)
+    graph.add(object)
+    changes.insert(object)
     scheduleEndOfEvent()
   }
 
@@ -133,8 +127,7 @@ extension NSManagedObjectContext {
       object.committed = nil
       object.state.remove(.ownsSnapshot)
     }
-    updated.remove(object)
-    object.state.remove(.updated)
+    changes.withdraw(object)
   }
 
   private func wake(_ step: UndoStep) {

@@ -1,0 +1,37 @@
+/// Delete rules: what a deletion does to related objects.
+extension NSManagedObjectContext {
+  /// Lets each deletion take its related objects along, or loose, until nothing more follows.
+  final func propagateDeletes() {
+    while case let objects = changes.takeUnpropagated(), !objects.isEmpty {
+      for object in objects where object.isDeleted { propagateDelete(of: object) }
+    }
+  }
+
+  private func propagateDelete(of object: NSManagedObject) {
+    for slot in object.layout.toOneSlots {
+      guard let relationship = object.layout.slots[slot].relationship, let other = object.related(slot),
+        !other.isDeleted
+      else { continue }
+      apply(relationship, from: object, to: other)
+    }
+    for (index, relationship) in object.layout.toManys.enumerated()
+    where relationship.deleteRule != .noActionDeleteRule && relationship.deleteRule != .denyDeleteRule {
+      for other in object.toMany(index).members?.items ?? [] where !other.isDeleted {
+        apply(relationship, from: object, to: other)
+      }
+    }
+    changes.didPropagate(object)
+  }
+
+  private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)
+  {
+    switch relationship.deleteRule {
+    case .cascadeDeleteRule where undoTracking?.isApplying != true: delete(other)
+    // What the undone event took along, it brings back by itself.
+    case .cascadeDeleteRule, .nullifyDeleteRule:
+      guard let inverse = relationship.inverseRelationship else { return }
+      other.removeInverse(inverse, object)
+    case .denyDeleteRule, .noActionDeleteRule: return
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/// The objects of one context, found by their IDs: there is at most one for each ID.
+///
+/// An object is registered under the key and the table of its present ID. From its registration until its release it refers to
+/// the context. A clean object that nobody else holds counts as gone: it may leave at any time, and comes back as a fault.
+///
+/// Used on the context's queue.
+final class RegisteredObjects {
+  /// What ties the objects to their context.
+  let reference: ContextReference
+  /// Whether clean objects stay that nobody else holds.
+  var keepsUnheld = false
+  private let objects = ObjectTable<NSManagedObject>()
+  /// The number of objects that starts the next search for those that nobody holds.
+  private var sweepThreshold = leastSweepThreshold
+  private static let leastSweepThreshold = 4096
+
+  init(_ reference: ContextReference) { self.reference = reference }
+
+  deinit {
+    // Members of to-many relationships may hold each other in cycles.
+    objects.forEach { $0.toManys = [] }
+  }
+
+  var isEmpty: Bool { objects.count == 0 }
+
+  /// All objects, in no order.
+  var all: [NSManagedObject] {
+    var all: [NSManagedObject] = []
+    all.reserveCapacity(objects.count)
+    objects.forEach { all.append($0) }
+    return all
+  }
+
+  /// Whether the object belongs to this context.
+  @inline(__always)
+  func owns(_ object: NSManagedObject) -> Bool { object.reference === reference }
+
+  // MARK: Finding
+
+  /// The object under a key of a table.
+  @inline(__always)
+  func find(_ key: Int64, _ table: Int32) -> NSManagedObject? { objects.find(key, table) }
+
+  @inline(__always)
+  func find(_ id: NSManagedObjectID) -> NSManagedObject? { objects.find(id.key, id.home.table) }
+
+  /// The object that has a temporary ID with this key.
+  @inline(__always)
+  func find(temporary key: Int64) -> NSManagedObject? { objects.find(key, EntityHome.temporaryTable) }
+
+  /// The object for a result: a fault if it counted as gone.
+  @inline(__always)
+  func reuse(_ key: Int64, _ table: Int32) -> NSManagedObject? {
+    guard let (object, isUnheld) = objects.findAndCheck(key, table) else { return nil }
+    if isGone(object, isUnheld) { object.forgetValues() }
+    return object
+  }
+
+  /// The object unless it counts as gone, which makes it leave.
+  func findHeld(_ id: NSManagedObjectID) -> NSManagedObject? {
+    guard let (object, isUnheld) = objects.findAndCheck(id.key, id.home.table) else { return nil }
+    guard isGone(object, isUnheld) else { return object }
+    objects.remove(id.key, id.home.table)
+    return nil
+  }
+
+  @inline(__always)
+  private func isGone(_ object: NSManagedObject, _ isUnheld: Bool) -> Bool {
+    isUnheld && !keepsUnheld && !object.hasChanges
+  }
+
+  // MARK: Coming and going
+
+  /// Makes and registers the object of an ID, a fault. The snapshot is its row where that was read.
+  func make(_ home: EntityHome, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
+    sweepIfDue()
+    let state: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
+    let object = home.layout.objectClass.init(unborn: home.layout.entity)
+    object.home = home
+    object.key = key
+    object.snapshot = snapshot
+    // An initialiser of the class may have set values.
+    object.committed = nil
+    object.reference = reference
+    object.state = state
+    objects.set(object, key, home.table)
+    return object
+  }
+
+  /// Registers an object under the ID that it has.
+  func add(_ object: NSManagedObject) {
+    object.reference = reference
+    objects.set(object, object.key, object.home.table)
+  }
+
+  /// Gives an object another ID.
+  func rename(_ object: NSManagedObject, to id: NSManagedObjectID) {
+    objects.remove(object.key, object.home.table)
+    object.become(id)
+    objects.set(object, id.key, id.home.table)
+  }
+
+  /// Registers an object anew whose temporary ID was replaced by a permanent one already.
+  func rename(_ object: NSManagedObject, fromTemporary key: Int64) {
+    objects.remove(key, EntityHome.temporaryTable)
+    objects.set(object, object.key, object.home.table)
+  }
+
+  /// Takes an object out, which still refers to the context: observers are about to be told of its deletion.
+  func remove(_ object: NSManagedObject) {
+    objects.remove(object.key, object.home.table)
+    object.state.insert(.gone)
+  }
+
+  /// Takes an object out. It can be read as far as it was, and belongs to no context any more.
+  func release(_ object: NSManagedObject) {
+    remove(object)
+    object.reference = nil
+  }
+
+  /// Takes all objects out, and makes them unusable. Returns them.
+  func releaseAll() -> [NSManagedObject] {
+    let all = self.all
+    for object in all {
+      object.reference = nil
+      object.state = [.fault]
+      object.snapshot = nil
+      object.committed = nil
+      object.toManys = []
+    }
+    objects.removeAll()
+    adjustThreshold()
+    return all
+  }
+
+  // MARK: Letting go of what nobody holds
+
+  /// Lets clean objects go that nobody else holds.
+  func sweep() {
+    guard !keepsUnheld else { return }
+    objects.removeUnreferenced { !$0.hasChanges }
+    adjustThreshold()
+  }
+
+  @inline(__always)
+  func sweepIfDue() {
+    if objects.count >= sweepThreshold { sweep() }
+  }
+
+  /// Runs a body that holds the objects that it adds: a search for those that nobody holds would find none of them.
+  func withoutSweeping<T>(_ body: () throws -> T) rethrows -> T {
+    sweepThreshold = .max
+    defer { adjustThreshold() }
+    return try body()
+  }
+
+  private func adjustThreshold() { sweepThreshold = max(RegisteredObjects.leastSweepThreshold, objects.count * 2) }
+}

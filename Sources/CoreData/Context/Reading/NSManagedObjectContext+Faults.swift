@@ -1,0 +1,74 @@
+/// What fills a fault: an object's values, and the members of a to-many, from the stores or through the parent.
+extension NSManagedObjectContext {
+  /// The values of an object as the stores, or the parent, have them; nil where there is no such object.
+  final func storedRow(_ id: NSManagedObjectID) throws -> Snapshot? {
+    if let parentContext {
+      return try parentContext.performAndWait { try parentContext.sharedSnapshot(id) }
+    }
+    guard !id.isTemporaryID, let store = id.objectStore else { return nil }
+    if reading.needsCacheCheck { validateRowCaches() }
+    let generation = try readGeneration()
+    // What is pinned does not grow old.
+    let age = generation == nil ? stalenessInterval : -1
+    if let cached = store.cache(generation).find(id, maximumAge: age) { return cached }
+    return try store.row(id, in: generation)
+  }
+
+  private func validateRowCaches() {
+    for store in coordinator?.objectStores ?? [] { store.validateRowCache() }
+    // A main-queue context is used outside of blocks too, where no turn begins that would ask for a check.
+    reading.needsCacheCheck = PerformScope.current == nil
+  }
+
+  /// This context's present values of an object, for a child; the object is not changed in place any more while shared.
+  private func sharedSnapshot(_ id: NSManagedObjectID) throws -> Snapshot? {
+    let id = currentID(id)
+    if let object = graph.reuse(id.key, id.home.table), !object.state.contains(.gone) {
+      if object.isDeleted { return nil }
+      if let snapshot = object.snapshot {
+        if object.committed == nil && !object.isInserted && object.state.contains(.ownsSnapshot) {
+          object.committed = snapshot
+        }
+        object.state.remove(.ownsSnapshot)
+        return snapshot
+      }
+    }
+    return try storedRow(id)
+  }
+
+  /// The members of a to-many as the stores, or the parent, have them.
+  final func storedMembers(of object: NSManagedObject, _ relationship: NSRelationshipDescription) -> [NSManagedObject] {
+    if parentContext != nil { return parentMembers(of: object, relationship) }
+    guard let store = object.objectID.objectStore else { return [] }
+    do {
+      var members: [NSManagedObject] = []
+      try store.members(of: object.objectID, relationship, in: readGeneration()) { home, key, snapshot in
+        let member = graph.reuse(key, home.table) ?? graph.make(home, key, snapshot: nil)
+        member.supply(snapshot)
+        members.append(member)
+      }
+      return members
+    } catch {
+      handleInaccessible(object, relationship, error)
+      return []
+    }
+  }
+
+  final func parentMembers(of object: NSManagedObject, _ relationship: NSRelationshipDescription) -> [NSManagedObject] {
+    guard let parentContext else { return [] }
+    let id = object.objectID
+    let ids: [NSManagedObjectID] = parentContext.performAndWait {
+      let id = parentContext.currentID(id)
+      if id.isTemporaryID && !parentContext.knows(id) { return [] }
+      return parentContext.object(with: id).objectIDs(forRelationshipNamed: relationship.name)
+    }
+    return ids.map { self.object(with: $0) }
+  }
+
+  /// Whether a new object is here or in a context further up.
+  private func knows(_ temporaryID: NSManagedObjectID) -> Bool {
+    if graph.find(temporary: temporaryID.key) != nil { return true }
+    guard let parentContext else { return false }
+    return parentContext.performAndWait { parentContext.knows(temporaryID) }
+  }
+}

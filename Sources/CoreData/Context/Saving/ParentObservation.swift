@@ -1,0 +1,26 @@
+/// Merges others' saves into a context as they happen, as long as this object lives.
+final class ParentObservation {
+  private let observer: any NSObjectProtocol
+
+  init(_ context: NSManagedObjectContext) {
+    observer = NotificationCenter.default.addObserver(
+      forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
+    ) { [weak context] notification in
+      guard let context, let saved = notification.object as? NSManagedObjectContext,
+        ParentObservation.concerns(context, saved)
+      else { return }
+      let ids = SavedIDs(notification.userInfo ?? [:], coordinator: nil)
+      context.perform { context.merge(ids) }
+    }
+  }
+
+  deinit { NotificationCenter.default.removeObserver(observer) }
+
+  /// Whether a save of one context changes what another one reads from its parent or its coordinator.
+  private static func concerns(_ context: NSManagedObjectContext, _ saved: NSManagedObjectContext) -> Bool {
+    if saved === context { return false }
+    // The parent's own saves, and those of other children into it.
+    if let parent = context.parentContext { return saved === parent || saved.parentContext === parent }
+    return saved.parentContext == nil && saved.coordinator != nil && saved.coordinator === context.coordinator
+  }
+}

@@ -1,0 +1,48 @@
+/// What a save changed, by ID: read out of a notification on the thread that posts it.
+struct SavedIDs: Sendable {
+  let inserted: [NSManagedObjectID]
+  let updated: [NSManagedObjectID]
+  let deleted: [NSManagedObjectID]
+  /// The objects of a context of the same coordinator, whose cache has its rows already.
+  let isLocal: Bool
+
+  init(_ info: [AnyHashable: Any], coordinator: NSPersistentStoreCoordinator?) {
+    func ids(_ keys: [String]) -> [NSManagedObjectID] {
+      for key in keys {
+        if let value = info[key] { return SavedIDs.ids(in: value, coordinator) }
+      }
+      return []
+    }
+    inserted = ids([NSInsertedObjectsKey, NSInsertedObjectIDsKey])
+    updated = ids([NSUpdatedObjectsKey, NSUpdatedObjectIDsKey])
+    deleted = ids([NSDeletedObjectsKey, NSDeletedObjectIDsKey])
+    isLocal = info.values.contains { $0 is Set<NSManagedObject> }
+  }
+
+  private static func ids(in value: Any, _ coordinator: NSPersistentStoreCoordinator?) -> [NSManagedObjectID] {
+    let elements: [Any] =
+      switch value {
+      case let set as NSSet: set.allObjects
+      case let array as [Any]: array
+      default: (value as? Set<AnyHashable>).map { $0.map(\.base) } ?? []
+      }
+    return elements.compactMap { element in
+      switch element {
+      case let object as NSManagedObject: localized(object.objectID, coordinator)
+      case let id as NSManagedObjectID: localized(id, coordinator)
+      case let uri as URL: coordinator?.managedObjectID(forURIRepresentation: uri)
+      default: nil
+      }
+    }
+  }
+
+  /// The ID as the coordinator has it: another coordinator on the same file has IDs of its own.
+  private static func localized(_ id: NSManagedObjectID, _ coordinator: NSPersistentStoreCoordinator?)
+    -> NSManagedObjectID?
+  {
+    guard let coordinator, !id.isTemporaryID, id.persistentStore?.persistentStoreCoordinator !== coordinator else {
+      return id
+    }
+    return coordinator.objectID(forURI: id.uriString)
+  }
+}

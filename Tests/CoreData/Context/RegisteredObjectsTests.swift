@@ -1,0 +1,116 @@
+import Testing
+
+@testable import CoreData
+
+/// The objects of a context by ID, and how long they stay.
+@Suite struct RegisteredObjectsTests {
+  private let model = LibraryModel.make()
+  private let graph = RegisteredObjects(ContextReference(nil))
+  private let home: EntityHome
+
+  init() throws {
+    let tag = try #require(model.entitiesByName["Tag"])
+    home = EntityHome(layout: tag.layout, family: nil, number: 1, table: EntityHome.newTable())
+  }
+
+  @Test func anObjectIsFoundUnderTheIDThatItHasNow() throws {
+    let object = NSManagedObject(entity: home.entity, insertInto: nil)
+    let temporary = object.objectID
+    graph.add(object)
+    #expect(graph.find(temporary) === object && graph.find(temporary: temporary.key) === object)
+    let permanent = NSManagedObjectID(home: home, key: 7)
+    graph.rename(object, to: permanent)
+    #expect(object.objectID == permanent && graph.find(permanent) === object && graph.find(temporary) == nil)
+    #expect(graph.owns(object) && graph.all == [object])
+  }
+
+  @Test func aCleanObjectStaysAsLongAsSomebodyHoldsIt() {
+    let held = graph.make(home, 1, snapshot: nil)
+    _ = graph.make(home, 2, snapshot: nil)
+    graph.make(home, 3, snapshot: nil).state.insert(.updated)
+    graph.sweep()
+    #expect(Set(graph.all.map(\.key)) == [1, 3])
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func nothingLeavesAGraphThatKeepsWhatNobodyHolds() {
+    graph.keepsUnheld = true
+    for key in 1...3 { _ = graph.make(home, Int64(key), snapshot: Snapshot.make(home.layout)) }
+    graph.sweep()
+    #expect(graph.all.count == 3 && graph.findHeld(NSManagedObjectID(home: home, key: 2)) != nil)
+    #expect(graph.reuse(2, home.table)?.snapshot != nil)
+  }
+
+  @Test func anObjectThatNobodyHeldComesBackAsAFault() {
+    _ = graph.make(home, 1, snapshot: Snapshot.make(home.layout))
+    let held = graph.make(home, 2, snapshot: Snapshot.make(home.layout))
+    #expect(graph.reuse(1, home.table)?.snapshot == nil && graph.reuse(2, home.table)?.snapshot != nil)
+    #expect(graph.findHeld(NSManagedObjectID(home: home, key: 1)) == nil && graph.find(1, home.table) == nil)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func objectsLeaveByThemselvesOnlyOutsideOfABodyThatHoldsThem() {
+    let count = 10_000
+    for key in 1...count { _ = graph.make(home, Int64(key), snapshot: nil) }
+    #expect(graph.all.count < count)
+    _ = graph.releaseAll()
+    graph.withoutSweeping {
+      for key in 1...count { _ = graph.make(home, Int64(key), snapshot: nil) }
+    }
+    #expect(graph.all.count == count)
+  }
+
+  @Test func aReleasedObjectBelongsToNoContext() {
+    let object = graph.make(home, 1, snapshot: nil)
+    graph.release(object)
+    #expect(object.state.contains(.gone) && object.reference == nil && !graph.owns(object) && graph.isEmpty)
+  }
+
+  @Test func membersThatHoldEachOtherGoWithTheGraph() throws {
+    weak var member: NSManagedObject?
+    do {
+      let graph = RegisteredObjects(ContextReference(nil))
+      let (first, second) = (graph.make(home, 1, snapshot: nil), graph.make(home, 2, snapshot: nil))
+      let index = try #require(home.layout.toManyIndex("ordered"))
+      first.unloadedToMany(index).load([second])
+      second.unloadedToMany(index).load([first])
+      member = first
+    }
+    #expect(member == nil)
+  }
+}
+
+/// What becomes of temporary IDs.
+@Suite struct PermanentIDsTests {
+  private let id: NSManagedObjectID
+
+  init() throws {
+    let entity = try #require(LibraryModel.make().entitiesByName["Tag"])
+    id = NSManagedObjectID(home: entity.layout.temporaryHome, key: 7)
+  }
+
+  @Test func anIDIsAwaitedUntilItIsKnown() {
+    let ids = PermanentIDs()
+    ids.await(-1)
+    ids.await(-2)
+    ids.note(-1, became: id)
+    #expect(ids.awaited == [-2] && ids[-1] === id && ids[-2] == nil)
+  }
+
+  @Test func theyAreKeptForChildrenAlone() {
+    for isForChildren in [false, true] {
+      let ids = PermanentIDs()
+      if isForChildren { ids.expectChildren() }
+      ids.note(-1, became: id)
+      ids.forgetUnlessForChildren()
+      #expect((ids[-1] != nil) == isForChildren)
+    }
+  }
+
+  @Test func theRootsNewsIsHeardOnceByEachOfItsChain() {
+    let (root, child, other) = (PermanentIDs(), PermanentIDs(), PermanentIDs())
+    #expect(!child.hasNews(from: root))
+    root.announce()
+    #expect(child.hasNews(from: root) && !child.hasNews(from: root) && other.hasNews(from: root))
+  }
+}
