@@ -1,47 +1,47 @@
 import WorkerProtocol
 
-/// Jobs that wait for others: what has ended is told to the store, one look at a time, and only while any job waits.
+/// Dependents: the store is told what has ended, one check at a time, and only while there are any.
 extension Coordinator {
-  /// What is known of jobs that wait.
-  struct Waiting: Equatable, Sendable {
-    /// Whether there may be any: ends of jobs are of interest.
+  /// What is known of dependents.
+  struct Dependents: Equatable, Sendable {
+    /// Whether there may be any. Without them ends of jobs are not told.
     var mayExist = false
-    /// The store is looking.
-    var isLooking = false
-    /// Jobs that ended since the last look.
+    /// The store is checking them.
+    var isChecking = false
+    /// Jobs that ended since that check began.
     var ended: [JobKey] = []
-    /// New jobs may wait that nobody has looked at.
+    /// There may be `pending` ones.
     var hasNew = false
   }
 
-  /// There may be new jobs that wait for others.
-  mutating func lookForWaitingJobs() {
-    waiting.mayExist = true
-    waiting.hasNew = true
-    lookIfNeeded()
+  /// There may be new dependents.
+  mutating func checkDependents() {
+    dependents.mayExist = true
+    dependents.hasNew = true
+    startCheckIfNeeded()
   }
 
-  /// These jobs are over, in whatever way: others may wait for them.
-  mutating func noteOver(_ jobs: [JobKey]) {
-    guard waiting.mayExist, !jobs.isEmpty else { return }
-    waiting.ended += jobs
-    lookIfNeeded()
+  /// These jobs have ended, in whatever way: others may run now.
+  mutating func releaseDependents(of jobs: [JobKey]) {
+    guard dependents.mayExist, !jobs.isEmpty else { return }
+    dependents.ended += jobs
+    startCheckIfNeeded()
   }
 
-  /// The store's answer: jobs that may run now, and whether any still waits.
+  /// The store's answer: jobs that may run now, and whether dependents remain.
   mutating func released(_ jobs: [WindowJob], remain: Bool) {
-    waiting.isLooking = false
-    // What ended or came meanwhile is looked at next, so there may be some as long as there is something to look at.
-    waiting.mayExist = remain || waiting.hasNew || !waiting.ended.isEmpty
-    lookIfNeeded()
+    dependents.isChecking = false
+    // What ended or came meanwhile is checked next.
+    dependents.mayExist = remain || dependents.hasNew || !dependents.ended.isEmpty
+    startCheckIfNeeded()
     becameReady(jobs)
   }
 
-  private mutating func lookIfNeeded() {
-    guard !waiting.isLooking, waiting.hasNew || !waiting.ended.isEmpty else { return }
-    waiting.isLooking = true
-    effects.append(.release(after: waiting.ended))
-    waiting.hasNew = false
-    waiting.ended = []
+  private mutating func startCheckIfNeeded() {
+    guard !dependents.isChecking, dependents.hasNew || !dependents.ended.isEmpty else { return }
+    dependents.isChecking = true
+    effects.append(.release(after: dependents.ended))
+    dependents.hasNew = false
+    dependents.ended = []
   }
 }

@@ -2,9 +2,10 @@ import WorkerProtocol
 
 /// Handing out jobs.
 extension Coordinator {
-  /// Gives ready jobs to workers that have credit: the best job of all kinds and queues first, each to the worker that holds least.
+  /// Gives ready jobs to workers that have credit: the best job of all kinds and queues first, each to the worker that
+  /// holds least.
   mutating func dispatch() {
-    guard !pauses.all, !isClosed, !waitsForStrangers else { return }
+    guard !pauses.all, !isClosed, !waitsForSurvivors else { return }
     for kind in ratedOut { refresh(kind) }
     var takers = workers.compactMap { id, worker in
       worker.freeCredit > 0 && !worker.isSlow(now: now) ? Taker(id, worker) : nil
@@ -39,7 +40,7 @@ extension Coordinator {
   }
 
   private mutating func handOut(to takers: inout [Taker]) {
-    // Which kinds have a taker, until one of these has enough.
+    // Which kinds have a taker; asked anew when a taker has enough.
     var served: [String: Bool] = [:]
     while let (key, lanes) = choose(takers, &served), let taker = idlest(takers, for: key.kind),
       let job = windows[key]?.takeNext()
@@ -57,8 +58,8 @@ extension Coordinator {
     }
   }
 
-  /// The window whose best job is next, and the lanes that its own was picked among. A pick is counted against its lane's weight, so only
-  /// what somebody takes is picked.
+  /// The window whose best job is next, and the lanes among which its lane was picked. A pick counts against the weight
+  /// of its lane, so only a job that some worker takes is picked.
   private mutating func choose(
     _ takers: [Taker], _ served: inout [String: Bool]
   ) -> (key: WindowKey, lanes: Set<String>)? {
@@ -69,7 +70,7 @@ extension Coordinator {
     return weights.pick(among: lanes).flatMap { lane in best[lane].map { ($0, lanes) } }
   }
 
-  /// The window of a lane with the best job that may run and that somebody takes.
+  /// The window of a lane with the best job that may run and that some worker takes.
   private mutating func best(in lane: String, _ takers: [Taker], _ served: inout [String: Bool]) -> WindowKey? {
     while let key = heads.best(in: lane, isWanted: { Self.isServed($0, takers, &served) }) {
       let head = windows[key]?.head
@@ -96,8 +97,8 @@ extension Coordinator {
     return idlest
   }
 
-  /// Gives jobs that may have killed a worker to idle ones, each alone. While none is idle the one with the least in hand is kept
-  /// from getting more of that kind.
+  /// Gives jobs that may have killed a worker to idle ones, each alone. While none is idle the one with the least in
+  /// hand is kept from getting more of that kind.
   private mutating func dispatchSuspects(_ takers: inout [Taker]) {
     guard !suspectKeys.isEmpty else { return }
     for kind in activeKinds where kinds[kind]?.suspects.isEmpty == false {
@@ -125,7 +126,7 @@ extension Coordinator {
   /// Notes that a worker gets the job.
   private mutating func hold(_ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = []) {
     let slot = ledger?.handOut(job.key, to: id.number)
-    held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, slot: slot)
+    held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, ledgerSlot: slot)
     workers[id]?.held.insert(job.key)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)

@@ -3,15 +3,16 @@ import WorkerProtocol
 
 /// Asking the store for ready jobs, and taking its answers.
 extension Coordinator {
-  /// How many fetches may be under way at a time: the store does one after the other.
+  /// How many fetches may be under way at a time. The store runs one after the other.
   private static let mostFetches = 8
-  /// How many groups a query leaves out; jobs of further ones are left out of its answer.
+  /// How many groups a query leaves out; jobs of further groups are dropped from its answer.
   private static let mostLeftOut = 100
-  /// Looks that take the store longer, in seconds, are made at most for a tenth of the time, and at least as often as this.
-  private static let longLook = 0.02
-  private static let longestDelay = 5.0
+  /// Refetches that take the store longer than this, in seconds, get at most a tenth of the time, but are never further
+  /// apart than `longestFetchDelay`.
+  private static let slowFetch = 0.02
+  private static let longestFetchDelay = 5.0
 
-  /// Asks the store for more jobs where that is needed, one window after the other.
+  /// Asks the store for more jobs where windows need them, one window after the other.
   mutating func refill() {
     guard !isClosed, !pauses.all else { return }
     while fetching.count < Self.mostFetches, let key = listed.popFirst() {
@@ -29,13 +30,13 @@ extension Coordinator {
   private mutating func nextQuery(_ key: WindowKey) -> ReadyQuery? {
     guard let window = windows[key], !pauses.kinds.contains(key.kind) else { return nil }
     if window.cut.contains(.queue(key.lane)) {
-      // All that the store has for this window belongs to a group that is full.
+      // All jobs of this window in the store belong to a full group.
       window.frontier = .end
-      window.mustLook = false
+      window.mustRefetch = false
       moveHead(of: key)
-    } else if window.frontier == .start || window.mustLook && mayLook(window, key) {
-      window.mustLook = false
-      return lookQuery(window, key)
+    } else if window.frontier == .start || window.mustRefetch && mayRefetch(window, key) {
+      window.mustRefetch = false
+      return refetchQuery(window, key)
     } else if case .behind(let last) = window.frontier, window.reach < windowSize / 2 {
       var query = query(window, key)
       query.after = last
@@ -44,8 +45,8 @@ extension Coordinator {
     return groupQuery(window, key)
   }
 
-  private mutating func mayLook(_ window: JobWindow, _ key: WindowKey) -> Bool {
-    guard let time = window.nextLook, time > now else { return true }
+  private mutating func mayRefetch(_ window: JobWindow, _ key: WindowKey) -> Bool {
+    guard let time = window.nextRefetch, time > now else { return true }
     delayed.insert(key)
     return false
   }
@@ -62,10 +63,11 @@ extension Coordinator {
     return query
   }
 
-  /// From the first job on. What is here, or in somebody's hand, is still ready in the store, and must not crowd out what is not.
-  private func lookQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
+  /// From the best job on. Jobs that are in the window or in a hand are still `available` in the store, so the limit
+  /// counts them, too.
+  private func refetchQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
     var query = query(window, key)
-    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + claimedElsewhere.count + suspectKeys.count
+    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + survivorJobs.count + suspectKeys.count
     query.limit += min(window.count + inHand, 4 * JobWindow.size)
     return query
   }
@@ -76,7 +78,7 @@ extension Coordinator {
       var query = query(window, key)
       query.without.remove(group)
       query.groups.insert(group)
-      let inHand = inHandByGroup[group, default: 0] + elsewhereByGroup[group, default: 0]
+      let inHand = inHandByGroup[group, default: 0] + survivorJobsByGroup[group, default: 0]
       let parked = window.parked[group]?.count ?? 0
       query.limit = JobWindow.mostOfGroup + inHand + settling.count + suspectKeys.count + parked
       window.queriedGroup = group
@@ -85,7 +87,8 @@ extension Coordinator {
     return nil
   }
 
-  /// The store's answer to `fetchReady`: ready jobs, and whether these are all of the query; and how many seconds the store took.
+  /// The store's answer to `fetchReady`: ready jobs, whether these are all of the query, and how many seconds the store
+  /// took.
   ///
   /// - Parameter withheld: jobs that may not be handed out, whatever the store says.
   mutating func fetched(
@@ -104,19 +107,21 @@ extension Coordinator {
     } else {
       window.frontier = isComplete ? .end : jobs.last.map { .behind($0.position) } ?? .end
     }
-    if query.after == nil, seconds > Self.longLook { window.nextLook = now + min(Self.longestDelay, 10 * seconds) }
+    if query.after == nil, seconds > Self.slowFetch {
+      window.nextRefetch = now + min(Self.longestFetchDelay, 10 * seconds)
+    }
     place(new, in: key)
     add(missed, to: key)
-    // Whatever was counted wrongly is right after a look at everything.
+    // A refetch puts right whatever was counted wrongly.
     if query.after == nil, group == nil { for group in window.cut.union(window.parked.keys) { wake(group) } }
     changed(key)
     dispatch()
   }
 
-  /// Whether a job of an answer is ready, and none that the window knows.
+  /// Whether a job of an answer is ready, and not known to the window.
   private func isNew(_ job: WindowJob, in window: JobWindow, of key: WindowKey, besides group: JobGroup?) -> Bool {
     held[job.key] == nil && !settling.contains(job.key) && !window.endedDuringFetch.contains(job.key)
-      && !claimedElsewhere.contains(job.key) && !suspectKeys.contains(job.key) && !window.contains(job.key)
+      && !survivorJobs.contains(job.key) && !suspectKeys.contains(job.key) && !window.contains(job.key)
       && self.window(of: job) == key
       && (window.cut.isEmpty || !job.groups.contains { $0 != group && window.cut.contains($0) })
   }
@@ -128,11 +133,11 @@ extension Coordinator {
     return true
   }
 
-  /// The fetch failed; it is tried again with the next occasion.
+  /// The fetch failed; the next refill tries it again.
   mutating func fetchFailed(_ query: ReadyQuery) {
     guard let (_, window) = endFetch(query) else { return }
     window.forgetFetch()
-    window.mustLook = true
+    window.mustRefetch = true
   }
 
   private mutating func endFetch(_ query: ReadyQuery) -> (WindowKey, JobWindow)? {

@@ -1,10 +1,10 @@
 import Jobs
 import WorkerProtocol
 
-/// Limits of queues and of limit keys. A job whose group is full is parked with the group, and comes back when the group has room: nothing
-/// looks at it in between.
+/// Limits of queues and of limit keys. A job whose group is full is parked, and comes back when the group has room:
+/// until then it costs nothing.
 extension Coordinator {
-  /// Where a job waits.
+  /// The window that a job belongs to.
   func window(of job: WindowJob) -> WindowKey {
     WindowKey(kind: job.kind, lane: weights.lane(of: job.queue))
   }
@@ -25,18 +25,18 @@ extension Coordinator {
     return room(in: key, for: job) <= 0 ? key : nil
   }
 
-  /// How many more jobs of a group may be handed out, as far as this one may be among them.
+  /// How many more jobs of a group may be handed out; the limit of a key comes from the job.
   private func room(in group: JobGroup, for job: WindowJob) -> Int {
     switch group {
     case .queue(let queue):
       if pauses.queues.contains(queue) { return 0 }
       guard !queueLimits.isEmpty, let limit = queueLimits.limit(of: queue) else { return .max }
-      return limit - inHandByGroup[group, default: 0] - elsewhereByGroup[group, default: 0]
-    case .key: return job.limit - inHandByGroup[group, default: 0] - elsewhereByGroup[group, default: 0]
+      return limit - inHandByGroup[group, default: 0] - survivorJobsByGroup[group, default: 0]
+    case .key: return job.limit - inHandByGroup[group, default: 0] - survivorJobsByGroup[group, default: 0]
     }
   }
 
-  /// Puts jobs that are not yet in a window where they belong: among those that may run, or with the group that is full.
+  /// Puts new jobs into a window: among those that may run, or parked with a full group.
   mutating func place(_ jobs: [WindowJob], in key: WindowKey) {
     guard windows[key] != nil else { return }
     var runnable: [WindowJob] = []
@@ -58,12 +58,12 @@ extension Coordinator {
       _ = windows[key]?.takeNext()
       park(job, in: group, of: key)
       changed(key)
-      // It may have been what another group was waiting for.
+      // Another group may have room now.
       for other in job.groups where other != group { wake(other) }
     }
   }
 
-  /// Lets as many parked jobs of a group go as it has room for.
+  /// Releases as many parked jobs of a group as it has room for.
   mutating func wake(_ group: JobGroup) {
     guard let keys = parkedIn[group] else { return }
     for key in keys {
@@ -90,14 +90,14 @@ extension Coordinator {
     }
   }
 
-  /// A window without parked jobs of a group need not hear of it, unless the store has some.
+  /// Takes a window off the list of a group, unless it has parked jobs of it, or the store has.
   private mutating func forget(_ group: JobGroup, in key: WindowKey) {
     if let window = windows[key], window.parked[group] != nil || window.cut.contains(group) { return }
     parkedIn[group]?.remove(key)
     if parkedIn[group]?.isEmpty == true { parkedIn[group] = nil }
   }
 
-  /// A queue is no longer paused: what the store holds of it is in the order of all others again.
+  /// A queue is no longer paused: its jobs in the store are again in order with all others.
   mutating func reopen(queue: String) {
     let group = JobGroup.queue(queue)
     wake(group)
@@ -105,7 +105,7 @@ extension Coordinator {
       window.complete(group)
       window.frontier = .start
       changed(key)
-      look(key)
+      refetch(key)
     }
   }
 }

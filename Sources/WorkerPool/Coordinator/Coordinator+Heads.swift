@@ -1,9 +1,9 @@
 import Jobs
 import WorkerProtocol
 
-/// What follows from the windows and the kinds: which window has the best job to give, and which kinds have jobs.
+/// Keeps what follows from the windows and the kinds: the head of each window, and which kinds have jobs.
 extension Coordinator {
-  /// Brings what follows from a window up to date. Called after every change of its jobs.
+  /// Brings up to date what follows from a window. Called after every change of its jobs.
   mutating func changed(_ key: WindowKey) {
     guard let window = windows[key] else { return }
     if window.runnable.count != window.counted {

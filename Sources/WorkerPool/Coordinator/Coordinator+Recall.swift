@@ -3,7 +3,7 @@ import WorkerProtocol
 
 /// Taking back what a worker holds and has not begun.
 extension Coordinator {
-  /// Asks a worker that holds jobs it has not begun for half of them, when another one of that kind has nothing to do.
+  /// Recalls half of the jobs that a worker has not begun, when another worker of that kind has nothing to do.
   mutating func recallForIdleWorkers() {
     for (id, idle) in workers where idle.held.isEmpty && idle.freeCredit > 0 {
       let hoarder = workers.filter { other in
@@ -16,29 +16,29 @@ extension Coordinator {
     }
   }
 
-  /// A hand holds tens of milliseconds of work, by what jobs took before. Where a job takes longer than that, the others in the hand come
-  /// back as soon as a better one than these waits, or another worker could run them.
+  /// A hand holds tens of milliseconds of work, by what jobs took before. Where a job takes longer, the others in the
+  /// hand come back as soon as a better one is ready, or another worker could run them.
   mutating func recallFromSlowWorkers() {
     guard let time = handCheck, time <= now else { return watchHands() }
     handCheck = nil
     for (id, worker) in workers where worker.notBegun > 0 && worker.isSlow(now: now) && !worker.isDraining {
-      guard !worker.isRecalling, isBetterJobWaiting(for: worker) || canOthersRun(worker, id) else { continue }
+      guard !worker.isRecalling, isBetterJobReady(for: worker) || canOthersRun(worker, id) else { continue }
       recall(worker.notBegun, from: id)
     }
     watchHands()
   }
 
-  /// Sets the time of the next look at the hands, if there is anything to look at. It stays until it comes, so that short jobs set no
-  /// timer each.
+  /// Sets the time of the next check of the hands, if any worker could give jobs back. It stays until it comes: short
+  /// jobs set no timer each.
   mutating func watchHands() {
     guard handCheck == nil else { return }
     let isAny = workers.values.contains { $0.notBegun > 0 && !$0.begun.isEmpty && !$0.isDraining }
-    if isAny { handCheck = now + Self.handPatience }
+    if isAny { handCheck = now + Self.slowAfter }
   }
 
-  /// Whether a job waits, in a window or in the hand itself, that is better than another one in the hand: the worker runs its hand in the
-  /// order in which it got the jobs.
-  private func isBetterJobWaiting(for worker: Worker) -> Bool {
+  /// Whether a ready job, or one in the hand itself, is better than another one in the hand: the worker runs its hand
+  /// in the order in which it got the jobs.
+  private func isBetterJobReady(for worker: Worker) -> Bool {
     let hand = worker.held.lazy.filter { !worker.begun.contains($0) }.compactMap { held[$0]?.job.priority }
     guard let worst = hand.min(), let best = hand.max() else { return false }
     return max(best, heads.best(isWanted: worker.kinds.contains)?.priority ?? best) > worst

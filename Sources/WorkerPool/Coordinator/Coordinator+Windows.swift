@@ -11,24 +11,24 @@ extension Coordinator {
 
   // MARK: Occasions
 
-  /// Remembers jobs that are not ready any more, for the answers that may still say so.
+  /// Remembers jobs that are no longer ready: answers under way may still list them.
   mutating func noteEnded(_ jobs: some Collection<JobKey>) {
     for key in fetching { windows[key]?.endedDuringFetch.formUnion(jobs) }
   }
 
-  /// There may be ready jobs in the store that nobody told of.
-  mutating func lookForNewJobs() {
-    for kind in kinds.keys.sorted() { lookForNewJobs(kind) }
+  /// There may be better jobs in the store that nobody told of.
+  mutating func refetchAll() {
+    for kind in kinds.keys.sorted() { refetchAll(kind) }
     refill()
   }
 
-  private mutating func lookForNewJobs(_ kind: String) {
-    for lane in weights.lanes { look(WindowKey(kind: kind, lane: lane)) }
+  private mutating func refetchAll(_ kind: String) {
+    for lane in weights.lanes { refetch(WindowKey(kind: kind, lane: lane)) }
   }
 
-  /// Has a window ask for the best jobs, whatever it knows.
-  mutating func look(_ key: WindowKey) {
-    windows[key]?.mustLook = true
+  /// Lets a window ask for the best jobs, whatever it knows.
+  mutating func refetch(_ key: WindowKey) {
+    windows[key]?.mustRefetch = true
     list(key)
   }
 
@@ -36,7 +36,7 @@ extension Coordinator {
   mutating func open(_ key: WindowKey) {
     guard windows[key] == nil else { return }
     windows[key] = JobWindow()
-    look(key)
+    refetch(key)
   }
 
   /// Forgets a kind that no plugin runs any more.
@@ -58,29 +58,12 @@ extension Coordinator {
   mutating func becameReady(_ jobs: [WindowJob]) {
     if jobs.isEmpty { return }
     for (key, jobs) in Dictionary(grouping: jobs, by: { window(of: $0) }) {
-      add(jobs.filter { held[$0.key] == nil && !claimedElsewhere.contains($0.key) }, to: key)
+      add(jobs.filter { held[$0.key] == nil && !survivorJobs.contains($0.key) }, to: key)
     }
     dispatch()
   }
 
-  /// These jobs had begun together when their worker and its pool died: each is to run alone when it is found in the store.
-  mutating func inherit(suspects: Set<JobKey>) { inheritedSuspects = suspects }
-
-  /// Whether processes live that may run any job.
-  mutating func setWaitsForStrangers(_ waits: Bool) {
-    guard waits != waitsForStrangers else { return }
-    waitsForStrangers = waits
-    if waits { return }
-    // Their jobs may have ended meanwhile: nothing is known of the store any more.
-    for (key, window) in windows {
-      window.removeAll()
-      changed(key)
-    }
-    lookForNewJobs()
-    dispatch()
-  }
-
-  /// Puts jobs that are ready into their window, if every job before them is known: the store keeps the others.
+  /// Puts ready jobs into their window, if it knows every job before them. The store keeps the others.
   mutating func add(_ jobs: [WindowJob], to key: WindowKey) {
     guard let window = windows[key] else { return }
     var wanted: [WindowJob] = []
@@ -90,35 +73,13 @@ extension Coordinator {
       } else if window.covers(job.position) {
         wanted.append(job)
       } else if window.query != nil {
-        if window.missed.count < JobWindow.mostMissed { window.missed.append(job) } else { window.mustLook = true }
+        if window.missed.count < JobWindow.mostMissed { window.missed.append(job) } else { window.mustRefetch = true }
       }
     }
     place(wanted, in: key)
   }
 
-  /// Workers of an earlier supervisor still run these jobs.
-  mutating func setClaimedElsewhere(_ claims: [JobSourceClaim]) {
-    let jobs = Set(claims.map(\.job))
-    let freed = !claimedElsewhere.subtracting(jobs).isEmpty
-    let groups = Set(elsewhereByGroup.keys)
-    claimedElsewhere = jobs
-    elsewhereByKind = claims.reduce(into: [:]) { counts, claim in claim.kind.map { counts[$0, default: 0] += 1 } }
-    elsewhereByGroup = claims.reduce(into: [:]) { counts, claim in
-      if let queue = claim.queue { counts[.queue(queue), default: 0] += 1 }
-      if let key = claim.limitKey { counts[.key(key), default: 0] += 1 }
-    }
-    for kind in kinds.keys {
-      kinds[kind]?.elsewhere = elsewhereByKind[kind] ?? 0
-      refresh(kind)
-    }
-    forgetReady(jobs)
-    for group in groups { wake(group) }
-    guard freed else { return }
-    lookForNewJobs()
-    dispatch()
-  }
-
-  /// Takes jobs out of the windows. What was parked behind them is let go.
+  /// Takes jobs out of the windows, and releases what was parked behind them.
   mutating func forgetReady(_ jobs: some Collection<JobKey>) {
     if jobs.isEmpty { return }
     for key in windows.keys where windows[key]?.count ?? 0 > 0 {

@@ -3,24 +3,24 @@ import WorkerProtocol
 
 /// Decides which worker gets which job, and keeps account of who holds what.
 ///
-/// A pure state machine: it is told what happened, with the time, and leaves what is to be done in `effects`. It touches no
-/// socket, no store and no process, and runs on the loop's thread.
+/// A pure state machine: it gets events with their time, and leaves what should happen in `effects`. It touches no
+/// socket, store or process. It runs on the loop's thread.
 struct Coordinator {
   /// A job in a worker's hand.
   struct HeldJob {
     let job: WindowJob
     let worker: WorkerID
     let handedOutAt: Double
-    /// The lanes that its own was picked among; empty where no lane was charged.
+    /// The lanes among which its lane was picked; empty where no lane was charged.
     let pickedAmong: Set<String>
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
     var isCancelled = false
-    /// Where it is in the ledger.
-    var slot: Int?
-    /// How far it has come, as the worker says.
+    /// Its place in the ledger.
+    var ledgerSlot: Int?
+    /// Its progress, as the worker reports it.
     var progress: (done: Int, total: Int)?
-    /// Why it waits for the store, to begin or to be committed.
+    /// Its store wait: before it begins, or before its commit.
     var storeWait: StoreWait?
   }
 
@@ -31,23 +31,23 @@ struct Coordinator {
     var held: Set<JobKey> = []
     var begun: Set<JobKey> = []
     var isDraining = false
-    /// Holds a suspect, and gets nothing beside it.
+    /// It holds a suspect, and gets no other job.
     var isAlone = false
-    /// Was asked to give jobs back and has not reacted.
+    /// It was asked to give jobs back, and has not answered.
     var isRecalling = false
-    /// When the job in hand has to be over.
+    /// When its running jobs must have ended.
     var deadline: Double?
-    /// When it began what it has begun.
+    /// When it began its running jobs.
     var begunAt: Double?
-    /// Seconds that it has left for that, while it waits for the store.
+    /// Seconds until `deadline`, kept during a store wait.
     var timeLeft: Double?
 
     /// How many jobs it holds that it has not begun.
     var notBegun: Int { held.count - begun.count }
     var freeCredit: Int { isDraining || isAlone ? 0 : max(0, credit - held.count) }
 
-    /// Whether its job turned out longer than the jobs in a hand should take together.
-    func isSlow(now: Double) -> Bool { begunAt.map { $0 + Coordinator.handPatience <= now } ?? false }
+    /// Whether its running job takes longer than a whole hand should.
+    func isSlow(now: Double) -> Bool { begunAt.map { $0 + Coordinator.slowAfter <= now } ?? false }
   }
 
   /// Jobs since the start, for `status`.
@@ -60,66 +60,67 @@ struct Coordinator {
     var timedOut = 0
   }
 
-  /// How long a job that was asked to stop may take for it, in seconds, before its process is killed.
+  /// Seconds that a job gets to stop when it was asked to; then its process is killed.
   static let stopGrace = 5.0
-  /// Seconds that a job may run before the worker gets no further jobs, and gives back those that somebody else could run.
-  static let handPatience = 0.03
+  /// Seconds that a job may run before its worker counts as slow: it gets no further jobs, and gives back those that
+  /// another worker could run.
+  static let slowAfter = 0.03
 
   /// Seconds of the monotonic clock; set before each event.
   var now = 0.0
   var effects: [CoordinatorEffect] = []
 
-  /// The names by which workers know the jobs.
+  /// Turns keys into the URIs by which workers know the jobs.
   var jobURIs = JobURIs(store: "")
   var kinds: [String: KindState] = [:]
   var windows: [WindowKey: JobWindow] = [:]
-  /// The best job of each window that has one to give.
+  /// The best job of each window.
   var heads = JobHeads()
-  /// Windows to look after: the store may have to be asked for more.
+  /// Windows that may need a fetch, for `refill`.
   var listed: ArraySlice<WindowKey> = []
-  /// Windows that the store is asked for, and those that wait for their time to ask.
+  /// Windows with a fetch under way, and those whose refetch has to wait for its time.
   var fetching: Set<WindowKey> = []
   var delayed: Set<WindowKey> = []
-  /// Which windows have parked jobs of a group, or left some of its jobs to the store.
+  /// The windows that have parked jobs of a group, or left some of them in the store.
   var parkedIn: [JobGroup: Set<WindowKey>] = [:]
   /// Jobs in hand by the groups that limit them.
   var inHandByGroup: [JobGroup: Int] = [:]
   var queueLimits = QueueLimits()
   var weights = QueueWeights()
-  var waiting = Waiting()
-  /// Kinds with jobs in windows or in hand: no others matter to who needs a process.
+  var dependents = Dependents()
+  /// Kinds with jobs in windows or in hand: only they have a demand.
   var activeKinds: Set<String> = []
-  /// Kinds whose rate has no room now.
+  /// Kinds whose rate lets no job begin now.
   var ratedOut: Set<String> = []
-  /// When to look at the hands of workers whose job takes long.
+  /// When to check the hands of slow workers.
   var handCheck: Double?
-  /// What has come since the last dispatch may let jobs be handed out.
+  /// Something has happened since the last dispatch that may let jobs be handed out.
   private var mustDispatch = false
   var workers: [WorkerID: Worker] = [:]
   var held: [JobKey: HeldJob] = [:]
-  /// Jobs whose rows are being written after a death.
+  /// Jobs whose settlement is being written.
   var settling: Set<JobKey> = []
   var pauses = JobPauses()
   /// The pool ends: nothing is handed out any more.
   var isClosed = false
-  /// Jobs in the suspects of a kind; they are in no window.
+  /// The suspects of all kinds; they are in no window.
   var suspectKeys: Set<JobKey> = []
-  /// Held by workers of an earlier supervisor, which are still alive.
-  var claimedElsewhere: Set<JobKey> = []
-  /// How many of those count against the limits of kinds and groups.
-  var elsewhereByKind: [String: Int] = [:]
-  var elsewhereByGroup: [JobGroup: Int] = [:]
-  /// Processes of earlier pools may run any job: nothing is handed out beside them.
-  var waitsForStrangers = false
-  /// Jobs that may have killed a worker of an earlier pool together with others, and have not been fetched yet.
+  /// In the hands of survivors.
+  var survivorJobs: Set<JobKey> = []
+  /// How many of them count against the limits of kinds and groups.
+  var survivorJobsByKind: [String: Int] = [:]
+  var survivorJobsByGroup: [JobGroup: Int] = [:]
+  /// Some survivors may run any job: nothing is handed out beside them.
+  var waitsForSurvivors = false
+  /// Suspects of an earlier pool that have not been fetched yet.
   var inheritedSuspects: Set<JobKey> = []
-  /// Where it is noted for the next pool who holds what: memory that outlives the process. Nil in tests that need none.
+  /// Notes for the next pool who holds what. Nil in tests that need none.
   var ledger: JobLedger?
   var counters = Counters()
 
-  /// Hands over what is to be done, in order.
+  /// Takes the effects, in order.
   ///
-  /// Jobs are handed out here for what has come since the last call: many answers of workers are one occasion.
+  /// Jobs are handed out here, once for all events since the last call.
   mutating func takeEffects() -> [CoordinatorEffect] {
     dispatchIfNeeded()
     defer { effects.removeAll(keepingCapacity: true) }
@@ -142,7 +143,7 @@ struct Coordinator {
         refresh(kind)
       } else {
         kinds[kind] = KindState(rules: rules)
-        kinds[kind]?.elsewhere = elsewhereByKind[kind] ?? 0
+        kinds[kind]?.survivorJobs = survivorJobsByKind[kind] ?? 0
         for job in held.values where job.job.kind == kind {
           kinds[kind]?.inHand += 1
           if job.begunAt != nil { kinds[kind]?.begun += 1 }
@@ -186,13 +187,13 @@ struct Coordinator {
     case .returned(let uris): returned(inHand(uris, of: id), id)
     case .pong: break
     case .nudge:
-      lookForNewJobs()
-      lookForWaitingJobs()
+      refetchAll()
+      checkDependents()
       effects.append(.lookForDueJobs)
     }
   }
 
-  /// The jobs of those URIs that the worker holds; it has no say in others.
+  /// Those of the jobs that the worker holds; it cannot speak for others.
   private func inHand(_ uris: [ObjectURI], of id: WorkerID) -> [JobKey] {
     uris.compactMap(jobURIs.key).filter { held[$0]?.worker == id }
   }
@@ -201,7 +202,7 @@ struct Coordinator {
     guard let worker = workers[id] else { return }
     workers[id]?.credit = count
     mustDispatch = true
-    // Its jobs turned out longer than they were: most of what it holds is more than it can do soon.
+    // Its jobs take longer than before: it holds far more than it can do soon.
     let surplus = worker.held.count - max(count, worker.begun.count)
     guard worker.held.count > 2 * count, surplus > 0, !worker.isRecalling, !worker.isDraining else { return }
     workers[id]?.isRecalling = true
@@ -215,7 +216,7 @@ struct Coordinator {
     effects.append(.send(.drain, to: id))
   }
 
-  /// The worker closed its connection; its jobs are its own until its process has ended.
+  /// The worker closed its connection. It keeps its jobs until its process has ended.
   mutating func workerLeft(_ id: WorkerID) {
     workers[id]?.isDraining = true
   }
@@ -226,7 +227,7 @@ struct Coordinator {
     let begun = worker.held.filter { worker.begun.contains($0) }
     let jobs = worker.held.compactMap { held[$0]?.job }.sorted { $0.precedes($1) }
     let cancelled = worker.held.filter { held[$0]?.isCancelled == true }
-    if obituary.cause != .stopped { keepSlots(of: begun) }
+    if obituary.cause != .stopped { keepLedgerSlots(of: begun) }
     _ = release(worker.held)
     for job in jobs {
       if !begun.contains(job.key) || obituary.cause == .stopped {
@@ -250,28 +251,28 @@ struct Coordinator {
     dispatch()
   }
 
-  /// Jobs whose worker died stay in the ledger until their rows say so, or until they run again.
-  private mutating func keepSlots(of begun: Set<JobKey>) {
+  /// Jobs whose worker died stay in the ledger until their rows are written, or until they are handed out again.
+  private mutating func keepLedgerSlots(of begun: Set<JobKey>) {
     for job in begun {
-      guard let slot = held[job]?.slot else { continue }
+      guard let slot = held[job]?.ledgerSlot else { continue }
       ledger?.keep(slot, of: job, isSuspect: begun.count > 1)
-      held[job]?.slot = nil
+      held[job]?.ledgerSlot = nil
     }
   }
 
-  /// The worker of an earlier pool died of the job, and nobody has counted that.
+  /// A worker of an earlier pool died of the job, and no row counts that crash.
   mutating func workerDiedUnseen(_ job: JobKey, _ obituary: Obituary) {
     settling.insert(job)
     counters.crashed += 1
     effects.append(.settle([job], .crashed(obituary)))
   }
 
-  /// The rows of these jobs say now what happened to them.
+  /// The settlements of these jobs are written.
   mutating func settled(_ jobs: [JobKey]) {
     settling.subtract(jobs)
     ledger?.forget(jobs)
     noteEnded(jobs)
-    noteOver(jobs)
+    releaseDependents(of: jobs)
     effects.append(.lookForDueJobs)
   }
 
@@ -283,11 +284,11 @@ struct Coordinator {
       held[job]?.begunAt = now
       held[job]?.storeWait = nil
       workers[id]?.begun.insert(job)
-      if let slot = held[job]?.slot { slots.append(slot) }
+      if let slot = held[job]?.ledgerSlot { slots.append(slot) }
       if let timeout = held[job]?.job.timeout {
         deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
       }
-      // It began while the wish to cancel it was on its way.
+      // It began while `CANCEL` was on its way.
       if held[job]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
     }
     ledger?.begin(slots)
@@ -299,7 +300,7 @@ struct Coordinator {
     effects.append(.demandChanged)
   }
 
-  /// A job that waits for the store uses up none of its time meanwhile; one that was cancelled has to end all the same.
+  /// A store wait uses up none of a job's time. A cancelled job has to end all the same.
   private mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
     for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
     guard let worker = workers[id], !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
@@ -335,7 +336,7 @@ struct Coordinator {
     dispatch()
   }
 
-  /// A job that nobody has begun, or of which nothing is left, may be handed out again.
+  /// A job that has not begun, or has left no effect, may be handed out again.
   private mutating func putBack(_ job: WindowJob) {
     let key = window(of: job)
     windows[key]?.endedDuringFetch.remove(job.key)
@@ -345,7 +346,7 @@ struct Coordinator {
   /// Takes finished jobs out of their worker's hand; returns their number.
   private mutating func end(_ jobs: [JobKey]) -> Int {
     noteEnded(jobs)
-    defer { noteOver(jobs) }
+    defer { releaseDependents(of: jobs) }
     return release(jobs)
   }
 
@@ -359,7 +360,7 @@ struct Coordinator {
         wake(group)
       }
       refresh(entry.job.kind)
-      if let slot = entry.slot { ledger?.end(slot) }
+      if let slot = entry.ledgerSlot { ledger?.end(slot) }
       workers[entry.worker]?.held.remove(job)
       workers[entry.worker]?.begun.remove(job)
       if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }

@@ -1,37 +1,37 @@
 import Jobs
 import WorkerProtocol
 
-/// What the coordinator wants done: by a socket, by the store, by the supervisor. It does none of it itself.
+/// What the coordinator wants from the sockets, the store and the supervisor.
 enum CoordinatorEffect: Equatable, Sendable {
   case send(CoordinatorMessage, to: WorkerID)
   /// Fetch ready jobs; answer with `fetched` or `fetchFailed`.
   case fetchReady(ReadyQuery)
-  /// Look which jobs need not wait any longer, now that these have ended, and at those that are new; answer with `released`.
+  /// Release the dependents of these jobs, which have ended, and check new dependents; answer with `released`.
   case release(after: [JobKey])
-  /// Write into these jobs' rows that their worker died or had to be killed; answer with `settled`.
+  /// Write the settlement into the rows of these jobs; answer with `settled`.
   case settle([JobKey], Settlement)
   /// Write into the job's row that it is cancelled, if it is unfinished.
   case cancelStored(JobKey)
-  /// A job was set to run later: look when.
+  /// Make due jobs available, and find out when the next is due.
   case lookForDueJobs
-  /// Kill the worker, its job has taken too long.
+  /// Kill the worker, since its job has taken too long.
   case killTimedOut(WorkerID)
-  /// The worker finished so many jobs.
+  /// The worker has ended that many jobs.
   case worked(WorkerID, jobs: Int)
-  /// The worker's connection is of no more use.
+  /// Close the worker's connection, for that reason.
   case dismiss(WorkerID, Refusal)
   /// A worker's save changed these objects of the app's store.
   case saved(SavedChange, [ObjectURI])
-  /// Who waits and who works has changed.
+  /// The demand, or what workers hold, has changed.
   case demandChanged
 }
 
-/// What happened to a job that can no longer tell it itself.
+/// The end of an attempt that its worker can no longer write.
 enum Settlement: Equatable, Sendable {
   /// Its worker died.
   case crashed(Obituary)
-  /// It did not end within its time, nor when asked to stop.
+  /// It took longer than its timeout, and did not stop when asked.
   case timedOut(Obituary, seconds: Double)
-  /// It was cancelled, and had to be stopped with its worker.
+  /// It was cancelled, did not stop when asked, and ended with its worker.
   case cancelled
 }

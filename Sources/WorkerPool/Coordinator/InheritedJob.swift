@@ -1,10 +1,10 @@
 import Jobs
 
-/// A job of an earlier pool, and the process that has it, or had it.
-struct JobSourceClaim: Equatable, Sendable {
+/// A job that an earlier pool handed out, and the process that holds it, or held it.
+struct InheritedJob: Equatable, Sendable {
   let job: JobKey
   let pid: Int32
-  /// What the job counts against.
+  /// The limits that it counts against; nil where its row is gone.
   var kind: String?
   var queue: String?
   var limitKey: String?

@@ -1,6 +1,6 @@
 import Jobs
 
-/// The best job of each window that has one to give, in order: what is next is found without a look at every window.
+/// The best job of each window that has one to give, in order, so that picking does not visit every window.
 struct JobHeads {
   private struct Head {
     let position: JobPosition
@@ -10,15 +10,15 @@ struct JobHeads {
   /// By lane; the best first.
   private var lanes: [String: [Head]] = [:]
 
-  /// The lanes that have something to give.
+  /// The lanes that have a job.
   var lanesWithJobs: [String] { lanes.compactMap { $0.value.isEmpty ? nil : $0.key } }
 
-  /// The window of a lane with the best job among those of kinds that are wanted.
+  /// The window of a lane with the best job of a wanted kind.
   func best(in lane: String, isWanted: (String) -> Bool) -> WindowKey? {
     lanes[lane]?.first { isWanted($0.window.kind) }?.window
   }
 
-  /// The best position of any job of kinds that are wanted.
+  /// The position of the best job of a wanted kind.
   func best(isWanted: (String) -> Bool) -> JobPosition? {
     lanes.values.compactMap { $0.first { isWanted($0.window.kind) }?.position }.min()
   }

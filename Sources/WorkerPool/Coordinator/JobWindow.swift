@@ -1,9 +1,9 @@
 import Jobs
 import WorkerProtocol
 
-/// What the coordinator knows of a job that may run: enough to choose it and to hand it out, and no more.
+/// What the coordinator knows of a ready job: enough to pick it and to hand it out.
 struct WindowJob: Equatable, Sendable {
-  /// Its identity. Lower is older, and runs first among equals.
+  /// Its key. A lower one is older, and runs first among jobs of one priority.
   let key: JobKey
   let kind: String
   let queue: String
@@ -26,14 +26,14 @@ struct WindowJob: Equatable, Sendable {
 
 /// The ready jobs of one kind in one lane that are held in memory: the best ones of a backlog that may be far longer.
 ///
-/// A queue with a weight has a lane of its own, and all other queues share one. However many queues and limit keys there are, the window
-/// is filled from the head of one index. `frontier` says how far into the store's order it knows every job: a job behind that is not
-/// handed out, since a better one may lie in between.
+/// A queue with a weight has a lane of its own, and all other queues share one. However many queues and limit keys
+/// there are, the window is filled from the head of one index. `frontier` says how far into the store's order it knows
+/// every job: a job behind that is not handed out, since a better one may lie in between.
 ///
-/// A job whose queue or key is full is parked with its group until the group has room. Of each group a few are parked. The store keeps the
-/// others of such a *cut* group, and the window asks for them by the group's own index.
+/// A job whose queue or key is full is parked with its group until the group has room. Of each group a few are parked.
+/// The store keeps the others of such a *cut* group, and the window asks for them by the group's own index.
 ///
-/// A class, so that a look at one number copies nothing; the coordinator alone refers to it.
+/// A class, so that reading one number copies nothing; only the coordinator refers to it.
 final class JobWindow {
   /// How far into the order of the store all jobs are known.
   enum Frontier: Equatable, Sendable {
@@ -44,42 +44,42 @@ final class JobWindow {
     case end
   }
 
-  /// How many jobs a window holds after a refill; and how many windows hold in all, each its share.
+  /// How many jobs a window holds after a refill, and how many all windows hold together.
   static let size = 1000
   static let sizeOfAll = 65_536
-  /// However many windows there are, one holds as many as this.
+  /// Each window holds at least this many, however many windows there are.
   static let smallest = 16
-  /// How many jobs of a full group are parked, and below how many more of them are asked for.
+  /// How many jobs of a full group are parked, and below which number the window asks for more.
   static let mostOfGroup = 64
   static let lowOfGroup = 16
-  /// How many jobs that were told of during a fetch are kept for its answer.
+  /// How many jobs that became ready during a fetch are kept until its answer.
   static let mostMissed = 500
 
-  /// Jobs that may run, as far as was known when they were put here.
+  /// Jobs that might run when they were put here.
   private(set) var runnable = SortedJobs()
   private(set) var parked: [JobGroup: SortedJobs] = [:]
   private(set) var parkedCount = 0
   var frontier = Frontier.start
-  /// Groups of which the store has more jobs than are here.
+  /// Groups with further jobs in the store.
   private(set) var cut: Set<JobGroup> = []
-  /// Cut groups of which few jobs are left here.
+  /// Cut groups that have few jobs left here.
   var lowGroups: Set<JobGroup> = []
-  /// What the store is asked for now, and for which cut group if it is for one.
+  /// The fetch under way, and the cut group that it is for.
   var query: ReadyQuery?
   var queriedGroup: JobGroup?
-  /// The store may hold better jobs that nobody told of.
-  var mustLook = false
-  /// Before then the window does not look: the last look took the store some time.
-  var nextLook: Double?
+  /// The store may have better jobs that no event announced.
+  var mustRefetch = false
+  /// Not before then, since the last refetch took the store some time.
+  var nextRefetch: Double?
   /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
   var endedDuringFetch: Set<JobKey> = []
   /// Jobs that became ready behind the frontier while a fetch was under way, which may move it.
   var missed: [WindowJob] = []
-  /// Whether the window is in the list of those to be looked after.
+  /// Whether the window is listed for `refill`.
   var isListed = false
-  /// Where the window stands among the coordinator's heads.
+  /// The position of the window among the heads.
   var head: JobPosition?
-  /// The runnable jobs that its kind has counted.
+  /// How many of its runnable jobs its kind has counted.
   var counted = 0
   private var members: Set<JobKey> = []
 
@@ -100,7 +100,7 @@ final class JobWindow {
   /// The job to run next.
   var next: WindowJob? { runnable.first.flatMap { covers($0.position) ? $0 : nil } }
 
-  /// How many jobs can be handed out before the store has to be asked.
+  /// How many jobs can be handed out before the next fetch.
   var reach: Int {
     switch frontier {
     case .start: 0
@@ -124,7 +124,7 @@ final class JobWindow {
     frontier = .behind(last)
   }
 
-  /// Puts a job aside that is not yet here, until its group has room.
+  /// Parks a new job until its group has room.
   func park(_ job: WindowJob, in group: JobGroup) {
     guard members.insert(job.key).inserted else { return }
     parked[group, default: SortedJobs()].insert(job)
@@ -137,7 +137,7 @@ final class JobWindow {
     cut.insert(group)
   }
 
-  /// Takes out a parked job, which is to be put elsewhere.
+  /// Takes out a parked job, which the caller puts elsewhere.
   func unpark(_ job: WindowJob, from group: JobGroup) {
     guard parked[group]?.remove(at: job.position) != nil else { return }
     members.remove(job.key)
@@ -167,7 +167,7 @@ final class JobWindow {
     return nil
   }
 
-  /// Forgets all jobs: nothing is known of the store.
+  /// Forgets all jobs, and what was known of the store.
   func removeAll() {
     runnable = SortedJobs()
     parked = [:]
@@ -178,7 +178,7 @@ final class JobWindow {
     frontier = .start
   }
 
-  /// The store has no other jobs of the group than are here.
+  /// The store has no further jobs of the group.
   func complete(_ group: JobGroup) { cut.remove(group) }
 
   /// The store has answered, or failed.

@@ -4,11 +4,11 @@ import WorkerProtocol
 struct KindRules: Equatable, Sendable {
   /// How many may be in hand at a time; nil is any number.
   var limit: Int?
-  /// How many may be handed out in a time; nil is any number.
+  /// How many may be handed out in a period; nil is any number.
   var rate: JobRate?
 }
 
-/// When the jobs of a kind with a rate were handed out: in no stretch of one period are there more of them than the rate allows.
+/// When the jobs of a kind with a rate were handed out: no stretch of one period has more of them than the rate allows.
 struct RateWindow: Sendable {
   /// Jobs that were handed out at about the same time.
   private struct Starts {
@@ -22,7 +22,8 @@ struct RateWindow: Sendable {
   private var starts: [Starts] = []
   private var count = 0
 
-  /// So many times are told apart in a period. Jobs that are closer together count as the last of them, so that the rate is kept.
+  /// A period is divided into this many steps. Jobs within one step count as handed out with the last of them, so that
+  /// the rate is kept.
   private static let resolution = 1000.0
 
   init(_ rate: JobRate) { self.rate = rate }
@@ -47,7 +48,7 @@ struct RateWindow: Sendable {
     }
   }
 
-  /// Takes a job back that was handed out then and has not begun.
+  /// Takes back a job that was handed out at that time and has not begun.
   mutating func giveBack(from time: Double) {
     guard let index = starts.lastIndex(where: { $0.first <= time && time <= $0.last }) else { return }
     count -= 1
@@ -59,22 +60,22 @@ struct RateWindow: Sendable {
   var nextTime: Double { starts.first.map { $0.last + rate.period } ?? 0 }
 }
 
-/// What the coordinator keeps account of for a kind.
+/// What the coordinator counts for a kind.
 struct KindState: Sendable {
   var rules: KindRules
   var pastStarts: RateWindow?
   var inHand = 0
   /// How many of those in hand have begun.
   var begun = 0
-  /// Jobs that workers of an earlier pool still run.
-  var elsewhere = 0
+  /// Jobs in the hands of survivors.
+  var survivorJobs = 0
   /// Jobs that may have killed a worker together with others: each is to run alone.
   var suspects: [WindowJob] = []
   /// Jobs in its windows that may run.
   var runnable = 0
   /// Whether it has jobs that may run, or in hand.
   var isActive = false
-  /// Whether its jobs are among those to choose from: it is not paused, and its limit and rate have room.
+  /// Whether its jobs may be picked: it is not paused, and its limit and rate have room.
   var isOffered = true
 
   init(rules: KindRules) {
@@ -88,11 +89,11 @@ struct KindState: Sendable {
   }
 
   /// Whether its limit lets one more be handed out.
-  var isBelowLimit: Bool { rules.limit.map { inHand + elsewhere < $0 } ?? true }
+  var isBelowLimit: Bool { rules.limit.map { inHand + survivorJobs < $0 } ?? true }
 
   /// How many more jobs may be handed out now.
   mutating func room(now: Double) -> Int {
-    let byLimit = rules.limit.map { max(0, $0 - inHand - elsewhere) } ?? .max
+    let byLimit = rules.limit.map { max(0, $0 - inHand - survivorJobs) } ?? .max
     return min(byLimit, pastStarts?.room(now: now) ?? .max)
   }
 }

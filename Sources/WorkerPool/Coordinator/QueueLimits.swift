@@ -1,7 +1,7 @@
 /// How many jobs of a queue may be in hand at a time.
 ///
-/// A limit is for a queue by its name, or for each queue whose name matches a pattern in which `*` stands for any characters. A name goes
-/// before patterns, and of several patterns the one with the most other characters counts.
+/// A limit is for a queue by its name, or for each queue whose name matches a pattern in which `*` stands for any
+/// characters. A name goes before patterns, and of several patterns the one with the most other characters counts.
 public struct QueueLimits: Equatable, Sendable {
   private var names: [String: Int] = [:]
   private var patterns: [Pattern] = []
@@ -26,6 +26,7 @@ public struct QueueLimits: Equatable, Sendable {
     patterns.sort { ($1.length, $0.text) < ($0.length, $1.text) }
   }
 
+  /// Whether no queue has a limit.
   public var isEmpty: Bool { names.isEmpty && patterns.isEmpty }
 
   /// The queues that are limited by their own names.

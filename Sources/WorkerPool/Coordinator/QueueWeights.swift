@@ -1,8 +1,8 @@
-/// Shares the picks between queues by their weights.
+/// Shares picks among queues by their weights.
 ///
-/// A queue with a weight has a lane of its own, all others share one of weight 1. In a lane the best job is next; between lanes that
-/// have something to do the picks are spread evenly in proportion to the weights (smooth weighted round robin, as nginx balances
-/// load). Without weights there is one lane, and priority decides alone.
+/// A queue with a weight has a lane of its own; all others share a lane of weight 1. In a lane the best job is next.
+/// Among lanes with jobs the picks are spread in proportion to the weights (smooth weighted round robin, as nginx
+/// balances load). Without weights there is one lane, and priority alone decides.
 struct QueueWeights: Equatable, Sendable {
   private let weights: [String: Int]
   /// The queues that have a weight.
@@ -24,7 +24,7 @@ struct QueueWeights: Equatable, Sendable {
 
   var isEmpty: Bool { weights.isEmpty }
 
-  /// Chooses one of the lanes that have something to do.
+  /// Picks one of the lanes that have jobs.
   mutating func pick(among lanes: Set<String>) -> String? {
     guard lanes.count > 1 else { return lanes.first }
     var total = 0
@@ -40,7 +40,7 @@ struct QueueWeights: Equatable, Sendable {
     return best?.lane
   }
 
-  /// Takes a pick back whose job nobody has begun: its lane is not charged for it.
+  /// Takes back a pick whose job was not begun: its lane is not charged for it.
   ///
   /// - Parameter lanes: those that the lane was picked among.
   mutating func takeBack(_ lane: String, among lanes: Set<String>) {

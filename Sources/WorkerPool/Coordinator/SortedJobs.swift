@@ -3,8 +3,8 @@ import WorkerProtocol
 
 /// Jobs in the order in which they run, the best first.
 ///
-/// - Complexity: taking the best and adding one behind all others is constant, amortised; finding a place is logarithmic, and a job in the
-///   middle moves those on its shorter way to the end.
+/// - Complexity: taking the best and adding one behind all others is constant, amortised; finding a place is
+///   logarithmic, and a job in the middle moves those on its shorter way to the end.
 struct SortedJobs: Sendable {
   /// What has been taken lies before `start`, until there is so much of it that moving the rest is cheap.
   private var storage: [WindowJob] = []
@@ -65,7 +65,7 @@ struct SortedJobs: Sendable {
     all.firstIndex { $0.key == key }.map { storage.remove(at: $0) }
   }
 
-  /// Where the first job is that does not run before.
+  /// The index of the first job for which `isBefore` is false.
   private func place(_ isBefore: (WindowJob) -> Bool) -> Int {
     var low = start
     var high = storage.count

@@ -43,7 +43,8 @@ import WorkerProtocol
     #expect(started.count == 40 && started.count { $0.key <= 40 } == 30, "three of four")
   }
 
-  /// A worker that begins one job of each hand and gives the others back leaves the shares as they are: only what begins is charged.
+  /// A worker that begins one job of each hand and gives the others back leaves the shares as they are: only what
+  /// begins is charged.
   @Test func aJobThatComesBackIsNotChargedToItsQueueTwice() {
     var scene = Scene(weights: ["mail": 3])
     scene.coordinator.becameReady((1...40).map { job($0, queue: "mail") } + (41...80).map { job($0) })
@@ -103,23 +104,24 @@ import WorkerProtocol
 
   /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
   @Test func limitsHoldAcrossPools() {
-    let ours = JobSourceClaim(job: 1, pid: 7, kind: "index", limitKey: "customer 7")
+    let ours = InheritedJob(job: 1, pid: 7, kind: "index", limitKey: "customer 7")
     var scene = Scene(kinds: ["index": 2, "export": nil])
-    scene.coordinator.setClaimedElsewhere([ours])
+    scene.coordinator.setSurvivorJobs([ours])
     scene.coordinator.becameReady(
       [job(2, key: "customer 7"), job(3), job(4)] + [job(5, kind: "export", key: "customer 7")])
     let worker = scene.worker(credit: 10, kinds: ["index", "export"])
     #expect(scene.runs() == [worker: [uri(3)]])
-    scene.coordinator.setClaimedElsewhere([])
+    scene.coordinator.setSurvivorJobs([])
     #expect(scene.runs() == [worker: [uri(2)]])
     // Known before the plugins are.
     var later = Coordinator()
-    later.setClaimedElsewhere([ours])
+    later.setSurvivorJobs([ours])
     later.setKinds(["index": KindRules(limit: 1)])
     #expect(later.kinds["index"]?.isBelowLimit == false)
   }
 
-  /// The limit counts what is in hand, so what one worker has not begun is taken back for another that has nothing to do.
+  /// The limit counts what is in hand, so what one worker has not begun is taken back for another that has nothing to
+  /// do.
   @Test func aLimitIsUsedByAsManyWorkersAsItAllows() {
     var scene = Scene(kinds: ["index": 2])
     let one = scene.worker(credit: 2)
@@ -134,7 +136,7 @@ import WorkerProtocol
 
   @Test func aKeyOfManyJobsDoesNotKeepTheOthersOutOfTheWindow() {
     var scene = Scene()
-    scene.look()
+    scene.refetch()
     scene.fetched("index", (1...JobWindow.size).map { job($0, key: "big") }, isComplete: false)
     // Only a few of them are kept; the store is asked for others.
     let worker = scene.worker(credit: 100)
@@ -161,7 +163,7 @@ import WorkerProtocol
   @Test func fullKeysDoNotHideWhatIsBehindThem() {
     // Twenty keys fill the window, none of them too long, and none of their jobs may run.
     var scene = Scene()
-    scene.look()
+    scene.refetch()
     _ = scene.effects()
     let hidden = (1...JobWindow.size).map { job($0, key: "key \($0 % 20)") }
     scene.fetched("index", hidden, isComplete: false)
@@ -221,12 +223,12 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     scene.coordinator.workerDied(worker, obituary(.itself))
-    #expect(scene.coordinator.startableByKind()["index"] == 0 && scene.coordinator.waitingByKind["index"] == 1)
+    #expect(scene.coordinator.demandByKind()["index"] == 0 && scene.coordinator.notBegunByKind["index"] == 1)
     #expect(scene.coordinator.nextDeadline == 10)
     scene.coordinator.now = 10
     _ = scene.coordinator.takeEffects()
     scene.coordinator.deadlinePassed()
-    #expect(scene.coordinator.startableByKind()["index"] == 1)
+    #expect(scene.coordinator.demandByKind()["index"] == 1)
     #expect(scene.coordinator.takeEffects().contains(.demandChanged))
   }
 
@@ -234,16 +236,17 @@ import WorkerProtocol
   @Test func jobsThatMayNotBeginAreNoDemand() {
     var scene = Scene(kinds: ["index": 2, "export": nil])
     scene.coordinator.becameReady((1...9).map { job($0) } + [job(10, kind: "export"), job(11, kind: "export")])
-    #expect(scene.coordinator.startableByKind() == ["index": 2, "export": 2])
+    #expect(scene.coordinator.demandByKind() == ["index": 2, "export": 2])
     let worker = scene.worker(credit: 1)
-    #expect(scene.coordinator.startableByKind() == ["index": 2, "export": 2], "in hand, and not begun")
+    #expect(scene.coordinator.demandByKind() == ["index": 2, "export": 2], "in hand, and not begun")
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
-    #expect(scene.coordinator.startableByKind() == ["index": 1, "export": 2])
+    #expect(scene.coordinator.demandByKind() == ["index": 1, "export": 2])
     scene.coordinator.pause(.kind("export"))
-    #expect(scene.coordinator.startableByKind()["export"] == 0)
+    #expect(scene.coordinator.demandByKind()["export"] == 0)
   }
 
-  /// Any stretch of one period has as many starts as the rate says at most, and a steady demand gets nearly all of them.
+  /// Any stretch of one period has as many starts as the rate says at most, and a steady demand gets nearly all of
+  /// them.
   @Test func aRateIsKeptAndUsedHoweverTheJobsCome() {
     var window = RateWindow(JobRate(jobs: 5000, period: 60))
     var times: [Double] = []
@@ -313,7 +316,7 @@ import WorkerProtocol
     _ = scene.effects()
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     #expect(!scene.releases().contains { _ in true })
-    scene.coordinator.lookForWaitingJobs()
+    scene.coordinator.checkDependents()
     #expect(scene.releases() == [[]])
     // What ends while the store looks is looked at next.
     scene.coordinator.workerSaid(.done([uri(2)]), worker)

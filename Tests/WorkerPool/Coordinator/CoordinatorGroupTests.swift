@@ -47,7 +47,7 @@ import WorkerProtocol
     for queues in [1, 5000] {
       var scene = Scene()
       var store = Store(ready: (1...5000).map { job($0, queue: "q\($0 % queues)") })
-      scene.look()
+      scene.refetch()
       #expect(store.runAll(&scene) == (1...5000).map(uri))
       #expect(store.rows < 2 * 5000, "\(queues) queues: \(store.rows) rows were read")
       #expect(scene.coordinator.windows.count == 1)
@@ -60,7 +60,7 @@ import WorkerProtocol
   @Test func manyLimitKeysCostTheStoreWhatNoneCost() {
     var scene = Scene()
     var store = Store(ready: (1...5000).map { job($0, key: "k\($0)") })
-    scene.look()
+    scene.refetch()
     #expect(store.runAll(&scene) == (1...5000).map(uri))
     #expect(store.rows < 2 * 5000)
     #expect(scene.coordinator.inHandByGroup.isEmpty && scene.coordinator.parkedIn.isEmpty)
@@ -71,7 +71,7 @@ import WorkerProtocol
     var scene = Scene()
     _ = scene.worker(credit: 1)
     scene.coordinator.becameReady((1...1000).map { job($0, kind: "unknown \($0)") })
-    scene.look()
+    scene.refetch()
     #expect(scene.queries().map(\.kind) == ["index"])
     #expect(scene.coordinator.windows.count == 1 && scene.coordinator.activeKinds.isEmpty)
   }
@@ -81,7 +81,7 @@ import WorkerProtocol
     var scene = Scene()
     let worker = scene.worker(credit: 4)
     var store = Store(ready: (1...20_000).map { job($0, key: "big") } + (20_001...20_300).map { job($0) })
-    scene.look()
+    scene.refetch()
     store.answer(&scene)
     #expect(scene.runs()[worker]?.prefix(2) == [uri(1), uri(20_001)])
     let rows = store.rows
@@ -100,7 +100,7 @@ import WorkerProtocol
   @Test func jobsOfLimitedKeysAreReadAFewTimesEach() {
     var scene = Scene()
     var store = Store(ready: (1...3000).map { job($0, key: "k\($0 / 300)") })
-    scene.look()
+    scene.refetch()
     let order = store.runAll(&scene, credit: 64)
     #expect(Set(order) == Set((1...3000).map(uri)) && order.count == 3000)
     #expect(store.rows < 4 * 3000, "\(store.rows) rows")
@@ -145,11 +145,11 @@ import WorkerProtocol
   /// What a worker of an earlier pool still runs counts against its queue's limit.
   @Test func aQueuesLimitHoldsAcrossPools() {
     var scene = Scene(queueLimits: ["mail": 1])
-    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: 1, pid: 7, kind: "index", queue: "mail")])
+    scene.coordinator.setSurvivorJobs([InheritedJob(job: 1, pid: 7, kind: "index", queue: "mail")])
     scene.coordinator.becameReady([job(2, queue: "mail")])
     let worker = scene.worker(credit: 10)
     #expect(scene.runs() == [:])
-    scene.coordinator.setClaimedElsewhere([])
+    scene.coordinator.setSurvivorJobs([])
     #expect(scene.runs() == [worker: [uri(2)]])
   }
 
@@ -188,7 +188,7 @@ import WorkerProtocol
     var scene = Scene()
     scene.coordinator.pause(.queue("slow"))
     var store = Store(ready: (1...5000).map { job($0, queue: "slow", priority: 1) } + [job(6000)])
-    scene.look()
+    scene.refetch()
     #expect(store.runAll(&scene) == [uri(6000)])
     #expect(store.rows < 2 * JobWindow.size, "\(store.rows) rows")
     scene.coordinator.resume(.queue("slow"))
@@ -213,7 +213,7 @@ import WorkerProtocol
     // p1500 becomes ready
     // fetched p1001 … ◀──────────────   (p1500 is not among them)
     var scene = Scene()
-    scene.look()
+    scene.refetch()
     scene.fetched("index", (1...JobWindow.size).map { job($0) }, isComplete: false)
     let worker = scene.worker(credit: 600)
     #expect(scene.runs()[worker]?.count == 600)
@@ -227,7 +227,7 @@ import WorkerProtocol
   /// Nothing is handed out behind what is known: a better job may lie in between.
   @Test func nothingIsHandedOutBehindTheFrontier() {
     var scene = Scene()
-    scene.look()
+    scene.refetch()
     scene.fetched("index", (1...10).map { job($0, key: "k") } + [job(11)], isComplete: false)
     let worker = scene.worker(credit: 50)
     #expect(scene.runs() == [worker: [uri(1), uri(11)]])
@@ -240,11 +240,11 @@ import WorkerProtocol
   /// A look that takes the store long is not made again at once.
   @Test func looksThatTakeLongAreSeldom() {
     var scene = Scene()
-    scene.look()
+    scene.refetch()
     guard let query = scene.queries().first else { return #expect(Bool(false)) }
     scene.coordinator.now = 100
     scene.coordinator.fetched(query, [job(1)], isComplete: true, seconds: 0.2)
-    scene.look()
+    scene.refetch()
     #expect(scene.queries().isEmpty)
     #expect(scene.coordinator.nextDeadline == 102)
     scene.coordinator.becameReady([job(2)])

@@ -6,7 +6,7 @@ import WorkerProtocol
 
 /// What workers hold and have not begun: it comes back when something better arrives, or when others could run it.
 @Suite struct CoordinatorHandTests {
-  private let patience = Coordinator.handPatience
+  private let slowAfter = Coordinator.slowAfter
 
   /// A worker that has a hand of ten jobs, of which one has begun.
   private func scene(credit: Int = 10) -> (Scene, WorkerID) {
@@ -27,11 +27,11 @@ import WorkerProtocol
 
   @Test func aBetterJobGoesBeforeWhatASlowWorkerHasNotBegun() {
     var (scene, worker) = scene()
-    pass(patience, &scene)
+    pass(slowAfter, &scene)
     #expect(scene.effects().isEmpty, "nobody could do better")
     // When: a better job comes.
     scene.coordinator.becameReady([job(99, priority: 100)])
-    pass(patience, &scene)
+    pass(slowAfter, &scene)
     #expect(scene.effects() == [.send(.recall(9), to: worker)])
     scene.coordinator.workerSaid(.returned((2...10).map(uri)), worker)
     #expect(scene.runs() == [:], "the slow worker gets nothing more meanwhile")
@@ -45,7 +45,7 @@ import WorkerProtocol
   @Test func theBetterJobIsFirstWhereTheSlowWorkerItselfBecomesFree() {
     var (scene, worker) = scene()
     scene.coordinator.becameReady([job(99, priority: 100)])
-    pass(patience, &scene)
+    pass(slowAfter, &scene)
     #expect(scene.effects() == [.send(.recall(9), to: worker)])
     scene.coordinator.workerSaid(.returned((2...10).map(uri)), worker)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
@@ -57,7 +57,7 @@ import WorkerProtocol
     var (scene, worker) = scene(credit: 20)
     scene.coordinator.becameReady([job(99, priority: 100)])
     #expect(scene.runs() == [worker: [uri(99)]])
-    pass(patience, &scene)
+    pass(slowAfter, &scene)
     #expect(scene.effects() == [.send(.recall(10), to: worker)])
     scene.coordinator.workerSaid(.returned((2...10).map(uri) + [uri(99)]), worker)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
@@ -68,7 +68,7 @@ import WorkerProtocol
     var (scene, worker) = scene()
     scene.coordinator.becameReady([job(99, priority: 100)])
     for number in 1...9 {
-      pass(patience / 3, &scene)
+      pass(slowAfter / 3, &scene)
       #expect(!scene.effects().contains { if case .send(.recall, _) = $0 { true } else { false } }, "job \(number)")
       scene.coordinator.workerSaid(.done([uri(number)]), worker)
       scene.coordinator.workerSaid(.begin([uri(number + 1)]), worker)
@@ -84,7 +84,7 @@ import WorkerProtocol
     #expect(scene.runs() == [other: [uri(6), uri(7), uri(8)], worker: [uri(9), uri(10)]])
     // It has credit again, and the slow one still holds six that it has not begun.
     scene.coordinator.workerSaid(.credit(9), other)
-    pass(patience, &scene)
+    pass(slowAfter, &scene)
     #expect(scene.effects() == [.send(.recall(6), to: worker)])
   }
 
@@ -109,7 +109,7 @@ import WorkerProtocol
       scene.coordinator.workerSaid(.begin([uri(number + 1)]), worker)
     }
     scene.coordinator.workerSaid(.done([uri(10)]), worker)
-    pass(patience, &scene)
+    pass(slowAfter, &scene)
     #expect(scene.coordinator.nextDeadline == nil)
   }
 

@@ -38,7 +38,7 @@ struct Scene {
   }
 
   /// Lets the coordinator look for new jobs.
-  mutating func look() { coordinator.lookForNewJobs() }
+  mutating func refetch() { coordinator.refetchAll() }
 
   mutating func worker(credit: Int, kinds: [String] = ["index"]) -> WorkerID {
     lastWorker += 1
@@ -121,7 +121,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     let indexer = scene.worker(credit: 10, kinds: ["index"])
     scene.coordinator.becameReady([job(1, kind: "export"), job(2)])
     #expect(scene.runs() == [indexer: [uri(2)]])
-    #expect(scene.coordinator.waitingByKind == ["index": 1, "export": 1])
+    #expect(scene.coordinator.notBegunByKind == ["index": 1, "export": 1])
   }
 
   @Test func aKindsLimitHoldsForTheWholePool() {
@@ -158,7 +158,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.workerDied(one, obituary())
     _ = scene.effects()
     _ = scene.worker(credit: 1)
-    scene.look()
+    scene.refetch()
     scene.fetched("index", [job(1)])
     #expect(scene.runs() == [:])
     scene.coordinator.settled([1])
@@ -203,7 +203,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     var scene = Scene()
     let worker = scene.worker(credit: 1)
     scene.coordinator.becameReady([job(1)])
-    scene.look()
+    scene.refetch()
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     _ = scene.effects()
     scene.fetched("index", [job(1), job(2)])
@@ -345,12 +345,12 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
   /// What earlier pools have left keeps jobs back, and makes some of them run alone.
   @Test func whatEarlierPoolsHaveLeftIsHeeded() {
     var scene = Scene()
-    scene.coordinator.setWaitsForStrangers(true)
+    scene.coordinator.setWaitsForSurvivors(true)
     let worker = scene.worker(credit: 5)
     scene.coordinator.becameReady([job(1)])
     #expect(scene.runs().isEmpty)
     scene.coordinator.inherit(suspects: [1])
-    scene.coordinator.setWaitsForStrangers(false)
+    scene.coordinator.setWaitsForSurvivors(false)
     scene.fetched("index", [job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(1)]], "a suspect runs alone")
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
@@ -360,7 +360,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func theWindowHoldsTheBestOfALongBacklog() {
     var scene = Scene()
-    scene.look()
+    scene.refetch()
     _ = scene.effects()
     scene.fetched("index", (1...JobWindow.size).map { job($0) }, isComplete: false)
     scene.coordinator.becameReady([job(999_999)])
@@ -384,11 +384,11 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func jobsOfWorkersThatOutlivedTheirSupervisorAreLeftAlone() {
     var scene = Scene()
-    scene.coordinator.setClaimedElsewhere([JobSourceClaim(job: 1, pid: 7)])
+    scene.coordinator.setSurvivorJobs([InheritedJob(job: 1, pid: 7)])
     let worker = scene.worker(credit: 2)
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])
-    scene.coordinator.setClaimedElsewhere([])
+    scene.coordinator.setSurvivorJobs([])
     scene.fetched("index", [job(1)])
     #expect(scene.runs() == [worker: [uri(1)]])
   }

@@ -5,8 +5,8 @@ import WorkerProtocol
 @testable import WorkerPool
 
 @Suite struct RandomisedCoordinatorTests {
-  /// Workers come, run, return, die and lose their answers, in any order; the store answers late and with old news. In the end every
-  /// job has been run, and at no time was one in two hands.
+  /// Workers come, run, return, die and lose their answers, in any order; the store answers late and with old news. In
+  /// the end every job has been run, and at no time was one in two hands.
   @Test(arguments: 1...40) func everyJobIsRunInTheEndAndIsInOneHandAtATime(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var coordinator = Coordinator()
@@ -55,7 +55,7 @@ import WorkerProtocol
           answers.append((query, ready.sorted { $0.precedes($1) }))
         case .settle(let jobs, _):
           coordinator.settled(jobs)
-          coordinator.lookForNewJobs()
+          coordinator.refetchAll()
         default: break
         }
       }
@@ -93,7 +93,7 @@ import WorkerProtocol
         coordinator.fetched(
           answer.query, Array(answer.snapshot.prefix(answer.query.limit)),
           isComplete: answer.snapshot.count < answer.query.limit)
-      case 4 where Int.random(in: 0..<10, using: &random) == 0: coordinator.lookForNewJobs()
+      case 4 where Int.random(in: 0..<10, using: &random) == 0: coordinator.refetchAll()
       default:
         guard let id = hands.keys.randomElement(using: &random), let held = hands[id], !held.isEmpty else { break }
         if let running = begun[id], !running.isEmpty {

@@ -5,8 +5,8 @@ import WorkerProtocol
 
 @testable import WorkerPool
 
-/// Replays the recorded conversations of `Protocol/Vectors` as the coordinator: what the worker said is put in, what the
-/// coordinator said must come out.
+/// Replays the recorded conversations of `Protocol/Vectors` as the coordinator: what the worker said is put in, what
+/// the coordinator said must come out.
 @Suite struct VectorReplayTests {
   static let vectors: [URL] = {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
