@@ -2,7 +2,7 @@ import Foundation
 import Jobs
 import Synchronization
 
-/// One of the queue's directories: held open, and opened again when another directory has taken its place.
+/// A directory of the queue directory, held open. When another directory takes its place, that one is opened.
 final class HeldDirectory: Sendable {
   /// Who makes the directory when it is missing.
   enum Maker {
@@ -12,14 +12,15 @@ final class HeldDirectory: Sendable {
     case person
   }
 
-  /// What a look at the path found.
+  /// What a check of the path found.
   enum Change: Equatable {
     case none
     /// The path leads to another directory than before, which is held now.
     case replaced
-    /// There is nothing to go on with, as at the look before; or for the first time, which may be a moment between two steps.
-    case waiting
-    /// There has been no directory at the path for two looks. Reported once.
+    /// There is no usable directory: still, or for the first time, which may be the moment between two steps of a
+    /// replacement.
+    case unusable
+    /// Two checks found no directory at the path. Reported once.
     case missing
     /// The path cannot be examined, or what is there cannot be opened. Reported once.
     case failed(FileError)
@@ -27,7 +28,7 @@ final class HeldDirectory: Sendable {
 
   private struct State {
     var directory: OpenDirectory?
-    var looksWithout = 0
+    var checksWithout = 0
     var failure: FileError?
   }
 
@@ -42,11 +43,11 @@ final class HeldDirectory: Sendable {
     state = Mutex(State(directory: try Self.open(path, maker)))
   }
 
-  /// The directory at the path when somebody last looked; `nil` while there is none.
+  /// The directory that the last check found; `nil` while there is none.
   var current: OpenDirectory? { state.withLock { $0.directory } }
 
-  /// Looks whether the path still leads to the directory that is held, and holds the one that it leads to now.
-  func look() -> Change {
+  /// Checks that the path still leads to the directory that is held, and otherwise holds the one that it leads to now.
+  func check() -> Change {
     var status = stat()
     if stat(path, &status) == 0 {
       if let held = current, held.isSame(as: status) { return .none }
@@ -56,8 +57,8 @@ final class HeldDirectory: Sendable {
     if case .pool = maker { return hold() }
     return state.withLock { state in
       state.directory = nil
-      state.looksWithout += 1
-      return state.looksWithout == 2 ? .missing : .waiting
+      state.checksWithout += 1
+      return state.checksWithout == 2 ? .missing : .unusable
     }
   }
 
@@ -75,7 +76,7 @@ final class HeldDirectory: Sendable {
     state.withLock { state in
       if !keeps { state.directory = nil }
       defer { state.failure = error }
-      return state.failure == error ? .waiting : .failed(error)
+      return state.failure == error ? .unusable : .failed(error)
     }
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 final class IncomingDirectory: Sendable {
   let incoming: HeldDirectory
   let taken: HeldDirectory
-  private let privateNames = Mutex(PrivateNames(avoiding: []))
+  private let takenFileNames = Mutex(TakenFileNames(avoiding: []))
 
   init(layout: QueueLayout) throws {
     incoming = try HeldDirectory(layout.incoming, madeBy: .person)
@@ -41,17 +41,17 @@ final class IncomingDirectory: Sendable {
 
   // MARK: Listing
 
-  /// The names of all job files that wait, in the order of their last changes unless they are very many, and the files whose names
-  /// are unusable.
+  /// The names of all job files that wait, in the order of their last changes unless they are very many, and the files
+  /// whose names are unusable.
   func names() throws(FileError) -> (names: [String], unusable: [Unusable]) {
     guard let incoming = incoming.current else { return ([], []) }
     return try names(in: incoming)
   }
 
   /// The files in `taken/`, in the same order.
-  func takenFiles() throws(FileError) -> [PrivateFile] {
+  func takenFiles() throws(FileError) -> [TakenJobFile] {
     guard let taken = taken.current else { return [] }
-    return try names(in: taken).names.map { PrivateFile(name: $0, directory: taken, source: nil) }
+    return try names(in: taken).names.map { TakenJobFile(name: $0, directory: taken, source: nil) }
   }
 
   private func names(in directory: OpenDirectory) throws(FileError) -> (names: [String], unusable: [Unusable]) {
@@ -68,7 +68,7 @@ final class IncomingDirectory: Sendable {
     return (names.count <= Self.mostInOrder ? inOrder(names, directory) : names, unusable)
   }
 
-  /// To put this many files in order takes a moment; more would keep the first job waiting.
+  /// Sorting more files than this would delay the first job.
   static let mostInOrder = 100_000
 
   private func inOrder(_ names: [String], _ directory: OpenDirectory) -> [String] {
@@ -82,29 +82,29 @@ final class IncomingDirectory: Sendable {
 
   /// What became of an attempt to take a file.
   enum Taking {
-    case taken(PrivateFile)
+    case taken(TakenJobFile)
     /// No longer there.
     case gone
-    /// Somebody who does not rename files wrote it a moment ago: it is taken when it has rested.
+    /// It was written a moment ago, by a producer that does not rename files: it is taken when it has rested.
     case fresh
     /// It cannot be moved now.
     case failed(FileError)
   }
 
-  /// Sees to it that no new name begins as these do.
-  func avoid(_ names: [String]) { privateNames.withLock { $0 = PrivateNames(avoiding: names) } }
+  /// Lets no new name begin as these do.
+  func avoid(_ names: [String]) { takenFileNames.withLock { $0 = TakenFileNames(avoiding: names) } }
 
-  /// Makes whatever lies under that name in `incoming/` the pool's own, in one step: from then on no producer can replace or change it
-  /// by its name.
+  /// Moves whatever has that name in `incoming/` to `taken/`, in one step: from then on no producer can replace it by
+  /// its name.
   ///
   /// - Parameter minimumAge: files that were changed less long ago, in nanoseconds, are `fresh`.
   func take(_ name: String, minimumAge: Int64) -> Taking {
     guard let incoming = incoming.current, let taken = taken.current else { return .gone }
     if minimumAge > 0 {
       guard let status = incoming.status(of: name) else { return .gone }
-      if status.st_mode & S_IFMT == S_IFREG, PrivateFile.isFresh(status, minimumAge: minimumAge) { return .fresh }
+      if status.st_mode & S_IFMT == S_IFREG, TakenJobFile.isFresh(status, minimumAge: minimumAge) { return .fresh }
     }
-    let privateName = privateNames.withLock { $0.next(for: name) }
+    let privateName = takenFileNames.withLock { $0.next(for: name) }
     guard renameat(incoming.descriptor, name, taken.descriptor, privateName) == 0 else {
       let reason = errno
       if reason == ENOENT { return .gone }
@@ -112,6 +112,6 @@ final class IncomingDirectory: Sendable {
       let path = incoming.path + "/" + name
       return .failed(FileError(path: path, action: "be moved to \(taken.path)\(hint)", errno: reason))
     }
-    return .taken(PrivateFile(name: privateName, directory: taken, source: incoming))
+    return .taken(TakenJobFile(name: privateName, directory: taken, source: incoming))
   }
 }

@@ -2,28 +2,28 @@ import CoreData
 import Jobs
 import Synchronization
 
-/// Brings waiting job files into the store: many in one transaction, which is made durable, and only then are the files removed.
+/// Brings job files into the store, many in one transaction. A file is removed when that transaction is durable.
 ///
-/// A file is first renamed into `taken/` under a private name, which the transaction notes together with the file's jobs. A crash at
-/// any point loses no job and doubles none: at the start a file in `taken/` whose name is noted is only removed, and any other is taken.
-/// Jobs may start as soon as they are committed, before that is on disk: what they write comes after it in the same log, so a loss of
-/// power never keeps the effect and loses the job.
+/// A file is first renamed into `taken/` under a private name, which the transaction notes together with the file's
+/// jobs. A crash at any point loses no job and doubles none: at the start a file in `taken/` whose name is noted is
+/// only removed, and any other is taken. Jobs may start as soon as they are committed, before that is on disk: what
+/// they write comes after it in the same log, so a loss of power never keeps the effect and loses the job.
 ///
-/// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue; `report` is set once, before
-/// anything else.
+/// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue; `report` is
+/// set once, before anything else.
 final class Intake: @unchecked Sendable {
-  /// How many files go into one transaction at most, and with how many jobs or bytes no further file does: so that the first of many jobs
-  /// starts soon, and memory is bounded. The jobs of one file stay together.
+  /// The most files of one transaction, and the jobs and bytes after which no further file joins it: the first of many
+  /// jobs starts soon, and memory is bounded. The jobs of one file stay together.
   static let filesPerTransaction = 1000
   static let jobsPerTransaction = 10_000
   static let bytesPerTransaction = 4 << 20
-  /// How long a file that nobody announced must have rested before it is read, in nanoseconds.
+  /// Nanoseconds that a file which nobody announced must have rested before it is read.
   static let restingTime: Int64 = 1_000_000_000
 
-  /// Jobs that are taken in a second even where the machine is slow: what takes longer waits for something.
+  /// Jobs that even a slow machine takes in a second. What takes longer waits for something.
   static let slowestPace = 2000.0
 
-  /// How many jobs a report tells one by one; more are found in the store.
+  /// How many jobs a report lists; more are fetched from the store.
   static let jobsToTell = 500
 
   let directory: IncomingDirectory
@@ -37,12 +37,12 @@ final class Intake: @unchecked Sendable {
   private let inbox = Mutex(IntakeInbox())
   private var report: @Sendable (IntakeReport) -> Void = { _ in }
 
-  /// Names that were announced, and those that the last look found, which have not been looked at yet.
+  /// Names that are not examined yet: announced ones, and those that the last scan found.
   private var announced: ArraySlice<String> = []
   private var found: ArraySlice<String> = []
-  /// Files in `taken/` to be read in this round, and those that have to wait for the next look.
-  private var unread: ArraySlice<PrivateFile> = []
-  private var waiting: [PrivateFile] = []
+  /// Files in `taken/`: to be read now, and postponed to the next scan.
+  private var unread: ArraySlice<TakenJobFile> = []
+  private var postponed: [TakenJobFile] = []
 
   /// - Parameter writeTurn: the file by whose lock the pool's processes take turns at writing.
   init(
@@ -56,10 +56,10 @@ final class Intake: @unchecked Sendable {
     self.store = store
     self.watch = watch
     context = store.makeContext(name: "queue directory")
-    removal = TakenFileRemoval(log: try WALSynchronizer(url: store.url, writeTurn: writeTurn), store: store.files)
+    removal = TakenFileRemoval(wal: try WALSynchronizer(url: store.url, writeTurn: writeTurn), store: store.files)
   }
 
-  /// Finds what an earlier process left half done. Called before anything else; it blocks, and may be tried again when it has thrown.
+  /// Finds what an earlier process left unfinished. Called first. It blocks, and may be called again after an error.
   func recover() throws {
     try context.performAndWait {
       defer { context.reset() }
@@ -75,11 +75,11 @@ final class Intake: @unchecked Sendable {
     removal.start(reporting: report) { [self] rows in ask { $0.rowsToForget += rows } }
   }
 
-  /// Takes the named files, which somebody announced as complete.
+  /// Takes the named files, which an event announced as complete.
   func take(_ names: [String]) { ask { $0.announce(names) } }
 
-  /// Takes every file that waits and has rested. Asked for again while a look is under way, it is done once more after that.
-  func takeAll() { ask { $0.mustLook = true } }
+  /// Scans `incoming/`, and takes every file that has rested. A call during a scan leads to one more scan.
+  func takeAll() { ask { $0.mustScan = true } }
 
   private func ask(_ change: (inout IntakeInbox) -> Void) {
     let isIdle = inbox.withLock { inbox in
@@ -105,7 +105,7 @@ final class Intake: @unchecked Sendable {
     }
   }
 
-  /// Calls back on the context's queue when all that was asked for is done, and the files are removed.
+  /// Calls back on the context's queue when all work that was asked for is done, and the files are removed.
   func afterAll(_ completion: @escaping @Sendable () -> Void) {
     context.perform { [self] in
       removal.afterAll { [self] in context.perform(completion) }
@@ -116,13 +116,13 @@ final class Intake: @unchecked Sendable {
 // MARK: - Inside the context's queue
 
 extension Intake {
-  /// Does what is asked for, one transaction after the other; files that are announced take turns with those that were found.
+  /// Works off the inbox, one transaction after the other. Announced files take turns with those that a scan found.
   private func work() {
     while true {
       let isAsked = inbox.withLock { inbox in
         if inbox.isClosed { return false }
         if announced.isEmpty { announced = inbox.takeNames()[...] }
-        let isIdle = announced.isEmpty && found.isEmpty && unread.isEmpty && !inbox.mustLook
+        let isIdle = announced.isEmpty && found.isEmpty && unread.isEmpty && !inbox.mustScan
         if isIdle, inbox.rowsToForget.isEmpty {
           inbox.isWorking = false
           return false
@@ -131,7 +131,7 @@ extension Intake {
       }
       guard isAsked else { return }
       forget(inbox.withLock { $0.takeRowsToForget() })
-      if found.isEmpty, inbox.withLock({ $0.takeLook() }) { look() }
+      if found.isEmpty, inbox.withLock({ $0.takeScan() }) { scan() }
       if !unread.isEmpty { readSome() }
       if !announced.isEmpty { takeSome(from: &announced, minimumAge: 0) }
       if !found.isEmpty {
@@ -141,13 +141,13 @@ extension Intake {
     }
   }
 
-  /// Looks at the directories, and at all that lies in `incoming/`.
-  private func look() {
+  /// Checks the directories, and lists `incoming/`.
+  private func scan() {
     var outcome = IntakeReport()
     for (part, directory) in [
       (QueuePart.incoming, directory.incoming), (.taken, directory.taken), (.rejected, rejected.held),
       (.periodic, watchedPeriodic),
-    ] { look(at: directory, part, &outcome) }
+    ] { check(directory, part, &outcome) }
     do {
       let (names, unusable) = try directory.names()
       found = names[...]
@@ -156,17 +156,17 @@ extension Intake {
     } catch {
       outcome.fail("\(error)")
     }
-    unread += waiting
-    waiting = []
+    unread += postponed
+    postponed = []
     if found.isEmpty { removal.flush() }
     report(outcome)
   }
 
-  private func look(at directory: HeldDirectory, _ part: QueuePart, _ outcome: inout IntakeReport) {
-    switch directory.look() {
+  private func check(_ directory: HeldDirectory, _ part: QueuePart, _ outcome: inout IntakeReport) {
+    switch directory.check() {
     case .none: return
     case .replaced: outcome.replaced.append(part)
-    case .waiting: outcome.postponed += 1
+    case .unusable: outcome.postponed += 1
     case .missing:
       outcome.postponed += 1
       outcome.fail("\(directory.path) is missing: make the directory again; the pool goes on as soon as it is there")
@@ -180,23 +180,23 @@ extension Intake {
 
   /// Files that are read and not yet committed.
   private struct Batch {
-    var files: [PrivateFile] = []
+    var files: [TakenJobFile] = []
     var requests: [[JobRequest]] = []
-    /// Names that were looked at, files that are not taken included.
-    var looks = 0
+    /// Names that were examined, with those of files that are not taken.
+    var examined = 0
     var jobs = 0
     var bytes = 0
     var isFull: Bool {
-      looks >= filesPerTransaction || jobs >= jobsPerTransaction || bytes >= bytesPerTransaction
+      examined >= filesPerTransaction || jobs >= jobsPerTransaction || bytes >= bytesPerTransaction
     }
   }
 
-  /// Takes the first files that have one of these names, and takes the names out.
+  /// Takes the files with the first of these names, and removes the names.
   private func takeSome(from names: inout ArraySlice<String>, minimumAge: Int64) {
     var batch = Batch()
     var outcome = IntakeReport()
     while !batch.isFull, let name = names.popFirst() {
-      batch.looks += 1
+      batch.examined += 1
       guard IncomingDirectory.isJobFileName(name) else { continue }
       switch directory.take(name, minimumAge: minimumAge) {
       case .taken(let file): read(file, minimumAge: minimumAge, &batch, &outcome)
@@ -210,8 +210,8 @@ extension Intake {
     commit(batch, outcome)
   }
 
-  /// Reads the first of the files that are in `taken/` already. A commit that failed may have reached the store all the same: files
-  /// whose names it holds are only removed.
+  /// Reads the first of the files that are in `taken/` already. A commit that failed may have reached the store all the
+  /// same: files whose names it holds are only removed.
   private func readSome() {
     var batch = Batch()
     var outcome = IntakeReport()
@@ -219,7 +219,7 @@ extension Intake {
     do {
       let rows = Dictionary(try store.takenFiles(in: context).map { ($0.name, $0.objectID) }) { first, _ in first }
       while !batch.isFull, let file = unread.popFirst() {
-        batch.looks += 1
+        batch.examined += 1
         if let row = rows[file.name] {
           committed.append(.init(file: file, row: row))
         } else {
@@ -227,7 +227,7 @@ extension Intake {
         }
       }
     } catch {
-      waiting += unread
+      postponed += unread
       outcome.postponed += unread.count
       outcome.fail("\(unread.count) job files in taken/ cannot be compared with the store: \(ErrorText.text(error))")
       unread = []
@@ -236,7 +236,7 @@ extension Intake {
     removal.add(committed)
   }
 
-  private func read(_ file: PrivateFile, minimumAge: Int64, _ batch: inout Batch, _ outcome: inout IntakeReport) {
+  private func read(_ file: TakenJobFile, minimumAge: Int64, _ batch: inout Batch, _ outcome: inout IntakeReport) {
     switch file.read(minimumAge: minimumAge, owners: owners) {
     case .jobs(let jobs, let size):
       do {
@@ -255,8 +255,8 @@ extension Intake {
     }
   }
 
-  private func postpone(_ file: PrivateFile, _ reason: String?, _ outcome: inout IntakeReport) {
-    waiting.append(file)
+  private func postpone(_ file: TakenJobFile, _ reason: String?, _ outcome: inout IntakeReport) {
+    postponed.append(file)
     outcome.postponed += 1
     if let reason { outcome.fail(reason) }
   }
@@ -272,7 +272,7 @@ extension Intake {
       } catch {
         context.rollback()
         context.reset()
-        waiting += batch.files
+        postponed += batch.files
         outcome.postponed += batch.files.count
         outcome.fail("\(batch.files.count) job files cannot be taken into the store: \(ErrorText.text(error))")
       }
@@ -281,8 +281,8 @@ extension Intake {
     removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) })
   }
 
-  /// Commits the jobs of files with the files' names, and notes those jobs that may run now, if they are not too many to be told one by
-  /// one. Returns the rows of the files.
+  /// Commits the jobs of the files together with the files' names, and reports the jobs that may run now unless they
+  /// are too many. Returns the rows of the files.
   private func insert(_ batch: Batch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
     for attempt in 1... {
       // Labels and tokens belong to their file; files without any are looked up in one go.
@@ -293,9 +293,9 @@ extension Intake {
       do {
         try context.save()
       } catch let error as NSError
-        where error.code == NSManagedObjectConstraintMergeError && attempt <= Self.constraintPatience
+        where error.code == NSManagedObjectConstraintMergeError && attempt <= Self.constraintRetries
       {
-        // A worker or an app has just taken one of the unique keys: now it can be seen.
+        // A worker or an app has just taken one of the unique keys. The next try sees that.
         context.rollback()
         context.reset()
         continue
@@ -310,8 +310,8 @@ extension Intake {
     return []
   }
 
-  /// How often a transaction is tried again because another process was quicker with a unique key.
-  private static let constraintPatience = 10
+  /// How often a transaction is tried again after another process has taken one of its unique keys.
+  private static let constraintRetries = 10
 
   /// Deletes the rows of files that are gone for good; those that cannot be deleted now are left to the next pool.
   private func forget(_ rows: [NSManagedObjectID]) {
@@ -328,7 +328,7 @@ extension Intake {
 
   // MARK: Bad files
 
-  private func reject(_ file: PrivateFile, _ reason: String, _ outcome: inout IntakeReport) {
+  private func reject(_ file: TakenJobFile, _ reason: String, _ outcome: inout IntakeReport) {
     do {
       let name = file.originalName
       try rejected.reject(Array(file.name.utf8CString), in: file.directory, as: name, reason: reason)

@@ -1,28 +1,28 @@
 import CoreData
 
-/// What somebody wants of the intake.
+/// What the intake was asked to do.
 struct IntakeInbox {
   private(set) var names: [String] = []
   /// Rows of files that are gone for good.
   var rowsToForget: [NSManagedObjectID] = []
-  var mustLook = false
+  var mustScan = false
   var isWorking = false
   var isClosed = false
 
-  /// With more names than this the whole directory is looked at instead.
+  /// With more names than this the whole directory is scanned instead.
   static let mostNames = 100_000
 
   mutating func announce(_ names: [String]) {
     self.names += names
     guard self.names.count > Self.mostNames else { return }
     self.names = []
-    mustLook = true
+    mustScan = true
   }
 
-  /// Whether a look at everything is asked for; it is not any more after this.
-  mutating func takeLook() -> Bool {
-    defer { mustLook = false }
-    return mustLook
+  /// Takes the request for a scan; false when there is none.
+  mutating func takeScan() -> Bool {
+    defer { mustScan = false }
+    return mustScan
   }
 
   mutating func takeNames() -> [String] {

@@ -4,21 +4,21 @@ import Jobs
 struct IntakeReport: Sendable {
   var files = 0
   var jobs = 0
-  /// Those of the jobs that may run now, unless they are very many.
+  /// The jobs that may run now, unless they are too many to list.
   var ready: [JobSummary] = []
   /// Whether some of the jobs wait for others.
   var someWait = false
   /// Names of bad files, each with the reason.
   var rejected: [(name: String, reason: String)] = []
-  /// Files that must be looked at again: fresh ones, and ones that could not be read or removed.
+  /// Files for the next scan: fresh ones, and ones that could not be read or removed.
   var postponed = 0
-  /// What kept files from being taken or removed, through no fault of theirs: the first few reasons.
+  /// Why files could not be taken or removed although nothing is wrong with them: the first few reasons.
   private(set) var failures: [String] = []
   private var failureCount = 0
   /// Directories that others have replaced.
   var replaced: [QueuePart] = []
 
-  /// A fault of the file system has the same reason for each of very many files.
+  /// A fault of the file system can concern very many files.
   private static let mostFailures = 10
 
   init() {}

@@ -8,12 +8,12 @@ struct LeftOverFiles {
   /// The rows of files that are gone.
   private(set) var gone: [NSManagedObjectID] = []
   /// Files that nobody has read, or whose jobs did not reach the store.
-  private(set) var unread: [PrivateFile] = []
+  private(set) var unread: [TakenJobFile] = []
 
   init(_ directory: IncomingDirectory, _ rows: [TakenFileRow]) throws(FileError) {
     directory.avoid(try directory.takenFiles().map(\.name) + rows.map(\.name))
-    // Files of the earlier format were taken where they lay. Whatever has such a name now is made the pool's own before it is
-    // compared: nobody can replace it then.
+    // Files of the earlier format were taken where they lay. Whatever has such a name now is made the pool's own before
+    // it is compared: nobody can replace it then.
     for row in rows where row.earlierIdentity != nil {
       if case .failed(let error) = directory.take(row.name, minimumAge: 0) { throw error }
     }
@@ -34,7 +34,7 @@ struct LeftOverFiles {
   }
 }
 
-extension PrivateFile {
+extension TakenJobFile {
   /// Whether this is the file that an earlier version of the pool has taken.
   ///
   /// The device's number is not compared: the same file has another one after its file system was mounted again.

@@ -55,8 +55,8 @@ final class OpenDirectory: Sendable {
 
   /// Makes the entries that came and went outlast a loss of power.
   ///
-  /// After a failure no later call succeeds: the kernel reports a failed write once and may have dropped what it could not write
-  /// (https://www.postgresql.org/docs/current/runtime-config-error-handling.html, `data_sync_retry`).
+  /// After a failure no later call succeeds: the kernel reports a failed write once and may have dropped what it could
+  /// not write (https://www.postgresql.org/docs/current/runtime-config-error-handling.html, `data_sync_retry`).
   func synchronize() throws(FileError) {
     guard !hasFailedToSynchronize.load(ordering: .relaxed) else { throw failure(EIO) }
     guard fsync(descriptor) == 0 else {

@@ -58,7 +58,8 @@ final class RejectedDirectory: Sendable {
     throw FileError(path: path, action: "be moved to \(rejected.path)", errno: EEXIST)
   }
 
-  /// The name itself, or with a number behind it that no file has: looks for one at doubling distances, then between the last two.
+  /// The name itself, or with a number behind it that no file has: looks for one at doubling distances, then between
+  /// the last two.
   private func freeName(for name: String, in rejected: OpenDirectory) -> String {
     func candidate(_ number: Int) -> String { number == 0 ? name : "\(name).\(number)" }
     func isUsed(_ number: Int) -> Bool {
@@ -108,8 +109,8 @@ final class RejectedDirectory: Sendable {
     if isTime { try prune(olderThan: age) }
   }
 
-  /// Deletes the files that were rejected longer ago than `age` seconds, and the oldest of those that are more than `count`, each with
-  /// its reason. Directories stay unless they are empty.
+  /// Deletes the files that were rejected longer ago than `age` seconds, and the oldest of those that are more than
+  /// `count`, each with its reason. Directories stay unless they are empty.
   ///
   /// - Parameter age: `nil` keeps files of every age.
   /// - Complexity: reads the whole directory.

@@ -4,7 +4,7 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Where a pool keeps its sockets while it runs: `run/` inside the queue directory, mode 0700.
+/// `run/` in the queue directory, mode 0700: the sockets of the pool, its process ID and its identity.
 struct RuntimeDirectory {
   private let layout: QueueLayout
   private var path: String { layout.run }
@@ -31,10 +31,11 @@ struct RuntimeDirectory {
     var description: String { "\(path) cannot be used: \(reason)" }
   }
 
-  /// Makes the directory and locks the queue directory; the lock lasts until the descriptor is closed, which the kernel does for a
-  /// process that dies. Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
+  /// Makes the directory and locks the queue directory; the lock lasts until the descriptor is closed, which the kernel
+  /// does for a process that dies. Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
   ///
-  /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its successor.
+  /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its
+  /// successor.
   func claim() throws -> Int32 {
     try makeSafe()
     let descriptor = open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -53,8 +54,8 @@ struct RuntimeDirectory {
     return descriptor
   }
 
-  /// The identity of the pools on this queue directory, by which they know their processes: 128 random bits in hexadecimal. It is made
-  /// once, and bound to the directory: a copy of the directory gets one of its own.
+  /// The identity of the pools on this queue directory, by which they know their processes: 128 random bits in
+  /// hexadecimal. It is made once, and bound to the directory: a copy of the directory gets one of its own.
   ///
   /// - Throws: `FileError`.
   func identity() throws -> String {

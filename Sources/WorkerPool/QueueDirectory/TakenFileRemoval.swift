@@ -2,54 +2,56 @@ import CoreData
 import Jobs
 import Synchronization
 
-/// Removes taken files as soon as their jobs are on disk, and says which of their rows may be forgotten.
+/// Removes taken files when their jobs are on disk, and says which of their rows may be deleted.
 ///
-/// It has a queue of its own, so that no job waits for the disk; files of several transactions share one synchronisation.
+/// It has a queue of its own, so that no job waits for the disk. Files of several transactions share one fsync.
 ///
-/// `@unchecked Sendable`: but for `work`, which is locked, the mutable state is only touched on `queue`; what `start` sets is set
-/// before anything else.
+/// `@unchecked Sendable`: but for `work`, which is locked, the mutable state is only touched on `queue`; what `start`
+/// sets is set before anything else.
 final class TakenFileRemoval: @unchecked Sendable {
   /// A file whose jobs are committed, and the row that says so.
   struct Item: Sendable {
-    let file: PrivateFile
+    let file: TakenJobFile
     let row: NSManagedObjectID
   }
 
   private struct Work {
     var pending: [Item] = []
-    /// Whether there are files to remove or rows to forget, here or on the queue.
+    /// Whether there are files to remove or rows to delete, here or on the queue.
     var isThere = false
   }
 
-  /// How many rows of files that are gone are kept before they are forgotten in one transaction.
+  /// How many rows of removed files are gathered before one transaction deletes them.
   static let rowsToForget = 10_000
   /// With more files than this the intake waits for the disk.
   static let mostPending = 50_000
 
   private let queue = DispatchQueue(label: "removal of job files")
-  private let log: WALSynchronizer
+  private let wal: WALSynchronizer
   private let store: StoreFiles
   private let work = Mutex(Work())
   private var report: @Sendable (IntakeReport) -> Void = { _ in }
   private var forget: @Sendable ([NSManagedObjectID]) -> Void = { _ in }
-  /// Files to remove, and the rows of those that are gone, each with the directory that must be synchronised before it is forgotten.
+  /// Files to remove, and the rows of those that are gone, each with the directory that must be synchronised before it
+  /// is forgotten.
   private var committed: [Item] = []
   private var gone: [(row: NSManagedObjectID, directory: OpenDirectory?)] = []
   private var lastFailure: String?
 
   /// - Parameter store: the files in which the jobs are committed.
-  init(log: WALSynchronizer, store: StoreFiles) {
-    self.log = log
+  init(wal: WALSynchronizer, store: StoreFiles) {
+    self.wal = wal
     self.store = store
   }
 
-  /// Takes what an earlier process left: files whose jobs are committed, and rows of files that are gone. Called before `start`.
+  /// Takes what an earlier process left: files whose jobs are committed, and rows of files that are gone. Called before
+  /// `start`.
   func recover(taken: [Item], gone: [NSManagedObjectID], in directory: OpenDirectory?) {
     committed = taken
     self.gone = gone.map { ($0, directory) }
     work.withLock { $0.isThere = true }
     // That process may have ended because it could not synchronise the log.
-    if !taken.isEmpty { log.distrust() }
+    if !taken.isEmpty { wal.distrust() }
   }
 
   /// - Parameters:
@@ -100,7 +102,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     do {
       // First that the files have their private names: a file that came back under its old one would be taken again.
       try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
-      try log.synchronize()
+      try wal.synchronize()
       // Jobs in a file that nobody finds any more are lost.
       try store.check()
     } catch {
@@ -128,7 +130,7 @@ final class TakenFileRemoval: @unchecked Sendable {
   ///
   /// Many files are removed on several threads: a file system that gives freed blocks back to the disk at once
   /// (ext4's `discard`) lets each removal wait for the disk.
-  private static func remove(_ files: [PrivateFile]) -> [FileError?] {
+  private static func remove(_ files: [TakenJobFile]) -> [FileError?] {
     var failures = [FileError?](repeating: nil, count: files.count)
     let share = 64
     let shares = (files.count + share - 1) / share
@@ -145,7 +147,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     return failures
   }
 
-  private static func removalError(_ file: PrivateFile) -> FileError? {
+  private static func removalError(_ file: TakenJobFile) -> FileError? {
     do {
       try file.remove()
       return nil
@@ -173,7 +175,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     }
   }
 
-  /// Says once why something could not be done; it is tried again with the next look.
+  /// Says once why something could not be done; it is tried again with the next scan.
   private func fail(_ reason: String) {
     var outcome = IntakeReport()
     outcome.postponed = 1

@@ -2,15 +2,15 @@ import Foundation
 import Jobs
 import LinuxSystem
 
-/// A job file that the pool has made its own: it lies in `taken/` under a name that no other file ever has.
-struct PrivateFile: Sendable {
+/// A job file that the pool has renamed into `taken/`, under a name that no other file ever has.
+struct TakenJobFile: Sendable {
   let name: String
   let directory: OpenDirectory
   /// Where it came from; `nil` when an earlier process took it.
   let source: OpenDirectory?
 
   /// The name that its producer gave it.
-  var originalName: String { PrivateNames.original(name) }
+  var originalName: String { TakenFileNames.original(name) }
 
   /// What became of an attempt to read a file.
   enum Reading {
@@ -18,11 +18,11 @@ struct PrivateFile: Sendable {
     case jobs([JobRequest], Int)
     /// The file is wrong, and stays so.
     case bad(String)
-    /// Somebody who does not rename files wrote it a moment ago: it is read when it has rested.
+    /// It was written a moment ago, by a producer that does not rename files: it is read when it has rested.
     case fresh
     /// No longer there.
     case gone
-    /// It cannot be read now, which is not its fault.
+    /// It cannot be read now, for a reason outside the file.
     case unreadable(FileError)
   }
 
@@ -56,7 +56,7 @@ struct PrivateFile: Sendable {
     }
   }
 
-  /// Whether a file was changed less than so many nanoseconds ago.
+  /// Whether a file was changed less than `minimumAge` nanoseconds ago.
   static func isFresh(_ status: stat, minimumAge: Int64) -> Bool {
     guard minimumAge > 0 else { return false }
     var now = timespec()
@@ -81,8 +81,8 @@ struct FileOwnerRule: Sendable {
 
   /// Why a file is not taken; `nil` when it is.
   ///
-  /// A file of another user proves by two things that a member of the group put it there: its group, and a directory into which
-  /// nobody else can put files. A file that everybody can write proves nothing.
+  /// A file of another user proves by two things that a member of the group put it there: its group, and a directory
+  /// into which nobody else can put files. A file that everybody can write proves nothing.
   /// - Parameter source: the directory from which the file came.
   func refusal(_ status: stat, from source: OpenDirectory?) -> String? {
     if status.st_uid == geteuid() || status.st_uid == 0 { return nil }

@@ -93,7 +93,8 @@ import Testing
     #expect(try place.kinds(store) == ["a"])
   }
 
-  /// An earlier version noted name, inode, time and size, and the device, whose number changes when a file system is mounted again.
+  /// An earlier version noted name, inode, time and size, and the device, whose number changes when a file system is
+  /// mounted again.
   @Test func aFileThatAnEarlierVersionTookIsNotTakenAgainWhateverItsDevice() async throws {
     let place = try IntakePlace()
     defer { place.remove() }
@@ -115,14 +116,14 @@ import Testing
     #expect(try place.takenFiles(store) == 0)
   }
 
-  private func take(_ name: String, _ place: IntakePlace) throws -> PrivateFile {
+  private func take(_ name: String, _ place: IntakePlace) throws -> TakenJobFile {
     guard case .taken(let file) = try IncomingDirectory(layout: place.layout).take(name, minimumAge: 0) else {
       throw CocoaError(.fileNoSuchFile)
     }
     return file
   }
 
-  private func commit(_ file: PrivateFile, _ store: JobStore) throws {
+  private func commit(_ file: TakenJobFile, _ store: JobStore) throws {
     guard case .jobs(let jobs, _) = file.read(minimumAge: 0, owners: FileOwnerRule()) else {
       throw CocoaError(.fileReadUnknown)
     }
@@ -152,19 +153,19 @@ import Testing
 @Suite struct PrivateNameTests {
   @Test func aPrivateNameKeepsTheProducersWholeAndHasRoom() {
     let name = String(repeating: "ü", count: IncomingDirectory.longestName / 2)
-    var names = PrivateNames(avoiding: [])
+    var names = TakenFileNames(avoiding: [])
     let one = names.next(for: name)
     #expect(one != names.next(for: name))
     #expect(one.utf8.count <= 255)
-    #expect(PrivateNames.original(one) == name)
+    #expect(TakenFileNames.original(one) == name)
     // Somebody put it there by hand.
-    #expect(PrivateNames.original("jobs.json") == "jobs.json")
+    #expect(TakenFileNames.original("jobs.json") == "jobs.json")
   }
 
   @Test func namesOfAnotherStartAreOtherNames() {
-    var first = PrivateNames(avoiding: [])
+    var first = TakenFileNames(avoiding: [])
     let names = (0..<1000).map { first.next(for: "\($0)") }
-    var second = PrivateNames(avoiding: names)
+    var second = TakenFileNames(avoiding: names)
     #expect(Set(names.map { $0.prefix(8) }).isDisjoint(with: [second.next(for: "a").prefix(8)]))
   }
 }
