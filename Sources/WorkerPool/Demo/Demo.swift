@@ -2,8 +2,8 @@ import CoreData
 import Documents
 import Jobs
 
-/// The main job in one go: a temporary store, a pool of two workers, an index job for each text file of a folder, a worker
-/// that is killed on the way and replaced, and a report by a long fetch at the end.
+/// The main job in one go: a temporary store, a pool of two workers, an index job for each text file of a folder, a
+/// worker that is killed on the way and replaced, and a report by a long fetch at the end.
 public struct Demo {
   /// The folder whose text files are indexed, with its subfolders.
   public var folder: String
@@ -22,6 +22,11 @@ public struct Demo {
   /// Seconds between two looks at the pool.
   static let interval = 0.1
 
+  /// - Parameters:
+  ///   - folder: where the text files are, with its subfolders.
+  ///   - executable: the path of `workerpool`.
+  ///   - isTerminal: whether lines of progress may be written over.
+  ///   - output: called with each piece of output.
   public init(folder: String, executable: String, isTerminal: Bool, output: @escaping (String) -> Void) {
     self.folder = folder
     self.executable = executable
@@ -58,13 +63,20 @@ public struct Demo {
 
 /// Why the demo cannot go on.
 public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The folder has no text files.
   case noFiles(String)
+  /// The demo's model is not beside the program.
   case noModel
+  /// The pool ended before it answered; with its log.
   case poolDidNotStart(log: String)
+  /// The pool ended while the demo ran; with its log.
   case poolEnded(log: String)
+  /// So many jobs are dead.
   case jobsFailed(Int)
+  /// A signal asked the demo to stop.
   case interrupted
 
+  /// What went wrong, in one sentence.
   public var description: String {
     switch self {
     case .noFiles(let folder): "there are no text files in \(folder)"

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Jobs
 
-/// Shows how the jobs go, kills a worker when some are done, and waits until the pool has replaced it and all jobs are done.
+/// Shows how the jobs go, kills a worker when some are done, and waits until the pool has replaced it and all jobs are
+/// done.
 struct DemoWatch {
   let pool: DemoPool
   let jobs: Int

@@ -5,11 +5,11 @@ import WorkerProtocol
 
 /// Tells when a file has come into a directory: renamed into it, or closed after it was written (inotify(7)).
 final class DirectoryWatch {
-  /// What a look at the descriptor found.
+  /// What the descriptor told.
   struct Changes: Equatable {
     /// Names of the files that came, each once for each event.
     var names: [String] = []
-    /// Events were lost, or the directory itself was moved or deleted: look what there is.
+    /// Events were lost, or the directory itself was moved or deleted: the directory must be scanned.
     var needsScan = false
   }
 
@@ -26,10 +26,11 @@ final class DirectoryWatch {
     }
   }
 
-  private static let needsLook =
+  private static let scanMask =
     UInt32(IN_Q_OVERFLOW) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)
 
-  /// Reads events that wait, one buffer of them at most: a directory in which files come without end does not keep the caller.
+  /// Reads events that wait, one buffer of them at most: a directory in which files come without end does not keep the
+  /// caller.
   func collect() -> Changes {
     var changes = Changes()
     while true {
@@ -42,7 +43,7 @@ final class DirectoryWatch {
         var offset = 0
         var event = csystem_file_event()
         while csystem_next_file_event(bytes.baseAddress, count, &offset, &event) != 0 {
-          if event.mask & Self.needsLook != 0 {
+          if event.mask & Self.scanMask != 0 {
             changes.needsScan = true
           } else if let name = event.name {
             changes.names.append(String(cString: name))

@@ -5,8 +5,8 @@ import WorkerProtocol
 
 /// One epoll, and a handler for each descriptor: everything that happens in the supervisor's process happens here.
 ///
-/// All of it runs on the thread that calls `run`, so handlers share state without locks. A handler must not block. Other
-/// threads reach the loop through a ``Mailbox`` only.
+/// All of it runs on the thread that calls `run`, so handlers share state without locks. A handler must not block.
+/// Other threads reach the loop through a ``Mailbox`` only.
 final class EventLoop {
   /// What a handler is called for.
   struct Interest: OptionSet {
@@ -17,8 +17,8 @@ final class EventLoop {
 
   typealias Handler = () -> Void
 
-  /// A watched descriptor. Being an object it outlives its entry while a batch of reports is worked off, so that a report
-  /// for a descriptor that an earlier handler closed, and the kernel gave out again, reaches nobody.
+  /// A watched descriptor. Being an object it outlives its entry while a batch of reports is worked off, so that a
+  /// report for a descriptor that an earlier handler closed, and the kernel gave out again, reaches nobody.
   private final class Watch {
     let handler: Handler
     var interest: Interest
@@ -46,8 +46,8 @@ final class EventLoop {
 
   /// Calls `handler` whenever the descriptor is ready, or its other end is gone. The descriptor stays the caller's.
   ///
-  /// Throws when the kernel has no memory for one more, or the user's limit is reached (epoll_ctl(2): ENOMEM, ENOSPC); then the descriptor
-  /// is not watched.
+  /// Throws when the kernel has no memory for one more, or the user's limit is reached (epoll_ctl(2): ENOMEM, ENOSPC);
+  /// then the descriptor is not watched.
   func watch(_ descriptor: Int32, for interest: Interest, handler: @escaping Handler) throws(SystemCallError) {
     precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
     guard csystem_epoll_add(epoll.number, descriptor, interest.rawValue) == 0 else {
@@ -57,7 +57,8 @@ final class EventLoop {
     watches[descriptor] = Watch(interest: interest, handler: handler)
   }
 
-  /// Calls `handler` once in the next turn, which does not wait for events: for a source that has more than its share of a turn.
+  /// Calls `handler` once in the next turn, which does not wait for events: for a source that has more than its share
+  /// of a turn.
   func inNextTurn(_ handler: @escaping Handler) { nextTurn.append(handler) }
 
   /// Changes what the descriptor's handler is called for.

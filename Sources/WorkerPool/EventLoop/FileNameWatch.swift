@@ -5,7 +5,7 @@ import WorkerProtocol
 
 /// Tells when something happens to the names of files: renamed, deleted or replaced (inotify(7)).
 ///
-/// The files themselves are watched, and not their directory, so that nothing else in it wakes anybody.
+/// It watches the files themselves and not their directory, so that other files in it wake nobody.
 final class FileNameWatch {
   private let file: Descriptor
   var descriptor: Int32 { file.number }

@@ -3,7 +3,8 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Tells when a file's content was changed, by whatever process (inotify(7)). Changes that nobody has collected are one event.
+/// Tells when a file's content was changed, by whatever process (inotify(7)). Changes that nobody has collected are one
+/// event.
 final class FileWatch {
   private let file: Descriptor
   var descriptor: Int32 { file.number }
@@ -18,7 +19,7 @@ final class FileWatch {
     }
   }
 
-  /// Takes all events that wait; whether the file is still under its name, so that there will be more.
+  /// Takes all events that wait. Returns whether the file still has its name, so that more will come.
   func collect() -> Bool {
     var isThere = true
     while true {

@@ -24,7 +24,8 @@ final class Mailbox<Letter: Sendable>: Sendable {
     if wasEmpty { wake() }
   }
 
-  /// Takes the letters in the order they were posted, `limit` of them at most; the descriptor stays readable while others wait.
+  /// Takes the letters in the order they were posted, `limit` of them at most; the descriptor stays readable while
+  /// others wait.
   func collect(atMost limit: Int = .max) -> [Letter] {
     var count: UInt64 = 0
     _ = read(descriptor, &count, MemoryLayout<UInt64>.size)

@@ -21,7 +21,7 @@ final class TimerQueue {
   /// The earliest deadline is last, where it is removed at no cost.
   private var entries: [Entry] = []
   private var nextNumber: UInt64 = 0
-  /// What the descriptor is set to; 0 when it is set to nothing.
+  /// The time that the descriptor is set to; 0 for none.
   private var armed: Int64 = 0
 
   init() throws(SystemCallError) {

@@ -5,8 +5,8 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Who holds which job, in a file that is mapped into memory: it outlives a `kill -9` of the pool and of all its workers at once, and
-/// writing into it costs no system call.
+/// Lists who holds which job, in a file that is mapped into memory. It outlives a `kill -9` of the pool and of all its
+/// workers at once, and writing costs no system call.
 ///
 /// The next pool reads it before it hands anything out (``Succession``). `workerpool jobs` reads it to show what runs.
 ///
@@ -20,14 +20,14 @@ final class JobLedger: @unchecked Sendable, Equatable {
   private var free: [Int]
   /// Workers that may get jobs, by the number of their ``WorkerID``.
   private var processes: [Int: ProcessIdentity] = [:]
-  /// Slots of jobs that no worker holds, and that the next pool must know of: their worker died, and that is not in their rows.
+  /// Slots of jobs whose worker died, until their rows are written: the next pool must know of them.
   private var kept: [JobKey: Int] = [:]
   /// Slots of processes of earlier pools.
   private var inherited: [Int32: [Int]] = [:]
 
   static func == (one: JobLedger, other: JobLedger) -> Bool { one === other }
 
-  /// Makes the file; there is none at the path.
+  /// Makes the file. There must be none at the path.
   ///
   /// - Parameters:
   ///   - pool: the identity of the pool.
@@ -69,7 +69,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   /// A worker came up, and may get jobs.
   ///
-  /// - Parameter process: nil when it cannot be told, for want of descriptors: then the ledger says that it does not list everything.
+  /// - Parameter process: nil when it cannot be found out, for lack of descriptors. The ledger then says that it is
+  ///   incomplete.
   func add(worker number: Int, _ process: ProcessIdentity?) {
     processes[number] = process
     if process == nil { raise(.incomplete) }
@@ -77,11 +78,12 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   func remove(worker number: Int) { processes[number] = nil }
 
-  /// Notes that the worker gets the job. Called before the job is sent. Returns the slot; nil for a worker that is not known.
+  /// Notes that the worker gets the job. Called before the job is sent. Returns the slot; nil for a worker that is not
+  /// known.
   func handOut(_ job: JobKey, to number: Int) -> Int? {
     guard let process = processes[number] else { return nil }
     let slot = fill(key: job, process, .handedOut)
-    // Only now: there must be no moment at which the job is in no slot.
+    // Last, so that the job is in a slot at every moment.
     if !kept.isEmpty { forget([job]) }
     return slot
   }
@@ -96,7 +98,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     }
   }
 
-  /// Notes that the attempt is over, and the row says how; or that the job goes back as it was.
+  /// Frees the slot: the attempt has ended and its row says how, or the job goes back as it was.
   func end(_ slot: Int) {
     set(.free, slot)
     free.append(slot)
@@ -108,7 +110,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     kept[job] = slot
   }
 
-  /// The rows of these jobs say now what happened, or nobody wants to know.
+  /// Frees the slots of jobs whose rows are written, or that were deleted.
   func forget(_ jobs: some Sequence<JobKey>) {
     if kept.isEmpty { return }
     for job in jobs {
@@ -116,7 +118,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     }
   }
 
-  /// The pool ends: jobs that do not finish are not to blame.
+  /// Notes that the pool ends its workers: jobs that do not finish are not to blame.
   func stop() { raise(.stopping) }
 
   // MARK: What earlier pools have left
@@ -164,7 +166,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     csystem_store_in_order(place, place.load(as: UInt32.self) | flag.rawValue)
   }
 
-  /// Twice as many slots. Without room on the disk the ledger says that it does not list everything.
+  /// Doubles the number of slots. Without room on the disk the ledger says that it is incomplete.
   private func grow() {
     let larger = 2 * capacity
     guard let place = try? Self.map(descriptor, path, size: LedgerLayout.offset(ofSlot: larger)) else {
@@ -176,7 +178,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
     capacity = larger
   }
 
-  /// Maps a file of that size, whose blocks are there: a page without one would be a SIGBUS when the disk is full (mmap(2)).
+  /// Maps a file of that size, whose blocks are there: a page without one would be a SIGBUS when the disk is full
+  /// (mmap(2)).
   private static func map(_ descriptor: Int32, _ path: String, size: Int) throws(FileError) -> UnsafeMutableRawPointer {
     let error = posix_fallocate(descriptor, 0, size)
     guard error == 0 else { throw FileError(path: path, action: "get \(size) bytes", errno: error) }

@@ -1,16 +1,16 @@
 import Foundation
 import LinuxSystem
 
-/// What the pools before this one have left behind: jobs that their workers still hold, and jobs that were running when everything
+/// What the pools before this one have left: jobs in the hands of survivors, and jobs that were running when everything
 /// died.
 struct Succession: Equatable, Sendable {
-  /// Jobs in the hand of workers that live: nobody else may get them.
+  /// Jobs in the hands of survivors: no other worker may get them.
   var held: [LedgerEntry] = []
-  /// Jobs that had begun alone in a worker that is dead, which nobody has counted.
+  /// Jobs that had begun alone when their worker died: no row counts that crash yet.
   var crashed: [LedgerEntry] = []
-  /// Jobs that had begun together in a worker that is dead: each runs alone next.
+  /// Suspects: jobs that had begun together when their worker died.
   var suspects: [LedgerEntry] = []
-  /// Processes that live, and of which it is not known what they run: nothing begins beside them.
+  /// Survivors whose jobs the ledger does not list: nothing begins beside them.
   var strangers: Set<ProcessIdentity> = []
 
   init() {}
@@ -19,7 +19,7 @@ struct Succession: Equatable, Sendable {
   ///   - ledger: the ledger of the pool before this one; nil when there is none that can be read.
   ///   - boot: the ID of this boot.
   ///   - orphans: workers of earlier pools that live.
-  ///   - dying: processes that were killed, and may not have noticed.
+  ///   - dying: processes that were killed, and may still be alive.
   init(
     ledger: LedgerContents?, boot: String, orphans: Set<ProcessIdentity>, dying: Set<ProcessIdentity> = [],
     isAlive: (ProcessIdentity) -> Bool

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Jobs
 
-/// Where the pool says what it does: one line for each thing. Values of objects never come here.
+/// The pool's log: one record for each change of state. It never holds values of objects.
 public struct Log: Sendable {
   private let write: @Sendable (LogRecord) -> Void
   private let finish: @Sendable () -> Void
@@ -24,7 +24,7 @@ public struct Log: Sendable {
 
   /// Lines for people, with the time in UTC, go to standard error.
   ///
-  /// Whoever writes never waits for a reader: lines wait in 4 MiB of memory, and what exceeds that is left out and counted.
+  /// Writing never waits for a reader. Up to 4 MiB of lines wait in memory; lines beyond that are dropped and counted.
   public static let standardError = lines(to: STDERR_FILENO, format: text)
 
   /// JSON objects, one on each line, go to standard error, as ``standardError`` does.
@@ -57,14 +57,14 @@ public struct Log: Sendable {
     return Log {
       writer.write(format($0))
     } finish: {
-      writer.flush(patience: flushPatience)
+      writer.flush(timeout: flushTimeout)
     }
   }
 
-  /// Seconds that a process which ends waits for whoever reads its log.
-  static let flushPatience = 5.0
+  /// Seconds that a process waits at its end for a reader of its log.
+  static let flushTimeout = 5.0
 
-  /// Waits until everything is written, or for five seconds when nobody reads. For the end of a process.
+  /// Waits until everything is written, five seconds at most. For the end of a process.
   public func flush() { finish() }
 
   /// A line for people.
@@ -72,7 +72,7 @@ public struct Log: Sendable {
     "\(now().dropFirst(11).dropLast()) \(TerminalText.escaped(record.text))"
   }
 
-  /// Says nothing.
+  /// Drops all records.
   public static let silent = records { _ in }
 
   /// Writes a record.
@@ -83,7 +83,7 @@ public struct Log: Sendable {
   /// Writes a record.
   public func callAsFunction(_ record: LogRecord) { write(record) }
 
-  /// Writes a line that is no change of state.
+  /// Writes a record of the event `note`.
   public func callAsFunction(_ text: String) { self(.note, text) }
 
   /// The time in UTC, RFC 3339, always with milliseconds.

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Jobs
 
-/// Where the pool's log lies in the queue directory, for `workerpool logs`: the newest lines in `pool.jsonl`, older ones in
+/// `log/` in the queue directory, which `workerpool logs` reads: the newest lines in `pool.jsonl`, older ones in
 /// `pool.jsonl.1`, and so on.
 public struct LogDirectory: Sendable {
+  /// The path of the directory, `log/` in the queue directory.
   public let path: String
 
   /// - Parameter queue: the path of the queue directory.
@@ -18,12 +19,12 @@ public struct LogDirectory: Sendable {
   /// The path of the file to which lines are added.
   var newest: String { file(0) }
 
-  /// The path of the file that was closed so many files ago; 0 is the one to which lines are added.
+  /// The path of a file: 0 is the one that lines are added to, 1 the one that was closed last.
   func file(_ age: Int) -> String { path + "/pool.jsonl" + (age > 0 ? ".\(age)" : "") }
 
-  /// Opens the log to be written to. Whoever writes never waits for the disk.
+  /// Opens the log for writing. Writing never waits for the disk.
   ///
-  /// - Throws: ``FileError`` when the directory or the file cannot be made.
+  /// - Throws: `FileError` when the directory or the file cannot be made.
   public func open() throws(FileError) -> Log {
     let file = try RotatingFile(self)
     let writer = LogWriter(capacity: LogWriter.defaultCapacity) { bytes in
@@ -37,7 +38,7 @@ public struct LogDirectory: Sendable {
     return Log { record in
       writer.write(Log.jsonLine(record))
     } finish: {
-      writer.flush(patience: Log.flushPatience)
+      writer.flush(timeout: Log.flushTimeout)
     }
   }
 }
@@ -72,7 +73,7 @@ private final class RotatingFile: @unchecked Sendable {
     append(bytes[(end + 1)...])
   }
 
-  /// What the disk does not take is gone: a log is no reason to stop.
+  /// What the disk does not take is lost: the pool does not stop for its log.
   private func append(_ bytes: ArraySlice<UInt8>) {
     if descriptor < 0 { _ = openNewest() }
     guard descriptor >= 0 else { return }

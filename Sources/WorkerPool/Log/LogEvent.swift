@@ -1,49 +1,93 @@
 /// What a line of the log tells: one for each change of state. README lists them.
 public enum LogEvent: String, Sendable, CaseIterable {
+  /// The pool takes jobs.
   case poolStarted = "pool.started"
+  /// The pool lets its workers finish.
   case poolStopping = "pool.stopping"
+  /// The pool is about to exit.
   case poolStopped = "pool.stopped"
+  /// Somebody changed the number of worker processes.
   case poolScaled = "pool.scaled"
+  /// Somebody paused the pool, a queue or a kind.
   case poolPaused = "pool.paused"
+  /// Somebody took a pause back.
   case poolResumed = "pool.resumed"
+  /// The store is not open yet or does not answer, or a job waits for it.
   case storeWaiting = "store.waiting"
+  /// The store's path does not lead to the open file any more; the pool ends.
   case storeParted = "store.parted"
+  /// An executable that can be used.
   case pluginFound = "plugin.found"
+  /// An executable that cannot be used, or a process of it that did not start.
   case pluginFailed = "plugin.failed"
+  /// A plugin that failed to start too often.
   case pluginGivenUp = "plugin.given-up"
+  /// There is no plugin at all.
   case pluginsMissing = "plugin.none"
+  /// A process was started.
   case workerStarted = "worker.started"
+  /// A process said a good hello.
   case workerUp = "worker.up"
+  /// A process broke the protocol, or its hello was not good.
   case workerRefused = "worker.refused"
+  /// A process is to be replaced; its successor starts first.
   case workerRetiring = "worker.retiring"
+  /// A process is to finish what it has begun, and to exit.
   case workerDraining = "worker.draining"
+  /// A process got SIGTERM, since it took too long to finish.
   case workerTerminated = "worker.terminated"
+  /// A process holds a job and does not answer.
   case workerHung = "worker.hung"
+  /// A process got SIGKILL.
   case workerKilled = "worker.killed"
+  /// A process ended as it was told to.
   case workerEnded = "worker.ended"
+  /// A process ended by itself, or had to be killed.
   case workerDied = "worker.died"
+  /// A line that a process wrote.
   case workerOutput = "worker.output"
+  /// A process that a dead worker, or an earlier pool, has left behind.
   case processStray = "process.stray"
+  /// The system's clock was set, or a periodic entry had run while it was ahead.
   case clockSet = "clock.set"
+  /// A bad job file.
   case fileRejected = "file.rejected"
+  /// Another directory has taken the place of one in the queue directory.
   case queueReplaced = "queue.replaced"
+  /// An attempt ended in an error.
   case jobFailed = "job.failed"
+  /// The worker of a job died.
   case jobCrashed = "job.crashed"
+  /// The worker of a job was killed, because the job did not stop when its time was over.
   case jobTimedOut = "job.timed-out"
+  /// Somebody cancelled a job.
   case jobCancelled = "job.cancelled"
+  /// Somebody retried a job.
   case jobRetried = "job.retried"
+  /// Somebody deleted a job.
   case jobDeleted = "job.deleted"
+  /// A job was to run after a batch that has no job.
   case batchUnknown = "job.batch-unknown"
+  /// An option of `run` names a kind that no plugin runs.
   case optionUnknown = "option.unknown"
+  /// Lines of the log had no room, since nobody read it.
   case linesLeftOut = "log.left-out"
+  /// Something could not be done.
   case trouble = "trouble"
+  /// Anything else.
   case note = "note"
 
   /// How much it matters.
   public enum Level: String, Sendable {
-    case info, warning, error
+    /// Everything is as it should be.
+    case info
+    /// Somebody may want to look into it.
+    case warning
+    /// Somebody should look into it.
+    case error
   }
 
+  /// How much the event matters.
   public var level: Level {
     switch self {
     case .storeParted, .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed,
@@ -60,12 +104,17 @@ public enum LogEvent: String, Sendable, CaseIterable {
 
 /// What a line of the log is about, beside its text.
 public enum LogField: Equatable, Sendable {
+  /// A process ID.
   case pid(Int32)
+  /// The number of a worker.
   case worker(Int)
+  /// The name of a plugin.
   case plugin(String)
   /// Object URIs of jobs.
   case jobs([String])
+  /// A path.
   case path(String)
+  /// A number of things.
   case count(Int)
 
   /// Its name in JSON.
@@ -83,8 +132,10 @@ public enum LogField: Equatable, Sendable {
 
 /// One thing that happened, as it is written to the log.
 public struct LogRecord: Equatable, Sendable {
+  /// What happened.
   public var event: LogEvent
   /// A sentence for people, without values of objects.
   public var text: String
+  /// What it is about, for programs.
   public var fields: [LogField] = []
 }

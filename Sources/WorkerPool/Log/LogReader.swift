@@ -8,11 +8,13 @@ import WorkerProtocol
 public struct LogFilter: Sendable {
   /// A job's URI, or the last part of it: `p17`.
   public var job: String?
+  /// Only lines about this process; nil for all.
   public var pid: Int32?
 
+  /// Makes a filter that leaves no line out.
   public init() {}
 
-  /// Whether the line can be meant, without reading its JSON.
+  /// Whether the line may match; cheap, since its JSON is not parsed.
   fileprivate func mayMatch(_ line: ArraySlice<UInt8>) -> Bool {
     guard let word = job ?? pid.map(String.init) else { return true }
     return Self.contains(line, Array(word.utf8))
@@ -41,6 +43,7 @@ public struct LogFilter: Sendable {
 
 /// A line of the log in the queue directory.
 public struct LogLine: Sendable {
+  /// The line as it stands in the file: `time`, `level`, `event`, `message`, and what it is about.
   public let json: JSONValue
 
   /// For people: time and message, fit for a terminal.
@@ -121,7 +124,7 @@ public final class LogReader {
     }
   }
 
-  /// nil for a line that is not meant, or that a killed pool did not write to its end.
+  /// Nil for a line that does not match, or that a killed pool left incomplete.
   private func line(_ bytes: ArraySlice<UInt8>) -> LogLine? {
     guard filter.mayMatch(bytes), let json = try? JSONParser.parse(String(decoding: bytes, as: UTF8.self)) else {
       return nil
@@ -130,8 +133,8 @@ public final class LogReader {
     return filter.matches(line) ? line : nil
   }
 
-  /// As ``read(_:)``, again and again, for ever: lines are handed over as they are written, also after the log was rotated and by
-  /// the pools to come.
+  /// As ``read(_:)``, again and again, for ever: lines are handed over as they are written, also after the log was
+  /// rotated and by the pools to come.
   public func follow(_ body: (LogLine) throws -> Void) throws -> Never {
     let watch = csystem_inotify()
     guard watch >= 0 else { throw SystemCallError("inotify_init1") }
@@ -158,6 +161,7 @@ public struct LogReaderError: Error, Hashable, Sendable, CustomStringConvertible
   let queue: String
   let number: Int32
 
+  /// What is wrong, in one sentence.
   public var description: String {
     number == ENOENT || number == ENOTDIR
       ? "there is no log in \(path): no pool has run on \(queue) yet"

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// Writes lines on a thread of its own, so that nobody waits for whoever reads them, or for a disk.
+/// Writes lines on a thread of its own, so that no caller waits for a reader or a disk.
 ///
-/// What is not written yet waits in a buffer of bounded size. Lines for which there is no room are counted, and where they would have
-/// stood a line says how many they were.
+/// Lines wait in a buffer of bounded size. Lines that find no room are counted, and a line in their place says how many
+/// there were.
 ///
 /// `@unchecked Sendable`: all that changes is only touched while `condition` is locked.
 final class LogWriter: @unchecked Sendable {
@@ -29,7 +29,7 @@ final class LogWriter: @unchecked Sendable {
   /// - Parameters:
   ///   - descriptor: where to write; it stays the caller's, and is not made non-blocking, since others may share it.
   ///   - capacity: bytes that wait at most. Default 4 MiB.
-  ///   - leftOut: the line that tells of so many lines which are missing, without a newline.
+  ///   - leftOut: makes the line, without a newline, that says how many lines are missing.
   convenience init(
     descriptor: Int32, capacity: Int = defaultCapacity, leftOut: @escaping @Sendable (_ count: Int) -> String
   ) {
@@ -49,7 +49,7 @@ final class LogWriter: @unchecked Sendable {
   func write(_ line: String) {
     condition.lock()
     defer { condition.unlock() }
-    // Once lines are missing there is room again when half is written, so that the gaps are few.
+    // After a gap there is room again when half of the buffer is written, so that gaps are few.
     guard pending.count + line.utf8.count < (omitted > 0 ? capacity / 2 : capacity) else {
       omitted += 1
       return
@@ -60,10 +60,10 @@ final class LogWriter: @unchecked Sendable {
     condition.broadcast()
   }
 
-  /// Waits until all lines are written, `patience` seconds at most; returns whether they are.
+  /// Waits until all lines are written, `timeout` seconds at most; returns whether they are.
   @discardableResult
-  func flush(patience: Double) -> Bool {
-    let end = Date(timeIntervalSinceNow: patience)
+  func flush(timeout: Double) -> Bool {
+    let end = Date(timeIntervalSinceNow: timeout)
     condition.lock()
     defer { condition.unlock() }
     while isWriting || !pending.isEmpty || omitted > 0 {
@@ -118,7 +118,7 @@ final class LogWriter: @unchecked Sendable {
     }
   }
 
-  /// Blocks until the reader has taken everything. What cannot be written at all, since nobody reads any more, is gone.
+  /// Blocks until the reader has taken everything. What cannot be written because the reader is gone is lost.
   private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -1,10 +1,11 @@
-/// Keeps what fails again with each look at the queue directory from filling the log: the same trouble is told once in a while.
+/// Keeps a failure that comes back with every scan from filling the log: the same record is written once in ten
+/// minutes.
 struct RepeatedTrouble {
-  /// Seconds after which it is told again.
+  /// Seconds after which it is written again.
   static let interval = 600.0
   private static let most = 1000
 
-  /// When each was told.
+  /// When each text was written last.
   private var told: [String: Double] = [:]
 
   /// Returns whether the caller should log the record, and remembers when it did.

@@ -3,13 +3,14 @@ import Glibc
 
 /// Tells systemd, or another service manager, how the pool is doing: ready, alive, stopping.
 ///
-/// Source: sd_notify(3), sd_watchdog_enabled(3): lines of assignments in datagrams to the socket that `NOTIFY_SOCKET` names.
+/// Source: sd_notify(3), sd_watchdog_enabled(3): lines of assignments in datagrams to the socket that `NOTIFY_SOCKET`
+/// names.
 final class ServiceManager {
   private let socket: Int32
   /// Seconds between two signs of life: half of what the manager waits for.
   private let interval: Double?
 
-  /// `nil` when no service manager waits for news.
+  /// Nil when no service manager waits for messages.
   init?(_ environment: [String: String], pid: Int32 = getpid()) {
     guard let path = environment["NOTIFY_SOCKET"], let socket = Self.connect(to: path) else { return nil }
     self.socket = socket
@@ -37,7 +38,7 @@ final class ServiceManager {
     }
   }
 
-  /// A service manager that does not listen is no reason to stop.
+  /// The pool does not stop for a service manager that does not listen.
   private func send(_ text: String) {
     var text = text
     text.withUTF8 { _ = Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }

@@ -8,7 +8,8 @@ public enum SystemdUnit {
   {
     // The pool is ready when its store is open.
     let startTime = Int(storePatience) + 30
-    // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what happened.
+    // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what
+    // happened.
     let stopTime = Int(stopDeadline) + 30
     let command = ([executable, "run"] + arguments).map(quoted).joined(separator: " ")
     return """

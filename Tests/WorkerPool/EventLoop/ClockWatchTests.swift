@@ -6,7 +6,8 @@ import Testing
 @testable import WorkerPool
 
 @Suite struct ClockWatchTests {
-  /// No test may set the machine's clock: the kernel says what the descriptor waits for (proc(5), fdinfo; timerfd_create(2)).
+  /// No test may set the machine's clock: the kernel says what the descriptor waits for (proc(5), fdinfo;
+  /// timerfd_create(2)).
   @Test func theKernelTellsWhenTheSystemsClockIsSet() throws {
     let watch = try ClockWatch()
     let text = try String(contentsOfFile: "/proc/self/fdinfo/\(watch.descriptor)", encoding: .utf8)

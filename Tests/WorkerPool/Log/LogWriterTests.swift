@@ -48,11 +48,11 @@ import Testing
     let written = 5000
     // Far more than the pipe and the buffer hold; a writer that waited would stay here for ever.
     for number in 0..<written { log.write("line \(number)") }
-    #expect(!log.flush(patience: 0.01), "nobody has read")
+    #expect(!log.flush(timeout: 0.01), "nobody has read")
 
     // The reader goes on: what had room comes in order, and a line stands for the others.
     let reader = Thread {
-      while !log.flush(patience: 10) {}
+      while !log.flush(timeout: 10) {}
       log.write("end")
     }
     reader.start()
@@ -81,7 +81,7 @@ import Testing
     let lines = pipe.lines(until: "end")
     #expect(lines.count == 2001)
     #expect(lines.dropLast().enumerated().allSatisfy { $1 == "\($0) \(text)" })
-    #expect(log.flush(patience: 10))
+    #expect(log.flush(timeout: 10))
   }
 
   @Test(.timeLimit(.minutes(20))) func aReaderThatIsGoneStopsNobody() throws {
@@ -91,7 +91,7 @@ import Testing
     defer { close(pipe.writing) }
     let log = writer(pipe, capacity: 4096)
     for number in 0..<1000 { log.write("line \(number)") }
-    #expect(log.flush(patience: 30))
+    #expect(log.flush(timeout: 30))
   }
 
   @Test func nothingFromOutsideReachesTheTerminalAsItIs() {
