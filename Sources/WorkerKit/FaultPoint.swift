@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A place on a job's way at which a test may let the process die: nothing in production.
+/// A point on a job's way at which a test may kill the process. It does nothing in production.
 ///
 /// Tests number the points that a run passes, and kill the worker at each in turn.
 package enum FaultPoint: String, Sendable, CaseIterable {

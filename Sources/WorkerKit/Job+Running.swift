@@ -5,14 +5,16 @@ import WorkerProtocol
 extension Job {
   /// Whether the job should stop: cancelled, out of time, or because the pool ends. Cheap enough to ask for each row.
   ///
-  /// A job that is asked to stop throws, best with ``checkStop()``; what it has not saved is rolled back. Whether the attempt counts
-  /// depends on the reason: a cancelled job becomes `cancelled`, one that is out of time has failed, and the pool's end costs nothing.
+  /// A job that is asked to stop throws, best with ``checkStop()``; what it has not saved is rolled back. Whether the
+  /// attempt counts depends on the reason: a cancelled job becomes `cancelled`, one that is out of time has failed, and
+  /// the pool's end costs nothing.
   public var isStopRequested: Bool { JobAttempt.running(self)?.stopReason != nil }
 
-  /// A descriptor that is readable while the job should stop, for one that waits with poll(2); -1 for a job that does not run. It is
-  /// the worker's: neither read from it nor close it.
+  /// A descriptor that is readable while the job should stop, for one that waits with poll(2); -1 for a job that does
+  /// not run. It is the worker's: neither read from it nor close it.
   ///
-  /// Jobs that share a transaction share the descriptor, too: set ``Worker/sharesTransactions`` to false where it is waited for.
+  /// Jobs that share a transaction share the descriptor, too: set ``Worker/sharesTransactions`` to false where it is
+  /// waited for.
   public var stopDescriptor: Int32 { JobAttempt.running(self)?.runner.connection.stopDescriptor ?? -1 }
 
   /// Throws ``JobStopped`` when the job should stop.
@@ -20,7 +22,7 @@ extension Job {
     if isStopRequested { throw JobStopped() }
   }
 
-  /// Says how far the job has come, for people to see. Sent at most ten times a second; stored with the next save.
+  /// Reports the progress of the job, for `status`. Sent at most ten times a second; stored with the next save.
   public func report(done: Int64, of total: Int64) {
     if progressDone != done { progressDone = done }
     if progressTotal != total { progressTotal = total }
@@ -32,7 +34,8 @@ extension Job {
   ///
   /// While the store cannot be written, a full disk perhaps, the save is tried again, as at the job's end.
   ///
-  /// Throws what the context's `save` throws. A merge conflict on the job itself means that somebody else has it: let it pass.
+  /// Throws what the context's `save` throws. A merge conflict on the job itself means that somebody else has it: let
+  /// it pass.
   public func save(checkpoint: Data?) throws {
     self.checkpoint = checkpoint
     guard let attempt = JobAttempt.running(self) else {
@@ -44,8 +47,8 @@ extension Job {
 
   /// The objects that the job is about, in their order, in the job's context.
   ///
-  /// Throws ``JobObjectError`` for a URI of another store and for an object that does not exist: the job is dead then, if the plugin
-  /// lets the error pass, since another attempt would not find it either.
+  /// Throws ``JobObjectError`` for a URI of another store and for an object that does not exist: the job is dead then,
+  /// if the plugin lets the error pass, since another attempt would not find it either.
   public func objects() throws -> [NSManagedObject] {
     guard let context = managedObjectContext, let coordinator = context.persistentStoreCoordinator else { return [] }
     return try objectURIs.map { uri in
@@ -60,10 +63,11 @@ extension Job {
     }
   }
 
-  /// Brings the job's context up to date with what other workers have saved since the job began, or since the last call.
+  /// Brings the job's context up to date with what other workers have saved since the job began, or since the last
+  /// call.
   ///
-  /// Without it, what the context has read stays as read. Own changes are kept; those that the others changed, too, are a conflict
-  /// when they are saved.
+  /// Without it, what the context has read stays as read. Own changes are kept; those that the others changed, too, are
+  /// a conflict when they are saved.
   public func mergeChangesOfOthers() {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return }
     let saved = attempt.runner.connection.takeSaved()
@@ -79,10 +83,11 @@ extension Job {
     if !changes.isEmpty { NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context]) }
   }
 
-  /// Submits a further job: it exists exactly if this job's save succeeds. Nothing is submitted, and nil returned, when another job
-  /// has its unique key.
+  /// Submits a further job: it exists exactly if this job's save succeeds. Nothing is submitted, and nil returned, when
+  /// another job has its unique key.
   ///
-  /// Where another process takes the unique key before the save, the save fails and this job runs again, which finds it taken.
+  /// Where another process takes the unique key before the save, the save fails and this job runs again, which finds it
+  /// taken.
   @discardableResult
   public func submit(_ request: JobRequest) throws -> Job? {
     guard let context = managedObjectContext else { return nil }
@@ -96,7 +101,8 @@ extension Job {
     return try attempt.runner.store.insert(requests, into: context)
   }
 
-  /// Deletes finished jobs of the pool that need not be kept any longer, some at a time, without saving; returns how many.
+  /// Deletes finished jobs of the pool that need not be kept any longer, some at a time, without saving; returns how
+  /// many.
   public func prune(_ retention: JobRetention) throws -> Int {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return 0 }
     return try attempt.runner.store.prune(retention, in: context)

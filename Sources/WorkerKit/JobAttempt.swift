@@ -1,7 +1,7 @@
 import Foundation
 import WorkerProtocol
 
-/// What is going on in one context: the jobs that run there, what was saved, and what the others are told of it.
+/// The work in one context: the jobs that run there, what was saved, and what other workers are told of it.
 ///
 /// `@unchecked Sendable`: used on the jobs' thread only; notifications of the context's saves are posted there, too.
 final class JobAttempt: @unchecked Sendable {
@@ -12,7 +12,7 @@ final class JobAttempt: @unchecked Sendable {
   private(set) var saved: Set<ObjectURI> = []
   private(set) var current: ObjectURI?
   /// Seconds for which the commit of what runs now is tried again.
-  private var patience = 0.0
+  private var commitPatience = 0.0
   private var jobs: [Job] = []
   private var observer: (any NSObjectProtocol)?
   private var lastReport: ContinuousClock.Instant?
@@ -41,7 +41,7 @@ final class JobAttempt: @unchecked Sendable {
     (job.managedObjectContext?.userInfo[key] as? Unowned)?.attempt
   }
 
-  /// The jobs of these URIs that are still to be run, in this order.
+  /// Those of the jobs that are still ready, in this order.
   func fetch(_ uris: [ObjectURI]) throws -> [Job] {
     let ids = uris.compactMap(runner.store.coordinator.objectID(for:))
     let request = Job.fetchRequest()
@@ -58,12 +58,12 @@ final class JobAttempt: @unchecked Sendable {
   func run(_ job: Job, _ worker: any Worker.Type) throws {
     let uri = job.objectID.objectURI
     current = uri
-    patience = worker.commitPatience
+    commitPatience = worker.commitPatience
     lastReport = nil
     let startedAt = Date()
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
     try runner.connection.inPlugin { try worker.init().run(job, in: context) }
-    // What follows is not the job's doing, and must not cost it an attempt.
+    // From here on a delay is not the job's fault, and must not cost an attempt.
     runner.connection.clearDeadline()
     FaultPoint.pluginReturned.pass()
     try job.markSucceeded(startedAt: startedAt)
@@ -86,7 +86,7 @@ final class JobAttempt: @unchecked Sendable {
 
   /// Saves what the jobs have done; without jobs, a part of what the running one does.
   func save(_ jobs: [ObjectURI]? = nil) throws {
-    try runner.commit(context, of: jobs ?? current.map { [$0] } ?? [], patience: patience)
+    try runner.commit(context, of: jobs ?? current.map { [$0] } ?? [], patience: commitPatience)
   }
 
   /// Notes which jobs the save committed, and tells the coordinator of the app's objects that it changed.

@@ -2,14 +2,20 @@ import Jobs
 
 /// A URI among a job's objects that names no object here. Another attempt cannot help.
 public struct JobObjectError: DetailedFailure, Hashable, Sendable, CustomStringConvertible {
+  /// The URI, as the job names it.
   public let uri: String
   /// What is wrong with it, as the rest of a sentence.
   public let reason: String
 
+  /// The URI, and what is wrong with it.
   public var description: String { "\(uri) \(reason)" }
+  /// Nothing: the job has done nothing.
   public var output: String? { nil }
+  /// Nothing: no program has run.
   public var standardError: [String] { [] }
+  /// Nil: no program has run.
   public var signal: Int32? { nil }
+  /// True: the object will not appear.
   public var isPermanent: Bool { true }
 
   init(uri: String, reason: String) {

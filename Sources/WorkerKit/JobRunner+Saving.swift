@@ -2,13 +2,14 @@ import CSystem
 import Foundation
 import WorkerProtocol
 
-/// What happens while the store cannot be written: nothing begins that could not be saved, and what is done is saved again, not done
-/// again.
+/// While the store cannot be written, no job begins that could not be saved, and finished work is saved again instead
+/// of done again.
 extension JobRunner {
-  /// Whether a job that may have effects outside the store can begin. While the store cannot be written this waits, and then
-  /// returns `false`: the jobs in hand may have gone back meanwhile.
+  /// Whether a job that may have effects outside the store can begin. While the store cannot be written this waits, and
+  /// then returns `false`: the jobs in hand may have gone back meanwhile.
   ///
-  /// - Parameter asksForLock: whether a writing transaction is begun for it; otherwise only the disk's room is looked at.
+  /// - Parameter asksForLock: whether a writing transaction is begun for it; otherwise only the disk's room is looked
+  ///   at.
   func canBegin(asksForLock: Bool) -> Bool {
     guard let trouble = storeTrouble(asksForLock: asksForLock) else { return true }
     complain("no job begins: \(trouble)")
@@ -16,7 +17,7 @@ extension JobRunner {
     var latest: StoreTrouble? = trouble
     while let trouble = latest {
       connection.waitsForStore(trouble.reason)
-      guard connection.pause(seconds: pause.take(), until: { $0.isDraining || $0.waiting.isEmpty }) else {
+      guard connection.pause(seconds: pause.take(), until: { $0.isDraining || $0.notBegun.isEmpty }) else {
         return false
       }
       latest = storeTrouble(asksForLock: true)
@@ -39,9 +40,11 @@ extension JobRunner {
     }
   }
 
-  /// Saves what jobs have done. While the store cannot be written the same changes are saved again, for up to `patience` seconds.
+  /// Saves what jobs have done. While the store cannot be written the same changes are saved again, for up to
+  /// `patience` seconds.
   ///
-  /// - Throws: ``CommitFailure`` after that time; ``JobStopped`` when one of the jobs should stop meanwhile; other errors of the save.
+  /// - Throws: ``CommitFailure`` after that time; ``JobStopped`` when one of the jobs should stop meanwhile; other
+  ///   errors of the save.
   func commit(_ context: NSManagedObjectContext, of jobs: [ObjectURI], patience: Double) throws {
     let start = csystem_monotonic_nanoseconds()
     var pause = GrowingPause()
@@ -78,8 +81,8 @@ extension JobRunner {
 
   // MARK: Failures
 
-  /// Writes into the job's row what went wrong. While the store cannot be written this goes on trying: a failure that is forgotten would
-  /// let the job run again at once, without count and without pause.
+  /// Writes into the job's row what went wrong. While the store cannot be written this goes on trying: a failure that
+  /// is forgotten would let the job run again at once, without count and without pause.
   func noteFailure(of uri: ObjectURI, _ error: any Error, startedAt: Date) -> JobEnd {
     var pause = GrowingPause()
     var hasComplained = false
@@ -88,7 +91,7 @@ extension JobRunner {
       do {
         return try writeFailure(of: uri, error, startedAt: startedAt)
       } catch let failure {
-        // Somebody else has written the job: whoever gets it looks again.
+        // Another party has written the job's row: whoever gets the job next reads it again.
         if MergeFailure(failure) != nil { return .returned }
         if !hasComplained { complain("the failure of \(uri) cannot be noted yet: \(FailureText.text(failure))") }
         hasComplained = true

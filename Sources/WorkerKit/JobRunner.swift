@@ -24,7 +24,8 @@ final class JobRunner: @unchecked Sendable {
     FaultPoint.connected.pass()
     while connection.awaitJobs() {
       let limit = mayGroup ? pace.groupSize : 1
-      // Only jobs that begin alone may have effects outside the store: those of a group are run again when one of them fails.
+      // Only jobs that begin alone may have effects outside the store: those of a group are run again when one of them
+      // fails.
       if limit == 1, !canBegin(asksForLock: asksForLock) { continue }
       guard let jobs = connection.begin(limit: limit) else { continue }
       FaultPoint.begun.pass()
@@ -37,19 +38,18 @@ final class JobRunner: @unchecked Sendable {
     }
   }
 
-  /// Jobs that take so long, in seconds, lose nothing by asking first whether the store is locked; short ones would get in each
-  /// other's way.
+  /// Seconds from which a job asks first whether the store is locked. Short jobs would get in each other's way.
   private static let longJob = 0.1
 
   private var asksForLock: Bool { !mayGroup || (pace.average ?? .infinity) >= Self.longJob }
 
   // MARK: A group
 
-  /// Runs several jobs in one context and saves them together. When anything is wrong with one of them nothing is saved, and all
-  /// are begun again one by one; then it returns `false`.
+  /// Runs several jobs in one context and saves them together. When anything is wrong with one of them nothing is
+  /// saved, and all are begun again one by one; then it returns `false`.
   ///
-  /// Where the jobs turn out longer than those before them, the ones that have not been run are given back, with those that wait behind
-  /// them: nobody waits for a whole group of long jobs, and none of them overtakes a better one.
+  /// Where the jobs turn out longer than those before them, the ones that have not been run are given back, with those
+  /// that wait behind them: nobody waits for a whole group of long jobs, and none of them overtakes a better one.
   private func runGroup(_ uris: [ObjectURI]) -> Bool {
     var rest: [ObjectURI] = []
     let start = csystem_monotonic_nanoseconds()
@@ -85,8 +85,8 @@ final class JobRunner: @unchecked Sendable {
 
   // MARK: One job
 
-  /// How often a job is run again at once when other processes changed what it had read.
-  private static let conflictPatience = 5
+  /// How often a job runs again at once after other processes have changed what it had read.
+  private static let conflictRetries = 5
 
   private func runAlone(_ uri: ObjectURI) -> Bool {
     var conflicts = 0
@@ -109,13 +109,13 @@ final class JobRunner: @unchecked Sendable {
         return true
       }
       if let conflict = MergeFailure(error) {
-        // Somebody else has finished the job: what was done here is rolled back, and that is all.
+        // Another party has written the job's row: what was done here is rolled back.
         if conflict.objects.contains(uri) {
           connection.end([([uri], .done)])
           return true
         }
         conflicts += 1
-        if conflicts <= Self.conflictPatience, connection.stopReason(uri) == nil { continue }
+        if conflicts <= Self.conflictRetries, connection.stopReason(uri) == nil { continue }
       }
       connection.end([([uri], noteFailure(of: uri, error, startedAt: startedAt))])
       return true
@@ -130,8 +130,8 @@ final class JobRunner: @unchecked Sendable {
   func timeout(of job: Job) -> Double? { job.timeout ?? workers[job.kind]?.timeout }
 }
 
-/// A save that failed because rows had changed since they were read, or because somebody else was first to insert an object with
-/// the same unique values.
+/// A save that failed because rows had changed since they were read, or because somebody else was first to insert an
+/// object with the same unique values.
 struct MergeFailure {
   let objects: [ObjectURI]
 
@@ -144,9 +144,9 @@ struct MergeFailure {
   }
 }
 
-/// How long jobs take here, and what follows from it: how many to hold, and how many to save together.
+/// Measures how long jobs take, and derives how many to hold and how many to save together.
 struct JobPace {
-  /// Jobs in hand should keep the worker busy for so long while it waits for more, in seconds.
+  /// Seconds for which the jobs in hand should keep the worker busy while it waits for more.
   static let horizon = 0.02
   static let mostCredit = 256
   /// A transaction of several jobs should take no longer than this, in seconds; jobs that take longer are alone.

@@ -36,7 +36,7 @@ struct StoreTrouble: Error, CustomStringConvertible {
   /// Bytes that must be free on the store's disk before a job begins that may have effects elsewhere.
   static let leastRoom: UInt64 = 1 << 20
 
-  /// Throws when the store's disk is as good as full.
+  /// Throws when the store's disk is nearly full.
   ///
   /// Source: statvfs(3).
   static func checkRoom(_ store: JobStore) throws {
@@ -50,7 +50,7 @@ struct StoreTrouble: Error, CustomStringConvertible {
   }
 }
 
-/// The work of a job that could not be committed: its program, its mail, its file are done, its rows are not.
+/// The work of a job is done but could not be committed: its effects outside the store exist, its rows do not.
 struct CommitFailure: Error, CustomStringConvertible {
   /// The type under which the attempt's error is kept with the job.
   static let type = "commit"
@@ -62,7 +62,7 @@ struct CommitFailure: Error, CustomStringConvertible {
   }
 }
 
-/// The waits between two tries: they double from a tenth of a second to five.
+/// The pauses between tries: they double from a tenth of a second to five seconds.
 struct GrowingPause {
   private var next = 0.1
   private static let longest = 5.0

@@ -26,46 +26,60 @@ public protocol Worker: SendableMetatype {
   static var maxAttempts: Int? { get }
   /// How many workers a job may kill before it is dead. Default: that of `RetryPolicy`.
   static var maxCrashes: Int? { get }
-  /// The longest wait after the first failure, in seconds, where the job itself names none; it doubles with each further one.
-  /// Default: that of `RetryPolicy`.
+  /// The longest wait after the first failure, in seconds, where the job itself names none; it doubles with each
+  /// further one. Default: that of `RetryPolicy`.
   static var backoff: Double? { get }
-  /// No wait between two attempts is longer, in seconds, where the job itself names none. Default: that of `RetryPolicy`.
+  /// No wait between two attempts is longer, in seconds, where the job itself names none. Default: that of
+  /// `RetryPolicy`.
   static var maxBackoff: Double? { get }
   /// How many jobs with the same limit key may run at a time, where the job itself does not say. Default 1.
   static var limitPerKey: Int? { get }
-  /// How many jobs of this kind may begin in a time. Default `nil`: as many as there are.
+  /// How many jobs of this kind may begin in a period, in seconds. Default `nil`: any number.
   static var rate: (jobs: Int, period: Double)? { get }
   /// How many jobs of this kind may run at a time in the whole pool. Default `nil`: as many as there are workers.
   static var limit: Int? { get }
   /// Whether several short jobs may be saved in one transaction, which is much quicker. Default `true`.
   ///
-  /// When one of them throws, all are run again, each for itself: say `false` for jobs that take less than a millisecond and have
-  /// effects outside the store which must not be repeated for that reason.
+  /// When one of them throws, all are run again, each for itself: say `false` for jobs that take less than a
+  /// millisecond and have effects outside the store which must not be repeated for that reason.
   static var sharesTransactions: Bool { get }
-  /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk is full, or
-  /// another process has it locked. After that the attempt has failed, with an error of the type "commit". Default 300.
+  /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk
+  /// is full, or another process has it locked. After that the attempt has failed, with an error of the type "commit".
+  /// Default 300.
   static var commitPatience: Double { get }
 
+  /// Makes the value whose `run` is called. Each attempt has one of its own.
   init()
 
-  /// Does the work of one job. What it changes in `context` is saved, together with the job's success, after it returns.
+  /// Does the work of one job. What it changes in `context` is saved, together with the job's success, after it
+  /// returns.
   ///
-  /// Called in `perform` of the private-queue context, which is fresh: it sees what is on disk. When it throws, nothing of it is
-  /// saved, and the job is tried again later. Long work should ask `job.isStopRequested` now and then, report with
-  /// `job.report(done:of:)`, and save parts with `job.save(checkpoint:)`.
+  /// Called in `perform` of the private-queue context, which is fresh: it sees what is on disk. When it throws, nothing
+  /// of it is saved, and the job is tried again later. Long work should ask `job.isStopRequested` now and then, report
+  /// with `job.report(done:of:)`, and save parts with `job.save(checkpoint:)`.
   func run(_ job: Job, in context: NSManagedObjectContext) throws
 }
 
 extension Worker {
+  /// The default: no summary.
   public static var summary: String { "" }
+  /// The default: "1.0".
   public static var version: String { "1.0" }
+  /// The default: no limit of time.
   public static var timeout: Double? { nil }
+  /// The default: that of `RetryPolicy`.
   public static var maxAttempts: Int? { nil }
+  /// The default: that of `RetryPolicy`.
   public static var maxCrashes: Int? { nil }
+  /// The default: that of `RetryPolicy`.
   public static var backoff: Double? { nil }
+  /// The default: that of `RetryPolicy`.
   public static var maxBackoff: Double? { nil }
+  /// The default: 1.
   public static var limitPerKey: Int? { nil }
+  /// The default: no rate.
   public static var rate: (jobs: Int, period: Double)? { nil }
+  /// The default: no limit.
   public static var limit: Int? { nil }
 
   /// The kind's own policy, without what a job wishes.
@@ -73,7 +87,9 @@ extension Worker {
     RetryPolicy(maxAttempts: maxAttempts, maxCrashes: maxCrashes, backoff: backoff, maxBackoff: maxBackoff)
   }
 
+  /// The default: true.
   public static var sharesTransactions: Bool { true }
+  /// The default: 300 seconds.
   public static var commitPatience: Double { 300 }
 
   /// Runs the plugin: `@main` calls it.
@@ -86,6 +102,7 @@ extension Worker {
 ///       static let workers: [any Worker.Type] = [Import.self, Export.self]
 ///     }
 public protocol WorkerPlugin {
+  /// The code of each kind; at least one.
   static var workers: [any Worker.Type] { get }
 }
 
@@ -102,10 +119,11 @@ public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
   /// Why, without values of objects.
   public let description: String
 
+  /// - Parameter description: why another attempt cannot help, without values of objects.
   public init(_ description: String) { self.description = description }
 }
 
-/// An error that knows more than its description, which is kept with the job.
+/// An error with details that are kept with the job.
 public protocol DetailedFailure: Error {
   /// Becomes `job.output`, although what the job did is rolled back.
   var output: String? { get }
@@ -122,7 +140,7 @@ public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   /// Seconds until then.
   public let seconds: Double
 
-  /// - Parameter seconds: 0 or more; at most a hundred years, and what is no number counts as 0.
+  /// - Parameter seconds: 0 or more, at most a hundred years. A value that is not a number counts as 0.
   public init(for seconds: Double) {
     // A time that the store could not hold would never come.
     self.seconds = seconds > 0 ? min(seconds, Self.longest) : 0
@@ -130,12 +148,15 @@ public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
 
   private static let longest = 100 * 366 * 86_400.0
 
+  /// When the job wants to be called again, in one sentence.
   public var description: String { "the job wants to be called again in \(seconds) seconds" }
 }
 
 /// Thrown by ``Job/checkStop()`` when the job was asked to stop.
 public struct JobStopped: Error, Sendable, CustomStringConvertible {
+  /// Makes the error that a job throws when it stops because it was asked to.
   public init() {}
 
+  /// That the job was asked to stop.
   public var description: String { "the job was asked to stop" }
 }

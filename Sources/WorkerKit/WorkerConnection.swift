@@ -6,30 +6,31 @@ import WorkerProtocol
 
 /// The connection to the pool, shared by the main thread, which listens, and the jobs' thread, which works and speaks.
 ///
-/// `@unchecked Sendable`: `state` and `connection` are only touched while `condition` is locked, but for the main thread's
-/// receiving, which touches the parts of `Connection` that sending does not.
+/// `@unchecked Sendable`: `state` and `connection` are only touched while `condition` is locked, but for the main
+/// thread's receiving, which touches the parts of `Connection` that sending does not.
 final class WorkerConnection: @unchecked Sendable {
   private struct State {
     var session = WorkerSession()
     var isClosed = false
     /// When the running job has to be over, in seconds of the monotonic clock, and which it is.
     var deadline: (at: Double, job: ObjectURI)?
-    /// When the job in hand has to be over because the supervisor has died, and then the process.
+    /// Set when the supervisor has died: when the running job must have ended, then when the process must end.
     var orphanEnd: Double?
-    /// Until when the main thread sleeps at most.
+    /// The deadline that the main thread sleeps for.
     var armed: Double?
     var saved = SavedElsewhere()
     /// Since when a plugin's code has been running: its SQL statements may be interrupted, those of WorkerKit may not.
     var pluginUse: Double?
-    /// Since when WorkerKit has been reading or writing the jobs' rows, until that is told. Both in seconds of the monotonic clock.
+    /// Since when WorkerKit has been reading or writing the jobs' rows; nil once a slow store was reported. Both in
+    /// seconds of the monotonic clock.
     var storeUse: Double?
-    /// What jobs wait for, as the coordinator was told last.
+    /// The store wait that the coordinator was told last.
     var storeWait: StoreWait?
-    /// The seconds that the running job has left, while it waits for the store.
+    /// The seconds that the running job has left, kept during a store wait.
     var timeLeft: (seconds: Double, job: ObjectURI)?
 
     var isInPlugin: Bool { pluginUse != nil }
-    /// A job that waits for the store uses up none of its time.
+    /// A store wait uses up none of a job's time.
     mutating func countTime(isWaiting: Bool, now: Double) {
       if isWaiting, let deadline {
         timeLeft = (deadline.at - now, deadline.job)
@@ -43,7 +44,7 @@ final class WorkerConnection: @unchecked Sendable {
     /// When the store has been in use by WorkerKit for long, or will have been before the main thread is woken again.
     func storeNoticeTime(now: Double) -> Double? {
       if let storeUse { return storeUse + WorkerConnection.storeNotice }
-      return session.waiting.isEmpty || isInPlugin ? nil : now + WorkerConnection.storeNotice
+      return session.notBegun.isEmpty || isInPlugin ? nil : now + WorkerConnection.storeNotice
     }
   }
 
@@ -52,7 +53,7 @@ final class WorkerConnection: @unchecked Sendable {
   private let connection: Connection
   private let signals: WorkerSignals
   private let orphanDeadline: Double
-  private let saysWaiting: Bool
+  private let saysStoreWaits: Bool
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
   /// Readable while any job should stop.
@@ -60,10 +61,11 @@ final class WorkerConnection: @unchecked Sendable {
   /// Whether any job should stop: written with the state, and read without the lock, so that jobs may ask often.
   private let stopFlag = Atomic<Bool>(false)
 
-  /// Jobs that a worker asks for before it knows how long they take.
+  /// The credit of a worker that does not know yet how long jobs take.
   private static let firstCredit = 2
 
-  /// How often the statements of a job that should stop are interrupted, in milliseconds: it may begin another one.
+  /// Milliseconds after which the statements of a job that should stop are interrupted again: it may have begun another
+  /// one.
   private static let interruptInterval = 200.0
 
   /// Seconds that WorkerKit waits for the store before it says so.
@@ -76,7 +78,7 @@ final class WorkerConnection: @unchecked Sendable {
   init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
     self.signals = signals
     orphanDeadline = environment.orphanDeadline
-    saysWaiting = environment.protocolEdition >= .waiting
+    saysStoreWaits = environment.protocolEdition >= .waiting
     connection = try Connection(descriptor: UnixSocket.connect(to: environment.socket))
     wake = csystem_eventfd()
     stopDescriptor = csystem_eventfd()
@@ -105,7 +107,7 @@ final class WorkerConnection: @unchecked Sendable {
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
       ]
-      if look({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
+      if inspect({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
       // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
       let next = [deadline?.at, orphanEnd, storeNotice].compactMap { $0 }.min()
       var wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
@@ -124,12 +126,12 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   private func receive() {
-    // A coordinator that speaks nonsense, or nothing any more, is one that is gone.
+    // A malformed or closed stream means that the coordinator is gone.
     guard let received = try? connection.receive() else { return closed() }
     switch received {
     case .lines(let lines):
       handle(lines)
-      // What follows the lines is no line: the socket does not tell of that again.
+      // The end of the stream, or bytes that are no line, came with these lines: no event announces that again.
       if connection.hasMore { receive() }
     case .closed(let lines):
       handle(lines)
@@ -164,12 +166,12 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   /// Whether the connection ended before the work did.
-  var isOrphan: Bool { look { $0.orphanEnd != nil && $0.session.refusal == nil } }
+  var isOrphan: Bool { inspect { $0.orphanEnd != nil && $0.session.refusal == nil } }
 
   /// Seconds that a job gets to stop when it has been asked to.
   private static let stopGrace = 5.0
 
-  /// A store that is locked by another process is waited for, and that is told once.
+  /// Reports once that the store does not answer.
   private func noteSlowStore() {
     let isSlow = condition.withLock {
       guard let since = state.storeUse, Self.now - since >= Self.storeNotice else { return false }
@@ -182,7 +184,7 @@ final class WorkerConnection: @unchecked Sendable {
     }
   }
 
-  /// Nobody is left who would end this process: it asks its job to stop, as the pool does at its own end, and then ends itself.
+  /// The pool is gone, so this process asks its own job to stop, as the pool would, and then ends itself.
   private func orphanTimePassed() {
     change { state in
       if state.session.isTerminated {
@@ -215,9 +217,9 @@ final class WorkerConnection: @unchecked Sendable {
   func awaitJobs() -> Bool {
     condition.lock()
     defer { condition.unlock() }
-    if state.session.waiting.isEmpty { settle() }
-    while state.session.waiting.isEmpty, !state.session.isDraining { condition.wait() }
-    return !state.session.waiting.isEmpty
+    if state.session.notBegun.isEmpty { sendOutgoing() }
+    while state.session.notBegun.isEmpty, !state.session.isDraining { condition.wait() }
+    return !state.session.notBegun.isEmpty
   }
 
   /// Begins up to `limit` of the jobs in hand together; `nil` when they have gone back meanwhile.
@@ -229,12 +231,9 @@ final class WorkerConnection: @unchecked Sendable {
     // The jobs that begin now see what is on disk.
     state.saved = SavedElsewhere()
     if !jobs.isEmpty { state.storeUse = Self.now }
-    settle()
+    sendOutgoing()
     return jobs.isEmpty ? nil : jobs
   }
-
-  /// Whether more jobs wait in hand.
-  var hasWaitingJobs: Bool { look { !$0.session.waiting.isEmpty } }
 
   /// Tells that jobs have ended: sent by the next `begin`, which follows at once.
   ///
@@ -272,24 +271,24 @@ final class WorkerConnection: @unchecked Sendable {
     }
   }
 
-  /// Tells the coordinator, once, for what the jobs that run wait, or the next one that would begin.
+  /// Tells the coordinator, once, why the running jobs wait for the store, or the next one that would begin.
   func waitsForStore(_ reason: StoreWait) {
     change { state in
       guard (state.storeWait ?? .over) != reason else { return }
       state.storeWait = reason == .over ? nil : reason
       state.countTime(isWaiting: reason != .over, now: Self.now)
-      let jobs = state.session.running.isEmpty ? Array(state.session.waiting.prefix(1)) : state.session.running
-      if saysWaiting, !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
+      let jobs = state.session.running.isEmpty ? Array(state.session.notBegun.prefix(1)) : state.session.running
+      if saysStoreWaits, !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
     }
-    // It does not know of the deadline that holds again.
+    // The main thread does not know of the deadline that holds again.
     if reason == .over { wakeMainThread() }
   }
 
-  /// WorkerKit begins or ends to use the store, which may take long: what is to be said goes out before.
+  /// WorkerKit begins or ends to use the store. That may take long, so outgoing messages are sent first.
   func usesStore(_ isInUse: Bool) {
     condition.withLock {
       state.storeUse = isInUse ? Self.now : nil
-      if isInUse { settle() }
+      if isInUse { sendOutgoing() }
     }
   }
 
@@ -306,7 +305,7 @@ final class WorkerConnection: @unchecked Sendable {
         state.pluginUse = nil
         state.storeUse = end
       }
-      // The main thread has not looked all that time.
+      // The main thread has not checked the store all that time.
       if end - start >= Self.storeNotice { wakeMainThread() }
     }
     try body()
@@ -332,7 +331,7 @@ final class WorkerConnection: @unchecked Sendable {
   /// Why the job should stop, if it should. Cheap while no job is to stop.
   func stopReason(_ job: ObjectURI) -> StopReason? {
     guard stopFlag.load(ordering: .relaxed) else { return nil }
-    return look { $0.session.stops[job] }
+    return inspect { $0.session.stops[job] }
   }
 
   /// What other workers have saved since the last call, or since the jobs began.
@@ -345,7 +344,7 @@ final class WorkerConnection: @unchecked Sendable {
 
   // MARK: Both
 
-  private func look<T>(_ body: (State) -> T) -> T {
+  private func inspect<T>(_ body: (State) -> T) -> T {
     condition.withLock { body(state) }
   }
 
@@ -353,7 +352,7 @@ final class WorkerConnection: @unchecked Sendable {
     condition.lock()
     body(&state)
     noteStops()
-    settle()
+    sendOutgoing()
     condition.signal()
     condition.unlock()
   }
@@ -367,8 +366,9 @@ final class WorkerConnection: @unchecked Sendable {
     if isAny { _ = write(stopDescriptor, &count, 8) } else { _ = read(stopDescriptor, &count, 8) }
   }
 
-  /// Sends what is to be said, and lets the main thread see to the rest or to the end. The lock is held.
-  private func settle() {
+  /// Sends the outgoing messages. Wakes the main thread for what the socket does not take, and for the end. The lock is
+  /// held.
+  private func sendOutgoing() {
     if !state.session.outgoing.isEmpty {
       if !state.isClosed { connection.send { $0 += state.session.outgoing } }
       state.session.outgoing.removeAll(keepingCapacity: true)
@@ -385,7 +385,7 @@ final class WorkerConnection: @unchecked Sendable {
   private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
 }
 
-/// What other workers have saved: so many objects by name, beyond that only that there were more.
+/// What other workers have saved: a bounded number of objects; beyond that only that there were more.
 struct SavedElsewhere: Equatable, Sendable {
   static let limit = 10_000
   private(set) var objects: [SavedChange: [ObjectURI]] = [:]

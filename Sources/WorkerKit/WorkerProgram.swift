@@ -68,7 +68,8 @@ struct WorkerProgram {
     return lines.joined(separator: "\n")
   }
 
-  /// Works for the pool until it is told to go; returns the exit code. What is printed here is what the pool shows as the reason.
+  /// Works for the pool until it is told to go; returns the exit code. What is printed here is what the pool shows as
+  /// the reason.
   private func serve(_ environment: WorkerEnvironment) -> Int32 {
     do {
       let signals = try WorkerSignals()
@@ -94,7 +95,8 @@ struct WorkerProgram {
     }
   }
 
-  /// Seconds after which a worker says that its store is not open yet. The pool ends it when it has not said hello within ten.
+  /// Seconds after which a worker says that its store is not open yet. The pool ends it when it has not said hello
+  /// within ten.
   private static let storeNotice = 1.0
 
   private func openStore(_ environment: WorkerEnvironment) -> JobStore? {

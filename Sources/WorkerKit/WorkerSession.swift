@@ -14,8 +14,8 @@ enum StopReason: Equatable, Sendable {
 ///
 /// What it wants to say waits in `outgoing`.
 struct WorkerSession {
-  /// Jobs in hand that have not begun, in the order in which they shall.
-  private(set) var waiting: [ObjectURI] = []
+  /// Jobs in hand that have not begun, the next one first.
+  private(set) var notBegun: [ObjectURI] = []
   /// Jobs that run, in one transaction.
   private(set) var running: [ObjectURI] = []
   private(set) var stops: [ObjectURI: StopReason] = [:]
@@ -27,8 +27,8 @@ struct WorkerSession {
   private(set) var credit = 0
   var outgoing: [UInt8] = []
 
-  /// Nothing is in hand and nothing will come.
-  var isOver: Bool { isDraining && waiting.isEmpty && running.isEmpty }
+  /// The hand is empty, and no job will come.
+  var isOver: Bool { isDraining && notBegun.isEmpty && running.isEmpty }
 
   mutating func open(token: String, kinds: [String], credit: Int) {
     say(.hello(version: ProtocolVersion.current, token: token, kinds: kinds))
@@ -45,7 +45,7 @@ struct WorkerSession {
     message.append(to: &outgoing)
   }
 
-  /// What the coordinator said. `SAVED` is for the caller.
+  /// Handles a message of the coordinator. `SAVED` is for the caller.
   mutating func receive(_ message: CoordinatorMessage) {
     switch message {
     case .welcome, .saved: break
@@ -53,43 +53,44 @@ struct WorkerSession {
       self.refusal = refusal
       isDraining = true
     case .run(let jobs):
-      if isDraining { say(.returned(jobs)) } else { waiting += jobs }
+      if isDraining { say(.returned(jobs)) } else { notBegun += jobs }
     case .cancel(let job):
-      if let index = waiting.firstIndex(of: job) {
-        waiting.remove(at: index)
+      if let index = notBegun.firstIndex(of: job) {
+        notBegun.remove(at: index)
         say(.returned([job]))
       } else if running.contains(job) {
         stop(job, .cancelled)
       }
     case .recall(let count):
-      let back = Array(waiting.suffix(count))
-      waiting.removeLast(back.count)
+      let back = Array(notBegun.suffix(count))
+      notBegun.removeLast(back.count)
       if !back.isEmpty { say(.returned(back)) }
     case .ping: say(.pong)
     case .drain: drain()
     }
   }
 
-  /// Gives back what has not begun, and begins nothing more.
+  /// Gives back what has not begun. No job begins any more.
   mutating func drain() {
     isDraining = true
     giveBack([])
   }
 
-  /// Gives back jobs of a group that were not run, and what has not begun, in one message: the pool chooses among all of them.
+  /// Gives back jobs of a group that were not run, and what has not begun, in one message: the pool chooses among all
+  /// of them.
   mutating func giveBack(_ jobs: [ObjectURI]) {
-    let back = take(jobs) + waiting
-    waiting = []
+    let back = take(jobs) + notBegun
+    notBegun = []
     if !back.isEmpty { say(.returned(back)) }
   }
 
-  /// The connection is gone: the jobs in hand are nobody's but the running one's.
+  /// The connection is gone: jobs that have not begun are dropped, since the pool hands them out again.
   mutating func close() {
     isDraining = true
-    waiting = []
+    notBegun = []
   }
 
-  /// SIGTERM: the job in hand shall stop, too.
+  /// SIGTERM: the running jobs are asked to stop, too.
   mutating func terminate() {
     drain()
     isTerminated = true
@@ -101,23 +102,23 @@ struct WorkerSession {
     if stops[job] == nil || reason == .terminated { stops[job] = reason }
   }
 
-  /// Whether nobody wants the work of one of these jobs any more. One that was done too late is still wanted.
+  /// Whether one of these jobs was cancelled or has to go back. One that is out of time may still be saved.
   func isStopping(_ jobs: [ObjectURI]) -> Bool {
     jobs.contains { stops[$0] == .cancelled || stops[$0] == .terminated }
   }
 
-  /// Begins up to `limit` of the waiting jobs, together.
+  /// Begins up to `limit` of the jobs in hand, together.
   mutating func begin(limit: Int) -> [ObjectURI] {
     precondition(running.isEmpty, "jobs begin after those before them have ended")
-    running = Array(waiting.prefix(limit))
-    waiting.removeFirst(running.count)
+    running = Array(notBegun.prefix(limit))
+    notBegun.removeFirst(running.count)
     if !running.isEmpty { say(.begin(running)) }
     return running
   }
 
   /// Jobs of a group are going to be run again, one by one: this one begins alone, the others go back to wait.
   mutating func ungroup() {
-    waiting = running + waiting
+    notBegun = running + notBegun
     running = []
     if isDraining { drain() }
   }
@@ -138,7 +139,7 @@ struct WorkerSession {
     case .done: say(.done(mine))
     case .snoozed:
       say(.done(mine))
-      // Its time is to be noticed.
+      // The coordinator must notice its time.
       say(.nudge)
     case .failed: for job in mine { say(.failed(job)) }
     case .returned: say(.returned(mine))
@@ -149,7 +150,7 @@ struct WorkerSession {
 /// How a job ended, in the protocol's terms.
 enum JobEnd: Equatable, Sendable {
   case done
-  /// It is to run again at a time of its own choice.
+  /// It runs again at a time of its own choice.
   case snoozed
   case failed
   case returned

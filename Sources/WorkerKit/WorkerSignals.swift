@@ -7,8 +7,8 @@ import WorkerProtocol
 ///
 /// Blocked for all threads, so this is made before there are others.
 final class WorkerSignals {
-  /// Chosen for the supervisor's death, for which closing the connection is the usual sign: this one comes too if a process that the
-  /// supervisor had started holds the connection open.
+  /// Sent by the kernel when the supervisor dies. The usual sign is the end of the connection, but another process of
+  /// the supervisor may hold that open.
   static let parentDied = SIGHUP
   private let file: Descriptor
   var descriptor: Int32 { file.number }

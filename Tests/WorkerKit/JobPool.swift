@@ -79,7 +79,8 @@ final class JobPool {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  /// Starts the pool on a thread of its own and observes it; jobs that wait in the store are begun when all can be seen.
+  /// Starts the pool on a thread of its own and observes it; jobs that wait in the store are begun when all can be
+  /// seen.
   func start(resuming: Bool = true) throws {
     if resuming { try pause() }
     exit = Ended()

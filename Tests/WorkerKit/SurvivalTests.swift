@@ -44,7 +44,8 @@ import WorkerPool
     try pool.end()
   }
 
-  /// Kills the worker at the first, second, third … point that its run passes, until a run passes fewer points than that.
+  /// Kills the worker at the first, second, third … point that its run passes, until a run passes fewer points than
+  /// that.
   @Test func killedAtAnyPointEveryJobIsStillDoneOnce() throws {
     var points: Set<String> = []
     for number in 1...60 {

@@ -4,8 +4,8 @@ import WorkerProtocol
 
 @testable import WorkerKit
 
-/// Replays the recorded conversations of `Protocol/Vectors` as the worker: what the coordinator said is put in, what the worker
-/// said must come out.
+/// Replays the recorded conversations of `Protocol/Vectors` as the worker: what the coordinator said is put in, what
+/// the worker said must come out.
 @Suite struct VectorReplayTests {
   static let vectors: [URL] = {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -49,7 +49,7 @@ import WorkerProtocol
         #expect(!said.isEmpty, "nothing was said where the vector has: \(line)")
         if !said.isEmpty { #expect(said.removeFirst() == line) }
       }
-      if session.running.isEmpty, !session.waiting.isEmpty { _ = session.begin(limit: 1) }
+      if session.running.isEmpty, !session.notBegun.isEmpty { _ = session.begin(limit: 1) }
       listen()
     }
     #expect(said == [], "the worker said more than the vector has")
@@ -81,7 +81,7 @@ import WorkerProtocol
     let before = session.outgoing.count
     session.giveBack([jobs[1]])
     session.end([jobs[0]], .done)
-    #expect(session.waiting.isEmpty && session.running.isEmpty)
+    #expect(session.notBegun.isEmpty && session.running.isEmpty)
     let said = String(decoding: session.outgoing.dropFirst(before), as: UTF8.self)
     #expect(said == "RETURNED \(jobs[1]) \(jobs[2]) \(jobs[3])\nDONE \(jobs[0])\n")
   }
