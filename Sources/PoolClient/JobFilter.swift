@@ -1,20 +1,25 @@
 import CoreData
 import Jobs
 
-/// Which jobs a person means.
+/// Chooses jobs by their state, kind, queue, batch, or a predicate.
 public struct JobFilter: Hashable, Sendable {
-  /// nil for all.
+  /// Only jobs in this state; nil for all.
   public var state: JobState?
   /// Only jobs in one of these states; nil for all.
   public var states: [JobState]?
-  /// Only jobs that a process runs now, or only those that none runs; nil for both. In the store a job that runs is available.
+  /// True: only jobs that a process runs now; false: only the others; nil: both. In the store a job that runs is
+  /// `available`.
   public var isRunning: Bool?
+  /// Only jobs of this kind; nil for all.
   public var kind: String?
+  /// Only jobs of this queue; nil for all.
   public var queue: String?
+  /// Only jobs of this batch; nil for all.
   public var batch: String?
   /// In the syntax of `NSPredicate(format:)`, over the attributes of `PoolJob`.
   public var predicate: String?
 
+  /// Makes a filter that leaves no job out.
   public init() {}
 
   /// Whether it leaves no job out.

@@ -4,13 +4,16 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Follows jobs to their ends, whatever happens to the pool meanwhile: the store says how they end, and the pool only when to look.
+/// Follows jobs to their ends, whatever happens to the pool meanwhile: the store says how they end, and the pool only
+/// when to check.
 public final class JobFollower {
-  /// How many of the jobs have come how far.
+  /// How many of the jobs have ended, and how.
   public struct Tally: Equatable, Sendable {
+    /// Jobs that succeeded.
     public var succeeded = 0
     /// Dead, cancelled, or deleted before they were seen to end.
     public var failed = 0
+    /// Jobs that have not ended.
     public var unfinished = 0
   }
 
@@ -22,7 +25,7 @@ public final class JobFollower {
     case missing(ObjectURI)
   }
 
-  /// Seconds between two looks at a few jobs, and at many: the pool tells of ends before that.
+  /// Seconds between two checks of a few jobs, and of many: the pool tells of ends before that.
   private static let fewInterval = 1.0
   private static let manyInterval = 10.0
   private static let few = 1000
@@ -33,6 +36,7 @@ public final class JobFollower {
   private let reader: StoreReader
   private var unfinished: Set<Int64>
   private var observer: StatusClient?
+  /// How many of the jobs have ended so far, and how.
   public private(set) var tally = Tally()
 
   /// - Parameters:
@@ -49,29 +53,29 @@ public final class JobFollower {
   ///
   /// - Parameters:
   ///   - ended: called once for each job.
-  ///   - looked: called after each look, at least every ten seconds, with whether a pool runs.
-  public func follow(ended: (End) throws -> Void, looked: (_ poolRuns: Bool) throws -> Void) throws {
-    var lastLook = 0.0
-    // Ends that come while the store is looked at are heard after it.
+  ///   - checked: called after each check, at least every ten seconds, with whether a pool runs.
+  public func follow(ended: (End) throws -> Void, checked: (_ poolRuns: Bool) throws -> Void) throws {
+    var lastCheck = 0.0
+    // Ends that come during a check are heard after it.
     _ = observe()
     var candidates = unfinished
     while true {
       if !candidates.isEmpty {
-        try look(at: candidates.sorted(), ended)
-        if candidates.count >= unfinished.count { lastLook = Clock.now }
+        try check(candidates.sorted(), ended)
+        if candidates.count >= unfinished.count { lastCheck = Clock.now }
       }
-      try looked(observer != nil)
+      try checked(observer != nil)
       if unfinished.isEmpty { return }
       candidates = waitForEnds()
       let interval = unfinished.count <= Self.few ? Self.fewInterval : Self.manyInterval
-      if Clock.now - lastLook >= interval {
+      if Clock.now - lastCheck >= interval {
         candidates = unfinished
-        lastLook = Clock.now
+        lastCheck = Clock.now
       }
     }
   }
 
-  private func look(at keys: [Int64], _ body: (End) throws -> Void) throws {
+  private func check(_ keys: [Int64], _ body: (End) throws -> Void) throws {
     try reader.ends(of: keys) { key, job in
       guard unfinished.remove(key) != nil else { return }
       tally.unfinished -= 1
@@ -87,10 +91,10 @@ public final class JobFollower {
       return observe() ? unfinished : []
     }
     var ended: Set<Int64> = []
-    var patience = Self.fewInterval
+    var timeout = Self.fewInterval
     for _ in 0..<Self.mostMessages {
       do {
-        guard let reply = try observer?.next(within: patience) else { break }
+        guard let reply = try observer?.next(within: timeout) else { break }
         for uri in reply.ended ?? [] {
           if let key = reader.jobURIs.key(uri), unfinished.contains(key) { ended.insert(key) }
         }
@@ -99,7 +103,7 @@ public final class JobFollower {
         observer = nil
         return unfinished
       }
-      if !ended.isEmpty { patience = 0 }
+      if !ended.isEmpty { timeout = 0 }
     }
     return ended
   }
@@ -133,7 +137,7 @@ extension StoreReader {
           try context.fetch(request).map { ($0.objectID.key ?? 0, $0) }, uniquingKeysWith: { first, _ in first })
         for key in others {
           guard let job = found[key] else { try body(key, nil); continue }
-          // A person may have retried it between the two looks.
+          // A person may have retried it between the two fetches.
           if !job.state.isUnfinished { try body(key, job) }
         }
       }

@@ -3,7 +3,7 @@
 import Foundation
 import WorkerProtocol
 
-/// An app's way to submit jobs in its own saves: a job exists exactly if the save comes through that made it necessary.
+/// Submits jobs in an app's own saves: a job exists exactly if that save succeeds.
 ///
 ///     let container = NSPersistentContainer(name: "App", managedObjectModel: try JobQueue.model(with: appModel))
 ///     container.persistentStoreDescriptions = [JobQueue.appStore(at: url)]
@@ -14,8 +14,8 @@ import WorkerProtocol
 ///     try jobs.submit(JobRequest(kind: "index", objects: [document]), in: context)
 ///     try context.save()
 ///
-/// The pool is told of new jobs after each save of a context of the coordinator; one that does not run, or cannot be told, finds them by
-/// itself within ten seconds. May be used from any thread; keep it as long as jobs are submitted.
+/// After each save of a context of the coordinator the pool is told of new jobs. A pool that cannot be told finds them
+/// within ten seconds. May be used from any thread. Keep it as long as jobs are submitted.
 public final class JobQueue: Sendable {
   private let observer: Observer
 
@@ -33,7 +33,8 @@ public final class JobQueue: Sendable {
     return description
   }
 
-  /// Adds the pool's store to the app's coordinator, whose model is that of ``model(with:)`` and which has the app's store open.
+  /// Adds the pool's store to the app's coordinator, whose model is that of ``model(with:)`` and which has the app's
+  /// store open.
   ///
   /// - Parameters:
   ///   - url: the file of the app's store, which the pool's shares.
@@ -48,11 +49,11 @@ public final class JobQueue: Sendable {
     observer = Observer(coordinator: coordinator, queue: queue)
   }
 
-  /// Inserts a job into the context, to be saved with the app's own changes. Called on the context's queue. Objects of the job that
-  /// are new in the context get their permanent IDs.
+  /// Inserts a job into the context, to be saved with the app's own changes. Called on the context's queue. Objects of
+  /// the job that are new in the context get their permanent IDs.
   ///
-  /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the save, the save
-  ///   fails with a constraint conflict.
+  /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the
+  ///   save, the save fails with a constraint conflict.
   /// - Throws: ``JobObjectNameError`` for an object that no worker could find.
   @discardableResult
   public func submit(_ request: JobRequest, in context: NSManagedObjectContext) throws -> Job? {
@@ -61,7 +62,7 @@ public final class JobQueue: Sendable {
 
   /// Tells the pool of saves that brought new jobs.
   ///
-  /// `@unchecked Sendable`: what it has is set at the beginning and not changed.
+  /// `@unchecked Sendable`: its properties are set at the beginning, and do not change.
   private final class Observer: @unchecked Sendable {
     private var token: (any NSObjectProtocol)?
     private let messenger = DispatchQueue(label: "JobQueue")

@@ -83,7 +83,7 @@ public enum JobStory {
     case .cancelled: return "nothing; to run it all the same: workerpool retry \(name)"
     case .scheduled, .retryable:
       return "it runs after \(job.runAt.map(second) ?? "some time"); now: workerpool retry \(name)"
-    case .pending, .blocked: return waiting(job, name)
+    case .pending, .blocked: return blocked(job, name)
     case .available:
       if worker != nil { return "its worker finishes it; to stop it: workerpool cancel \(name)" }
       if let survivor {
@@ -105,8 +105,8 @@ public enum JobStory {
     }
   }
 
-  /// What a job waits for that is to run after others: one of them is known.
-  private static func waiting(_ job: Job, _ name: String) -> String {
+  /// What a dependent waits for. One of the jobs before it is known.
+  private static func blocked(_ job: Job, _ name: String) -> String {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker

@@ -42,6 +42,7 @@ public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertib
   /// There is no queue directory at the path: only a pool makes one, so that no job waits where nobody looks.
   case noQueue(String)
 
+  /// What is wrong and what to do, in one sentence.
   public var description: String {
     switch self {
     case .noQueue(let path):
@@ -57,6 +58,9 @@ public struct JobTemplate {
   /// Objects of one job.
   public let chunk: Int
 
+  /// - Parameters:
+  ///   - request: the job, without its objects.
+  ///   - chunk: how many objects each job gets; at least 1.
   public init(request: JobRequest, chunk: Int = 1) {
     self.request = request
     self.chunk = max(1, chunk)

@@ -21,7 +21,7 @@ public enum JobText {
     ]
   }
 
-  /// How a job has ended: one line, and below it what it leaves. Called on the queue of its context.
+  /// How a job has ended: one line, and below it its results and output. Called on the queue of its context.
   public static func end(_ job: Job) -> [String] {
     var first = "\(job.objectID.uriString) \(job.state.name)"
     if job.state == .dead, let failure = job.failures.last { first += ": \(failure.type): \(failure.message)" }
@@ -42,7 +42,7 @@ public enum JobText {
     run != nil && job.state == .available ? runningName : job.state.name
   }
 
-  /// What is shown of a job that runs, beside the names of ``JobState``.
+  /// The state that is shown for a job that runs, beside those of ``JobState``.
   public static let runningName = "running"
 
   private static func progress(_ job: Job) -> String {

@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// How the file of a ledger is laid out: a page about the pool, then slots of one size, in the byte order of the machine.
+/// How the file of a ledger is laid out: a page about the pool, then slots of one size, in the byte order of the
+/// machine.
 ///
-/// A slot counts by its state, which is written last when the slot is filled. So whenever the pool is killed, the file lists what
-/// workers hold, or more, and never less.
+/// A slot counts by its state, which is written last when the slot is filled. So whenever the pool is killed, the file
+/// lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
   package static let version: UInt32 = 1

@@ -17,9 +17,12 @@ public enum ModelFile {
 
 /// Why there is no model.
 public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// There is no file at the path.
   case noFile(String)
+  /// The file at the path is not a model.
   case unreadable(String)
 
+  /// What happened, in one sentence.
   public var description: String {
     switch self {
     case .noFile(let path): "there is no model at \(path)"

@@ -8,7 +8,7 @@ package struct PeriodicDirectory: Sendable {
 
   package init(path: String) { self.path = path }
 
-  /// The entries by name, and what is wrong with files that are none, by theirs.
+  /// The entries, and what is wrong with the other files, by the name of the file.
   ///
   /// Throws when the directory cannot be listed.
   package func entries() throws -> (entries: [PeriodicEntry], problems: [String: String]) {

@@ -2,16 +2,18 @@ import CoreData
 import Foundation
 import Jobs
 
-/// The periodic entries of a queue directory: when they ran last and run next, and what is wrong with files that are none.
+/// The periodic entries of a queue directory: when they ran last and run next, and what is wrong with files that are
+/// none.
 public struct PeriodicReport {
   /// One file in `periodic/`.
   public struct Row {
     /// The name of the file, without the ending.
     public let name: String
-    /// nil for a file that is no entry.
+    /// Nil for a bad file.
     public let entry: PeriodicEntry?
-    /// The last time for which a job was submitted; nil when there was none, or it is not known.
+    /// The last time for which a job was submitted; nil when there was none, or the store is not known.
     public let lastRun: Date?
+    /// The next time after the moment of the report; nil when it never comes, or the file is no entry.
     public let nextRun: Date?
     /// What is wrong with the file.
     public let problem: String?
@@ -83,10 +85,14 @@ public struct PeriodicReport {
 
 /// Why there is no periodic entry.
 public enum PeriodicReportError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The queue directory at that path has no `periodic/`.
   case noDirectory(String)
+  /// There is no entry of that name; with the name that was probably meant.
   case noEntry(String, nearest: String?)
+  /// The file of the entry is bad, for that reason.
   case bad(String)
 
+  /// What is wrong and what to do, in one sentence.
   public var description: String {
     switch self {
     case .noDirectory(let path): "there is no directory \(path); `workerpool run` makes it"
@@ -106,7 +112,8 @@ extension StoreReader {
         try context.fetch(PoolPeriodic.fetchRequest()).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
       for entry in entries {
         guard let mark = marks[entry.name], mark.definition == entry.definition else { continue }
-        // The mark of an entry that has not run yet is the moment at which it was first seen, which is none of its times.
+        // The mark of an entry that has not run is the moment at which it was first seen, which is not one of its
+        // times.
         if entry.next(after: mark.last - 60) == mark.last { runs[entry.name] = mark.last }
       }
     }

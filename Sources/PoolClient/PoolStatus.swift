@@ -1,33 +1,40 @@
 import Jobs
 
-/// How a pool is doing.
+/// The status of a pool: its jobs, workers and plugins, and what is wrong.
 public struct PoolStatus: Codable, Equatable, Sendable {
   /// A worker process.
   public struct Worker: Codable, Equatable, Sendable {
+    /// The number of the worker, unique while the pool runs.
     public var id: Int
+    /// The name of its plugin, without `worker-`.
     public var plugin: String
+    /// Its process ID.
     public var pid: Int32
     /// `starting`, `up`, `draining`, `terminating` or `killed`.
     public var phase: String
     /// Seconds since it was started.
     public var age: Double
-    /// How many jobs it wants to hold, and holds.
+    /// How many jobs it wants to hold.
     public var credit: Int
+    /// How many jobs it holds.
     public var holding: Int
     /// URIs of the jobs that it has begun.
     public var running: [String]
-    /// How far the job in hand has come, if it says so.
+    /// How much of `progressTotal` the running job has done, as it counts; nil when it does not say.
     public var progressDone: Int?
+    /// How much the running job has to do, as it counts; nil when it does not say.
     public var progressTotal: Int?
-    /// Seconds for which the job in hand has been running.
+    /// Seconds for which the running job has been running.
     public var busy: Double?
     /// Jobs that it has finished.
     public var jobsDone: Int
-    /// Resident memory in bytes, and processor time in seconds.
+    /// Resident memory in bytes.
     public var memory: Int?
+    /// Processor time in seconds.
     public var processorTime: Double?
     /// It is to be replaced when its successor is up.
     public var isRetiring: Bool
+    /// The path of the plugin's executable.
     public var path: String
     /// The last lines of its standard error.
     public var lastLines: [String]
@@ -60,11 +67,15 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     }
   }
 
-  /// A plugin that is there, or was found unusable.
+  /// A plugin, usable or not.
   public struct Plugin: Codable, Equatable, Sendable {
+    /// The NAME in `worker-NAME`.
     public var name: String
+    /// What `describe` says; nil for a plugin that cannot be used.
     public var version: String?
+    /// The kinds of jobs that it runs.
     public var kinds: [String]
+    /// How many processes of it there are.
     public var workers: Int
     /// Why it cannot be used or was given up.
     public var failure: String?
@@ -80,11 +91,17 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// Jobs since this pool was started.
   public struct Counters: Codable, Equatable, Sendable {
+    /// Times that a job was handed out.
     public var handedOut = 0
+    /// Attempts that succeeded.
     public var done = 0
+    /// Attempts that ended in an error.
     public var failed = 0
+    /// Jobs that workers gave back unbegun, or stopped without an effect.
     public var returned = 0
+    /// Attempts that ended with the death of the worker.
     public var crashed = 0
+    /// Attempts whose worker was killed, because the job did not stop when its time was over.
     public var timedOut = 0
 
     package init(
@@ -101,8 +118,11 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// Jobs per second that ended in the last minutes.
   public struct Rate: Codable, Equatable, Sendable {
+    /// The length of the stretch of time.
     public var minutes: Int
+    /// Attempts per second that succeeded.
     public var done: Double
+    /// Attempts per second that failed.
     public var failed: Double
 
     package init(minutes: Int, done: Double, failed: Double) {
@@ -114,9 +134,13 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// Percentiles of a time in seconds, over the jobs that ended last.
   public struct Spread: Codable, Equatable, Sendable {
+    /// Half of the times are no longer than this.
     public var median: Double
+    /// 90 % of the times are no longer than this.
     public var p90: Double
+    /// 99 % of the times are no longer than this.
     public var p99: Double
+    /// The longest time.
     public var longest: Double
 
     package init(median: Double, p90: Double, p99: Double, longest: Double) {
@@ -127,11 +151,13 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     }
   }
 
-  /// Something that went wrong, as the log told it.
+  /// A warning or an error of the log.
   public struct Problem: Codable, Equatable, Sendable {
     /// In UTC, RFC 3339.
     public var time: String
+    /// The event of the log, such as `job.crashed`.
     public var event: String
+    /// The message, without values of objects.
     public var text: String
 
     package init(time: String, event: String, text: String) {
@@ -141,52 +167,63 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     }
   }
 
+  /// The process ID of the pool.
   public var pid: Int32
-  /// Paths of the store and of the model, absolute.
+  /// The path of the store, absolute.
   public var store: String
+  /// The path of the model, absolute.
   public var model: String
   /// `opening` while the store cannot be opened yet, `running` or `stopping`.
   public var phase: String
   /// Seconds since the start.
   public var age: Double
+  /// Whether no job is handed out at all.
   public var isPaused: Bool
+  /// Queues whose jobs are not handed out, by name.
   public var pausedQueues: [String]
+  /// Kinds whose jobs are not handed out.
   public var pausedKinds: [String]
-  /// Processes that there should be in all.
+  /// The number of worker processes that the pool keeps, `--workers`.
   public var workerCount: Int
+  /// The worker processes, the oldest first.
   public var workers: [Worker]
+  /// The plugins by name, with those that cannot be used.
   public var plugins: [Plugin]
   /// Ready jobs in memory that nobody has begun, by kind.
   public var waiting: [String: Int]
+  /// What has happened to jobs since this pool was started.
   public var counters: Counters
   /// Processes that died and were replaced.
   public var restarts: Int
-  /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did not answer within
-  /// five seconds. Where counting takes long, these and the backlog may be as old as ten times that.
+  /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did
+  /// not answer within five seconds. Where counting takes long, these and the backlog may be as old as ten times that.
   public var jobs: [String: Int]?
   /// Size of the store's write-ahead log in bytes.
   public var walBytes: Int?
+  /// Throughput over the last 1, 5 and 15 minutes.
   public var rates: [Rate]
-  /// From when a job could have begun to when it did, and from there to its end.
+  /// From when a job could have begun to when it did.
   public var waitingTime: Spread?
+  /// From the beginning of an attempt to its end.
   public var runTime: Spread?
-  /// Unfinished jobs by state, kind and queue: the largest groups, and by state how many jobs all others have.
+  /// Unfinished jobs by state, kind and queue: the largest groups.
   public var backlog: [JobBacklog]?
+  /// Unfinished jobs that are in no group of `backlog`, by state.
   public var backlogRest: [String: Int]?
   /// What went wrong last, the latest at the end.
   public var problems: [Problem]
   /// Files in `rejected/`.
   public var rejectedFiles: Int?
-  /// Who keeps the log from being brought into the store by reading an older state, if anybody does.
+  /// The processes that keep the write-ahead log from being copied into the store, since they read an older state.
   public var walReaders: [WALReader]?
-  /// Whether the log is longer than it may be though no such reader is known: programs outside the pool write to the store, or read it,
-  /// without a pause.
+  /// Whether the write-ahead log is too long although no such reader is known: programs outside the pool write to the
+  /// store, or read it, without a pause.
   public var walIsHeldByOthers: Bool?
-  /// Who has had the store locked for a tenth of a second at least, so that others wait; workers, too.
+  /// The processes that have had the store locked for a tenth of a second or longer, workers included.
   public var lockHolders: [LockHolder]?
   /// Why the store cannot be used any more: the pool ends because of it.
   public var storeFailure: String?
-  /// Workers of an earlier pool, which was killed, that still finish their jobs.
+  /// Workers of an earlier pool, which was killed, that still finish their jobs: survivors.
   public var survivors: [Survivor]?
 
   package init(
@@ -229,6 +266,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// A worker that has outlived its pool.
   public struct Survivor: Codable, Equatable, Sendable {
+    /// The process ID of the worker.
     public var pid: Int32
     /// URIs of the jobs in its hand.
     public var jobs: [String]
@@ -241,6 +279,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// A process that writes to the store, or has it for itself.
   public struct LockHolder: Codable, Equatable, Sendable {
+    /// The process ID of the holder.
     public var pid: Int32
     /// The name of its program.
     public var command: String
@@ -253,6 +292,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// A process that reads the store as it was a while ago.
   public struct WALReader: Codable, Equatable, Sendable {
+    /// The process ID of the reader.
     public var pid: Int32
     /// The name of its program.
     public var command: String

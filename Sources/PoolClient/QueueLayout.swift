@@ -1,23 +1,24 @@
 import Foundation
 import Jobs
 
-/// Where things lie in a queue directory: `incoming/` for job files, `taken/` for those that the pool has made its own, `rejected/` for
-/// bad ones, `periodic/` for jobs that come again and again, `run/` for the pool's sockets.
+/// The paths in a queue directory: `incoming/` for job files, `taken/` for those that the pool has made its own,
+/// `rejected/` for bad ones, `periodic/` for jobs that come again and again, `run/` for the pool's sockets.
 public struct QueueLayout: Hashable, Sendable {
   /// The path of the queue directory.
   public let root: String
 
+  /// Describes the queue directory at a path; nothing is read or made.
   public init(root: String) { self.root = root }
 
   /// Producers rename their job files into this directory.
   public var incoming: String { root + "/incoming" }
-  /// Of mode 0700, on the file system of `incoming/`: job files from the moment when the pool takes them until their jobs are on disk.
+  /// Taken files, until their jobs are on disk. Mode 0700, on the file system of `incoming/`.
   public var taken: String { root + "/taken" }
   /// Bad files are moved here, each with a `.error` file beside it.
   public var rejected: String { root + "/rejected" }
   /// Periodic entries, a file each.
   public var periodic: String { root + "/periodic" }
-  /// Of mode 0700: sockets and what else belongs to the running pool.
+  /// The sockets, ledger and identity of the pool. Mode 0700.
   public var run: String { root + "/run" }
 
   /// The socket that workers connect to.
@@ -34,7 +35,7 @@ public struct QueueLayout: Hashable, Sendable {
   /// The mode of the directories that are the pool's alone.
   package static let privateMode: mode_t = 0o700
 
-  /// Makes the directories that are missing; the pool itself sees to it that `run/` and `taken/` are its own.
+  /// Makes the directories that are missing. The pool itself checks that `run/` and `taken/` belong to it.
   ///
   /// - Throws: ``FileError`` for a path that is something else than a directory or cannot be made.
   public func create() throws {

@@ -1,8 +1,8 @@
 /// What is stuck or failing in a pool, each with what to do about it.
 public enum StatusAdvice {
-  /// A log that has grown so far is not being brought into the store, in bytes.
+  /// The size of a write-ahead log, in bytes, from which something keeps it from being copied into the store.
   static let longLog = 64 << 20
-  /// A job that has been running for so long without saying how far it is may hang, in seconds.
+  /// Seconds after which a job that reports no progress may hang.
   static let longJob = 600.0
 
   /// One sentence for each thing; empty when all is well.
@@ -98,7 +98,7 @@ public enum StatusAdvice {
     return lines + log(status)
   }
 
-  /// A log that is long and held by nobody gets short by itself.
+  /// A long write-ahead log that no reader holds gets short by itself.
   private static func log(_ status: PoolStatus) -> [String] {
     guard let bytes = status.walBytes, bytes > longLog else { return [] }
     let length = "the write-ahead log has \(bytes >> 20) MiB"

@@ -4,17 +4,18 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Asks a running pool through its status socket. Calls block until the answer is there; use it from one thread.
+/// Asks a running pool through its status socket. Calls block until the reply is there. Use it from one thread.
 public final class StatusClient {
   /// Why there is no answer.
   public enum Failure: Error, Sendable, CustomStringConvertible {
     /// No pool runs on this queue directory.
     case notRunning(queue: String)
-    /// One may run there, and this user may not ask it.
+    /// A pool may run there, but this user may not ask it.
     case notAllowed(path: String)
     /// The pool went away, or what it sent cannot be read.
     case noReply(String)
 
+    /// What is wrong and what to do, in one sentence.
     public var description: String {
       switch self {
       case .notRunning(let queue): "no pool is running on \(queue)"
@@ -39,8 +40,9 @@ public final class StatusClient {
     }
   }
 
-  /// Sends a request and waits for the reply to it, for as long as it takes or so many seconds. Throws ``Failure``.
-  public func request(_ request: StatusRequest, within patience: Double? = nil) throws(Failure) -> StatusReply {
+  /// Sends a request and waits for its reply, `timeout` seconds at most; nil waits as long as it takes. Throws
+  /// ``Failure``.
+  public func request(_ request: StatusRequest, within timeout: Double? = nil) throws(Failure) -> StatusReply {
     do {
       var bytes = Array(try JSONEncoder().encode(request))
       bytes.append(0x0A)
@@ -48,10 +50,10 @@ public final class StatusClient {
     } catch {
       throw .noReply("\(error)")
     }
-    let end = patience.map { Clock.now + $0 }
+    let end = timeout.map { Clock.now + $0 }
     while true {
       guard let reply = try next(within: end.map { $0 - Clock.now }) else {
-        throw .noReply("it has been silent for \(patience ?? 0) s")
+        throw .noReply("it has been silent for \(timeout ?? 0) s")
       }
       if reply.saved == nil, reply.ended == nil { return reply }
     }
@@ -63,9 +65,9 @@ public final class StatusClient {
     return reply
   }
 
-  /// As ``next()``, but for so many seconds at most; then nil.
-  public func next(within patience: Double?) throws(Failure) -> StatusReply? {
-    let end = patience.map { Clock.now + max(0, $0) }
+  /// As ``next()``, but waits `timeout` seconds at most, and then returns nil.
+  public func next(within timeout: Double?) throws(Failure) -> StatusReply? {
+    let end = timeout.map { Clock.now + max(0, $0) }
     do {
       var chunk = [UInt8](repeating: 0, count: 65_536)
       while true {
@@ -95,17 +97,18 @@ public final class StatusClient {
     }
   }
 
-  /// Seconds that the process gets to end when the pool has closed its connections; it may be another program's, and go on.
-  private static let endPatience = 5.0
+  /// Seconds to wait for the end of the process after the pool has closed its connections: another program may own the
+  /// pool, and go on.
+  private static let endTimeout = 5.0
 
-  /// Waits until the pool's process has ended, and with it all that another pool on the queue directory could meet.
+  /// Waits until the pool's process has ended, so that another pool can start on the queue directory.
   public func waitForEnd() {
     // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
     let process = (try? PeerCredentials(of: socket.number)).flatMap { try? Descriptor.ofProcess($0.pid) }
     while (try? next()) != nil {}
     guard let process else { return }
     var end = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)
-    while poll(&end, 1, Int32(Self.endPatience * 1000)) < 0, errno == EINTR {}
+    while poll(&end, 1, Int32(Self.endTimeout * 1000)) < 0, errno == EINTR {}
     withExtendedLifetime(process) {}
   }
 

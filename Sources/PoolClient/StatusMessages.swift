@@ -22,34 +22,44 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case cancel
     /// Run `jobs` again that are dead, cancelled or wait for a later attempt.
     case retry
-    /// Answer with `unknown`: which of `kind`, `plugin`, `queue` and `batch` nobody knows.
+    /// Answer with `unknown`: those of `kind`, `plugin`, `queue` and `batch` that the pool does not know.
     case check
-    /// Delete `jobs`, if they are in one of `states`, but for those that run, and those that unfinished ones wait for unless `evenIfAwaited`; the reply's `kept` says
-    /// how many of each.
+    /// Delete those of `jobs` that are in one of `states`. Jobs that run stay, and so do jobs that unfinished ones wait
+    /// for, unless `evenIfAwaited` is set. The reply's `kept` says how many.
     case delete
-    /// Answer with the jobs of the submission `submission` when the pool has taken its file, or refuse after `deadline` seconds.
+    /// Answer with the jobs of the submission `submission` when the pool has taken its file, or refuse after `deadline`
+    /// seconds.
     case submission
-    /// Bring what the write-ahead log holds into the store's file; the reply's `count` is how many pages readers kept from it.
+    /// Copy the write-ahead log into the store; the reply's `count` is the number of pages that readers kept out of it.
     case checkpoint
     /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end.
     case observe
   }
 
+  /// What is asked for; it decides which of the other members count.
   public var command: Command
+  /// The name of a queue: of `pause`, `resume` and `check`.
   public var queue: String?
+  /// A kind of jobs: of `pause`, `resume` and `check`.
   public var kind: String?
+  /// The name of a plugin: of `scale` and `check`.
   public var plugin: String?
+  /// A number of processes: of `scale`.
   public var count: Int?
+  /// Seconds: of `stop` and `submission`.
   public var deadline: Double?
   /// Object URIs of jobs.
   public var jobs: [String]?
   /// The token of a submission.
   public var submission: String?
+  /// Whether jobs are deleted although unfinished ones wait for them: of `delete`. Default false.
   public var evenIfAwaited: Bool?
-  /// Names of states: only jobs that are in one of them when it comes to it.
+  /// Names of states: only jobs that are in one of them are deleted.
   public var states: [String]?
+  /// The name of a batch: of `check`.
   public var batch: String?
 
+  /// Makes a request. Members that the command does not need stay nil.
   public init(
     _ command: Command, queue: String? = nil, kind: String? = nil, plugin: String? = nil, count: Int? = nil,
     deadline: Double? = nil, jobs: [String]? = nil, submission: String? = nil,
@@ -75,6 +85,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public struct Saved: Codable, Equatable, Sendable {
     /// `inserted`, `updated` or `deleted`.
     public var change: String
+    /// The URIs of the objects.
     public var objects: [String]
 
     package init(change: String, objects: [String]) {
@@ -99,10 +110,11 @@ public struct StatusReply: Codable, Equatable, Sendable {
     }
   }
 
-  /// A name that nobody knows.
+  /// A name that the pool does not know.
   public struct UnknownName: Codable, Equatable, Sendable {
     /// `kind`, `plugin`, `queue` or `batch`.
     public var what: String
+    /// The name, as it was asked for.
     public var name: String
     /// The name that was probably meant.
     public var nearest: String?
@@ -116,11 +128,13 @@ public struct StatusReply: Codable, Equatable, Sendable {
 
   /// The jobs of a submission.
   public struct Submission: Codable, Equatable, Sendable {
+    /// The token of the submission.
     public var token: String
     /// What the URIs of the jobs begin with; their keys follow.
     public var uriPrefix: String
+    /// The URIs of the jobs by their keys.
     public var jobURIs: JobURIs { JobURIs(prefix: uriPrefix) ?? JobURIs(store: "") }
-    /// The jobs in the order of their requests.
+    /// The keys of the jobs, in the order of their requests.
     public var runs: [SubmittedJobs.Run]
     /// Path of the store that holds them, absolute.
     public var store: String
@@ -135,17 +149,24 @@ public struct StatusReply: Codable, Equatable, Sendable {
 
   /// Whether it was done. If not, `error` says why.
   public var ok: Bool
+  /// Why it was not done; nil when it was.
   public var error: String?
+  /// The answer to `status`.
   public var status: PoolStatus?
   /// How many jobs a command has changed.
   public var count: Int?
+  /// After `observe`: what a worker has saved.
   public var saved: Saved?
-  /// URIs of jobs whose attempt has ended, in whatever way: their rows say how.
+  /// URIs of jobs whose attempt has ended. Their rows say how.
   public var ended: [String]?
+  /// The answer to `submission`.
   public var submission: Submission?
+  /// The answer to `delete`: the jobs that stay.
   public var kept: Kept?
+  /// The answer to `check`: the names that nobody knows.
   public var unknown: [UnknownName]?
 
+  /// Makes a reply. Members that do not apply stay nil.
   public init(
     ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil,
     ended: [String]? = nil, submission: Submission? = nil, kept: Kept? = nil,

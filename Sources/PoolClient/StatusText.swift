@@ -4,16 +4,16 @@ import WorkerProtocol
 
 /// The status of a pool as the command line shows it.
 public enum StatusText {
-  /// What makes a terminal show these lines in the place of those before, without flicker: the cursor goes home, each line clears its
-  /// place, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long are cut; where a character takes two columns, the
-  /// terminal cuts them (DECAWM of the VT100).
+  /// The text with which a terminal shows these lines instead of those before, without flicker: the cursor goes to the
+  /// top left, each line clears its rest, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long
+  /// are cut; where a character takes two columns, the terminal cuts them (DECAWM of the VT100).
   public static func redrawn(_ lines: [String], columns: Int = Int.max) -> String {
     let lines = lines.map { "\u{1B}[K\(TerminalText.cut($0, to: columns))\n" }
     return "\u{1B}[?7l\u{1B}[H" + lines.joined() + "\u{1B}[J\u{1B}[?7h"
   }
 
-  /// The status for people in at most so many rows: workers are left out first, idle ones before the others, and then what stands at the
-  /// end.
+  /// The status for people in at most `rows` rows. Workers are left out first, idle ones before the others, then the
+  /// last lines.
   public static func lines(_ status: PoolStatus, rows: Int) -> [String] {
     let all = lines(status)
     guard all.count > rows else { return all }
@@ -30,7 +30,7 @@ public enum StatusText {
     return kept + ["… \(lines.count - kept.count) lines more: workerpool status"]
   }
 
-  /// So many workers are shown however few rows there are.
+  /// Workers that are shown however few rows there are.
   private static let fewestWorkers = 3
 
   /// The status as JSON on one line.
@@ -155,7 +155,7 @@ public enum StatusText {
     return table.isEmpty ? ["no workers"] : table.lines
   }
 
-  /// That a job of the worker waits for the store, and why, in a few words.
+  /// The store wait of the worker in a few words; nil without one.
   private static func storeWait(_ worker: PoolStatus.Worker) -> String? {
     worker.waitsForStore.flatMap { StoreWait(rawValue: $0) }.flatMap(StoreWaitText.short).map {
       "not \(worker.running.isEmpty ? "begun" : "saved"): \($0)"

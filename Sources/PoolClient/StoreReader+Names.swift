@@ -2,10 +2,11 @@ import CoreData
 import Jobs
 
 extension StoreReader {
-  /// How many different names are looked at: a person mistypes one of a few.
+  /// How many different names are compared. With more, the nearest one says little.
   private static let mostNames = 1000
 
-  /// For a filter that chooses no job: one sentence for each of its names that no job has, with the nearest that jobs have.
+  /// For a filter that chooses no job: one sentence for each of its names that no job has, with the nearest that jobs
+  /// have.
   public func unknownNames(in filter: JobFilter) throws -> [String] {
     let names = [("kind", filter.kind), ("queue", filter.queue), ("batch", filter.batch)]
     var sentences: [String] = []

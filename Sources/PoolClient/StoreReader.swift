@@ -2,7 +2,7 @@ import CoreData
 import Jobs
 import LinuxSystem
 
-/// A store opened to be read by the command line: an app's, or the pool's own in the same file.
+/// Reads a store: the app's own, or the pool's in the same file.
 public final class StoreReader {
   private let coordinator: NSPersistentStoreCoordinator
   private let context: NSManagedObjectContext
@@ -43,7 +43,8 @@ public final class StoreReader {
     }
   }
 
-  /// Hands the values of the objects that a query finds to `body`, one object after another, in memory for a few at a time.
+  /// Hands the values of the objects that a query finds to `body`, one object after another, in memory for a few at a
+  /// time.
   ///
   /// - Parameter header: called once before, with the names of the properties.
   public func read(
@@ -64,7 +65,7 @@ public final class StoreReader {
     }
   }
 
-  /// Runs `body` on the context's queue, with a context that knows nothing yet and a way from a job's key to its ID.
+  /// Runs `body` on the context's queue, with an empty context and a function from a job's key to its ID.
   func perform(
     _ body: (NSManagedObjectContext, (Int64) -> NSManagedObjectID?) throws -> Void
   ) throws {
@@ -135,7 +136,8 @@ public final class StoreReader {
 
   private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }
 
-  /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's queue.
+  /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's
+  /// queue.
   private func runs() throws -> [Int64: JobRun] {
     guard let owner = try PoolOwner.find(in: context),
       let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
@@ -151,14 +153,18 @@ public final class StoreReader {
 
 /// Who runs a job, and since when.
 public struct JobRun: Hashable, Sendable {
+  /// The process ID of the worker.
   public let pid: Int32
+  /// When the worker said that the job began.
   public let since: Date
 }
 
 /// Why there is nothing to read.
 public enum StoreReaderError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// There is no file at the path.
   case noFile(String)
 
+  /// What is missing, in one sentence.
   public var description: String {
     switch self {
     case .noFile(let path): "there is no store at \(path)"

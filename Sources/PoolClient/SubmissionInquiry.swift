@@ -2,18 +2,19 @@ import Foundation
 import Jobs
 import LinuxSystem
 
-/// Asks the pool which jobs came of a submission, until the pool has taken its file.
+/// Asks the pool for the jobs of a submission, until the pool has taken its file.
 ///
-/// The file is the submission: once it lies in the queue directory nothing that happens here, or to the pool, loses a job or
-/// doubles one. Asking may be given up and begun again at any time.
+/// The file is the submission: once it is in the queue directory, no job is lost or doubled, whatever happens to this
+/// process or to the pool. Asking may be given up and begun again at any time.
 public struct SubmissionInquiry {
   /// What came of asking.
   public enum Answer {
+    /// The jobs are in the store.
     case taken(StatusReply.Submission)
     /// The pool does not accept the file, for this reason.
     case rejected(String)
     /// Nothing is known yet, for this reason: the file waits, and a later inquiry finds out.
-    case waiting(String)
+    case unknown(String)
   }
 
   private let queue: String
@@ -29,27 +30,27 @@ public struct SubmissionInquiry {
 
   /// Seconds of one request; between two of them the file is looked for among the rejected ones.
   private static let step = 0.5
-  /// Seconds until the pool is asked again that does not answer.
+  /// Seconds until a pool that does not answer is asked again.
   private static let pause = 0.1
 
-  /// Asks for so many seconds. Returns at once where no pool runs.
-  public func ask(patience: Double) -> Answer {
-    let end = Clock.now + patience
+  /// Asks for `timeout` seconds at most. Returns at once where no pool runs.
+  public func ask(timeout: Double) -> Answer {
+    let end = Clock.now + timeout
     while true {
       let reason: String
       do {
         let reply = try StatusClient(queue: queue).request(
-          StatusRequest(.submission, deadline: min(patience, Self.step), submission: token),
+          StatusRequest(.submission, deadline: min(timeout, Self.step), submission: token),
           within: Self.step + max(0.5, end - Clock.now))
         if let submission = reply.submission { return .taken(submission) }
         reason = reply.error ?? "the pool sent no answer"
       } catch .notRunning {
-        return rejection ?? .waiting("no pool is running on \(queue)")
+        return rejection ?? .unknown("no pool is running on \(queue)")
       } catch {
         reason = "\(error)"
       }
       if let rejection { return rejection }
-      guard Clock.now < end else { return .waiting(reason) }
+      guard Clock.now < end else { return .unknown(reason) }
       Thread.sleep(forTimeInterval: Self.pause)
     }
   }

@@ -28,7 +28,7 @@ public enum TerminalText {
     }
   }
 
-  /// The text cut to so many characters, with an ellipsis in the place of the rest.
+  /// The text cut to `width` characters, the last of them an ellipsis.
   static func cut(_ text: String, to width: Int) -> String {
     text.count <= width ? text : text.prefix(max(0, width - 1)) + "…"
   }

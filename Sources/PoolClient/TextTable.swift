@@ -6,7 +6,7 @@ public struct TextTable {
   private var rows: [[String]] = []
   private let rightAligned: Set<Int>
 
-  /// No column becomes wider.
+  /// The most characters of a column.
   static let widest = 48
 
   /// - Parameter rightAligned: the positions of columns of numbers.
@@ -15,6 +15,7 @@ public struct TextTable {
     self.rightAligned = rightAligned
   }
 
+  /// Whether the table has no rows.
   public var isEmpty: Bool { rows.isEmpty }
 
   /// Adds a row; its texts are escaped for terminals.

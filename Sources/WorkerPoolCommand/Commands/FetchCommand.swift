@@ -12,7 +12,7 @@ let fetchCommand = CommandDescription(
   options: [
     CommandOption(name: "where", value: "PREDICATE", help: "only objects that match, as in NSPredicate(format:)"),
     CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
-    CommandOption(name: "limit", value: "N", help: "at most so many; 0 for all", defaultText: "100, with --json 0"),
+    CommandOption(name: "limit", value: "N", help: "the most objects; 0 for all", defaultText: "100, with --json 0"),
     CommandOption(name: "json", help: "print a JSON object on each line instead of a table"),
     CommonOptions.store, CommonOptions.model, CommonOptions.queue,
   ],

@@ -9,7 +9,7 @@ let jobsCommand = CommandDescription(
     Operand(name: "JOB", help: "a job as the list shows it: p17, or its whole URI", isOptional: true),
   ],
   options: [
-    CommandOption(name: "limit", value: "N", help: "at most so many; 0 for all", defaultText: "50"),
+    CommandOption(name: "limit", value: "N", help: "the most jobs; 0 for all", defaultText: "50"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue,
   ] + JobFilterOptions.all,

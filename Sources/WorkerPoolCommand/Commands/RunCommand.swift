@@ -44,16 +44,16 @@ let runCommand = CommandDescription(
         + "may be repeated",
       defaultText: "the plugin's own", isRepeating: true),
     CommandOption(
-      name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in so many seconds; may be repeated",
+      name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in SECONDS; may be repeated",
       defaultText: "the plugin's own", isRepeating: true),
     CommandOption(
-      name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after so many days",
+      name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after DAYS",
       defaultText: text(defaults.retention.finished.map { $0 / 86_400 })),
     CommandOption(
-      name: "keep-dead", value: "DAYS", help: "delete dead jobs after so many days",
+      name: "keep-dead", value: "DAYS", help: "delete dead jobs after DAYS",
       defaultText: text(defaults.retention.dead.map { $0 / 86_400 })),
     CommandOption(
-      name: "keep-count", value: "N", help: "keep so many succeeded and so many cancelled jobs at most",
+      name: "keep-count", value: "N", help: "keep at most N succeeded and N cancelled jobs",
       defaultText: text(defaults.retention.count)),
     CommandOption(
       name: "allow-group",
@@ -80,14 +80,14 @@ let runCommand = CommandDescription(
       name: "open-files", value: "N", help: "the most files that a worker process may have open",
       defaultText: text(defaults.limits.openFiles)),
     CommandOption(
-      name: "recycle-jobs", value: "N", help: "replace a worker process after so many jobs, give or take a tenth",
+      name: "recycle-jobs", value: "N", help: "replace a worker process after N jobs, give or take a tenth",
       defaultText: "never"),
     CommandOption(
-      name: "recycle-memory", value: "MIB", help: "replace a worker process that has become so large",
+      name: "recycle-memory", value: "MIB", help: "replace a worker process that uses more memory",
       defaultText: "never"),
     CommandOption(
       name: "heartbeat", value: "SECONDS",
-      help: "ask silent workers so often whether they live; one that does not answer is killed; 0 for never",
+      help: "interval between liveness checks; a worker that does not answer is killed; 0 for never",
       defaultText: text(defaults.heartbeat)),
     CommandOption(
       name: "orphan-deadline", value: "SECONDS",

@@ -24,7 +24,7 @@ struct Submitter {
   ]
 
   /// Seconds that a pool gets to take the file before the command returns without URIs.
-  private static let patience = 10.0
+  private static let timeout = 10.0
 
   init(_ arguments: ParsedArguments) throws(UsageError) {
     queue = arguments.queue
@@ -44,7 +44,7 @@ struct Submitter {
     let inquiry = SubmissionInquiry(queue: queue, token: token, file: file)
     var progress = ProgressLine()
     while true {
-      switch inquiry.ask(patience: waits ? 1 : Self.patience) {
+      switch inquiry.ask(timeout: waits ? 1 : Self.timeout) {
       case .taken(let submission):
         progress.clear()
         return waits ? try follow(submission, &progress) : tell(submission)
@@ -52,10 +52,10 @@ struct Submitter {
         progress.clear()
         Output.error("the pool does not accept the submission: \(reason)\n")
         return .failure
-      case .waiting(let reason) where waits:
+      case .unknown(let reason) where waits:
         progress.show("\(Self.count(jobs.count)) submitted; waiting for a pool to take them: \(reason)")
         Thread.sleep(forTimeInterval: 0.5)
-      case .waiting(let reason):
+      case .unknown(let reason):
         tellOfFile(file, jobs.count, reason)
         return .success
       }
@@ -115,7 +115,7 @@ struct Submitter {
         let members = [JSONMember("job", .string(uri.description)), JSONMember("state", .string("deleted"))]
         Output.line(asJSON ? JSONValue.object(members).text : "\(uri) deleted")
       }
-    } looked: { poolRuns in
+    } checked: { poolRuns in
       let tally = follower.tally
       guard tally.unfinished > 0 else { return }
       let failed = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
@@ -127,8 +127,8 @@ struct Submitter {
   }
 }
 
-/// A line on standard error that says how far something is: written over on a terminal, and else repeated when it has changed, but
-/// not often.
+/// A line on standard error that says how far something is: written over on a terminal, and else repeated when it has
+/// changed, but not often.
 private struct ProgressLine {
   private var shown: String?
   private var shownAt = ContinuousClock.now - ProgressLine.interval
