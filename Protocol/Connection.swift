@@ -20,9 +20,9 @@ public final class Connection {
   /// How many bytes at the start of `outgoing` the kernel has taken.
   private var sent = 0
   private var isClosed = false
-  /// The peer's end, or bytes that are no line, came after lines that had to be handed over first.
+  /// How the stream ended, kept until the lines before the end are handed over.
   private var end: Ending?
-  /// Why something could not be sent though the peer was there, which ended the connection.
+  /// Why a send failed although the peer was there. The connection ended then.
   public private(set) var failure: SystemCallError?
   private var chunk = [UInt8](repeating: 0, count: readShare)
 
@@ -51,14 +51,14 @@ public final class Connection {
   /// The bytes in memory for sending: those that wait, and sent ones that have not been let go.
   public var sendBufferBytes: Int { outgoing.count }
 
-  /// Whether the last `receive` left something that the socket does not tell of: call it again, without waiting for the socket.
+  /// Whether `receive` has more to hand over that no event of the socket announces: call it again.
   public var hasMore: Bool { end != nil || decoder.hasLine }
 
   /// Reads what has arrived, up to 64 KiB, and hands over at most `limit` lines.
   ///
-  /// The rest waits, here or in the socket, so that a peer that never stops cannot keep the caller. Throws `MessageError` for bytes that
-  /// cannot be lines, after the lines before them have been handed over. A connection that was reset counts as closed: the peer
-  /// is gone either way.
+  /// The rest waits, here or in the socket, so that a peer that never stops cannot keep the caller. Throws
+  /// `MessageError` for bytes that cannot be lines, after the lines before them have been handed over. A connection
+  /// that was reset counts as closed: the peer is gone either way.
   public func receive(atMost limit: Int = .max) throws(MessageError) -> Received {
     if case .failed(let error) = end { throw error }
     var lines: [String] = []
@@ -126,7 +126,7 @@ public final class Connection {
     return true
   }
 
-  /// Lets go of what was sent: a peer that always leaves something unread must not keep all that it ever got.
+  /// Frees what was sent: a peer that never reads everything must not keep the whole stream in memory.
   private func dropSent() {
     guard sent > Self.sentBytesKept, sent > outgoing.count / 2 else { return }
     outgoing.removeFirst(sent)

@@ -7,7 +7,9 @@ import Glibc
 public final class ConversationRecorder: Sendable {
   /// Who said a line.
   public enum Speaker: String, Sendable {
+    /// The pool.
     case coordinator = ">"
+    /// The worker.
     case worker = "<"
   }
 
@@ -44,7 +46,7 @@ public final class ConversationRecorder: Sendable {
     return words.joined(separator: " ")
   }
 
-  /// A recording is a help and never a reason to stop: a full disk ends it silently.
+  /// A full disk ends the recording silently: nothing stops for it.
   private func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in

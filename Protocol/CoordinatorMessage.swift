@@ -8,7 +8,7 @@ public enum Refusal: String, Error, Sendable, CaseIterable {
   case message
 }
 
-/// What the coordinator says to a worker. PROTOCOL.md tells when.
+/// A message of the coordinator to a worker. PROTOCOL.md says when it is sent.
 public enum CoordinatorMessage: Equatable, Sendable {
   /// The answer to a good `HELLO`: the version that both speak from here on.
   case welcome(version: Int)
@@ -18,7 +18,7 @@ public enum CoordinatorMessage: Equatable, Sendable {
   case run([ObjectURI])
   /// Give the job back if it is not begun; otherwise ask it to stop.
   case cancel(ObjectURI)
-  /// Give back up to so many jobs that are not begun, the last ones first.
+  /// Give back up to this many jobs that have not begun, the last ones first.
   case recall(Int)
   /// Another worker's save changed these objects.
   case saved(SavedChange, [ObjectURI])

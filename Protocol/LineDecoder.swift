@@ -21,7 +21,8 @@ public struct LineDecoder: Sendable {
   /// Whether `next` has a whole line, or an error for one, without more bytes.
   public var hasLine: Bool { buffer[searched...].contains(0x0A) }
 
-  /// Bytes handed over that are kept at the start of the buffer, when they are the larger part of it: the rest is moved up seldom.
+  /// Bytes handed over that are kept at the start of the buffer, when they are the larger part of it: the rest is moved
+  /// up seldom.
   private static let keptBytes = 65_536
 
   /// Takes more bytes of the stream.

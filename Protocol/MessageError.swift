@@ -11,6 +11,7 @@ public enum MessageError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The verb's arguments are too few, too many or not of the right form.
   case invalidArguments(verb: String, expected: String)
 
+  /// What is wrong with the line, without its arguments.
   public var description: String {
     switch self {
     case .lineTooLong(let limit): "a line is longer than \(limit) bytes"

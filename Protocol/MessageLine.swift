@@ -85,7 +85,8 @@ extension [UInt8] {
   }
 }
 
-/// Whether a text may be a name, such as a token, a kind or a queue: letters, digits, dot, hyphen and underscore, not too long.
+/// Whether a text may be a name, such as a token, a kind or a queue: letters, digits, dot, hyphen and underscore, not
+/// too long.
 public func isProtocolName(_ text: some StringProtocol, atMost limit: Int = ProtocolLimit.nameBytes) -> Bool {
   let bytes = text.utf8
   return (1...limit).contains(bytes.count)

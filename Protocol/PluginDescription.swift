@@ -4,23 +4,26 @@ import Foundation
 public struct PluginDescription: Codable, Equatable, Sendable {
   /// A kind of job that the plugin runs.
   public struct Kind: Codable, Equatable, Sendable {
+    /// The name of the kind.
     public var kind: String
     /// Seconds that one attempt may take; `nil`: as long as it needs.
     public var timeout: Double?
-    /// How often a job that throws is tried; `nil`: the pool's default.
+    /// How many attempts of a job may fail before it is dead; `nil`: the pool's default.
     public var maxAttempts: Int?
     /// How many workers a job may kill; `nil`: the pool's default.
     public var maxCrashes: Int?
-    /// The longest wait after the first failure, in seconds, and the longest of all; `nil`: the pool's default.
+    /// The longest wait after the first failure, in seconds; `nil`: the pool's default.
     public var backoff: Double?
+    /// The longest of all waits between attempts, in seconds; `nil`: the pool's default.
     public var maxBackoff: Double?
     /// How many jobs of this kind may run at a time in the whole pool; `nil`: as many as there are workers.
     public var limit: Int?
     /// How many jobs of one limit key may run at a time, where the job does not say; `nil`: 1.
     public var limitPerKey: Int?
-    /// How many jobs of this kind may begin in a time; `nil`: as many as there are.
+    /// How many jobs of this kind may begin in a period; `nil`: any number.
     public var rate: JobRate?
 
+    /// Describes a kind with the most usual of its defaults; the others stay nil.
     public init(kind: String, timeout: Double? = nil, maxAttempts: Int? = nil, limit: Int? = nil) {
       self.kind = kind
       self.timeout = timeout
@@ -51,11 +54,14 @@ public struct PluginDescription: Codable, Equatable, Sendable {
   public var name: String
   /// Any text, for `status`.
   public var version: String
+  /// The major versions of the protocol that it speaks.
   public var protocolVersions: [Int]
+  /// The kinds that it runs, at least one.
   public var kinds: [Kind]
   /// Whether its processes answer `PING` at any time, even while a job runs; `nil`: no.
   public var heartbeat: Bool?
 
+  /// Describes a plugin.
   public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind], heartbeat: Bool? = nil) {
     self.name = name
     self.version = version
@@ -79,10 +85,14 @@ extension PluginDescription {
 
 /// How many jobs in how many seconds.
 public struct JobRate: Codable, Hashable, Sendable {
+  /// How many jobs may begin in one period.
   public var jobs: Int
   /// In seconds.
   public var period: Double
 
+  /// - Parameters:
+  ///   - jobs: how many jobs may begin in one period.
+  ///   - period: in seconds.
   public init(jobs: Int, period: Double) {
     self.jobs = jobs
     self.period = period

@@ -9,11 +9,14 @@ public enum ProtocolVersion {
 
 /// A version with what was added to it since: `1.1` of `WORKERPOOL_PROTOCOL`.
 ///
-/// An addition is a line that only a peer that knows it is sent. A worker sees in its environment what the pool knows.
+/// A peer is sent an added line only if it knows it. A worker sees in its environment what the pool knows.
 public struct ProtocolEdition: Comparable, Sendable, CustomStringConvertible {
+  /// The version of the protocol: peers of different ones do not understand each other.
   public let major: Int
+  /// What was added to it: 0 for nothing.
   public let minor: Int
 
+  /// Makes an edition of these numbers.
   public init(major: Int, minor: Int) {
     self.major = major
     self.minor = minor
@@ -32,10 +35,12 @@ public struct ProtocolEdition: Comparable, Sendable, CustomStringConvertible {
   /// The first edition with `WAITING`.
   public static let waiting = ProtocolEdition(major: 1, minor: 1)
 
+  /// Whether `other` knows more than `one`.
   public static func < (one: ProtocolEdition, other: ProtocolEdition) -> Bool {
     (one.major, one.minor) < (other.major, other.minor)
   }
 
+  /// The two numbers with a dot between them.
   public var description: String { "\(major).\(minor)" }
 }
 

@@ -5,7 +5,9 @@
 public struct Transcript: Equatable, Sendable {
   /// One step.
   public enum Step: Equatable, Sendable {
+    /// A line that the coordinator said.
     case coordinator(String)
+    /// A line that the worker said.
     case worker(String)
     /// A happening: the side, then words that the replaying test understands.
     case event([String])
@@ -13,9 +15,11 @@ public struct Transcript: Equatable, Sendable {
 
   /// A line that starts with none of the four marks; its number counts from 1.
   public struct InvalidLine: Error, Equatable, Sendable {
+    /// The number of the line, from 1.
     public let number: Int
   }
 
+  /// The steps in the order of the text.
   public let steps: [Step]
 
   /// Reads the text of a recording.

@@ -4,7 +4,9 @@ import Glibc
 
 /// Who is at the other end of a Unix-domain socket, as the kernel noted when the connection was made.
 public struct PeerCredentials: Equatable, Sendable {
+  /// The process ID of the peer.
   public let pid: Int32
+  /// The effective user ID of the peer.
   public let userID: UInt32
 
   /// Asks the kernel about a connected socket.
@@ -18,7 +20,8 @@ public struct PeerCredentials: Equatable, Sendable {
 
 /// Unix-domain stream sockets by path. All descriptors are close-on-exec.
 public enum UnixSocket {
-  /// Listens at `path` on a non-blocking descriptor, mode 0600. A socket that an earlier process left there is replaced.
+  /// Listens at `path` on a non-blocking descriptor, mode 0600. A socket that an earlier process left there is
+  /// replaced.
   ///
   /// The socket comes to its name by a rename when it can be connected to: whoever sees it need not try twice.
   public static func listen(at path: String, backlog: Int32 = 128) throws(SystemCallError) -> Int32 {

@@ -1,9 +1,14 @@
 /// What a save did to the objects that a `SAVED` line names.
 public enum SavedChange: String, Sendable, CaseIterable {
-  case inserted, updated, deleted
+  /// They are new.
+  case inserted
+  /// Some of their values changed.
+  case updated
+  /// They are gone.
+  case deleted
 }
 
-/// Why jobs wait for the store, or that they do not any more.
+/// Why jobs wait for the store, or that the wait is over.
 public enum StoreWait: String, Sendable, CaseIterable {
   /// Another process has the store locked.
   case locked
@@ -15,7 +20,7 @@ public enum StoreWait: String, Sendable, CaseIterable {
   case over
 }
 
-/// What a worker says to the coordinator. PROTOCOL.md tells when.
+/// A message of a worker to the coordinator. PROTOCOL.md says when it is sent.
 public enum WorkerMessage: Equatable, Sendable {
   /// The first line: the protocol version, the token from the environment, the job kinds that this process runs.
   case hello(version: Int, token: String, kinds: [String])
@@ -33,7 +38,7 @@ public enum WorkerMessage: Equatable, Sendable {
   case done([ObjectURI])
   /// The job threw; its row says why and what comes next.
   case failed(ObjectURI)
-  /// These jobs were not begun, or were stopped without an effect, and are the coordinator's again.
+  /// These jobs go back: they have not begun, or were stopped without an effect.
   case returned([ObjectURI])
   /// There may be new jobs in the store.
   case nudge

@@ -1,17 +1,26 @@
 /// The environment variables in which a worker process finds what the pool tells it: see PROTOCOL.md.
 public enum WorkerVariable: String, CaseIterable, Sendable {
+  /// The path of the socket to connect to.
   case socket = "WORKERPOOL_SOCKET"
+  /// The token for `HELLO`.
   case token = "WORKERPOOL_TOKEN"
+  /// The edition of the protocol that the pool speaks, such as "1.1".
   case protocolEdition = "WORKERPOOL_PROTOCOL"
   /// The worker's own process ID. What it starts inherits the variable, and has another process ID.
   case pid = "WORKERPOOL_PID"
   /// The identity of the pool. What the worker starts inherits the variable.
   case pool = "WORKERPOOL_POOL"
+  /// The path of the queue directory, absolute.
   case queue = "WORKERPOOL_QUEUE"
+  /// The path of the store, absolute.
   case store = "WORKERPOOL_STORE"
+  /// The store's file by device and inode, so that a replaced file is noticed.
   case storeID = "WORKERPOOL_STORE_ID"
+  /// The path of the model, absolute.
   case model = "WORKERPOOL_MODEL"
+  /// Seconds that a job may go on after the pool's death.
   case orphanDeadline = "WORKERPOOL_ORPHAN_DEADLINE"
+  /// The file by whose lock the pool's processes take turns at writing.
   case writeTurn = "WORKERPOOL_WRITE_TURN"
 }
 

@@ -2,8 +2,11 @@ import Glibc
 
 /// A system call that failed: which one, on what, and the error number.
 public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The name of the call, such as "openat".
   public let call: String
+  /// The path that it was about; nil for none.
   public let path: String?
+  /// The error number, as in errno(3).
   public let number: Int32
 
   /// Takes the current `errno` unless another number is given.
@@ -13,6 +16,7 @@ public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertib
     self.number = number
   }
 
+  /// The call, the path, and what the error number means.
   public var description: String {
     let reason = String(cString: strerror(number))
     return path.map { "\(call) \($0): \(reason)" } ?? "\(call): \(reason)"
@@ -21,16 +25,23 @@ public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertib
 
 /// A system call on a file or directory failed.
 public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The path of the file or directory.
   public let path: String
   /// What was wanted: "\(path) cannot \(action)".
   public let action: String
+  /// The error number, as in errno(3).
   public let errno: Int32
 
+  /// - Parameters:
+  ///   - path: the path of the file or directory.
+  ///   - action: what was wanted, as in "be opened".
+  ///   - errno: the error number.
   public init(path: String, action: String, errno: Int32) {
     self.path = path
     self.action = action
     self.errno = errno
   }
 
+  /// The path, what was wanted, and what the error number means.
   public var description: String { "\(path) cannot \(action): \(String(cString: strerror(errno)))" }
 }

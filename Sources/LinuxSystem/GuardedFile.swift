@@ -2,13 +2,15 @@ import Glibc
 
 /// A regular file that others may have put there, open for reading.
 ///
-/// Opening it neither blocks nor follows a link: O_NONBLOCK keeps a named pipe from blocking, O_NOFOLLOW refuses a symbolic link
-/// (open(2)). Its owner, size and age are those of the file that is read, whatever has come to its name meanwhile.
+/// Opening it neither blocks nor follows a link: O_NONBLOCK keeps a named pipe from blocking, O_NOFOLLOW refuses a
+/// symbolic link (open(2)). Its owner, size and age are those of the file that is read, whatever has come to its name
+/// meanwhile.
 package struct GuardedFile {
   /// Why a file is not read.
   package enum Refusal: Error {
     case missing
-    /// It is something else than a regular file: "a symbolic link", for example; nil where the kernel does not say what.
+    /// It is something else than a regular file: "a symbolic link", for example; nil where the kernel does not say
+    /// what.
     case notRegular(String?)
     /// This user may not read it.
     case notPermitted

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 
-/// The children of this process: those that it has started, and orphans that have come to it (PR_SET_CHILD_SUBREAPER of prctl(2)).
+/// The children of this process: those that it has started, and orphans that have come to it (PR_SET_CHILD_SUBREAPER of
+/// prctl(2)).
 package enum OwnChildren {
-  /// Their process IDs, dead ones that nobody has waited for among them, but for those that these threads have started.
+  /// Their process IDs, zombies included, without those that the excluded threads have started.
   ///
   /// Source: proc(5), `/proc/PID/task/TID/children`.
   package static func all(except excluded: Set<pid_t> = []) -> [pid_t] {
@@ -14,7 +15,7 @@ package enum OwnChildren {
     }
   }
 
-  /// Kills one of them that leads a process group, with all that is left in its group, and waits for it. Until then its number is its own.
+  /// Kills a child and its process group, and waits for it. Until then its process ID is not used again.
   ///
   /// - Returns: what waitpid(2) reports.
   @discardableResult

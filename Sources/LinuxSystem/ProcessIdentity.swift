@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A process for good: a process ID is used again, the time of its start is not.
+/// Identifies a process for good: a process ID is used again, but not together with its start time.
 package struct ProcessIdentity: Hashable, Sendable {
   package let pid: Int32
   /// Clock ticks since boot at which it started.

@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// A program with all that its start takes.
+/// A program, and how to start it.
 package struct Program: Sendable {
   package var path: String
   package var arguments: [String]
@@ -10,11 +10,12 @@ package struct Program: Sendable {
   /// Where it starts; nil for the directory of this process.
   package var directory: String?
   package var limits: [ResourceLimit]
-  /// What the process gets when the thread ends that started it.
+  /// The signal that the process gets when the thread that started it ends.
   package var parentDeathSignal: Int32
   /// Whether orphans among its descendants become its own children, and not this process's.
   package var isSubreaper = false
-  /// The environment variable in which the process finds its own process ID. What it starts inherits the variable, and has another ID.
+  /// The environment variable in which the process finds its own process ID. What it starts inherits the variable, and
+  /// has another ID.
   package var pidVariable: String?
 
   package init(
@@ -28,8 +29,8 @@ package struct Program: Sendable {
     self.parentDeathSignal = parentDeathSignal
   }
 
-  /// Starts the program in a process group of its own, with default signals, without new privileges, and with no descriptor but these
-  /// three. Blocks as long as execve(2) does: the program's file system may hang.
+  /// Starts the program in a process group of its own, with default signals, without new privileges, and with no
+  /// descriptor but these three. Blocks as long as execve(2) does: the program's file system may hang.
   ///
   /// - Parameter input: what it reads; nil for nothing.
   /// - Returns: the ID of the process, which the caller waits for.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file that is written under a temporary name beside its own, and takes its place in one step: whoever reads it sees all of it, or what
-/// was there before.
+/// A file that is written under a temporary name beside its own, and takes its place in one step: whoever reads it sees
+/// all of it, or what was there before.
 package final class ReplacingFile {
   /// What a complete file survives.
   package enum Durability {
@@ -19,15 +19,17 @@ package final class ReplacingFile {
 
   private static let bufferSize = 256 * 1024
 
-  /// - Parameter temporaryName: the name that the file has until it is complete; nil for one of this process's own. With a fixed name a
-  ///   process that is killed leaves nothing that the next writer does not replace: for files that one process writes at a time.
+  /// - Parameter temporaryName: the name that the file has until it is complete; nil for one of this process's own.
+  ///   With a fixed name a process that is killed leaves nothing that the next writer does not replace: for files that
+  ///   one process writes at a time.
   /// - Throws: ``FileError`` when no file can be made in that directory.
   package init(_ path: String, mode: mode_t, temporaryName: String? = nil) throws(FileError) {
     self.path = path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     let name = temporaryName ?? ".\(parts.last ?? "").\(getpid()).tmp"
     temporaryPath = (parts.dropLast().map(String.init) + [name]).joined(separator: "/")
-    // A process that was killed may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL of open(2)).
+    // A process that was killed may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL
+    // of open(2)).
     unlink(temporaryPath)
     do {
       descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
@@ -44,7 +46,7 @@ package final class ReplacingFile {
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
-  /// Puts the file into its place.
+  /// Renames the file into its place.
   package func complete(surviving durability: Durability) throws(FileError) {
     try flush()
     if durability == .power, fsync(descriptor.number) != 0 {

@@ -1,7 +1,7 @@
 /// The URI of a saved object, `x-coredata://STORE/ENTITY/pKEY`: the name by which other processes know it.
 ///
-/// Only this type reads and writes that form. Each object has exactly one such text, so that two URIs are equal when their texts are. A
-/// text holds no space and no control character: it is always one argument of a line.
+/// Only this type reads and writes that form. Each object has exactly one such text, so that two URIs are equal when
+/// their texts are. A text holds no space and no control character: it is always one argument of a line.
 public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
   /// What every object URI starts with.
   public static let scheme = "x-coredata://"
@@ -37,6 +37,7 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
     self.init(store: store, entity: entity, key: key)
   }
 
+  /// The text of the URI.
   public var description: String {
     var text = Self.scheme
     text.reserveCapacity(text.utf8.count + store.utf8.count + entity.utf8.count + 22)
@@ -74,14 +75,19 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
   }
 }
 
-/// The URI that an object has before its first save, `x-coredata:///ENTITY/tNAME`: it names no store, and means nothing to other processes.
+/// The URI that an object has before its first save, `x-coredata:///ENTITY/tNAME`: it names no store, and means nothing
+/// to other processes.
 public struct TemporaryObjectURI: Hashable, Sendable, LosslessStringConvertible {
   private static let start = ObjectURI.scheme + "/"
 
+  /// The name of the object's entity.
   public let entity: String
   /// What tells the object from all others, in whatever process.
   public let name: String
 
+  /// - Parameters:
+  ///   - entity: the name of the object's entity.
+  ///   - name: what tells the object from all others.
   public init(entity: String, name: String) {
     self.entity = entity
     self.name = name
@@ -95,5 +101,6 @@ public struct TemporaryObjectURI: Hashable, Sendable, LosslessStringConvertible 
     self.init(entity: String(parts[0]), name: String(parts[1].dropFirst()))
   }
 
+  /// The text of the URI.
   public var description: String { "\(Self.start)\(entity)/t\(name)" }
 }
