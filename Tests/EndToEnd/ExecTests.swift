@@ -151,8 +151,8 @@ import WorkerPool
     try pool.stop()
   }
 
-  /// A script that starts programs in its own group, in a session of their own, and without the pool's variables, whose parents end at
-  /// once; each tells its process ID through a named pipe.
+  /// A script that starts programs in its own group, in a session of their own, and without the pool's variables, whose
+  /// parents end at once; each tells its process ID through a named pipe.
   private func scatter(_ pipe: String) -> String {
     let program = "echo $$ > \(pipe); exec sleep 1000"
     return """

@@ -74,7 +74,8 @@ import Testing
     let pool = try RunningPool(place, store: store, model: model, plugins: try place.plugins("worker-import"))
     try pool.submit(
       "import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2", "--set", "chunk=100")
-    // Progress is told before its chunk is saved: rows are looked for while the worker is stopped, so that it cannot get any further.
+    // Progress is told before its chunk is saved: rows are looked for while the worker is stopped, so that it cannot
+    // get any further.
     var rowsWhenKilled: Int?
     try pool.wait { status in
       if rowsWhenKilled == nil, let worker = status.workers.first(where: { ($0.progressDone ?? 0) > 0 }) {

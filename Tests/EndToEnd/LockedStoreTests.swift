@@ -2,7 +2,8 @@ import Foundation
 import Testing
 import WorkerPool
 
-/// Another process has the store locked when the pool starts: the pool says so, obeys meanwhile, and does not wait for ever.
+/// Another process has the store locked when the pool starts: the pool says so, obeys meanwhile, and does not wait for
+/// ever.
 @Suite(.serialized) struct LockedStoreTests {
   /// Has the store for itself.
   private func holder(_ items: ItemPool) throws -> StoreShell {

@@ -36,8 +36,8 @@ import WorkerPool
     #expect(try items.rows() == "3|1|1")
   }
 
-  /// A reader of another process keeps the log from getting shorter for as long as it reads. Then it gets short by itself, and the end of
-  /// the pool leaves nothing of it beside the app's store.
+  /// A reader of another process keeps the log from getting shorter for as long as it reads. Then it gets short by
+  /// itself, and the end of the pool leaves nothing of it beside the app's store.
   @Test(.timeLimit(.minutes(20)))
   func whoKeepsTheLogFromGettingShorterIsNamed() throws {
     let items = try ItemPool()

@@ -65,7 +65,8 @@ import Testing
     #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("workerpool_up 0\n"))
   }
 
-  /// A worker goes on with its job when its pool is killed, and the next pool has nobody to give the job to: that looks as if it hung.
+  /// A worker goes on with its job when its pool is killed, and the next pool has nobody to give the job to: that looks
+  /// as if it hung.
   @Test(.timeLimit(.minutes(20)))
   func aJobThatAnEarlierPoolsWorkerStillHasIsSeen() throws {
     let items = try ItemPool()

@@ -97,7 +97,8 @@ import WorkerPool
     try pool.stop()
   }
 
-  /// The sender and the pool are killed at random moments, and the sender's command is repeated each time until it has heard an answer:
+  /// The sender and the pool are killed at random moments, and the sender's command is repeated each time until it has
+  /// heard an answer:
   ///
   ///     sender                       pool
   ///     submits, or repeats it       takes the file, commits, removes it, answers

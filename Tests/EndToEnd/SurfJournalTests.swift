@@ -106,8 +106,8 @@ struct SurfJournalTests {
     try checkConversation(record)
   }
 
-  /// Kills a random worker each time that the pool shows some more jobs done, and brings back jobs that were given up because
-  /// they had the bad luck to be in hand several times.
+  /// Kills a random worker each time that the pool shows some more jobs done, and brings back jobs that were given up
+  /// because they had the bad luck to be in hand several times.
   private func killWorkers(of pool: RunningPool, record: String, untilDone count: Int) throws {
     var kills = 0
     try pool.wait { status in

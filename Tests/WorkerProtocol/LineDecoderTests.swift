@@ -1,7 +1,8 @@
 import Testing
 import WorkerProtocol
 
-/// Feeds a stream to fresh decoders in every way that matters: one byte at a time, all at once, and cut in two at each place.
+/// Feeds a stream to fresh decoders in every way that matters: one byte at a time, all at once, and cut in two at each
+/// place.
 private func lines(of bytes: [UInt8], limit: Int = ProtocolLimit.lineBytes) throws -> [String] {
   func decode(_ pieces: [ArraySlice<UInt8>]) throws -> [String] {
     var decoder = LineDecoder(limit: limit)

@@ -103,7 +103,8 @@ struct ProgramRun {
 
   /// Runs the program in a process group of its own, and all that it started is gone when this returns.
   ///
-  /// When `stopDescriptor` becomes readable it is sent SIGTERM, and SIGKILL two seconds later. When this process dies the kernel kills it.
+  /// When `stopDescriptor` becomes readable it is sent SIGTERM, and SIGKILL two seconds later. When this process dies
+  /// the kernel kills it.
   func run(stopDescriptor: Int32) throws -> ProgramResult {
     let (pid, pipes) = try start()
     let process: Descriptor
@@ -148,7 +149,8 @@ struct ProgramRun {
 
   private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
 
-  /// The ends of the program's pipes that are on this side; nil when closed. An object, so that nobody else has them and keeps them open.
+  /// The ends of the program's pipes that are on this side; nil when closed. An object, so that nobody else has them
+  /// and keeps them open.
   private final class Pipes {
     var input: Descriptor?
     var output: Descriptor?

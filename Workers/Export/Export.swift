@@ -27,7 +27,8 @@ import WorkerKit
       format: parameters.format, names: (parameters.includesObjectID ? ["objectID"] : []) + values.names)
     let file = try ReplacingFile(parameters.file, mode: 0o666)
     try file.write(writer.header)
-    // The IDs of all objects are in memory, the objects themselves for a batch only: the context keeps none that is not used.
+    // The IDs of all objects are in memory, the objects themselves for a batch only: the context keeps none that is not
+    // used.
     for start in stride(from: 0, to: ids.count, by: parameters.batch) {
       try job.checkStop()
       let batch = Array(ids[start..<min(start + parameters.batch, ids.count)])

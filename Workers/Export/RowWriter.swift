@@ -23,8 +23,8 @@ struct RowWriter {
     }
   }
 
-  /// RFC 4180: lines end with CR LF; a field is quoted when it must be. An empty text is quoted, no value is not, so that an
-  /// import tells them apart.
+  /// RFC 4180: lines end with CR LF; a field is quoted when it must be. An empty text is quoted, no value is not, so
+  /// that an import tells them apart.
   private func csvLine(_ values: [JSONValue]) -> [UInt8] {
     var bytes: [UInt8] = []
     for (index, value) in values.enumerated() {

@@ -49,7 +49,8 @@ struct AttributeValue {
     return number
   }
 
-  /// The number, if an SQLite store keeps it as it is: whole numbers of 64 bits, and others as numbers of double precision.
+  /// The number, if an SQLite store keeps it as it is: whole numbers of 64 bits, and others as numbers of double
+  /// precision.
   private static func storedDecimal(_ text: NumberText) -> Decimal? {
     guard let decimal = text.decimal else { return nil }
     if text.integer(Int64.self) != nil { return decimal }

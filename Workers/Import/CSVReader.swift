@@ -1,7 +1,7 @@
 /// Reads records of comma-separated values one by one, in memory for one record.
 ///
-/// RFC 4180, and what is common beyond it: line feeds alone end a record, too, a byte order mark is skipped, and another
-/// delimiter can be chosen. A quote inside a field that does not begin with one stands for itself.
+/// RFC 4180, and what is common beyond it: line feeds alone end a record, too, a byte order mark is skipped, and
+/// another delimiter can be chosen. A quote inside a field that does not begin with one stands for itself.
 struct CSVReader {
   /// A field and whether it stood in quotes: `""` is an empty text, nothing at all is no value.
   struct Field: Hashable {

@@ -1,7 +1,8 @@
 import Jobs
 
 extension ImportParameters {
-  /// Checks that the file has the columns that the parameters name: a row never has a field that its header does not name.
+  /// Checks that the file has the columns that the parameters name: a row never has a field that its header does not
+  /// name.
   ///
   /// - Throws: ``ColumnError`` for the first that is missing.
   func check(columns: [String]) throws(ColumnError) {

@@ -1,7 +1,7 @@
 import WorkerKit
 
-/// Imports a file of JSON, JSON Lines or CSV into an entity: finds each row's object by a key or inserts it, and sets what
-/// differs. Importing the same file again changes nothing.
+/// Imports a file of JSON, JSON Lines or CSV into an entity: finds each row's object by a key or inserts it, and sets
+/// what differs. Importing the same file again changes nothing.
 @main struct Import: Worker {
   static let kind = "import"
   static let summary = "Imports JSON, JSON Lines or CSV into an entity, by a key"

@@ -28,7 +28,8 @@ struct JSONRows: RowReader {
   private let size: Int64
   private var row = 0
 
-  /// - Parameter root: the key of the array, or several with dots between them: `"data.items"`; nil for the array itself.
+  /// - Parameter root: the key of the array, or several with dots between them: `"data.items"`; nil for the array
+  ///   itself.
   init(path: String, root: String?) throws {
     let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
     size = Int64(bytes.count)

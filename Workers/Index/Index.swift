@@ -3,7 +3,8 @@ import WorkerKit
 
 /// Indexes text files: how many lines and words a document has, and which words stand in it how often.
 ///
-/// The job names Document objects, whose `path` is read, or a file as the parameter `file`, whose document is found or inserted.
+/// The job names Document objects, whose `path` is read, or a file as the parameter `file`, whose document is found or
+/// inserted.
 @main struct Index: Worker {
   static let kind = "index"
   static let summary = "Indexes the words and lines of text files into Document, Term and Occurrence"

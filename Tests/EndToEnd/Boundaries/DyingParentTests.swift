@@ -3,7 +3,8 @@ import Testing
 
 /// A pool that dies when a process of it has begun and is not yet a worker.
 @Suite(.serialized) struct DyingParentTests {
-  /// The kernel tells a process of its parent's death only if it has asked before. One that asks too late must notice by itself:
+  /// The kernel tells a process of its parent's death only if it has asked before. One that asks too late must notice
+  /// by itself:
   ///
   ///     pool            its process                             test
   ///     vfork

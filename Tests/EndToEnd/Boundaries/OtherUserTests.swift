@@ -7,7 +7,8 @@ final class OtherUser {
   private static let setpriv = "/usr/bin/setpriv"
   static let command = [setpriv, "--reuid=\(id)", "--regid=\(id)", "--clear-groups", "--"]
 
-  /// Whether programs can be run as that user: this takes root, `setpriv`, and Swift's libraries where everybody can read them.
+  /// Whether programs can be run as that user: this takes root, `setpriv`, and Swift's libraries where everybody can
+  /// read them.
   static let isThere: Bool = {
     guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: setpriv), let place = try? TestPlace() else {
       return false

@@ -2,7 +2,8 @@ import Foundation
 import Testing
 import WorkerPool
 
-/// A commit that cannot be made: what the job did outside the store is not done again, and nothing begins that could not be saved.
+/// A commit that cannot be made: what the job did outside the store is not done again, and nothing begins that could
+/// not be saved.
 @Suite(.serialized, .enabled(if: SmallDisk.isPossible, "only root can mount a small disk")) struct FullDiskTests {
   /// A pool whose store lies on a small disk, and a job that has done its work and waits to return.
   private struct Scene {

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The pool's user may not write the store for a while. Root may write every file, so these tests run the pool as another user.
+/// The pool's user may not write the store for a while. Root may write every file, so these tests run the pool as
+/// another user.
 @Suite(
   .serialized, .enabled(if: OtherUser.isThere, "only root, with setpriv, can run a program as another user"))
 struct ReadOnlyStoreTests {

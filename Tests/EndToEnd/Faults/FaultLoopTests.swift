@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Each system call of the pool and of its workers that can fail does so: the pool does not crash, the reason is shown, and when it is over
-/// every job has taken effect once.
+/// Each system call of the pool and of its workers that can fail does so: the pool does not crash, the reason is shown,
+/// and when it is over every job has taken effect once.
 ///
-/// By default each kind of call on each kind of file fails once, at its first and at its last occurrence. `WORKERPOOL_FAULTS=all` lets every
-/// single call fail with every error, once and for good, which takes hours; `WORKERPOOL_FAULTS=2/4` is the second quarter of that.
+/// By default each kind of call on each kind of file fails once, at its first and at its last occurrence.
+/// `WORKERPOOL_FAULTS=all` lets every single call fail with every error, once and for good, which takes hours;
+/// `WORKERPOOL_FAULTS=2/4` is the second quarter of that.
 @Suite(.serialized) struct FaultLoopTests {
   /// Which part of all faults is wanted; `nil` for the few of the default run.
   private static let part: (number: Int, of: Int)? = {
@@ -23,8 +24,8 @@ import Testing
     print("fault loop: \(faults.count) faults of the \(program)")
   }
 
-  /// The pool is killed before each call with which it takes files, makes them durable, removes and forgets them: no job is lost or
-  /// taken twice, and bad files go where they belong.
+  /// The pool is killed before each call with which it takes files, makes them durable, removes and forgets them: no
+  /// job is lost or taken twice, and bad files go where they belong.
   @Test(.timeLimit(.minutes(600)))
   func whereverThePoolIsKilledItsFilesAreTakenOnce() throws {
     let place = try TestPlace()
@@ -133,7 +134,8 @@ import Testing
   private func check(_ fault: FaultyPool.Fault, _ library: String) throws {
     let items = try itemsWithJobs()
     let pool = try FaultyPool(items, library: library, program: fault.program, fault: fault)
-    // A fault for good may leave nothing to wait for but its being told; a lock is waited for, for half a minute, before that.
+    // A fault for good may leave nothing to wait for but its being told; a lock is waited for, for half a minute,
+    // before that.
     let silences = fault.isForGood && fault.program == .worker ? 450 : fault.isForGood ? 40 : 150
     try pool.follow(silences: silences) { log in
       try isDone(items) || fault.isForGood && tellsReason(log, fault)
@@ -164,7 +166,8 @@ import Testing
     try items.checkNothingIsLeft(of: next)
   }
 
-  /// The error's own text, or SQLite's for it: a file that cannot be opened for writing is read-only to it, one that cannot be read malformed.
+  /// The error's own text, or SQLite's for it: a file that cannot be opened for writing is read-only to it, one that
+  /// cannot be read malformed.
   private func tellsReason(_ log: String, _ fault: FaultyPool.Fault) -> Bool {
     let sentences = [
       String(cString: strerror(fault.error)), "disk is full", "disk I/O error", "unable to open database file",

@@ -111,8 +111,8 @@ final class FaultyPool {
     if process.isRunning { process.terminate() }
   }
 
-  /// Follows the log until the condition holds, which is asked after each line and after each silence of a while, until the pool has
-  /// ended, or for so many silences.
+  /// Follows the log until the condition holds, which is asked after each line and after each silence of a while, until
+  /// the pool has ended, or for so many silences.
   func follow(silences: Int, until isSatisfied: (String) throws -> Bool) throws {
     var left = silences
     while left > 0, try !isSatisfied(log) {

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Producers may give their files any name, the same one as often as they like: the pool runs the jobs of each file exactly once.
+/// Producers may give their files any name, the same one as often as they like: the pool runs the jobs of each file
+/// exactly once.
 @Suite(.serialized) struct JobFileNameTests {
   /// Given a pool, when a file is replaced 0 to 8 ms after it came, then both versions run once:
   ///
@@ -36,8 +37,9 @@ import Testing
     try producer.check(pool)
   }
 
-  /// Given a template whose job has run, when the pool is killed and the template is linked into the directory again under the same
-  /// name, then the next pool runs its job again: it is a new file, though name, inode, time and size are those of the first.
+  /// Given a template whose job has run, when the pool is killed and the template is linked into the directory again
+  /// under the same name, then the next pool runs its job again: it is a new file, though name, inode, time and size
+  /// are those of the first.
   @Test func aLinkedTemplateThatComesAgainAfterARestartIsTakenAgain() throws {
     let items = try ItemPool(items: 2)
     let template = try items.place.write(#"{"kind": "add", "objects": ["\#(items.items[0])"]}"#, to: "template")
@@ -64,7 +66,8 @@ private struct Producer {
 
   init(files count: Int) throws { items = try ItemPool(items: count) }
 
-  /// Puts a file in place, also of another one. Returns the number of the file that lay there, which no pool has taken then.
+  /// Puts a file in place, also of another one. Returns the number of the file that lay there, which no pool has taken
+  /// then.
   @discardableResult
   func put(_ file: Int, as name: String) throws -> Int? {
     let temporary = items.place.path("file")

@@ -3,8 +3,8 @@ import Testing
 
 /// The queue directory as producers and operators meet it.
 @Suite(.serialized) struct QueueDirectoryTests {
-  /// Given a pool that runs, when another directory takes the place of `incoming/`, in one step or in two, then files in the new one are
-  /// taken, at once and not with the next look.
+  /// Given a pool that runs, when another directory takes the place of `incoming/`, in one step or in two, then files
+  /// in the new one are taken, at once and not with the next look.
   @Test(.timeLimit(.minutes(5)))
   func aPoolGoesOnWithTheDirectoryThatTookThePlaceOfIncoming() throws {
     let items = try ItemPool(items: 3)

@@ -4,7 +4,8 @@ import Testing
 
 /// A job's life from its file to its end and its deletion, as real pools lead it.
 @Suite(.serialized) struct JobLifeTests {
-  /// The kind would wait for up to an hour after each of two failures; the job's own attempts and backoff go before that.
+  /// The kind would wait for up to an hour after each of two failures; the job's own attempts and backoff go before
+  /// that.
   @Test(.timeLimit(.minutes(20))) func aJobIsTriedAgainAsItWantsAndEachErrorIsKept() throws {
     let items = try ItemPool()
     let pool = try items.start()
@@ -32,7 +33,8 @@ import Testing
       let next = job["runAt"]?.stringValue.flatMap(Timestamp.date)
       return try #require(next).timeIntervalSince(try #require(failed))
     }
-    // Full jitter: anything from nothing to the hour. That eight lie within a minute of each other happens once in 10^11 runs.
+    // Full jitter: anything from nothing to the hour. That eight lie within a minute of each other happens once in
+    // 10^11 runs.
     #expect(waits.allSatisfy { (-1...3601).contains($0) }, "\(waits)")
     #expect((waits.max() ?? 0) - (waits.min() ?? 0) > 60, "\(waits)")
     try pool.stop()

@@ -77,7 +77,8 @@ import Testing
     try items.checkNothingIsLeft(of: pool)
   }
 
-  /// Jobs that were short so far turn out long, and a worker holds many of them. A better job is the next to begin all the same.
+  /// Jobs that were short so far turn out long, and a worker holds many of them. A better job is the next to begin all
+  /// the same.
   @Test(.timeLimit(.minutes(20))) func aBetterJobBeginsBeforeWhatWorkersHoldAndHaveNotBegun() throws {
     let items = try ItemPool()
     let stop = try StopPoint(items.place)

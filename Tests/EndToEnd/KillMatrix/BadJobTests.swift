@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Jobs that do something bad at their first attempt: it is known and counted, nothing is left of it, and the next attempt succeeds.
+/// Jobs that do something bad at their first attempt: it is known and counted, nothing is left of it, and the next
+/// attempt succeeds.
 @Suite(.serialized) struct BadJobTests {
   @Test(
     .timeLimit(.minutes(20)),
@@ -104,7 +105,8 @@ import Testing
     try items.checkNothingIsLeft(of: last)
   }
 
-  /// Waits until each of the pools has said that it runs or has ended, stops those that run, and returns the exit codes.
+  /// Waits until each of the pools has said that it runs or has ended, stops those that run, and returns the exit
+  /// codes.
   private func outcomes(_ racers: [StartingPool]) -> [Int32] {
     let running = racers.filter { $0.line(with: "running on") != nil }
     for racer in running { racer.process.terminate() }

@@ -79,8 +79,9 @@ final class ItemPool {
     try sqlite(store, "SELECT DISTINCT ZSTATE, ZATTEMPT, ZCRASHES FROM WPPOOLJOB ORDER BY 1, 2, 3")
   }
 
-  /// The check in which each case of the matrix ends, after the last pool has stopped: no process, socket, lock or temporary file is
-  /// left, the ledger lists nothing, every effect is there exactly once, and SQLite finds nothing wrong.
+  /// The check in which each case of the matrix ends, after the last pool has stopped: no process, socket, lock or
+  /// temporary file is left, the ledger lists nothing, every effect is there exactly once, and SQLite finds nothing
+  /// wrong.
   func checkNothingIsLeft(of pool: RunningPool, value: Int = 1, location: SourceLocation = #_sourceLocation) throws {
     #expect(try pool.leftovers().isEmpty, "processes are left", sourceLocation: location)
     #expect(try files("queue/run").allSatisfy(Self.mayStay), sourceLocation: location)

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 import WorkerPool
 
-/// Pools in mount namespaces of their own, as those of containers are: one path may lead to two places there, and two paths to one.
+/// Pools in mount namespaces of their own, as those of containers are: one path may lead to two places there, and two
+/// paths to one.
 @Suite(.serialized, .enabled(if: Namespace.areThere, "needs the right to make mount namespaces (unshare -m)"))
 struct NamespaceTests {
   @Test(.timeLimit(.minutes(20)))

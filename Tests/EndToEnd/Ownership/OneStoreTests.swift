@@ -42,7 +42,8 @@ import WorkerPool
     try items.checkNothingIsLeft(of: pool)
   }
 
-  /// Started at the same moment on a store that does not exist, each with a queue directory of its own, of two pools one runs.
+  /// Started at the same moment on a store that does not exist, each with a queue directory of its own, of two pools
+  /// one runs.
   @Test(.timeLimit(.minutes(20)))
   func ofTwoPoolsThatMakeTheStoreOneRuns() throws {
     for round in 1...5 {

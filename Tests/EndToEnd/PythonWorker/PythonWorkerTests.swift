@@ -3,7 +3,8 @@ import Jobs
 import Testing
 import WorkerPool
 
-/// PROTOCOL.md is enough to write a worker in another language: Tests/Support/PythonWorker was written from it, and runs in a real pool.
+/// PROTOCOL.md is enough to write a worker in another language: Tests/Support/PythonWorker was written from it, and
+/// runs in a real pool.
 @Suite(.serialized, .enabled(if: Python.isThere, "python3 is not there")) struct PythonWorkerTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()

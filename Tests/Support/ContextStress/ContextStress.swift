@@ -1,11 +1,12 @@
 import CoreData
 
-/// Eight contexts of all kinds on two coordinators on one file change it at random, and at its end what they did is counted.
+/// Eight contexts of all kinds on two coordinators on one file change it at random, and at its end what they did is
+/// counted.
 ///
 ///     context-stress [--seconds 10] [--seed 1]
 ///
-/// Ends with an error where an update was lost or made twice, a context disagrees with the file, nothing moves any more, or memory
-/// grows.
+/// Ends with an error where an update was lost or made twice, a context disagrees with the file, nothing moves any
+/// more, or memory grows.
 @main struct ContextStress {
   static func main() {
     let seconds = argument("--seconds").flatMap(Double.init) ?? 10

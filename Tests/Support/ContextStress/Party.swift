@@ -2,8 +2,8 @@ import CoreData
 
 /// A context, the thread that drives it, and how it learns of the others' saves.
 ///
-/// `@unchecked Sendable`: `context` is used on its queue, or on the one thread of a confined context; what changes is used on the
-/// party's thread only, until that has ended.
+/// `@unchecked Sendable`: `context` is used on its queue, or on the one thread of a confined context; what changes is
+/// used on the party's thread only, until that has ended.
 final class Party: @unchecked Sendable {
   /// About how many items there are: more are inserted below, more deleted above.
   static let population = 300
@@ -14,7 +14,8 @@ final class Party: @unchecked Sendable {
   private var context: NSManagedObjectContext?
   private let ledger: Ledger
   private var random: SeededGenerator
-  /// Objects that stay registered from step to step, and so grow old unless the context merges; used on the context's queue.
+  /// Objects that stay registered from step to step, and so grow old unless the context merges; used on the context's
+  /// queue.
   private var held: [Item] = []
   /// Whether the context is to agree with the file without being refreshed.
   private let followsAutomatically: Bool

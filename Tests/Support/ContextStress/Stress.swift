@@ -70,7 +70,8 @@ final class Stress: Sendable {
     if let atWarm, memory > atWarm + max(40, atWarm / 3) { throw Wrong("memory grew from \(atWarm) to \(memory) MB") }
   }
 
-  /// Compares what the parties know they did with what the file says, and what each context shows with what the file says.
+  /// Compares what the parties know they did with what the file says, and what each context shows with what the file
+  /// says.
   private func settle() throws {
     for party in parties { party.waitForMerges() }
     let file = try contents()
@@ -143,7 +144,8 @@ struct ItemState: Equatable {
 
 /// What was saved, counted by those who saved it.
 ///
-/// `@unchecked Sendable`: `account` is only touched under the lock, which is no `Mutex` because ThreadSanitizer knows nothing of that.
+/// `@unchecked Sendable`: `account` is only touched under the lock, which is no `Mutex` because ThreadSanitizer knows
+/// nothing of that.
 final class Ledger: @unchecked Sendable {
   struct Account {
     var steps = 0

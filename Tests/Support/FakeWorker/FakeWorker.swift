@@ -4,8 +4,8 @@ import WorkerProtocol
 
 /// A worker that knows the protocol and nothing else: no store, no WorkerKit.
 ///
-/// What a job does is in its key, as FAKE_WORKER_BEHAVIOURS lists it; what it has done it tells through the named pipe in
-/// FAKE_WORKER_EFFECTS; how it misbehaves at its start is in the name of its file.
+/// What a job does is in its key, as FAKE_WORKER_BEHAVIOURS lists it; what it has done it tells through the named pipe
+/// in FAKE_WORKER_EFFECTS; how it misbehaves at its start is in the name of its file.
 @main struct FakeWorker {
   static let environment = ProcessInfo.processInfo.environment
   static let name = String(URL(fileURLWithPath: CommandLine.arguments[0]).lastPathComponent.dropFirst("worker-".count))

@@ -1,7 +1,7 @@
 import WorkerKit
 
-/// A test's worker: adds one to an attribute of each object that the job names, so that the object itself counts how often
-/// its job took effect.
+/// A test's worker: adds one to an attribute of each object that the job names, so that the object itself counts how
+/// often its job took effect.
 @main struct Increment: Worker {
   static let kind = "increment"
 

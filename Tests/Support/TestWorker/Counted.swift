@@ -1,7 +1,8 @@
 import Foundation
 import WorkerKit
 
-/// Leaves one trace of each attempt inside the store and one outside: an item with the job's number, and a line in a file.
+/// Leaves one trace of each attempt inside the store and one outside: an item with the job's number, and a line in a
+/// file.
 ///
 /// The line is written before the save, so an attempt that dies between the two leaves only the line.
 struct Counted: Worker {
@@ -9,7 +10,8 @@ struct Counted: Worker {
   // Jobs that are hit by chance must not be set aside.
   static let maxCrashes: Int? = 1_000_000
   static let sharesTransactions = false
-  /// One kind that does not share transactions keeps all others of its plugin from it, so this one is a plugin of its own.
+  /// One kind that does not share transactions keeps all others of its plugin from it, so this one is a plugin of its
+  /// own.
   static var isWanted: Bool { ProcessInfo.processInfo.environment["TEST_WORKER_COUNTS"] != nil }
   init() {}
 

@@ -1,8 +1,8 @@
 import Foundation
 import WorkerKit
 
-/// Adds, and adds a line to the file `lines` of its parameters: what ran twice shows there, whatever became of its save. It waits at
-/// the place `stop`, if there is one, after that.
+/// Adds, and adds a line to the file `lines` of its parameters: what ran twice shows there, whatever became of its
+/// save. It waits at the place `stop`, if there is one, after that.
 struct Append: Worker {
   static let kind = "append"
   init() {}

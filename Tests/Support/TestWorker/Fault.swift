@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 import WorkerKit
 
-/// What happens to a test's workers at the fault points that they pass, as the environment says; once, in all processes of a test.
+/// What happens to a test's workers at the fault points that they pass, as the environment says; once, in all processes
+/// of a test.
 enum Fault {
   /// Kill the process at the n-th point that it passes.
   static let numberVariable = "TEST_WORKER_FAULT"
@@ -39,7 +40,8 @@ enum Fault {
   }
 }
 
-/// A place at which a process tells a test that it has come there, and waits until the test lets it go: two named pipes.
+/// A place at which a process tells a test that it has come there, and waits until the test lets it go: two named
+/// pipes.
 enum Stop {
   /// Writes the process ID to `PATH.arrived`.
   static func tell(_ path: String, of pid: pid_t = getpid()) {

@@ -1,7 +1,8 @@
 import Foundation
 import WorkerKit
 
-/// A job that does something bad at its first attempt, as `how` in its parameters says, and adds to its objects at the next.
+/// A job that does something bad at its first attempt, as `how` in its parameters says, and adds to its objects at the
+/// next.
 struct Misbehave: Worker {
   static let kind = "misbehave"
   init() {}

@@ -5,8 +5,8 @@ import WorkerProtocol
 
 @testable import WorkerPool
 
-/// 100,000 slightly wrong texts: none is accepted that says something else than what was understood, none crashes anything, each that is
-/// rejected has a reason.
+/// 100,000 slightly wrong texts: none is accepted that says something else than what was understood, none crashes
+/// anything, each that is rejected has a reason.
 @Suite struct BadInputTests {
   private static let jobFiles = [
     #"{"kind": "index", "objects": ["x-coredata://A-1/Document/p42"], "parameters": {"depth": [2, null, 1.5e3]}}"#,
