@@ -1,6 +1,7 @@
 import ModelFiles
 
-/// The compilation of one model: reads its source, writes a Swift file and a compiled model, or one Swift file with both.
+/// The compilation of one model: reads its source, writes a Swift file and a compiled model, or one Swift file with
+/// both.
 package struct ModelCompilation {
   let source: URL
   let module: String

@@ -4,7 +4,7 @@ import ModelFiles
 struct ModelSource {
   let document: ModelDocument
   let name: String
-  /// The compiled model, where it is to be part of the code.
+  /// The compiled model if it becomes part of the code; else nil.
   private let embeddedText: String?
 
   init(_ document: ModelDocument, name: String, embedding text: String? = nil) {

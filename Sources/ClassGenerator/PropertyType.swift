@@ -1,14 +1,14 @@
 import ModelFiles
 
-/// The Swift type of a property: the one that the model's notes name, else the one of Xcode's rules. These are a scalar if the
-/// model asks for it, else an optional object, even for mandatory properties.
+/// The Swift type of a property: that of the model's notes, else that of Xcode's rules, which is a scalar if the model
+/// asks for it and otherwise an optional object, even for mandatory properties.
 struct PropertyType {
   /// The type of the property.
   let swiftName: String
   let isHashable: Bool
-  /// The type that is read and written by the property's place.
+  /// The type with which the property's slot is read and written.
   let storedName: String
-  /// What makes the property's value of what is read, and the other way round; empty where they are the same.
+  /// The suffixes that convert the stored value to the property's and back; empty if both are equal.
   private let reading: String
   private let writing: String
 
@@ -52,10 +52,10 @@ struct PropertyType {
     self.writing = writing
   }
 
-  /// The property's value, of an expression that reads what is stored.
+  /// The expression of the property's value, from one of the stored value.
   func value(of stored: String) -> String { stored + reading }
 
-  /// What is stored, of an expression of the property's value.
+  /// The expression of the stored value, from one of the property's.
   func stored(_ value: String) -> String { value + writing }
 
   private static func name(of attribute: ModelAttribute) -> (name: String, isHashable: Bool) {
@@ -81,10 +81,10 @@ struct PropertyType {
   }
 }
 
-/// The types that a note may give an attribute of one kind: those that its place can be read as, and enumerations with raw values of
-/// one of them.
+/// The types that a note may give an attribute of one kind: those with which its slot can be read, and enumerations
+/// with raw values of one of them.
 private struct NotedType {
-  /// Types that read the attribute's place, and the raw type of an enumeration, which is the first of them.
+  /// The types with which the attribute's slot can be read. The first is the raw type of enumerations.
   private let readable: [String]
 
   init(_ type: NSAttributeType) {
@@ -131,13 +131,13 @@ private struct NotedType {
       writing: isOptional ? "?.rawValue" : ".rawValue")
   }
 
-  /// Names that are surely not those of an enumeration.
+  /// Names that cannot be those of an enumeration.
   private static let foreign: Set = [
     "Int", "Int16", "Int32", "Int64", "Bool", "Double", "Float", "String", "Date", "Data", "UUID", "URL", "Decimal",
   ]
 }
 
-/// Why an attribute cannot have the type of its notes: continues a sentence that begins with its name.
+/// The reason why an attribute cannot have the type of its notes, as the rest of a sentence that begins with its name.
 private struct UnsuitableType: Error {
   let reason: String
   init(_ reason: String) { self.reason = reason }

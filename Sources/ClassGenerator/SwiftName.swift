@@ -44,7 +44,7 @@ extension String {
     "\"\(replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\""))\""
   }
 
-  /// The lines of the text as a literal in Swift, as they are.
+  /// The text as a literal in Swift, with its lines unchanged.
   var rawSwiftLiteral: String {
     var mark = "#"
     while contains("\\\(mark)") || contains("\"\"\"\(mark)") { mark += "#" }

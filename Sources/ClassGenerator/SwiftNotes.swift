@@ -1,15 +1,15 @@
 import ModelFiles
 
-/// What a model says about the code that is generated from it: entries of an entity's or a property's user info whose keys begin
-/// with `swift.`. Xcode's editor shows and keeps them; Core Data itself has no use for them.
+/// A model's notes about the code that is generated from it: entries of an entity's or a property's user info whose
+/// keys begin with `swift.`. Xcode's editor shows and keeps them; Core Data itself does not use them.
 struct SwiftNotes {
-  /// `swift.name`: the name of the property in Swift, where that is not the name in the model.
+  /// `swift.name`: the name of the property in Swift, if it differs from the model's.
   let name: String?
-  /// `swift.type`: the type of the property, where that is not the one of Xcode's rules.
+  /// `swift.type`: the type of the property, if it differs from that of Xcode's rules.
   let type: String?
-  /// `swift.default`: an expression of that type, read where the attribute is nil or holds a raw value without a case.
+  /// `swift.default`: an expression of that type, read if the attribute is nil or has a raw value without a case.
   let fallback: String?
-  /// `swift.access`: who may read and who may write the property. Default: `public`.
+  /// `swift.access`: the access to read and to write the property. Default: `public`.
   let access: String?
   /// `swift.documentation`: the docstring.
   let documentation: String?
@@ -44,7 +44,7 @@ struct SwiftNotes {
     }
   }
 
-  /// The lines of a docstring, each with its line end; nothing without one.
+  /// The lines of a docstring, each with its line end; "" without one.
   func docstring(indent: String) -> String {
     guard let documentation else { return "" }
     return documentation.split(separator: "\n", omittingEmptySubsequences: false)
@@ -52,7 +52,7 @@ struct SwiftNotes {
   }
 }
 
-/// The notes of one element by their names, of which all are known.
+/// The notes of one element by name. Unknown names are errors.
 private struct Notes {
   private let values: [String: String]
 

@@ -1,7 +1,7 @@
 /// An attribute whose value the store computes when it saves.
 ///
-/// Here the store computes `relationship.@count` over a one-to-many relationship; other derivations stay nil. An object
-/// in memory sees the new value after a refresh.
+/// SQLite stores compute `relationship.@count` over a one-to-many relationship here, other derivations stay nil; stores
+/// in memory compute every derivation. An object in memory sees the new value after a refresh.
 ///
 /// Source: Apple's documentation of `NSDerivedAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// `properties` and the dictionaries made from it include the properties of the superentities. An inherited property is
 /// the superentity's own description, so its `entity` is the entity that declares it.
 ///
-/// An entity does not keep its model alive: whoever keeps an entity keeps its model.
+/// An entity does not keep its model alive: keep the model as long as you use its entities.
 ///
 /// Source: Apple's documentation of `NSEntityDescription`.
 // `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is

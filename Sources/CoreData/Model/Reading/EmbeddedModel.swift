@@ -1,7 +1,7 @@
-/// A data model that is part of a program's own code, so that the program needs no file beside it to know its entities.
+/// A data model in a program's own code, so that the program needs no file to know its entities.
 ///
-/// `ModelCompilerPlugin` makes one for each model that a target's `ModelCompiler.json` lists: `Library.xcdatamodeld` becomes
-/// `EmbeddedModel.library`, internal to the target's module.
+/// `ModelCompilerPlugin` makes one for each model that a target's `ModelCompiler.json` lists: `Library.xcdatamodeld`
+/// becomes `EmbeddedModel.library`, internal to the target's module.
 ///
 ///     let container = NSPersistentContainer(name: "Library", managedObjectModel: EmbeddedModel.library.makeModel())
 ///
@@ -19,7 +19,7 @@ public struct EmbeddedModel: Sendable {
     self.text = text
   }
 
-  /// A new model, which may be changed until a coordinator uses it. Ends the program when the text is not that of a model, which the
+  /// A new model, which may be changed until a coordinator uses it. Traps if the text is not that of a model, which the
   /// build has checked.
   ///
   /// Complexity: reads the text at each call, which takes about as long as reading a compiled model from a file.

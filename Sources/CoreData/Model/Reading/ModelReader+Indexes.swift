@@ -5,8 +5,8 @@ extension ModelReader {
       indexes.append(try index(node, of: element.name))
     }
     entity.indexes = indexes
-    // The model compiler marks an attribute that has a fetch index to itself as indexed too. A partial index leaves rows out: with the
-    // mark, the store would have a second index, of all rows, in its place.
+    // Xcode's model compiler also marks an attribute as indexed if it has a fetch index to itself. Not so for a partial
+    // index, which leaves rows out: with the mark the store would get a second index over all rows.
     for index in indexes where index.elements.count == 1 && index.partialIndexPredicate == nil {
       (index.elements[0].property as? NSAttributeDescription)?.isIndexed = true
     }
