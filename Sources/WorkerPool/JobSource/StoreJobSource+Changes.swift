@@ -3,7 +3,7 @@ import Foundation
 import Jobs
 import WorkerProtocol
 
-/// What the coordinator writes: the ends of jobs whose worker is dead, what people ask for, and pauses.
+/// What the coordinator writes: settlements, what people ask for, and pauses.
 extension StoreJobSource {
   func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     work { [self] context in
@@ -25,7 +25,7 @@ extension StoreJobSource {
       try context.save()
       report(.settled(jobs, reason: nil))
     } onFailure: { [report] error in
-      // The worker's commit came through before it died: then the row needs nothing.
+      // On a conflict the worker's commit succeeded before it died, and the row is right.
       let isConflict = (error as NSError).code == CocoaError.Code.managedObjectMerge.rawValue
       report(.settled(jobs, reason: isConflict ? nil : ErrorText.text(error)))
     }
@@ -54,8 +54,8 @@ extension StoreJobSource {
     }
   }
 
-  /// Changes rows that no worker writes at the moment, many in one save; if that fails each in one of its own, so that one that
-  /// cannot be changed keeps none of the others from it.
+  /// Changes rows that no worker writes at the moment, many in one save. If that fails, each row gets a save of its
+  /// own, so that one that cannot be changed does not hold up the others.
   private func change(
     _ jobs: [JobKey], _ ticket: Int?, _ body: @escaping @Sendable (Job) throws -> Void,
     done: @escaping @Sendable ([JobKey]) -> Void

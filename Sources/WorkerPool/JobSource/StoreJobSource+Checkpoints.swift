@@ -3,16 +3,17 @@ import Foundation
 import LinuxSystem
 
 /// The store's write-ahead log, as a status shows it.
-struct LogStatus: Equatable, Sendable {
-  /// Size of its file.
+struct WALStatus: Equatable, Sendable {
+  /// The size of its file; nil when there is none.
   var bytes: Int?
-  /// Processes that keep it from being brought into the store by reading an older state, with the monotonic time since when.
+  /// Processes that keep it from being copied into the store, since they read an older state, with the monotonic time
+  /// since when.
   var readers: [Int32: Double] = [:]
-  /// Whether it is longer than it may be, though no such reader is known.
+  /// Whether it is too long although no such reader is known.
   var isHeldByOthers = false
 }
 
-/// The write-ahead log is brought into the store, and kept short.
+/// WAL checkpoints: they copy the write-ahead log into the store, and keep it short.
 extension StoreJobSource {
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
     checkpointQueue.async { [self] in
@@ -23,8 +24,8 @@ extension StoreJobSource {
         if let ticket { report(.replied(ticket: ticket, count: outcome.pagesLeft, error: nil)) }
       } catch {
         let reason = ErrorText.text(error)
-        report(.trouble("the log cannot be brought into the store: \(reason)"))
-        // The next write is the next occasion.
+        report(.trouble("the write-ahead log cannot be copied into the store: \(reason)"))
+        // The next write leads to the next try.
         report(.checkpointed(isDone: true))
         if let ticket { report(.replied(ticket: ticket, count: 0, error: reason)) }
       }
@@ -33,35 +34,22 @@ extension StoreJobSource {
 
   private func note(_ outcome: WALCheckpointer.Outcome) {
     let readers = WALReaders.readers(store: store.url.path, at: outcome.pins)
-    logCare.withLock {
+    walState.withLock {
       $0.pins.note(readers, now: Clock.now)
       $0.isTooLong = outcome.isTooLong
     }
   }
 
-  var logStatus: LogStatus {
+  var walStatus: WALStatus {
     var status = stat()
     let bytes = stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
-    let (readers, isTooLong) = logCare.withLock { ($0.pins.since, $0.isTooLong) }
-    return LogStatus(bytes: bytes, readers: readers, isHeldByOthers: isTooLong && readers.isEmpty)
-  }
-
-  func finish() {
-    // All that was asked for before is done before this.
-    intake.finish { [self] in
-      work { [self] _ in
-        checkpointQueue.async { [self] in
-          // The app's store is left without a long log beside it.
-          _ = try? checkpointer.checkpoint(.completely)
-          report(.finished)
-        }
-      }
-    }
+    let (readers, isTooLong) = walState.withLock { ($0.pins.since, $0.isTooLong) }
+    return WALStatus(bytes: bytes, readers: readers, isHeldByOthers: isTooLong && readers.isEmpty)
   }
 }
 
-/// What the checkpoints have found so far.
-struct LogCare: Sendable {
+/// What the last checkpoints have found.
+struct WALState: Sendable {
   var pins = PinnedLog()
   var isTooLong = false
 }

@@ -2,7 +2,7 @@ import CoreData
 import Jobs
 import WorkerProtocol
 
-/// Deleting jobs at somebody's wish.
+/// Deletes jobs that people name.
 extension StoreJobSource {
   func delete(_ asked: [JobKey], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
     work { [self] context in
@@ -19,7 +19,7 @@ extension StoreJobSource {
           try context.save()
           deleted += group.filter(gone.contains)
         } catch {
-          // A worker of an earlier pool may have written one of the rows: all of them stay.
+          // A worker of an earlier pool may have written one of the rows. All of them stay.
           context.rollback()
           problem = ErrorText.text(error)
         }

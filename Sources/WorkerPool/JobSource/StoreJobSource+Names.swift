@@ -1,6 +1,6 @@
 import Jobs
 
-/// Names that the store knows, near or equal to what somebody asked for.
+/// Names in the store that equal or resemble those that a person typed.
 struct KnownNames: Equatable, Sendable {
   var queues: [String] = []
   var batches: [String] = []
@@ -11,7 +11,7 @@ extension StoreJobSource {
     let context = store.makeContext(name: "names")
     context.perform { [self] in
       var names = KnownNames()
-      // What cannot be read is not known.
+      // Names that cannot be read count as unknown.
       if let queue { names.queues = (try? store.queueNames(near: queue, kinds: kinds, in: context)) ?? [] }
       if let batch { names.batches = (try? store.batchNames(near: batch, in: context)) ?? [] }
       report(.foundNames(ticket: ticket, names))

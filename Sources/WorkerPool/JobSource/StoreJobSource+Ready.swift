@@ -3,7 +3,7 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Jobs that may run, and those that will when others have ended or their time has come.
+/// Ready jobs, dependents, and due jobs.
 extension StoreJobSource {
   func fetchReady(_ query: ReadyQuery) {
     work { [self] context in
@@ -17,7 +17,7 @@ extension StoreJobSource {
   }
 
   func findNewestJob() {
-    // It is asked again with the next commit.
+    // The next commit asks again.
     work { [self] context in
       report(.newest(try store.newestKey(in: context)))
     } onFailure: { _ in
@@ -39,12 +39,12 @@ extension StoreJobSource {
   func release(after ended: [JobKey]) {
     work { [self] context in
       var ready = try adoptPending(context)
-      let keys = looksAtAll ? try store.blockers(in: context) : ended
+      let keys = mustCheckAll ? try store.blockers(in: context) : ended
       ready += try release(after: keys, context)
-      looksAtAll = false
+      mustCheckAll = false
       report(.released(windowJobs(ready), remain: try store.hasWaitingJobs(in: context), reason: nil))
     } onFailure: { [self] error in
-      looksAtAll = true
+      mustCheckAll = true
       report(.released([], remain: true, reason: ErrorText.text(error)))
     }
   }
@@ -68,7 +68,7 @@ extension StoreJobSource {
       fields: [.jobs([uri])])
   }
 
-  /// Looks at the jobs that wait for these, then at those that wait for the ones that were cancelled by that, and so on.
+  /// Checks the dependents of these jobs, then those of the jobs that were cancelled by that, and so on.
   private func release(after keys: [Int64], _ context: NSManagedObjectContext) throws -> [JobSummary] {
     var ready: [JobSummary] = []
     var rest = keys[...]
@@ -95,7 +95,7 @@ extension StoreJobSource {
         if jobs.count < 1000 { break }
         context.reset()
       }
-      // A job that is due by then is found with the next look; the timer must not fire a moment too early.
+      // The next call finds a job that is due by then. The timer must not fire too early.
       let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSinceNow) }
       report(.promoted(windowJobs(promoted), areMore: areMore, next: next))
     } onFailure: { [report] error in

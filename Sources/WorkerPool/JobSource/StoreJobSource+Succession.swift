@@ -4,21 +4,22 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Where a pool runs, for the next one.
+/// The place of a pool: its queue directory and identity.
 struct PoolPlace: Sendable {
   /// The path of its queue directory, absolute.
   let queue: String
   let identity: String
-  /// Processes that earlier pools of the same identity have left.
+  /// Processes left by earlier pools of the same identity.
   var left = StrayProcesses.Left()
 }
 
-/// Taking a store over from the pool before.
+/// Taking over a store from the pools before.
 extension StoreJobSource {
-  /// Finds out what the pools before this one have left, begins a ledger that lists it, and makes this pool the owner of the store.
+  /// Finds what the pools before this one have left, begins a ledger that lists it, and makes this pool the owner of
+  /// the store.
   ///
-  /// The owner's row names the ledger that counts. It changes in one transaction, after the new ledger is complete: a pool that
-  /// is killed before that leaves the old one in force.
+  /// The owner's row names the ledger that counts. It changes in one transaction, after the new ledger is complete: a
+  /// pool that is killed before that leaves the old one in force.
   func takeOver(_ context: NSManagedObjectContext) throws -> JobSourceStart {
     var start = JobSourceStart(
       jobURIs: store.jobURIs, pauses: try store.pauses(in: context), files: store.files)
@@ -71,7 +72,7 @@ extension StoreJobSource {
         let found = try LedgerContents(path: QueueLayout(root: queue).ledger(owner.ledger))
         if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
       } catch {
-        // What was running is not known. Processes that live are waited for.
+        // What was running is not known, so nothing begins before the processes that live have ended.
         messages.append("\(error)")
       }
     }
@@ -79,7 +80,7 @@ extension StoreJobSource {
       ledger: contents, boot: Boot.id(), orphans: left.finishing, dying: left.killed, isAlive: \.isAlive)
   }
 
-  /// Whether nothing says that the attempt has ended: the row is as it was, and has no failure since.
+  /// Whether the row does not show an end of the attempt: it is ready, and has no failure since.
   private func isUnfinished(_ entry: LedgerEntry, _ job: Job?) -> Bool {
     guard let job, job.state == .available else { return false }
     return (job.failures.last?.date ?? .distantPast) < entry.begunAt

@@ -4,39 +4,39 @@ import Jobs
 import Synchronization
 import WorkerProtocol
 
-/// The coordinator's jobs in the store: everything is done on a private-queue context, and reported back.
+/// Does the coordinator's work in the store, on private-queue contexts, and reports back.
 ///
-/// `@unchecked Sendable`: `report` is set once, before anything else; what changes is under `kinds`' lock or used on the context's
-/// queue only.
+/// `@unchecked Sendable`: `report` is set once, before anything else. Other state is under a lock, or used on the
+/// context's queue only.
 final class StoreJobSource: JobSource, @unchecked Sendable {
   let store: JobStore
   let context: NSManagedObjectContext
-  /// Counting a long backlog takes its time, which must not keep jobs waiting.
+  /// Counts for a status. That may take long, and must not delay jobs.
   let countingContext: NSManagedObjectContext
   let overviews = OverviewCache()
-  /// So does deleting many old jobs, which must not keep a status waiting either.
+  /// Deletes old jobs. That may take long, and must not delay a status either.
   let pruningContext: NSManagedObjectContext
   let intake: Intake
   let layout: QueueLayout
   let place: PoolPlace
-  /// Makes checkpoints on a queue of its own: they may take long, and nobody waits for them.
+  /// Makes WAL checkpoints. They may take long, and nobody waits for them.
   let checkpointQueue = DispatchQueue(label: "checkpoint")
   let checkpointer: WALCheckpointer
-  /// Where bad job files are deleted, for which nobody waits.
+  /// Deletes old bad job files, for which nobody waits.
   let rejectedQueue = DispatchQueue(label: "rejected job files", qos: .utility)
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
-  /// What `prepare` found, for `start` to tell. On the context's queue.
+  /// What `prepare` found, until `start` reports it. On the context's queue.
   private var found = JobSourceStart()
   let kinds = Mutex<[String: PluginDescription.Kind]>([:])
   let retention: JobRetention
   let periodic: PeriodicDirectory
-  let logCare = Mutex(LogCare())
+  let walState = Mutex(WALState())
   private let storeWatch = StoreWatch()
-  /// Ends of jobs may have been missed: all jobs that wait are looked at. On the context's queue.
-  var looksAtAll = true
+  /// Ends of jobs may have been missed, so the next release checks all dependents. On the context's queue.
+  var mustCheckAll = true
 
   /// - Parameters:
-  ///   - store: for all but the intake.
+  ///   - store: the store, with both the app's entities and the pool's.
   ///   - place: where the pool runs.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   ///   - retention: how long finished jobs are kept.
@@ -63,9 +63,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   func kind(_ name: String) -> PluginDescription.Kind? { kinds.withLock { $0[name] } }
 
-  // MARK: Start
+  // MARK: Start and end
 
-  /// Puts things in order after an earlier process. Called once, before `start`; it blocks, and may be tried again when it has thrown.
+  /// Recovers what an earlier process left, and takes the store over. Called before `start`. It blocks, and may be
+  /// called again after an error.
   func prepare() throws {
     try intake.recover()
     try context.performAndWait {
@@ -86,12 +87,25 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     context.perform { [self] in report(.started(found)) }
   }
 
+  func finish() {
+    // Each queue does its earlier work first.
+    intake.finish { [self] in
+      work { [self] _ in
+        checkpointQueue.async { [self] in
+          // Leaves the app's store without a long write-ahead log.
+          _ = try? checkpointer.checkpoint(.completely)
+          report(.finished)
+        }
+      }
+    }
+  }
+
   var isBusy: Bool { storeWatch.isBusy }
   func takeDelay() -> Bool { storeWatch.takeDelay() }
 
   // MARK: The context's queue
 
-  /// Runs `body` on the context's queue with a context that knows nothing yet, so that it sees what is on disk.
+  /// Runs `body` on the context's queue with an empty context, so that it sees what is on disk.
   func work(_ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void) {
     work(body) { [self] error in report(.trouble("the store: \(ErrorText.text(error))")) }
   }

@@ -3,7 +3,7 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// What the store tells those who look.
+/// What a status shows of the store.
 struct StoreOverview: Equatable, Sendable {
   /// Jobs by state; a job that runs is `running`, and not `available` as in its row.
   var jobs: [String: Int]?
@@ -12,9 +12,9 @@ struct StoreOverview: Equatable, Sendable {
   var backlogRest: [String: Int]?
   var times = JobTimes()
   var rejectedFiles: Int?
-  var log = LogStatus()
+  var log = WALStatus()
 
-  /// The state of jobs that run, which is none in the store.
+  /// The state that is shown for jobs that run; the store has none.
   static let running = JobText.runningName
   /// How many groups the backlog names.
   static let mostGroups = 100
@@ -26,7 +26,7 @@ extension StoreJobSource {
   ) {
     countingContext.perform { [self] in
       var overview = StoreOverview()
-      // What cannot be read now is left out; the next look may find it.
+      // What cannot be read now is left out; the next status may have it.
       if let counted = try? overviews.find({ try count(running) }) {
         overview.jobs = counted.jobs
         overview.backlog = counted.backlog
@@ -35,12 +35,12 @@ extension StoreJobSource {
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
-      overview.log = logStatus
+      overview.log = walStatus
       completion(overview)
     }
   }
 
-  /// Counts all jobs in one state of the store.
+  /// Counts all jobs in one generation of the store.
   private func count(_ running: [JobKey]) throws -> CountedJobs {
     let context = countingContext
     try context.setQueryGenerationFrom(.current)
@@ -52,7 +52,7 @@ extension StoreJobSource {
   }
 }
 
-/// All jobs of a store, counted at one time.
+/// The jobs of a store, counted at one moment.
 struct CountedJobs: Equatable, Sendable {
   var jobs: [String: Int]
   var backlog: [JobBacklog]
@@ -82,14 +82,15 @@ struct CountedJobs: Equatable, Sendable {
   }
 }
 
-/// Keeps an overview for a while: a store with very many jobs is counted for at most a tenth of the time, however many ask.
+/// Keeps counts for a while: counting a store with very many jobs takes at most a tenth of the time, however many
+/// clients ask.
 ///
 /// `@unchecked Sendable`: used on the queue of one context only.
 final class OverviewCache: @unchecked Sendable {
   private var last: (jobs: CountedJobs, until: Double)?
   private let now: @Sendable () -> Double
 
-  /// For how many times as long as counting took its result is good, and for how long at most, in seconds.
+  /// How many times as long as the count took its result is used, and for how many seconds at most.
   static let share = 10.0
   static let longest = 30.0
 

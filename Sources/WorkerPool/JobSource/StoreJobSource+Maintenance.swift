@@ -1,0 +1,48 @@
+import CoreData
+import Foundation
+import Jobs
+
+/// What comes with time: periodic jobs, and the deletion of what need not be kept.
+extension StoreJobSource {
+  func submitPeriodic() {
+    work { [self] context in
+      let (entries, problems) = try periodic.entries()
+      let round = try store.insertPeriodic(entries, keeping: Set(problems.keys), into: context)
+      try context.save()
+      for (name, last) in round.corrected.sorted(by: { $0.key < $1.key }) {
+        let text =
+          "periodic/\(name).json had run for \(Timestamp.text(last)), which is still to come, "
+          + "since the clock was ahead then: it goes on from now"
+        report(.said(LogRecord(event: .clockSet, text: text)))
+      }
+      let ready = round.jobs.compactMap(JobSummary.init)
+      // Never too early, so that the next call finds what is due.
+      let next = round.next.map { max(0.001, $0.timeIntervalSinceNow + 0.001) }
+      report(.periodic(windowJobs(ready), next: next, messages: problems.values.sorted()))
+    } onFailure: { [report] error in
+      report(.periodic([], next: 1, messages: ["periodic jobs cannot be submitted: \(ErrorText.text(error))"]))
+    }
+  }
+
+  func prune() {
+    let context = pruningContext
+    work(on: context) { [self] _ in
+      while true {
+        let count =
+          try store.prune(retention, in: context) + store.forgetSubmissions(retention, in: context)
+        guard count > 0 else { return }
+        try context.save()
+        context.reset()
+      }
+    } onFailure: { [report] error in
+      report(.trouble("finished jobs cannot be deleted: \(ErrorText.text(error))"))
+    }
+    rejectedQueue.async { [self] in
+      do {
+        try intake.rejected.pruneNowAndThen(olderThan: retention.dead)
+      } catch {
+        report(.trouble("bad job files cannot be deleted: \(error)"))
+      }
+    }
+  }
+}
