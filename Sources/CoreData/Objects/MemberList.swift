@@ -60,7 +60,7 @@ private struct IdentityIndex {
   private var places: [Int32] = []
   private static let shortest = 8
 
-  private func home(_ object: NSManagedObject) -> Int {
+  private func firstPlace(_ object: NSManagedObject) -> Int {
     let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()))
     // Objects lie sixteen bytes apart at least; the product's upper half depends on all bits above.
     return Int(truncatingIfNeeded: ((address >> 4) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (places.count - 1)
@@ -76,7 +76,7 @@ private struct IdentityIndex {
 
   /// The place that holds the object's position, or the free one where it would be.
   private func place(of object: NSManagedObject, in items: [NSManagedObject]) -> Int {
-    var place = home(object)
+    var place = firstPlace(object)
     while places[place] != 0 && items[Int(places[place]) - 1] !== object { place = (place + 1) & (places.count - 1) }
     return place
   }
@@ -86,7 +86,7 @@ private struct IdentityIndex {
     // A list that was longer before keeps its index.
     guard !places.isEmpty || items.count > IdentityIndex.shortest else { return }
     if items.count * 2 > places.count { return rebuild(for: items) }
-    var place = home(items[items.count - 1])
+    var place = firstPlace(items[items.count - 1])
     while places[place] != 0 { place = (place + 1) & (places.count - 1) }
     places[place] = Int32(items.count)
   }
@@ -100,7 +100,7 @@ private struct IdentityIndex {
     while capacity < items.count * 3 { capacity *= 2 }
     places = Array(repeating: 0, count: capacity)
     for (position, item) in items.enumerated() {
-      var place = home(item)
+      var place = firstPlace(item)
       while places[place] != 0 { place = (place + 1) & (capacity - 1) }
       places[place] = Int32(position + 1)
     }
@@ -125,7 +125,7 @@ private struct IdentityIndex {
     places[hole] = 0
     var next = (hole + 1) & mask
     while places[next] != 0 {
-      let wanted = home(items[Int(places[next]) - 1])
+      let wanted = firstPlace(items[Int(places[next]) - 1])
       if (next &- wanted) & mask >= (next &- hole) & mask {
         places[hole] = places[next]
         places[next] = 0

@@ -6,8 +6,8 @@
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
 final class RowCache: @unchecked Sendable {
   private struct State {
-    var young = ObjectTable<Snapshot>()
-    var old = ObjectTable<Snapshot>()
+    var young = ObjectIndex<Snapshot>()
+    var old = ObjectIndex<Snapshot>()
     /// Changes whenever a row may have changed: what was read before may not be put in after.
     var epoch = 0
     var foreignVersion: Int64?

@@ -1,7 +1,8 @@
 /// The objects of one context, found by their IDs: there is at most one for each ID.
 ///
-/// An object is registered under the key and the table of its present ID. From its registration until its release it refers to
-/// the context. A clean object that nobody else holds counts as gone: it may leave at any time, and comes back as a fault.
+/// An object is registered under the key and the table of its present ID. From its registration until its release it
+/// refers to the context. A clean object that nobody else holds counts as gone: it may leave at any time, and comes
+/// back as a fault.
 ///
 /// Used on the context's queue.
 final class RegisteredObjects {
@@ -9,7 +10,7 @@ final class RegisteredObjects {
   let reference: ContextReference
   /// Whether clean objects stay that nobody else holds.
   var keepsUnheld = false
-  private let objects = ObjectTable<NSManagedObject>()
+  private let objects = ObjectIndex<NSManagedObject>()
   /// The number of objects that starts the next search for those that nobody holds.
   private var sweepThreshold = leastSweepThreshold
   private static let leastSweepThreshold = 4096

@@ -19,35 +19,37 @@ enum KeyValueObservers {
   }
 
   /// `@unchecked Sendable`: handlers are called on their object's queue only; other threads take them out at most.
-  private struct Table: @unchecked Sendable {
+  private struct Observed: @unchecked Sendable {
     var entries: [ObjectIdentifier: Entry] = [:]
     var lastNumber = 0
   }
 
-  private static let table = Mutex(Table())
+  private static let observed = Mutex(Observed())
 
   static func add(_ key: String, to object: NSManagedObject, _ handler: @escaping Handler) -> NSKeyValueObservation {
     object.state.insert(.isObserved)
     let id = ObjectIdentifier(object)
     let added = Entry(object: object, observers: [Observer(number: 0, key: key, handler: handler)])
     let boxed = Carried(value: added)
-    let number = table.withLock { table in
-      table.lastNumber += 1
+    let number = observed.withLock { observed in
+      observed.lastNumber += 1
       // An object that is gone may have left its address to this one.
-      if table.entries[id]?.object == nil { table.entries[id] = Entry(object: boxed.value.object, observers: []) }
-      table.entries[id]?.observers.append(
-        Observer(number: table.lastNumber, key: key, handler: boxed.value.observers[0].handler))
-      return table.lastNumber
+      if observed.entries[id]?.object == nil { observed.entries[id] = Entry(object: boxed.value.object, observers: []) }
+      observed.entries[id]?.observers.append(
+        Observer(number: observed.lastNumber, key: key, handler: boxed.value.observers[0].handler))
+      return observed.lastNumber
     }
     return NSKeyValueObservation(of: id, number: number)
   }
 
   static func remove(_ number: Int, of object: ObjectIdentifier) {
     // What the handler holds is let go of outside of the lock.
-    let removed = table.withLock { table -> Carried<Observer>? in
-      guard let index = table.entries[object]?.observers.firstIndex(where: { $0.number == number }) else { return nil }
-      let observer = table.entries[object]?.observers.remove(at: index)
-      if table.entries[object]?.observers.isEmpty == true { table.entries[object] = nil }
+    let removed = observed.withLock { observed -> Carried<Observer>? in
+      guard let index = observed.entries[object]?.observers.firstIndex(where: { $0.number == number }) else {
+        return nil
+      }
+      let observer = observed.entries[object]?.observers.remove(at: index)
+      if observed.entries[object]?.observers.isEmpty == true { observed.entries[object] = nil }
       return observer.map(Carried.init)
     }
     withExtendedLifetime(removed) {}
@@ -56,8 +58,8 @@ enum KeyValueObservers {
   /// The handlers for a property of the object, or for all; each with its key, in the order of their beginning.
   fileprivate static func handlers(of object: NSManagedObject, _ key: String?) -> [Handler] {
     let id = ObjectIdentifier(object)
-    let found = table.withLock { table in
-      Carried(value: table.entries[id]?.observers.filter { key == nil || $0.key == key }.map(\.handler) ?? [])
+    let found = observed.withLock { observed in
+      Carried(value: observed.entries[id]?.observers.filter { key == nil || $0.key == key }.map(\.handler) ?? [])
     }
     return found.value
   }

@@ -8,7 +8,7 @@ extension SQLGenerator {
       let rest = Array(keys[(index + 1)...])
       index += 1
       if key == "self" || key == "SELF" || key == "objectID" { continue }
-      let mapping = home(of: key, below: scope.mapping)
+      let mapping = declarer(of: key, below: scope.mapping)
       if let attribute = mapping.attributes[key] {
         let value = scalar(attribute, mapping.entity.attributesByName[key], in: scope)
         return try resolve(rest, after: value, key: key, mapping)
@@ -35,7 +35,7 @@ extension SQLGenerator {
   /// The entity that has the property: the one asked, or one below it. In the rows of all others it is NULL.
   ///
   /// Where several entities below have properties of that name, these are properties of their own, and none is meant.
-  private func home(of key: String, below mapping: TableMapping) -> TableMapping {
+  private func declarer(of key: String, below mapping: TableMapping) -> TableMapping {
     if mapping.entity.propertiesByName[key] != nil { return mapping }
     let having = mapping.numbersIncludingSubentities.compactMap { schema.entitiesByNumber[$0] }
       .filter { $0.entity.propertiesByName[key] != nil }

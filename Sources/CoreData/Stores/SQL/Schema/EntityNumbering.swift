@@ -70,7 +70,7 @@ struct EntityNumbering {
   }
 
   /// An entity and all entities below it in the store, in the order of their numbers.
-  func family(of entity: NSEntityDescription) -> [NSEntityDescription] {
+  func hierarchy(of entity: NSEntityDescription) -> [NSEntityDescription] {
     entities
       .filter { candidate in sequence(first: candidate, next: parent(of:)).contains { $0 === entity } }
       .sorted { number(of: $0) < number(of: $1) }

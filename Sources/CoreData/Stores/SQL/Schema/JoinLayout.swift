@@ -57,7 +57,7 @@ struct JoinLayouts {
         addWithoutInverse(relationship, of: entity, to: destination)
         return
       }
-      guard inverse.isToMany, let other = home(of: inverse, at: destination) else { return }
+      guard inverse.isToMany, let other = declarer(of: inverse, at: destination) else { return }
       let (number, otherNumber) = (numbering.number(of: entity), numbering.number(of: other))
       if inverse !== relationship {
         let isFirst =
@@ -101,7 +101,7 @@ struct JoinLayouts {
     }
 
     /// The entity that brings a relationship of the given entity: itself or one above it.
-    private func home(
+    private func declarer(
       of relationship: NSRelationshipDescription, at entity: NSEntityDescription
     ) -> NSEntityDescription? {
       sequence(first: entity, next: numbering.parent(of:)).first { candidate in

@@ -48,22 +48,22 @@ struct SchemaLayout {
   ]
 
   private mutating func layOut(_ root: NSEntityDescription) throws(StoreSchemaError) {
-    let family = numbering.family(of: root)
+    let hierarchy = numbering.hierarchy(of: root)
     var columns = ColumnList()
-    for entity in family {
+    for entity in hierarchy {
       try checkName(entity.name ?? "", "the entity")
       for property in numbering.properties(of: entity) {
         try checkName(property.name, "the property \(entity.name ?? "").")
         try checkType(property, of: entity)
       }
     }
-    for entity in family {
+    for entity in hierarchy {
       addAttributes(of: entity, types: Self.integers, to: &columns)
       addKeys(of: entity, to: &columns)
     }
-    addOrderKeys(of: family, to: &columns)
+    addOrderKeys(of: hierarchy, to: &columns)
     for group in Self.laterGroups {
-      for entity in family {
+      for entity in hierarchy {
         addAttributes(of: entity, types: Set(group), to: &columns)
       }
     }
@@ -114,8 +114,8 @@ struct SchemaLayout {
   }
 
   /// Adds a position key for each to-one whose inverse is ordered.
-  private mutating func addOrderKeys(of family: [NSEntityDescription], to columns: inout ColumnList) {
-    for entity in family {
+  private mutating func addOrderKeys(of hierarchy: [NSEntityDescription], to columns: inout ColumnList) {
+    for entity in hierarchy {
       let ordered = toOneRelationships(of: entity)
         .filter { $0.inverseRelationship.map { $0.isToMany && $0.isOrdered } ?? false }
         // By the inverse's name, last first: the one order that fits the files seen.

@@ -41,7 +41,7 @@ extension StoreSchema {
         entity: entity, number: numbering.number(of: entity),
         superNumber: numbering.parent(of: entity).map(numbering.number(of:)) ?? 0,
         rootNumber: numbering.number(of: numbering.root(of: entity)),
-        numbersIncludingSubentities: numbering.family(of: entity).map(numbering.number(of:)),
+        numbersIncludingSubentities: numbering.hierarchy(of: entity).map(numbering.number(of:)),
         table: layout.table(of: entity), attributes: attributes, composites: composites,
         toOnes: toOnes, toManys: toManys)
     }

@@ -29,9 +29,9 @@ extension StoreSchema {
   var entityTableStatements: [String] {
     tables.flatMap { table in
       let columns = table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ", ")
-      let family = Set(entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
+      let hierarchy = Set(entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
       return ["CREATE TABLE \(table.name) ( \(columns) )"]
-        + joinTables.filter { family.contains($0.ownerNumber) }.map(\.creationStatement)
+        + joinTables.filter { hierarchy.contains($0.ownerNumber) }.map(\.creationStatement)
     }
   }
 
@@ -39,10 +39,10 @@ extension StoreSchema {
 
   var indexStatements: [String] {
     tables.flatMap { table in
-      let family = entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? []
-      let mappings = family.compactMap { entitiesByNumber[$0] }
+      let hierarchy = entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? []
+      let mappings = hierarchy.compactMap { entitiesByNumber[$0] }
       return keyIndexes(of: table, mappings)
-        + joinTables.filter { family.contains($0.ownerNumber) }.map(\.indexStatement)
+        + joinTables.filter { hierarchy.contains($0.ownerNumber) }.map(\.indexStatement)
         + mappings.flatMap { fetchIndexes(of: $0) + uniqueIndexes(of: $0) }
     }
   }

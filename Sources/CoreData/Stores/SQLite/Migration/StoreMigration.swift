@@ -49,10 +49,10 @@ struct StoreMigration {
   /// The rows of a table come from one old table: keys of several could be the same.
   private func checkHierarchies() throws {
     for table in new.tables {
-      let family = new.entities.filter { $0.rootNumber == table.rootNumber }
-      let roots = Set(family.compactMap { source(of: $0)?.rootNumber })
+      let hierarchy = new.entities.filter { $0.rootNumber == table.rootNumber }
+      let roots = Set(hierarchy.compactMap { source(of: $0)?.rootNumber })
       if roots.count > 1 {
-        let names = family.map(\.name).joined(separator: ", ")
+        let names = hierarchy.map(\.name).joined(separator: ", ")
         throw InferredMapping.failure("\(names) are of one hierarchy now and were of several")
       }
     }
@@ -105,8 +105,8 @@ struct StoreMigration {
     let table = new.primaryKeyTable
     try connection.execute("DELETE FROM \(table) WHERE Z_ENT < \(HistoryTables.Number.change)")
     for entity in new.entities {
-      let family = new.entities.filter { $0.rootNumber == entity.number }
-      let last = family.lazy.compactMap { source(of: $0) }.first.flatMap { lastKeys[$0.rootNumber] } ?? 0
+      let hierarchy = new.entities.filter { $0.rootNumber == entity.number }
+      let last = hierarchy.lazy.compactMap { source(of: $0) }.first.flatMap { lastKeys[$0.rootNumber] } ?? 0
       try connection.execute(
         "INSERT INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)",
         [

@@ -1,8 +1,9 @@
-/// A hash table from (table, key) to an object: what the uniquing of contexts and the row cache stand on.
+/// Finds an object by the number of its table in the process and its key, by hashing: what the uniquing of contexts and
+/// the row cache stand on.
 ///
-/// Open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Confined to whoever
-/// owns it.
-final class ObjectTable<Value: AnyObject> {
+/// Open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Confined to
+/// whoever owns it.
+final class ObjectIndex<Value: AnyObject> {
   private struct Entry {
     var key: Int64
     var table: Int32
@@ -11,15 +12,15 @@ final class ObjectTable<Value: AnyObject> {
 
   private var entries: UnsafeMutablePointer<Entry>
   private var mask: Int
-  /// Keys mostly follow each other: unmixed they fill the table without collisions, and neighbours share cache lines. Keys with
-  /// gaps of the wrong size would pile up: then they are mixed.
+  /// Keys mostly follow each other: unmixed they fill the index without collisions, and neighbours share cache lines.
+  /// Keys with gaps of the wrong size would pile up: then they are mixed.
   private var isMixed = false
   private let longestRun = 32
   private(set) var count = 0
 
   init() {
     mask = 15
-    entries = ObjectTable.allocate(16)
+    entries = ObjectIndex.allocate(16)
   }
 
   deinit {
@@ -34,7 +35,7 @@ final class ObjectTable<Value: AnyObject> {
   }
 
   @inline(__always)
-  private func home(_ key: Int64, _ table: Int32) -> Int {
+  private func firstPlace(_ key: Int64, _ table: Int32) -> Int {
     let number = UInt64(bitPattern: key) &+ UInt64(UInt32(bitPattern: table)) &* 0x9E37_79B9_7F4A_7C15
     guard isMixed else { return Int(truncatingIfNeeded: number) & mask }
     return Int(truncatingIfNeeded: (number &* 0xD6E8_FEB8_6659_FD93) >> 28) & mask
@@ -43,7 +44,7 @@ final class ObjectTable<Value: AnyObject> {
   /// The entry of the key, or the free one where it would go.
   @inline(__always)
   private func index(_ key: Int64, _ table: Int32) -> Int {
-    var index = home(key, table)
+    var index = firstPlace(key, table)
     var steps = 0
     while entries[index].value != nil && !(entries[index].key == key && entries[index].table == table) {
       index = (index + 1) & mask
@@ -94,9 +95,9 @@ final class ObjectTable<Value: AnyObject> {
   private func removeEntry(at removed: Int) {
     var hole = removed
     var next = (hole + 1) & mask
-    // Unmixed, no entry is farther from its home than the longest run, however long the table is filled in one piece.
+    // Unmixed, no entry is farther from its first place than the longest run, however long the filled piece is.
     while entries[next].value != nil && (isMixed || (next &- hole) & mask <= longestRun) {
-      let wanted = home(entries[next].key, entries[next].table)
+      let wanted = firstPlace(entries[next].key, entries[next].table)
       if (next &- wanted) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
         hole = next
@@ -109,7 +110,7 @@ final class ObjectTable<Value: AnyObject> {
 
   private func grow() { rebuild(capacity: (mask + 1) * 2) }
 
-  /// Drops the values that nobody but the table refers to and that the body gives up.
+  /// Drops the values that nobody but the index refers to and that the body gives up.
   func removeUnreferenced(where isDropped: (Value) -> Bool) {
     let before = count
     for index in 0...mask where entries[index].value != nil && isUnreferenced(at: index) {
@@ -122,7 +123,7 @@ final class ObjectTable<Value: AnyObject> {
     if count < before { rebuild(capacity: mask + 1) }
   }
 
-  /// The value of the key, and whether the table alone refers to it.
+  /// The value of the key, and whether the index alone refers to it.
   func findAndCheck(_ key: Int64, _ table: Int32) -> (value: Value, isUnreferenced: Bool)? {
     let index = index(key, table)
     guard entries[index].value != nil else { return nil }
@@ -141,7 +142,7 @@ final class ObjectTable<Value: AnyObject> {
     let old = entries
     let oldCount = mask + 1
     mask = capacity - 1
-    entries = ObjectTable.allocate(capacity)
+    entries = ObjectIndex.allocate(capacity)
     while !fill(from: old, oldCount) {
       isMixed = true
       entries.initialize(repeating: Entry(key: 0, table: 0, value: nil), count: capacity)
@@ -153,7 +154,7 @@ final class ObjectTable<Value: AnyObject> {
   private func fill(from old: UnsafeMutablePointer<Entry>, _ oldCount: Int) -> Bool {
     for position in 0..<oldCount where old[position].value != nil {
       // The keys are all different, so the first free place is right.
-      var index = home(old[position].key, old[position].table)
+      var index = firstPlace(old[position].key, old[position].table)
       var steps = 0
       while entries[index].value != nil {
         index = (index + 1) & mask
@@ -171,7 +172,7 @@ final class ObjectTable<Value: AnyObject> {
     mask = 15
     count = 0
     isMixed = false
-    entries = ObjectTable.allocate(16)
+    entries = ObjectIndex.allocate(16)
   }
 
   func forEach(_ body: (Value) -> Void) {
