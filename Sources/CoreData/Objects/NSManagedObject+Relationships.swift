@@ -209,9 +209,7 @@ extension NSManagedObject {
 
   private final func fetchedValueRequest(_ property: NSFetchedPropertyDescription) -> NSFetchRequest<NSManagedObject>? {
     guard let template = property.fetchRequest else { return nil }
-    let request = NSFetchRequest<NSManagedObject>()
-    request.settings = template.settings
-    request.affectedStores = template.affectedStores
+    let request = NSFetchRequest<NSManagedObject>(template)
     request.predicate = template.predicate?.withSubstitutionVariables([
       "FETCH_SOURCE": self, "FETCHED_PROPERTY": property,
     ])

@@ -13,9 +13,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// The fetch that finds the rows, as a copy. Its entity, predicate, sort descriptors, limit, offset and
   /// `includesSubentities` count.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult> {
-    let request = NSFetchRequest<any NSFetchRequestResult>()
-    request.settings = settings
-    return request
+    NSFetchRequest<any NSFetchRequestResult>(settings)
   }
 
   /// The form of the result. Default: `.resultTypeStatusOnly`.

@@ -15,6 +15,18 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     settings.entityName = entityName
   }
 
+  /// Makes a request with these settings.
+  convenience init(_ settings: FetchSettings) {
+    self.init()
+    self.settings = settings
+  }
+
+  /// Makes a request for the same as another one, whatever the types of their results.
+  convenience init(_ other: any AnyFetchRequest) {
+    self.init(other.settings)
+    affectedStores = other.affectedStores
+  }
+
   open override var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
   /// The entity to fetch; nil if the request has a name only, which the context's model resolves. Setting it sets
@@ -148,10 +160,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   open override func copy(with zone: NSZone? = nil) -> Any {
-    let copy = NSFetchRequest<ResultType>()
-    copy.settings = settings
-    copy.affectedStores = affectedStores
-    return copy
+    NSFetchRequest<ResultType>(self)
   }
 }
 

@@ -80,9 +80,8 @@ extension FetchedResults {
     count.name = "count"
     count.expression = NSExpression(format: "count:(SELF)")
     count.expressionResultType = .integer64AttributeType
-    let request = NSFetchRequest<NSDictionary>()
+    let request = NSFetchRequest<NSDictionary>(self.request)
     request.settings = settings
-    request.affectedStores = self.request.affectedStores
     request.resultType = .dictionaryResultType
     request.fetchBatchSize = 0
     request.sortDescriptors = [first]

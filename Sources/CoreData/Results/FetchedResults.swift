@@ -2,12 +2,10 @@
 ///
 /// Use it on the context's queue.
 final class FetchedResults: ContextFollower {
-  let request: NSPersistentStoreRequest
+  let request: any AnyFetchRequest
   let context: NSManagedObjectContext
   let sectionNameKeyPath: String?
   let cacheName: String?
-  /// The current settings of the request.
-  private let requestSettings: () -> FetchSettings
   /// The class that all results must have; nil for any class.
   private let resultClass: AnyClass?
   /// The controller that these results belong to, under the type that delegates know.
@@ -40,7 +38,6 @@ final class FetchedResults: ContextFollower {
     self.context = context
     self.sectionNameKeyPath = sectionNameKeyPath
     self.cacheName = cacheName
-    requestSettings = { request.settings }
   }
 
   deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
@@ -84,7 +81,7 @@ final class FetchedResults: ContextFollower {
   // MARK: Fetching
 
   func fetch() throws {
-    let settings = requestSettings()
+    let settings = request.settings
     let configuration = try cacheConfiguration(settings)
     let stamp = configuration.flatMap { _ in SectionCache.stamp(of: stores(for: settings)) }
     let found = try fetchRows(settings)
@@ -112,40 +109,27 @@ final class FetchedResults: ContextFollower {
 
   /// The request's current results in order. Throws 134070 if one is not of the controller's result type.
   func fetchRows(_ settings: FetchSettings) throws -> [AnyObject] {
-    guard settings.resultType == .managedObjectResultType else {
-      let request = NSFetchRequest<any NSFetchRequestResult>()
-      request.settings = settings
-      request.affectedStores = self.request.affectedStores
-      return try context.fetch(request).map { try checked($0) }
-    }
-    let request = NSFetchRequest<NSManagedObject>()
-    request.settings = settings
-    request.affectedStores = self.request.affectedStores
-    if settings.fetchBatchSize == 0 { request.settings.prefetchedKeyPaths = prefetchedKeyPaths(settings) }
-    let objects = try context.fetch(request)
-    var known: AnyClass?
-    for object in objects where type(of: object) != known {
-      _ = try checked(object)
-      known = type(of: object)
-    }
-    return objects
-  }
-
-  private func checked(_ row: AnyObject) throws -> AnyObject {
-    if isOfResultClass(row) { return row }
+    let rows = try unchecked(settings)
+    guard let resultClass, let wrong = rows.first(notOf: resultClass) else { return rows }
     throw CoreDataErrors.error(
       .persistentStoreOperation,
-      "A fetched results controller of \(resultClass.map { String(describing: $0) } ?? "") got a \(type(of: row)).")
+      "A fetched results controller of \(String(describing: resultClass)) got a \(type(of: wrong)).")
+  }
+
+  private func unchecked(_ settings: FetchSettings) throws -> [AnyObject] {
+    guard settings.resultType == .managedObjectResultType else {
+      let request = NSFetchRequest<any NSFetchRequestResult>(request)
+      request.settings = settings
+      return try context.fetch(request)
+    }
+    let request = NSFetchRequest<NSManagedObject>(request)
+    request.settings = settings
+    if settings.fetchBatchSize == 0 { request.settings.prefetchedKeyPaths = prefetchedKeyPaths(settings) }
+    return try context.fetch(request)
   }
 
   func isOfResultClass(_ row: AnyObject) -> Bool {
-    guard let resultClass else { return true }
-    var current: AnyClass? = type(of: row)
-    while let next = current {
-      if next == resultClass { return true }
-      current = _getSuperclass(next)
-    }
-    return false
+    resultClass.map { inherits(type(of: row), from: $0) } ?? true
   }
 
   /// The request's prefetched key paths and the relationship of the section key path, which is read for every row.

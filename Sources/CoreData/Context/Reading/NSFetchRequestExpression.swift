@@ -35,9 +35,7 @@ public final class NSFetchRequestExpression: NSExpression {
     guard values.count == 2, let request = values[0] as? any AnyFetchRequest,
       let context = values[1] as? NSManagedObjectContext
     else { fatalError("A fetch request expression needs a fetch request and a context.") }
-    let copy = NSFetchRequest<any NSFetchRequestResult>()
-    copy.settings = request.settings
-    copy.affectedStores = request.affectedStores
+    let copy = NSFetchRequest<any NSFetchRequestResult>(request)
     do {
       return countOnly ? try context.count(for: copy) : try context.fetch(copy) as [Any]
     } catch {

@@ -1,7 +1,7 @@
 /// Fetching beside the context's queue.
 ///
-/// The rows are read by another context on the same coordinator, or of the same parent. What it read is taken over on this
-/// context's queue: rows are shared and never written, so nothing is copied.
+/// The rows are read by another context on the same coordinator, or of the same parent. What it read is taken over on
+/// this context's queue: rows are shared and never written, so nothing is copied.
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
   final func start(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
     guard context.concurrencyType != .confinementConcurrencyType else {
@@ -26,7 +26,8 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
     return result
   }
 
-  /// `@unchecked Sendable`: after `start` only `fetch.read` is used, by the reading thread, and then the rest on the context's queue.
+  /// `@unchecked Sendable`: after `start` only `fetch.read` is used, by the reading thread, and then the rest on the
+  /// context's queue.
   private struct Running: @unchecked Sendable {
     let request: NSAsynchronousFetchRequest<ResultType>
     let result: NSAsynchronousFetchResult<ResultType>
@@ -99,8 +100,7 @@ private final class AsynchronousFetch {
   // MARK: On another thread
 
   func read<T>(as type: T.Type) throws -> [T] {
-    let request = NSFetchRequest<T>()
-    request.settings = settings
+    let request = NSFetchRequest<T>(settings)
     request.affectedStores = affectedStores
     // What is to be done with objects is done with those of the context.
     request.settings.prefetchedKeyPaths = nil

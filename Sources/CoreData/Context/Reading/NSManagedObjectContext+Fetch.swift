@@ -2,7 +2,8 @@
 extension NSManagedObjectContext {
   /// The objects, IDs, dictionaries or count that the request asks for.
   ///
-  /// Throws where the request names no entity of the model or its predicate cannot be put into SQL, and the store's errors.
+  /// Throws where the request names no entity of the model or its predicate cannot be put into SQL, and the store's
+  /// errors.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     let results = try results(of: request.settings, request.affectedStores)
     if let typed = results.typed(as: T.self) { return typed }
@@ -12,6 +13,8 @@ extension NSManagedObjectContext {
       "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
   }
 
+  /// The objects, IDs, dictionaries or count that the request asks for, whatever its result class. Throws as the other
+  /// `fetch`.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
     try results(of: request.settings, request.affectedStores).all
@@ -236,24 +239,8 @@ private enum FetchResults {
   /// The results as an array of the type; nil where one is not of it.
   func typed<T>(as type: T.Type) -> [T]? {
     guard case .objects(let objects) = self, let wanted = type as? NSManagedObject.Type else { return all as? [T] }
-    // Casting each object alone would cost more than reading its row: look at each class once.
-    var known: AnyClass?
-    for object in objects where Swift.type(of: object) != known {
-      guard object.isKind(of: wanted) else { return nil }
-      known = Swift.type(of: object)
-    }
+    guard objects.first(notOf: wanted) == nil else { return nil }
     // T is a class that every element is of, so the arrays are the same in memory.
     return unsafeBitCast(objects, to: [T].self)
-  }
-}
-
-extension NSManagedObject {
-  fileprivate func isKind(of type: NSManagedObject.Type) -> Bool {
-    var current: AnyClass? = Swift.type(of: self)
-    while let next = current {
-      if next == type { return true }
-      current = _getSuperclass(next)
-    }
-    return false
   }
 }

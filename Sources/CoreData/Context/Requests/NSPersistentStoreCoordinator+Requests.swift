@@ -1,13 +1,10 @@
 /// Requests that stores carry out as a whole.
 extension NSPersistentStoreCoordinator {
-  /// Has the stores do what the request says, on behalf of a context: the results of a fetch, or the result object of a batch
-  /// request.
+  /// Has the stores do what the request says, on behalf of a context: the results of a fetch, or the result object of a
+  /// batch request.
   public final func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
     if let fetch = request as? any AnyFetchRequest {
-      let erased = NSFetchRequest<any NSFetchRequestResult>()
-      erased.settings = fetch.settings
-      erased.affectedStores = request.affectedStores
-      return try context.fetch(erased) as [Any]
+      return try context.fetch(NSFetchRequest<any NSFetchRequestResult>(fetch)) as [Any]
     }
     return try result(of: request, for: context)
   }

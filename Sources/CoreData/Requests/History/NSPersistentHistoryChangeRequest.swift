@@ -61,9 +61,7 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     -> NSPersistentHistoryChangeRequest
   {
     let request = Self.make(.fetch, .token(nil))
-    let erased = NSFetchRequest<any NSFetchRequestResult>()
-    erased.settings = fetchRequest.settings
-    request.fetchRequest = erased
+    request.fetchRequest = NSFetchRequest<any NSFetchRequestResult>(fetchRequest.settings)
     if fetchRequest.settings.entity === HistoryEntities.change { request.resultType = .changesOnly }
     return request
   }

@@ -1,0 +1,21 @@
+/// Whether a class is another one, or inherits from it.
+func inherits(_ type: AnyClass, from wanted: AnyClass) -> Bool {
+  sequence(first: type, next: _getSuperclass).contains { $0 == wanted }
+}
+
+extension Sequence where Element: AnyObject {
+  /// The first object that is not of a class; nil if all are.
+  ///
+  /// Of objects that follow each other, each class is looked at once: casting each object would cost more than reading its
+  /// row.
+  func first(notOf wanted: AnyClass) -> Element? {
+    var known: AnyClass?
+    for object in self {
+      let type: AnyClass = type(of: object)
+      if type == known { continue }
+      guard inherits(type, from: wanted) else { return object }
+      known = type
+    }
+    return nil
+  }
+}
