@@ -1,6 +1,7 @@
 /// The working copy of some objects: fetches them, keeps one instance of each, notes changes, and saves them together.
 ///
-/// A context belongs to a queue, the main one or its own. It and its objects are used inside `perform` and `performAndWait` only.
+/// A context belongs to a queue, the main one or its own. It and its objects are used inside `perform` and
+/// `performAndWait` only.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext`.
 ///
@@ -36,13 +37,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Default: true.
   open var shouldDeleteInaccessibleFaults = true
 
-  /// Decides what becomes of a fault that cannot be filled, since reading a property cannot throw: true gives it values of nil,
-  /// false ends the process with a sentence.
+  /// Decides what becomes of a fault that cannot be filled, since reading a property cannot throw: true gives it values
+  /// of nil, false ends the process with a sentence.
   ///
   /// The default is `shouldDeleteInaccessibleFaults` where the row is missing, and false where the file cannot be read:
-  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program go on: the
-  /// object reads as nil, is not deleted, and the context throws the error at its next save, as long as it is not rolled
-  /// back or reset.
+  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program go on:
+  /// the object reads as nil, is not deleted, and the context throws the error at its next save, as long as it is not
+  /// rolled back or reset.
   /// - Parameter property: the relationship that was read; nil where it was the object itself.
   open func shouldHandleInaccessibleFault(
     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
@@ -50,8 +51,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     inaccessibleFaultError == nil && shouldDeleteInaccessibleFaults
   }
 
-  /// Why the fault could not be filled that `shouldHandleInaccessibleFault` is asked about. nil where its row is missing,
-  /// and outside of that method. Not in Apple's API.
+  /// Why the fault could not be filled that `shouldHandleInaccessibleFault` is asked about. nil where its row is
+  /// missing, and outside of that method. Not in Apple's API.
   public final var inaccessibleFaultError: (any Error)? { inaccessible.current }
 
   /// Whether deletes spread to related objects at the end of the event, or only with the save. Default: true.
@@ -70,7 +71,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// What notes changes so that they can be undone. Default: nil, and nothing is noted.
   ///
-  /// Changes are registered at the end of each event. Each event is a group of its own, unless the program opened a group.
+  /// Changes are registered at the end of each event. Each event is a group of its own, unless the program opened a
+  /// group.
   open var undoManager: UndoManager? {
     get { undoTracking?.manager }
     set { setUndoManager(newValue) }
@@ -117,8 +119,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Making
 
-  /// Makes a context that is bound to a queue, or confined to the thread that makes it. It needs a coordinator or a parent to fetch
-  /// and save.
+  /// Makes a context that is bound to a queue, or confined to the thread that makes it. It needs a coordinator or a
+  /// parent to fetch and save.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType
     queue =
@@ -149,7 +151,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     set { coordinator = newValue }
   }
 
-  /// The context that this one fetches from and saves to, in place of a coordinator. Traps for one that is confined to a thread.
+  /// The context that this one fetches from and saves to, in place of a coordinator. Traps for one that is confined to
+  /// a thread.
   open var parent: NSManagedObjectContext? {
     get { parentContext }
     set {

@@ -1,5 +1,5 @@
-/// A property of a managed object for what `@NSManaged` cannot declare: values that are kept as their raw values, and types that
-/// the build plugin cannot name.
+/// A property of a managed object for what `@NSManaged` cannot declare: values that are kept as their raw values, and
+/// types that the build plugin cannot name.
 ///
 ///     enum Kind: Int16 { case plain, starred }
 ///
@@ -16,8 +16,8 @@ public struct Managed<Value> {
   private let decode: (Any) -> Value?
   private let encode: (Value) -> Any?
 
-  /// A property that keeps a raw value in the attribute `key`. Where the attribute is nil, or holds a raw value that stands for
-  /// nothing, `default` is read, and without it the program ends.
+  /// A property that keeps a raw value in the attribute `key`. Where the attribute is nil, or holds a raw value that
+  /// stands for nothing, `default` is read, and without it the program ends.
   public init(_ key: String, default fallback: Value? = nil) where Value: RawRepresentable {
     self.key = key
     self.fallback = fallback
@@ -50,12 +50,15 @@ public struct Managed<Value> {
     encode = { $0 }
   }
 
+  /// Never used: the subscript below gets and sets the value.
   @available(*, unavailable, message: "@Managed is for properties of NSManagedObject's subclasses")
   public var wrappedValue: Value {
     get { fatalError("@Managed is for properties of NSManagedObject's subclasses.") }
     set { fatalError("@Managed is for properties of NSManagedObject's subclasses.") }
   }
 
+  /// The value, read from and written to the object that has the property. Reading traps where the attribute holds no
+  /// value of the type and there is no default.
   public static subscript<Object: NSManagedObject>(
     _enclosingInstance object: Object, wrapped wrapped: ReferenceWritableKeyPath<Object, Value>,
     storage storage: ReferenceWritableKeyPath<Object, Managed<Value>>

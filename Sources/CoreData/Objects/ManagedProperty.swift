@@ -13,14 +13,16 @@ public final class ManagedProperty<Value>: ManagedPropertyKey, @unchecked Sendab
 
 /// What is the same for properties of all types.
 public class ManagedPropertyKey: @unchecked Sendable {
-  // `@unchecked Sendable`: the name is constant and the cache is atomic words. The class is open to `ManagedProperty` alone,
-  // which adds nothing.
+  // `@unchecked Sendable`: the name is constant and the cache is atomic words. The class is open to `ManagedProperty`
+  // alone, which adds nothing.
+  /// The name in the model.
   public let name: String
-  /// For each of the layouts that were used last the serial number and the slot in it, in the low 12 bits; 0 at first. A
-  /// layout's place is given by its number: those of one model's entities follow each other.
+  /// For each of the layouts that were used last the serial number and the slot in it, in the low 12 bits; 0 at first.
+  /// A layout's place is given by its number: those of one model's entities follow each other.
   private let cache: UnsafeMutablePointer<Atomic<UInt64>>
   private static let cacheSize = 4
 
+  /// Makes the property of that name. Whether an entity has it is seen at the first use.
   public init(_ name: String) {
     self.name = name
     cache = .allocate(capacity: ManagedPropertyKey.cacheSize)

@@ -1,7 +1,7 @@
 /// An ordered to-many relationship as a mutable ordered set: reads and writes go to the owner.
 ///
-/// Foundation's class lets only some of its methods be overridden; the others read its own storage. That is kept equal to the
-/// relationship, which tells its view of each change.
+/// Foundation's class lets only some of its methods be overridden; the others read its own storage. That is kept equal
+/// to the relationship, which tells its view of each change.
 final class MutableRelationshipList: NSMutableOrderedSet {
   private let owner: NSManagedObject
   private let index: Int

@@ -2,7 +2,8 @@
 extension NSManagedObject {
   /// The new values of properties that were set since the last fetch or save; nil as NSNull.
   ///
-  /// Fires nothing: a to-many relationship that only changed because its members' other ends did is left out until it is read.
+  /// Fires nothing: a to-many relationship that only changed because its members' other ends did is left out until it
+  /// is read.
   public final func changedValues() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]
@@ -61,7 +62,8 @@ extension NSManagedObject {
 
   // MARK: In the current event
 
-  /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted; nil as NSNull.
+  /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted; nil
+  /// as NSNull.
   ///
   /// While that notification is being posted, those of the event that it tells about. Fires nothing.
   public final func changedValuesForCurrentEvent() -> [String: Any] {

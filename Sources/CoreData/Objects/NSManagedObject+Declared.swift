@@ -7,8 +7,8 @@ extension NSManagedObject {
     return layout.places[capital] == nil ? name : capital
   }
 
-  /// The value of `key` as `primitiveValue(forKey:)` has it: what a property named `primitiveX` reads and writes. An entity may
-  /// also have an attribute of just that name.
+  /// The value of `key` as `primitiveValue(forKey:)` has it: what a property named `primitiveX` reads and writes. An
+  /// entity may also have an attribute of just that name.
   public final subscript<Value>(primitive key: String, type: Value?.Type) -> Value? {
     get { typedPrimitive(key) }
     set { setPrimitiveValue(newValue, forKey: primitiveKey(key)) }

@@ -146,5 +146,6 @@ extension NSManagedObject {
   /// Fills the object if it is a fault; the entry point of Core Data's own accessors.
   public final func willAccessValue(forKey key: String?) { _ = access() }
 
+  /// Does nothing; comes after an access in accessors that one writes oneself.
   public final func didAccessValue(forKey key: String?) {}
 }

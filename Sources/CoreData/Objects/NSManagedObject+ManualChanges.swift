@@ -1,4 +1,5 @@
-/// For accessors that one writes oneself, around primitive values: `willChangeValue`, `setPrimitiveValue`, `didChangeValue`.
+/// For accessors that one writes oneself, around primitive values: `willChangeValue`, `setPrimitiveValue`,
+/// `didChangeValue`.
 extension NSManagedObject {
   /// Comes before a change of a primitive value: marks the object as updated and tells observers.
   public final func willChangeValue(forKey key: String) {

@@ -1,5 +1,5 @@
-/// Changes of to-many relationships by name: what generated `addToX`, `insertIntoX` and their like call. Inverses follow, as
-/// with every change of a relationship.
+/// Changes of to-many relationships by name: what generated `addToX`, `insertIntoX` and their like call. Inverses
+/// follow, as with every change of a relationship.
 extension NSManagedObject {
   /// Adds one object to a to-many and keeps its inverse: what a generated `addToX(_:)` calls.
   public final func addObject(_ object: NSManagedObject, toRelationship key: String) {
@@ -37,8 +37,9 @@ extension NSManagedObject {
 
   // MARK: Ordered relationships
 
-  /// Puts objects where they are found afterwards: the first at the first index, and so on. As in an ordered set, an object
-  /// that is in the relationship already stays where it is, and the others close up. Traps where an index is beyond the end.
+  /// Puts objects where they are found afterwards: the first at the first index, and so on. As in an ordered set, an
+  /// object that is in the relationship already stays where it is, and the others close up. Traps where an index is
+  /// beyond the end.
   public final func insertObjects(
     _ objects: [NSManagedObject], at indexes: NSIndexSet, inRelationship key: String
   ) {

@@ -24,8 +24,8 @@ extension NSManagedObject {
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
-  /// Asks the class about each property that may have become invalid: all of a new object's, and those of a changed one that changed
-  /// or that the model has rules for.
+  /// Asks the class about each property that may have become invalid: all of a new object's, and those of a changed one
+  /// that changed or that the model has rules for.
   private func validateByClass(_ values: Snapshot?, _ errors: inout [any Error]) {
     func validate(_ value: Any?, _ key: String) {
       var checked = value

@@ -33,12 +33,13 @@ extension NSManagedObject {
     }
   }
 
+  /// The value at the end of a path of properties, with the collection operators of key-value coding such as `@count`.
   public final func value(forKeyPath keyPath: String) -> Any? {
     NSExpression(forKeyPath: keyPath).expressionValue(with: self, context: nil)
   }
 
-  /// Sets a property of a related object, or one element of a composite attribute. Nothing happens where a relationship on the way
-  /// leads nowhere.
+  /// Sets a property of a related object, or one element of a composite attribute. Nothing happens where a relationship
+  /// on the way leads nowhere.
   public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
     guard let dot = keyPath.firstIndex(of: ".") else { return setValue(value, forKey: keyPath) }
     let key = String(keyPath[..<dot])
@@ -53,16 +54,18 @@ extension NSManagedObject {
     (self.value(forKey: key) as? NSManagedObject)?.setValue(value, forKeyPath: rest)
   }
 
+  /// The values of several properties; `NSNull` for nil. Traps for a key that the entity does not have.
   public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
     Dictionary(uniqueKeysWithValues: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
   }
 
+  /// Sets several properties; `NSNull` for nil. Traps as `setValue(_:forKey:)`.
   public final func setValuesForKeys(_ keyedValues: [String: Any]) {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
 
-  /// The value without firing the object or notifying anybody; nil in a fault. A to-many relationship comes as a mutable set, changes
-  /// of which are as silent as `setPrimitiveValue(_:forKey:)`.
+  /// The value without firing the object or notifying anybody; nil in a fault. A to-many relationship comes as a
+  /// mutable set, changes of which are as silent as `setPrimitiveValue(_:forKey:)`.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let place = layout.places[key] else { unknownKey(key) }
     checkQueue()

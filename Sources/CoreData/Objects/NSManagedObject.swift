@@ -1,7 +1,7 @@
 /// An object of a context: one row of a store, or one that is not saved yet.
 ///
-/// Belongs to its context and is used on that context's queue only; what crosses queues is `objectID`. A clean object that
-/// nobody else holds may leave its context at any time.
+/// Belongs to its context and is used on that context's queue only; what crosses queues is `objectID`. A clean object
+/// that nobody else holds may leave its context at any time.
 ///
 /// Source: Apple's documentation of `NSManagedObject`.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
@@ -51,8 +51,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     static let isObserved = State(rawValue: 1 << 10)
   }
 
-  /// Makes an object of an entity and puts it into a context, as a new object with the model's default values; without a
-  /// context it belongs nowhere until `NSManagedObjectContext.insert(_:)`.
+  /// Makes an object of an entity and puts it into a context, as a new object with the model's default values; without
+  /// a context it belongs nowhere until `NSManagedObjectContext.insert(_:)`.
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
     state = [.fault, .unborn]
@@ -68,7 +68,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     self.init(entity: entity, insertInto: context)
   }
 
-  /// Makes an object without a context for the context to fill: how Core Data instantiates the class that a model names.
+  /// Makes an object without a context for the context to fill: how Core Data instantiates the class that a model
+  /// names.
   public required convenience init(unborn entity: NSEntityDescription) {
     self.init(entity: entity, insertInto: nil)
   }
@@ -98,6 +99,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     key = id.key
   }
 
+  /// The entity of the object itself, also where it was fetched through a parent entity.
   public final var entity: NSEntityDescription { layout.entity }
 
   /// The context that the object belongs to; nil after its deletion was saved, or when the context is gone.
@@ -135,8 +137,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     NSFetchRequest<any NSFetchRequestResult>(entityName: entity().name ?? "")
   }
 
-  /// Whether a change of a property that the model does not have leaves the object unchanged: always true, since such properties
-  /// are no concern of the context here.
+  /// Whether a change of a property that the model does not have leaves the object unchanged: always true, since such
+  /// properties are no concern of the context here.
   open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 
   // MARK: For subclasses
@@ -147,8 +149,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Called each time the object's values come from the store. Changes made here are not recorded. Call super.
   open func awakeFromFetch() {}
 
-  /// Called after the object's values were replaced by something other than a fetch. Changes made here are not recorded. Call
-  /// super.
+  /// Called after the object's values were replaced by something other than a fetch. Changes made here are not
+  /// recorded. Call super.
   open func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {}
 
   /// Called before the object is saved or its deletion is; changes made here are saved too.
@@ -166,7 +168,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Called after the object gave up its values.
   open func didTurnIntoFault() {}
 
-  /// Throws if a value is not one that the property may be saved with. The default asks the model. `value` may be replaced.
+  /// Throws if a value is not one that the property may be saved with. The default asks the model. `value` may be
+  /// replaced.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
     try validateAgainstModel(value, key: key)
   }
@@ -195,17 +198,22 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
 /// Why an object's values were replaced. Raw values are Apple's.
 public struct NSSnapshotEventType: OptionSet, Sendable {
+  /// The bits, which are Apple's.
   public let rawValue: UInt
+  /// Makes a set of the bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// The object's insertion was undone: it is in its context no more.
   public static let undoInsertion = NSSnapshotEventType(rawValue: 1 << 1)
   /// The object's deletion was undone, or its insertion redone.
   public static let undoDeletion = NSSnapshotEventType(rawValue: 1 << 2)
+  /// A change of the object was undone or redone.
   public static let undoUpdate = NSSnapshotEventType(rawValue: 1 << 3)
+  /// The context was rolled back.
   public static let rollback = NSSnapshotEventType(rawValue: 1 << 4)
   /// Its row was read anew, by a refresh or a merge, while it had changes.
   public static let refresh = NSSnapshotEventType(rawValue: 1 << 5)
+  /// A merge policy resolved a conflict of the object.
   public static let mergePolicy = NSSnapshotEventType(rawValue: 1 << 6)
 }
 
@@ -215,7 +223,8 @@ extension NSManagedObject: @unchecked Sendable {}
 
 /// The tie from an object to its context, which does not keep the context alive.
 ///
-/// `@unchecked Sendable`: set on the context's queue; cleared by the context's `deinit`, when nothing runs on it any more.
+/// `@unchecked Sendable`: set on the context's queue; cleared by the context's `deinit`, when nothing runs on it any
+/// more.
 final class ContextReference: @unchecked Sendable {
   unowned(unsafe) var context: NSManagedObjectContext?
 

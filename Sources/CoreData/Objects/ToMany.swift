@@ -37,7 +37,8 @@ final class ToMany {
 
   var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || orderChanged }
 
-  /// Whether the members are known, or were asked for by changing them: their other ends' changes alone do not read them.
+  /// Whether the members are known, or were asked for by changing them: their other ends' changes alone do not read
+  /// them.
   var isShownAsChanged: Bool { hasChanges && (members != nil || isChangedHere) }
 
   /// Whether the object is a member; nil where only the store knows.
@@ -159,8 +160,8 @@ final class ToMany {
 
   // MARK: Since the event began
 
-  /// Comes before each change. Costs nothing while what was last saved tells what there was before the event, unless the caller
-  /// wants more: the order, which the lists of changes do not know.
+  /// Comes before each change. Costs nothing while what was last saved tells what there was before the event, unless
+  /// the caller wants more: the order, which the lists of changes do not know.
   @inline(__always)
   func willChange(keepsStart: Bool) {
     if eventStart == nil && (hadChangesAtEventStart || keepsStart) { eventStart = EventStart(self) }
@@ -180,7 +181,8 @@ final class ToMany {
     eventStart == nil && hadChangesAtEventStart ? ([], []) : changes(since: eventStart)
   }
 
-  /// Which members came and which went since the beginning of an event; nil for one that began with what was last saved.
+  /// Which members came and which went since the beginning of an event; nil for one that began with what was last
+  /// saved.
   func changes(since start: EventStart?) -> (came: [NSManagedObject], went: [NSManagedObject]) {
     guard let start else { return (added.items, removed.items) }
     // What left one of the lists without entering the other was undone, or found to be so in the store already.

@@ -11,7 +11,8 @@ struct ContextEvent {
   var starts: [ObjectIdentifier: Snapshot] = [:]
   /// Observers are told of it, and what changes now belongs to the next.
   private(set) var isOver = false
-  /// What to-many relationships began the event with, where that is not what was last saved; known once the event is over.
+  /// What to-many relationships began the event with, where that is not what was last saved; known once the event is
+  /// over.
   private(set) var toManyStarts: [ObjectIdentifier: ToMany.EventStart] = [:]
 
   var isEmpty: Bool {

@@ -1,6 +1,7 @@
 /// Objects coming, changing and going.
 extension NSManagedObjectContext {
-  /// Puts a new object into the context: the next save writes a row for it. An object whose deletion was not saved yet stays.
+  /// Puts a new object into the context: the next save writes a row for it. An object whose deletion was not saved yet
+  /// stays.
   ///
   /// Traps for an object of another context.
   public final func insert(_ object: NSManagedObject) {

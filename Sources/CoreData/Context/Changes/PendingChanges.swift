@@ -1,8 +1,8 @@
 /// What a context has changed and not saved, and what of it observers have yet to be told.
 ///
-/// An object is in at most one of `inserted`, `updated` and `deleted`, and its `isInserted`, `isUpdated` and `isDeleted` say in which.
-/// Nothing else sets these. One exception: a new object that is deleted is in no list, and counts as deleted until observers
-/// were told.
+/// An object is in at most one of `inserted`, `updated` and `deleted`, and its `isInserted`, `isUpdated` and
+/// `isDeleted` say in which. Nothing else sets these. One exception: a new object that is deleted is in no list, and
+/// counts as deleted until observers were told.
 ///
 /// Knows nothing of rows, notifications or queues. Used on the context's queue.
 final class PendingChanges {
@@ -209,7 +209,8 @@ final class PendingChanges {
     return ended
   }
 
-  /// Runs a body that tells observers of an event: they may ask for its values, and make changes that belong to the next.
+  /// Runs a body that tells observers of an event: they may ask for its values, and make changes that belong to the
+  /// next.
   func posting(_ ended: ContextEvent, _ post: () -> Void) {
     let outer = postedEvent
     postedEvent = ended
@@ -256,7 +257,8 @@ final class PendingChanges {
     removeAll()
   }
 
-  /// Takes all changes back. Returns the objects that had changes, which still have their values: new ones, and those with a row.
+  /// Takes all changes back. Returns the objects that had changes, which still have their values: new ones, and those
+  /// with a row.
   func takeBack() -> (new: [NSManagedObject], stored: [NSManagedObject]) {
     let new = inserted.items + unpropagated.filter { !deleted.contains($0) }
     let stored = updated.items + deleted.items

@@ -10,7 +10,8 @@ extension NSManagedObjectContext {
     return graph.reuse(id.key, id.home.table) ?? register(id)
   }
 
-  /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's error if the row cannot be read.
+  /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's error if the row cannot
+  /// be read.
   public final func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }

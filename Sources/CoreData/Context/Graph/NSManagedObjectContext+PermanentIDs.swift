@@ -1,9 +1,10 @@
 /// From temporary IDs to permanent ones, in the context that saves and in those that read through it.
 extension NSManagedObjectContext {
-  /// Gives new objects their permanent IDs before they are saved to a store. Objects that were saved into a parent get theirs, too.
+  /// Gives new objects their permanent IDs before they are saved to a store. Objects that were saved into a parent get
+  /// theirs, too.
   ///
-  /// Does nothing for objects that have permanent IDs. Throws, and leaves all objects as they are, if there is no coordinator, or
-  /// if a store cannot reserve keys.
+  /// Does nothing for objects that have permanent IDs. Throws, and leaves all objects as they are, if there is no
+  /// coordinator, or if a store cannot reserve keys.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()
     try obtainInParent(objects)
@@ -96,7 +97,8 @@ extension NSManagedObjectContext {
     return parentContext.performAndWait { parentContext.currentID(id) }
   }
 
-  /// The new object of this context that a temporary ID's URI names, also when it has got its permanent ID since, until it is saved.
+  /// The new object of this context that a temporary ID's URI names, also when it has got its permanent ID since, until
+  /// it is saved.
   package final func newObject(forTemporaryURI uri: String) -> NSManagedObject? {
     checkQueue()
     guard let key = NSManagedObjectID.temporaryKey(uri: uri) else { return nil }

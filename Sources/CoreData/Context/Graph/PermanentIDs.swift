@@ -2,10 +2,11 @@ internal import Synchronization
 
 /// What becomes of the temporary IDs of one context's new objects.
 ///
-/// A save to a store makes IDs permanent at once. Objects that were saved into a parent wait until the context at the root of the
-/// chain saves; then each child takes the IDs over when it next needs them.
+/// A save to a store makes IDs permanent at once. Objects that were saved into a parent wait until the context at the
+/// root of the chain saves; then each child takes the IDs over when it next needs them.
 ///
-/// Used on the context's queue, but for `expectsChildren` and the count of the root, which other contexts of the chain use.
+/// Used on the context's queue, but for `expectChildren()` and the count of the root, which other contexts of the chain
+/// use.
 final class PermanentIDs {
   /// The permanent IDs by temporary key, as long as somebody may still refer to an object by that.
   private(set) var byKey: [Int64: NSManagedObjectID] = [:]
@@ -17,7 +18,8 @@ final class PermanentIDs {
   private let count = Atomic<Int>(0)
   private let hasHadChildren = Atomic<Bool>(false)
 
-  /// Whether a context has had this one as its parent: then permanent IDs are kept for it. Children may be made on any thread.
+  /// Whether a context has had this one as its parent: then permanent IDs are kept for it. Children may be made on any
+  /// thread.
   var isForChildren: Bool { hasHadChildren.load(ordering: .relaxed) }
 
   func expectChildren() { hasHadChildren.store(true, ordering: .relaxed) }

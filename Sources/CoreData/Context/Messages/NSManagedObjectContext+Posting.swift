@@ -1,6 +1,6 @@
 extension NSManagedObjectContext {
-  /// Posts a notification about this context, and the typed message that stands for it: on Linux, Foundation does not make one of
-  /// the other.
+  /// Posts a notification about this context, and the typed message that stands for it: on Linux, Foundation does not
+  /// make one of the other.
   final func post(_ name: Notification.Name, _ info: [AnyHashable: Any] = [:]) {
     let notification = Notification(name: name, object: self, userInfo: info.isEmpty ? nil : info)
     NotificationCenter.default.post(notification)

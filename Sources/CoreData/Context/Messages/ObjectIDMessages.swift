@@ -1,5 +1,5 @@
-/// Messages with object IDs: from contexts on the main queue on the main actor, and from contexts with a queue of their own to observers
-/// that run whenever they get to it.
+/// Messages with object IDs: from contexts on the main queue on the main actor, and from contexts with a queue of their
+/// own to observers that run whenever they get to it.
 ///
 ///     for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) { … }
 ///
@@ -10,11 +10,17 @@ public protocol ManagedObjectIDsMessage {
 }
 
 extension ManagedObjectIDsMessage {
+  /// The context that posted the message.
   public var context: NSManagedObjectContext { content.context }
+  /// The IDs of new objects.
   public var insertedIDs: Set<NSManagedObjectID> { content.ids(.insertedObjectIDs) }
+  /// The IDs of changed objects.
   public var updatedIDs: Set<NSManagedObjectID> { content.ids(.updatedObjectIDs) }
+  /// The IDs of deleted objects.
   public var deletedIDs: Set<NSManagedObjectID> { content.ids(.deletedObjectIDs) }
+  /// The IDs of objects that were read anew.
   public var refreshedIDs: Set<NSManagedObjectID> { content.ids(.refreshedObjectIDs) }
+  /// The IDs of objects that became unusable.
   public var invalidatedIDs: Set<NSManagedObjectID> { content.ids(.invalidatedObjectIDs) }
   /// The place in the stores' histories then; nil where no store has a history, and in a context with a parent.
   public var historyToken: NSPersistentHistoryToken? { content.historyToken }
@@ -57,8 +63,11 @@ extension NSManagedObjectContext {
 
   /// Posted after a context on the main queue saved: the IDs of what that was about.
   public struct DidSaveObjectIDsMessage: NotificationCenter.MainActorMessage, ManagedObjectIDsMessage {
+    /// Contexts post the message.
     public typealias Subject = NSManagedObjectContext
+    /// The name of the notification that says the same.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
+    /// What the message tells.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -66,6 +75,7 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .mainQueueConcurrencyType).map(DidSaveObjectIDsMessage.init)
     }
 
+    /// The notification that says the same.
     @MainActor public static func makeNotification(_ message: DidSaveObjectIDsMessage) -> Notification {
       message.content.notification(name)
     }
@@ -73,8 +83,11 @@ extension NSManagedObjectContext {
 
   /// Posted after a context on a queue of its own saved: the IDs of what that was about.
   public struct DidSaveObjectIDsAsyncMessage: NotificationCenter.AsyncMessage, ManagedObjectIDsMessage {
+    /// Contexts post the message.
     public typealias Subject = NSManagedObjectContext
+    /// The name of the notification that says the same.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
+    /// What the message tells.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
@@ -82,6 +95,7 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .privateQueueConcurrencyType).map(DidSaveObjectIDsAsyncMessage.init)
     }
 
+    /// The notification that says the same.
     public static func makeNotification(_ message: DidSaveObjectIDsAsyncMessage) -> Notification {
       message.content.notification(name)
     }
@@ -89,8 +103,11 @@ extension NSManagedObjectContext {
 
   /// Posted after a context on the main queue merged what was saved elsewhere: the IDs of what that was about.
   public struct DidMergeChangesMessage: NotificationCenter.MainActorMessage, ManagedObjectIDsMessage {
+    /// Contexts post the message.
     public typealias Subject = NSManagedObjectContext
+    /// The name of the notification that says the same.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
+    /// What the message tells.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -98,6 +115,7 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .mainQueueConcurrencyType).map(DidMergeChangesMessage.init)
     }
 
+    /// The notification that says the same.
     @MainActor public static func makeNotification(_ message: DidMergeChangesMessage) -> Notification {
       message.content.notification(name)
     }
@@ -105,8 +123,11 @@ extension NSManagedObjectContext {
 
   /// Posted after a context on a queue of its own merged what was saved elsewhere: the IDs of what that was about.
   public struct DidMergeChangesAsyncMessage: NotificationCenter.AsyncMessage, ManagedObjectIDsMessage {
+    /// Contexts post the message.
     public typealias Subject = NSManagedObjectContext
+    /// The name of the notification that says the same.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
+    /// What the message tells.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
@@ -114,6 +135,7 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .privateQueueConcurrencyType).map(DidMergeChangesAsyncMessage.init)
     }
 
+    /// The notification that says the same.
     public static func makeNotification(_ message: DidMergeChangesAsyncMessage) -> Notification {
       message.content.notification(name)
     }

@@ -1,5 +1,6 @@
 /// Traps uses of a context or an object away from the context's queue, where it is switched on: by the launch argument
-/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name; in debug builds it is on unless that says 0.
+/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name; in debug builds it is on unless
+/// that says 0.
 enum ConcurrencyDebug {
   static let isEnabled: Bool = {
     if let value = LaunchArgument.value("ConcurrencyDebug") { return value != "0" }

@@ -41,7 +41,8 @@ extension NSManagedObjectContext {
 
   /// Runs the block on the context's queue and returns what it returns; throws what it throws.
   ///
-  /// What it returns leaves the context's queue, so it has to be `Sendable`: an object ID or a value, no managed object.
+  /// What it returns leaves the context's queue, so it has to be `Sendable`: an object ID or a value, no managed
+  /// object.
   public final func perform<T: Sendable, Failure: Error>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws(Failure) -> T
   ) async throws(Failure) -> T {

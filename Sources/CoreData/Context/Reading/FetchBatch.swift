@@ -1,7 +1,7 @@
 /// What a fetch left with a fault.
 ///
-/// Either neighbours among the results of a fetch with a batch size: the first use of one reads the rows of all. Or, of one object,
-/// the values of the properties that the fetch named.
+/// Either neighbours among the results of a fetch with a batch size: the first use of one reads the rows of all. Or, of
+/// one object, the values of the properties that the fetch named.
 final class FetchBatch {
   /// Weak: the results keep their batch, and may be dropped before they are used.
   private struct Member { weak var object: NSManagedObject? }

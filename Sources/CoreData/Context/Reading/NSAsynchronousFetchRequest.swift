@@ -7,6 +7,7 @@
 ///
 /// Source: Apple's documentation of `NSAsynchronousFetchRequest`.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
+  /// What is fetched.
   public let fetchRequest: NSFetchRequest<ResultType>
 
   /// Called once on the context's queue, also after an error or a cancellation.
@@ -15,6 +16,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// How many results are expected, for the progress; 0 where nobody knows.
   open var estimatedResultCount = 0
 
+  /// Makes a request for a context's `execute(_:)`, with what to call on the context's queue when it is complete.
   public init(
     fetchRequest request: NSFetchRequest<ResultType>,
     completionBlock block: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
@@ -41,13 +43,14 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 ///
 /// Source: Apple's documentation of `NSPersistentStoreAsynchronousResult`.
 open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
+  /// The context that executes the request, and gets the results.
   public let managedObjectContext: NSManagedObjectContext
 
   /// Why there are no results; `NSUserCancelledError` (3072) after a cancellation.
   open internal(set) var operationError: (any Error)?
 
-  /// How many results have been read. Child of the progress that was current where the request was executed. Without an estimate
-  /// it is indeterminate until all are there.
+  /// How many results have been read. Child of the progress that was current where the request was executed. Without an
+  /// estimate it is indeterminate until all are there.
   ///
   /// It is updated on the context's queue: Foundation's `Progress` on Linux is not for several threads at once.
   public let progress: Progress?
@@ -64,12 +67,14 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
     progress?.cancellationHandler = { control.cancel() }
   }
 
-  /// Stops reading: the request completes with an error, soon. Does nothing once it is complete. May be called anywhere.
+  /// Stops reading: the request completes with an error, soon. Does nothing once it is complete. May be called
+  /// anywhere.
   open func cancel() { control.cancel() }
 }
 
 /// The results of an asynchronous fetch.
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
+  /// The request that is running or complete.
   public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
 
   /// nil until all are there, and after an error.

@@ -1,7 +1,7 @@
 /// Reading the stores as they were at one moment.
 extension NSManagedObjectContext {
-  /// What the context's reads see: nil for the newest, `current` when it is pinned by its next read, or the state that it is pinned
-  /// to. A child reads what its parent reads.
+  /// What the context's reads see: nil for the newest, `current` when it is pinned by its next read, or the state that
+  /// it is pinned to. A child reads what its parent reads.
   public final var queryGenerationToken: NSQueryGenerationToken? {
     checkQueue()
     if let parentContext { return parentContext.performAndWait { parentContext.queryGenerationToken } }
@@ -10,10 +10,10 @@ extension NSManagedObjectContext {
 
   /// Pins what fetches and faults see, or lets them see the newest again with nil.
   ///
-  /// A pinned context goes on seeing the same state of the stores, whatever others save, until it saves, merges others' changes, is
-  /// reset, or is given another token; from the first three on it is pinned to what its next read finds. What was read before
-  /// stays as read: refresh it. Saving is not affected: a change of what another has changed since is a conflict. In stores in memory and
-  /// without a write-ahead log nothing is pinned.
+  /// A pinned context goes on seeing the same state of the stores, whatever others save, until it saves, merges others'
+  /// changes, is reset, or is given another token; from the first three on it is pinned to what its next read finds.
+  /// What was read before stays as read: refresh it. Saving is not affected: a change of what another has changed since
+  /// is a conflict. In stores in memory and without a write-ahead log nothing is pinned.
   ///
   /// Throws for a child context, and for the token of another coordinator. Source: Apple's documentation.
   public final func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {

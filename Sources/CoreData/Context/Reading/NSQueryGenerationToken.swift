@@ -1,7 +1,8 @@
 /// Names the state of the stores that a context's reads see.
 ///
-/// Get one from a pinned context's `queryGenerationToken`, and give it to other contexts of the coordinator that are to see the
-/// same. As long as somebody keeps it, a connection to each file stays open, and the file's write-ahead log only grows.
+/// Get one from a pinned context's `queryGenerationToken`, and give it to other contexts of the coordinator that are to
+/// see the same. As long as somebody keeps it, a connection to each file stays open, and the file's write-ahead log
+/// only grows.
 ///
 /// Source: Apple's documentation of `NSQueryGenerationToken`.
 ///
@@ -17,8 +18,10 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
 
   init(_ generation: QueryGeneration?) { self.generation = generation }
 
+  /// The token itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// True.
   public static var supportsSecureCoding: Bool { true }
 
   /// The names that Apple's archives may have.
@@ -31,6 +34,7 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
   /// Only `current` means anything outside of the process: the others are archived as nothing and give nil.
   public func encode(with coder: NSCoder) { coder.encode(generation == nil, forKey: "isCurrent") }
 
+  /// Reads an archived token: `current`, or nil for any other, which meant something in its process only.
   public init?(coder: NSCoder) {
     guard coder.decodeBool(forKey: "isCurrent") else { return nil }
     generation = nil

@@ -1,4 +1,5 @@
-/// The rows of a batch insertion, out of its dictionaries, or of a handler that fills one dictionary or object again and again.
+/// The rows of a batch insertion, out of its dictionaries, or of a handler that fills one dictionary or object again
+/// and again.
 extension BatchRows {
   init(_ request: NSBatchInsertRequest, _ entity: NSEntityDescription, _ context: NSManagedObjectContext) {
     let policy = (context.mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType

@@ -13,12 +13,14 @@ extension NSPersistentHistoryTransaction {
     return Notification(name: .NSManagedObjectContextDidSaveObjectIDs, object: nil, userInfo: ids)
   }
 
+  /// The entity that a fetch request for history asks for.
   public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
     HistoryEntities.transaction
   }
 }
 
 extension NSPersistentHistoryChange {
+  /// The entity that a fetch request for history asks for.
   public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
     HistoryEntities.change
   }

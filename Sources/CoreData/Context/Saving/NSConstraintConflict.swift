@@ -15,6 +15,14 @@ open class NSConstraintConflict: NSObject {
   /// The row of `databaseObject` as it was found.
   private(set) var stored: Snapshot?
 
+  /// Makes a conflict of objects with the same values of a constraint.
+  ///
+  /// - Parameters:
+  ///   - constraint: the names of the properties that must be unique together.
+  ///   - databaseObject: the object whose row has the values already; nil for none.
+  ///   - databaseSnapshot: that row's values by property name; nil for none.
+  ///   - conflictingObjects: the other objects with the values.
+  ///   - conflictingSnapshots: dictionaries of what these were last fetched or saved with, in their order.
   public init(
     constraint: [String], databaseObject: NSManagedObject?, databaseSnapshot: [AnyHashable: Any]?,
     conflictingObjects: [NSManagedObject], conflictingSnapshots: [Any]

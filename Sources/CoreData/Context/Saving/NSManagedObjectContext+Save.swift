@@ -2,8 +2,8 @@
 extension NSManagedObjectContext {
   /// Writes all changes to the stores in one transaction for each file, or hands them to the parent context.
   ///
-  /// Throws validation errors, a merge error (133020) or constraint error (133021) that the merge policy did not resolve, and
-  /// the store's own errors; the context then has its changes as before. Does nothing without changes.
+  /// Throws validation errors, a merge error (133020) or constraint error (133021) that the merge policy did not
+  /// resolve, and the store's own errors; the context then has its changes as before. Does nothing without changes.
   public final func save() throws {
     checkQueue()
     guard hasChanges else { return }
@@ -135,8 +135,8 @@ extension NSManagedObjectContext {
       .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")
   }
 
-  /// Lets the merge policy change what is to be saved. Each attempt sees the rows as they are now; only a storm of writers could
-  /// outrun a hundred.
+  /// Lets the merge policy change what is to be saved. Each attempt sees the rows as they are now; only a storm of
+  /// writers could outrun a hundred.
   private func resolve(_ conflicts: [Any], _ attempts: Int, _ error: () -> NSError) throws {
     guard attempts < 100, !conflicts.isEmpty, let policy = mergePolicy as? NSMergePolicy else { throw error() }
     try policy.resolve(mergeConflicts: conflicts)

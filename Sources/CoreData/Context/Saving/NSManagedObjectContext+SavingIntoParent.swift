@@ -15,8 +15,9 @@ extension NSManagedObjectContext {
     processPendingChanges()
   }
 
-  /// This context's object for a child's changed one. Where it has no values of its own, or not any more, it takes those that the
-  /// child has read through it: the changes are made upon these, and what another has saved since is a conflict.
+  /// This context's object for a child's changed one. Where it has no values of its own, or not any more, it takes
+  /// those that the child has read through it: the changes are made upon these, and what another has saved since is a
+  /// conflict.
   private func counterpart(of object: NSManagedObject) -> NSManagedObject {
     let mine = self.object(with: object.objectID)
     if mine.isFault, let base = object.committed ?? object.snapshot, base.version > 0 { mine.supply(base) }

@@ -1,9 +1,9 @@
 /// An object that could not be saved because its row was changed or deleted since it was read.
 ///
-/// There are two kinds, as in Apple's documentation. Where another context of the same coordinator saved, the coordinator's
-/// cache has the row as it is now: `cachedSnapshot` is that, and `persistedSnapshot` is nil. Where another process or
-/// coordinator saved, `cachedSnapshot` is what was read once and `persistedSnapshot` is what the file has now. A deleted row has
-/// no values now, and the version 0.
+/// There are two kinds, as in Apple's documentation. Where another context of the same coordinator saved, the
+/// coordinator's cache has the row as it is now: `cachedSnapshot` is that, and `persistedSnapshot` is nil. Where
+/// another process or coordinator saved, `cachedSnapshot` is what was read once and `persistedSnapshot` is what the
+/// file has now. A deleted row has no values now, and the version 0.
 ///
 /// Snapshots are the attributes by name, and to-one relationships as object IDs; nil is NSNull.
 open class NSMergeConflict: NSObject {
@@ -22,6 +22,14 @@ open class NSMergeConflict: NSObject {
   /// The row as it was found.
   let stored: Snapshot?
 
+  /// Makes a conflict between an object and its row.
+  ///
+  /// - Parameters:
+  ///   - srcObject: the object that is to be saved.
+  ///   - newvers: the version of the row now; 0 for a deleted one.
+  ///   - oldvers: the version that the object was read with.
+  ///   - cachesnap: the values that the coordinator has; nil if the row is deleted.
+  ///   - persnap: the values that the file has; nil if the coordinator has the same.
   public init(
     source srcObject: NSManagedObject, newVersion newvers: Int, oldVersion oldvers: Int,
     cachedSnapshot cachesnap: [String: Any]?, persistedSnapshot persnap: [String: Any]?
@@ -73,7 +81,8 @@ open class NSMergeConflict: NSObject {
 extension Snapshot {
   /// The attributes by name, and to-one relationships as object IDs; nil is NSNull.
   ///
-  /// - Parameter names: the properties wanted, elements of composite attributes by key path; nil for all that are stored.
+  /// - Parameter names: the properties wanted, elements of composite attributes by key path; nil for all that are
+  ///   stored.
   func values(of object: NSManagedObject, _ names: [String]? = nil) -> [String: Any] {
     var values: [String: Any] = [:]
     for (slot, description) in layout.slots.enumerated()

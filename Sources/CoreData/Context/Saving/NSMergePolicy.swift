@@ -14,19 +14,26 @@ public enum NSMergePolicyType: UInt, Sendable {
 
 /// Decides what becomes of objects whose rows others changed meanwhile, and of objects with the same unique values.
 ///
-/// Used on the context's queue, in the middle of a save, as often as the save meets conflicts; version conflicts come first.
-/// Subclasses override one of the `resolve` methods, change the objects as they like, and call super.
+/// Used on the context's queue, in the middle of a save, as often as the save meets conflicts; version conflicts come
+/// first. Subclasses override one of the `resolve` methods, change the objects as they like, and call super.
 ///
 /// `@unchecked Sendable`: immutable.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
+  /// What the policy does with a conflict.
   public let mergeType: NSMergePolicyType
 
+  /// Makes a policy of a type. The shared ones below do the same.
   public init(merge type: NSMergePolicyType) { mergeType = type }
 
+  /// The save fails, and its error names the conflicts.
   public class var error: NSMergePolicy { shared[0] }
+  /// Changes are merged property by property; where both sides changed one, the store's value stays.
   public class var mergeByPropertyStoreTrump: NSMergePolicy { shared[1] }
+  /// Changes are merged property by property; where both sides changed one, the context's value is saved.
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
+  /// The context's objects replace the rows.
   public class var overwrite: NSMergePolicy { shared[3] }
+  /// The context's changes are dropped where they are in conflict.
   public class var rollback: NSMergePolicy { shared[4] }
 
   private static let shared: [NSMergePolicy] = [
@@ -44,9 +51,9 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
   /// Changes the conflicting objects so that the save can be tried again; throws where that is not wanted or possible.
   ///
-  /// A row that was deleted meanwhile takes the object along with `rollback` and `mergeByPropertyStoreTrump`; `overwrite`
-  /// writes it again; the others throw, since there is nothing to merge with. An object to be deleted whose row was changed
-  /// meanwhile stays with `rollback` and `mergeByPropertyStoreTrump`, and goes with the others.
+  /// A row that was deleted meanwhile takes the object along with `rollback` and `mergeByPropertyStoreTrump`;
+  /// `overwrite` writes it again; the others throw, since there is nothing to merge with. An object to be deleted whose
+  /// row was changed meanwhile stays with `rollback` and `mergeByPropertyStoreTrump`, and goes with the others.
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSMergeConflict.error(list) }
     let rows = try list.map { try $0.stored ?? $0.sourceObject.reference?.context?.rowNow(of: $0.sourceObject) }
@@ -81,12 +88,12 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
   /// Changes the objects with the same unique values so that one of them has these; throws where that is not wanted.
   ///
-  /// With `mergeByPropertyObjectTrump` and `overwrite`, a new object takes over the identity of the row that has its values, and all
-  /// of its own values are written there. A stored object that got the values by a change keeps them, and the row that had
-  /// them is deleted. With `mergeByPropertyStoreTrump` and `rollback`, the row stays as it is, and the new object is dropped; what
-  /// referred to it refers to the row's object. A stored object gets back what it had (its unique values, or
-  /// everything). Of several objects of one save with the same values, the last one stays with the first two policies, and the
-  /// first one with the others; one that has a row is preferred to a new one.
+  /// With `mergeByPropertyObjectTrump` and `overwrite`, a new object takes over the identity of the row that has its
+  /// values, and all of its own values are written there. A stored object that got the values by a change keeps them,
+  /// and the row that had them is deleted. With `mergeByPropertyStoreTrump` and `rollback`, the row stays as it is, and
+  /// the new object is dropped; what referred to it refers to the row's object. A stored object gets back what it had
+  /// (its unique values, or everything). Of several objects of one save with the same values, the last one stays with
+  /// the first two policies, and the first one with the others; one that has a row is preferred to a new one.
   open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSConstraintConflict.error(list) }
     var resolution = ConstraintResolution(mergeType)
@@ -95,8 +102,13 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   }
 }
 
+/// `NSMergePolicy.error`, for `NSManagedObjectContext.mergePolicy`.
 public var NSErrorMergePolicy: Any { NSMergePolicy.error }
+/// `NSMergePolicy.mergeByPropertyStoreTrump`, for `NSManagedObjectContext.mergePolicy`.
 public var NSMergeByPropertyStoreTrumpMergePolicy: Any { NSMergePolicy.mergeByPropertyStoreTrump }
+/// `NSMergePolicy.mergeByPropertyObjectTrump`, for `NSManagedObjectContext.mergePolicy`.
 public var NSMergeByPropertyObjectTrumpMergePolicy: Any { NSMergePolicy.mergeByPropertyObjectTrump }
+/// `NSMergePolicy.overwrite`, for `NSManagedObjectContext.mergePolicy`.
 public var NSOverwriteMergePolicy: Any { NSMergePolicy.overwrite }
+/// `NSMergePolicy.rollback`, for `NSManagedObjectContext.mergePolicy`.
 public var NSRollbackMergePolicy: Any { NSMergePolicy.rollback }

@@ -83,8 +83,8 @@ final class StoreChanges {
       settle(object, version: 1, saved, &cached)
     }
     for (object, version) in zip(updated, saved.versions) { settle(object, version: version, saved, &cached) }
-    // Of a row that was written without having been read, the cache may have an older version. And it lacks the values that
-    // the store computed of derived attributes.
+    // Of a row that was written without having been read, the cache may have an older version. And it lacks the values
+    // that the store computed of derived attributes.
     let unknown =
       inserted.filter(\.layout.hasDerived) + updated.filter { $0.snapshot == nil || $0.layout.hasDerived } + deleted
     store.rowCache.commit(saved: cached, removed: unknown.map { ($0.key, $0.home.table) })

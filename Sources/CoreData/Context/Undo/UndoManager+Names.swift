@@ -11,20 +11,27 @@ extension UndoManager {
   /// The name of what `undo()` would undo; "" where it has none.
   public final var undoActionName: String { (openGroups.first ?? undoStack.last)?.name ?? "" }
 
+  /// The name of what `redo()` would redo; "" where it has none.
   public final var redoActionName: String { redoStack.last?.name ?? "" }
 
+  /// Whether nothing is lost if what `undo()` would undo is never undone or saved.
   public final var undoActionIsDiscardable: Bool { (openGroups.first ?? undoStack.last)?.isDiscardable ?? false }
 
+  /// Whether nothing is lost if what `redo()` would redo is never redone or saved.
   public final var redoActionIsDiscardable: Bool { redoStack.last?.isDiscardable ?? false }
 
+  /// A title for a menu: "Undo", with the name of the action if it has one.
   public final var undoMenuItemTitle: String { undoMenuTitle(forUndoActionName: undoActionName) }
 
+  /// A title for a menu: "Redo", with the name of the action if it has one.
   public final var redoMenuItemTitle: String { redoMenuTitle(forUndoActionName: redoActionName) }
 
+  /// The title for undoing an action of this name.
   public final func undoMenuTitle(forUndoActionName actionName: String) -> String {
     actionName.isEmpty ? "Undo" : "Undo \(actionName)"
   }
 
+  /// The title for redoing an action of this name.
   public final func redoMenuTitle(forUndoActionName actionName: String) -> String {
     actionName.isEmpty ? "Redo" : "Redo \(actionName)"
   }
@@ -36,11 +43,18 @@ public let NSUndoManagerGroupIsDiscardableKey = "NSUndoManagerGroupIsDiscardable
 extension Notification.Name {
   /// Whoever registers late does so now: before a group is opened or closed, before undo and redo, and with `canRedo`.
   public static let NSUndoManagerCheckpoint = Notification.Name("NSUndoManagerCheckpointNotification")
+  /// After a group was opened.
   public static let NSUndoManagerDidOpenUndoGroup = Notification.Name("NSUndoManagerDidOpenUndoGroupNotification")
+  /// Before a group is closed, with `NSUndoManagerGroupIsDiscardableKey`.
   public static let NSUndoManagerWillCloseUndoGroup = Notification.Name("NSUndoManagerWillCloseUndoGroupNotification")
+  /// After a group was closed, with `NSUndoManagerGroupIsDiscardableKey`.
   public static let NSUndoManagerDidCloseUndoGroup = Notification.Name("NSUndoManagerDidCloseUndoGroupNotification")
+  /// Before a group is undone.
   public static let NSUndoManagerWillUndoChange = Notification.Name("NSUndoManagerWillUndoChangeNotification")
+  /// After a group was undone.
   public static let NSUndoManagerDidUndoChange = Notification.Name("NSUndoManagerDidUndoChangeNotification")
+  /// Before a group is redone.
   public static let NSUndoManagerWillRedoChange = Notification.Name("NSUndoManagerWillRedoChangeNotification")
+  /// After a group was redone.
   public static let NSUndoManagerDidRedoChange = Notification.Name("NSUndoManagerDidRedoChangeNotification")
 }

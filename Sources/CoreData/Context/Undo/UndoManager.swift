@@ -1,9 +1,9 @@
-/// Remembers how to take changes back, in groups, and how to make them again. Foundation on Linux has none, so this is ours, with
-/// its API.
+/// Remembers how to take changes back, in groups, and how to make them again. Foundation on Linux has none, so this is
+/// ours, with its API.
 ///
-/// Every registration belongs to a group; what is undone at once is a group of the top level. With `groupsByEvent` the first
-/// registration opens one by itself, which ends with the event: with the main queue's turn, with `undo()`, or, for the changes of a
-/// context, with `processPendingChanges()`. Not bound to a queue, and used on one at a time.
+/// Every registration belongs to a group; what is undone at once is a group of the top level. With `groupsByEvent` the
+/// first registration opens one by itself, which ends with the event: with the main queue's turn, with `undo()`, or,
+/// for the changes of a context, with `processPendingChanges()`. Not bound to a queue, and used on one at a time.
 ///
 /// Source: Apple's documentation of `UndoManager`.
 open class UndoManager: NSObject {
@@ -30,8 +30,8 @@ open class UndoManager: NSObject {
 
   // MARK: Settings
 
-  /// Whether a registration outside of all groups opens one, which ends with the event; without it such a registration traps.
-  /// Default: true.
+  /// Whether a registration outside of all groups opens one, which ends with the event; without it such a registration
+  /// traps. Default: true.
   open var groupsByEvent = true
 
   /// How many groups are kept, the oldest being dropped; 0 for all. Default: 0.
@@ -83,7 +83,8 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidOpenUndoGroup)
   }
 
-  /// Closes the innermost group: it becomes a step of the one around it, or what `undo()` undoes next. An empty one is forgotten.
+  /// Closes the innermost group: it becomes a step of the one around it, or what `undo()` undoes next. An empty one is
+  /// forgotten.
   open func endUndoGrouping() {
     require(!openGroups.isEmpty, "endUndoGrouping() was called without a group being open.")
     post(.NSUndoManagerCheckpoint)

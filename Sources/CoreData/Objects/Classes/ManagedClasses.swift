@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The subclasses of `NSManagedObject` in the program, by name: what a model names is a class of whatever module.
 ///
-/// The runtime finds classes by "Module.Name" only. So the lists of types in the program's images are read, once, when the
-/// first name is asked for: about a millisecond. A name that is not found is looked for in images opened since.
+/// The runtime finds classes by "Module.Name" only. So the lists of types in the program's images are read, once, when
+/// the first name is asked for: about a millisecond. A name that is not found is looked for in images opened since.
 enum ManagedClasses {
   enum Answer {
     case found(NSManagedObject.Type)
@@ -103,7 +103,8 @@ extension TypeDescriptor {
     self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
   }
 
-  /// The one protocol of an existential type without a superclass: after the kind, the flags and the number of protocols.
+  /// The one protocol of an existential type without a superclass: after the kind, the flags and the number of
+  /// protocols.
   private init?(protocolOf type: Any.Type) {
     let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
     guard metadata.load(fromByteOffset: 12, as: UInt32.self) == 1 else { return nil }

@@ -1,14 +1,16 @@
-/// Which methods of `NSManagedObject` a class overrides: what nobody overrides need not be called for each value of each object.
+/// Which methods of `NSManagedObject` a class overrides: what nobody overrides need not be called for each value of
+/// each object.
 enum OverriddenMethods {
-  /// Whether calls of `validateValue(_:forKey:)` reach code of a subclass. Where that cannot be found out, they are said to.
+  /// Whether calls of `validateValue(_:forKey:)` reach code of a subclass. Where that cannot be found out, they are
+  /// said to.
   static func validatesValues(_ type: NSManagedObject.Type) -> Bool {
     guard let validateValueSlot else { return true }
     return word(validateValueSlot, of: type) != word(validateValueSlot, of: NSManagedObject.self)
   }
 
-  // A class's methods stand in its metadata, and an inherited one stands in a subclass where it stands in the superclass:
-  // https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst#class-metadata. Which word is the method's is seen by
-  // comparing two subclasses that differ in nothing but that they override it.
+  // A class's methods stand in its metadata, and an inherited one stands in a subclass where it stands in the
+  // superclass: https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst#class-metadata. Which word is
+  // the method's is seen by comparing two subclasses that differ in nothing but that they override it.
 
   private static let validateValueSlot: Int? = {
     let slots = (firstMember..<wordCount(of: NSManagedObject.self)).filter { slot in

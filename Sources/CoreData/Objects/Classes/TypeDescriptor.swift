@@ -2,8 +2,8 @@ internal import CSystem
 
 /// What the compiler says of a type or of what encloses one: the "context descriptors" in an image's read-only data.
 ///
-/// Source: docs/ABI/TypeMetadata.md and include/swift/ABI/Metadata.h of Swift. The layout is the same on all platforms without
-/// Objective-C. The pointers live as long as the process: Swift images are never unloaded.
+/// Source: docs/ABI/TypeMetadata.md and include/swift/ABI/Metadata.h of Swift. The layout is the same on all platforms
+/// without Objective-C. The pointers live as long as the process: Swift images are never unloaded.
 struct TypeDescriptor: Hashable, @unchecked Sendable {
   // `@unchecked Sendable`: constant data.
   let address: UnsafeRawPointer
@@ -66,8 +66,8 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
 
   init(_ address: UnsafeRawPointer) { self.address = address }
 
-  /// The nominal type that a mangled name begins with, which the compiler writes as a reference: one byte that says of which
-  /// sort, and a relative pointer.
+  /// The nominal type that a mangled name begins with, which the compiler writes as a reference: one byte that says of
+  /// which sort, and a relative pointer.
   private init?(mangledName: UnsafeRawPointer) {
     let target = mangledName + 1
     switch mangledName.load(as: UInt8.self) {

@@ -1,6 +1,8 @@
 /// What an observation wants to know. Raw values are Apple's.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+  /// The bits, which are Apple's.
   public let rawValue: UInt
+  /// Makes a set of the bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// The value after the change.
@@ -34,7 +36,9 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
 
 /// One change of an observed property, as far as the observation's options ask for it.
 public struct NSKeyValueObservedChange<Value> {
+  /// What happened to the property.
   public typealias Kind = NSKeyValueChange
+  /// What happened to the property: it was set, or members came or went.
   public let kind: Kind
   /// The value after the change; with `.new`, and never in the call before it.
   public let newValue: Value?
@@ -68,10 +72,11 @@ public protocol _KeyValueCodingAndObserving {}
 extension NSManagedObject: _KeyValueCodingAndObserving {}
 
 extension _KeyValueCodingAndObserving where Self: NSManagedObject {
-  /// Calls the handler at each change of a modelled property, whoever makes it: accessors, key-value coding, the other end of a
-  /// relationship, undo, or a refresh, which counts as a change of every property.
+  /// Calls the handler at each change of a modelled property, whoever makes it: accessors, key-value coding, the other
+  /// end of a relationship, undo, or a refresh, which counts as a change of every property.
   ///
-  /// The handler runs where the change is made, that is on the context's queue. The observation does not keep the object.
+  /// The handler runs where the change is made, that is on the context's queue. The observation does not keep the
+  /// object.
   /// - Parameter keyPath: one property, whose name must be known: generated classes see to that. Traps for others.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
