@@ -2,7 +2,8 @@ import CoreData
 
 /// The model that `worker-index` writes and the demo reads: documents, the words in them, and how often.
 ///
-/// Term has no relationship back: a common word would otherwise be written by every job, and jobs would wait for each other.
+/// Term has no inverse relationship. With one, every job would write the row of a common word, and jobs would wait for
+/// each other.
 public enum DocumentsModel {
   /// The compiled model.
   public static var url: URL? { Bundle.module.url(forResource: "Documents", withExtension: "momd") }

@@ -1,9 +1,9 @@
 import Foundation
 import PackagePlugin
 
-/// Compiles the data models among a target's files: each becomes a resource `NAME.momd` and a Swift file with its classes, or a Swift
-/// file with its classes and the model, where the target's `ModelCompiler.json` says so. And supplies the bodies of the declarations in
-/// the target's sources that are marked `@NSManaged`.
+/// Compiles the data models among a target's files. Each becomes a resource `NAME.momd` and a Swift file with its
+/// classes; if the target's `ModelCompiler.json` says so, it becomes a Swift file with its classes and the model
+/// instead. It also generates the bodies of the declarations in the target's sources that are marked `@NSManaged`.
 ///
 /// What it does with a file is `ModelCompiler`'s business; here are only the commands with their inputs and outputs.
 @main

@@ -146,8 +146,8 @@ struct TestTimeout: Error {}
 
 /// Asks again and again until the condition holds, and fails the test when it does not within ``LineReader/patience``.
 ///
-/// For what no descriptor tells of: a row that another process writes. A condition that never comes must end the test, since a run
-/// of the tests that does not end tells nobody what is wrong.
+/// For conditions that no descriptor reports, such as a row that another process writes. A condition that never holds
+/// must end the test, since a test run that does not end tells nobody what is wrong.
 func waitUntil(
   _ what: String, patience: Duration = LineReader.patience, location: SourceLocation = #_sourceLocation,
   _ condition: () throws -> Bool
@@ -163,8 +163,8 @@ func waitUntil(
 
 /// Reads lines from a pipe as they come.
 final class LineReader: @unchecked Sendable {
-  // `@unchecked Sendable`: used by one thread at a time: the test's, and after `drain` the one that it starts; the drained lines are
-  // locked.
+  // `@unchecked Sendable`: one thread at a time uses it: the test's, and after `drain` the thread that it starts. The
+  // drained lines are locked.
   private let handle: FileHandle
   private var rest: [UInt8] = []
   private let drained = Mutex<[String]>([])

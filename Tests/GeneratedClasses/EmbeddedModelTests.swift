@@ -1,10 +1,12 @@
 import CoreData
 import Testing
 
+/// An enumeration with an integer as raw value, named by the model.
 public enum NestSize: Int16 { case small, large }
+/// An enumeration with a string as raw value, named by the model.
 public enum NestUse: String { case breeding, sleeping }
 
-/// `Nest.xcdatamodel`, which `ModelCompiler.json` makes part of the code, and whose user info says what its class looks like.
+/// `Nest.xcdatamodel`: `ModelCompiler.json` makes it part of the code, and its user info controls its class.
 @Suite struct EmbeddedModelTests {
   @Test func anEmbeddedModelIsNoResourceAndReadsAsItsSourceDoes() throws {
     #expect(Bundle.module.url(forResource: "Nest", withExtension: "momd") == nil)

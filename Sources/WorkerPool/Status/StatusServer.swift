@@ -4,8 +4,9 @@ import WorkerProtocol
 
 /// The socket that people and scripts ask: JSON requests and replies, a line each, in order.
 ///
-/// A client has one request in work at a time, and a share of each turn. The next request is read when the reply is made and most of
-/// what was sent before is taken: a client that asks without end, or does not read, keeps nobody and no memory.
+/// Each client has one request in work at a time, and gets a share of each turn. Its next request is read once the
+/// reply is made and most of the earlier replies are taken: a client that asks without end, or does not read, blocks
+/// nobody and uses no memory.
 final class StatusServer {
   /// One asker; replies are sent through it, at once or later.
   final class Client {

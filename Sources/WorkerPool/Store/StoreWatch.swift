@@ -1,7 +1,8 @@
 import LinuxSystem
 import Synchronization
 
-/// Keeps account of the work on the store, so that what takes very long is told of: most often another process has it locked.
+/// Times the work on the store, so that the pool can report work that takes very long, most often because another
+/// process has the store locked.
 ///
 /// It sets no timer: whoever has one looks while there is work.
 final class StoreWatch: Sendable {

@@ -11,9 +11,10 @@ struct PinnedReader: Hashable, Sendable {
 
 /// Who keeps a store's write-ahead log from being brought into the file by reading an older state.
 ///
-/// A reader holds a shared lock on one of the bytes 123 to 127 of the `-shm` file (https://www.sqlite.org/walformat.html, "WAL
-/// Locks"); the kernel lists such locks with their owners. Nothing of SQLite's is touched: opening the `-shm` file here and closing it
-/// would drop the locks that this process holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+/// A reader holds a shared lock on one of the bytes 123 to 127 of the `-shm` file
+/// (https://www.sqlite.org/walformat.html, "WAL Locks"); the kernel lists such locks with their owners. This must not
+/// open SQLite's files: opening and closing the `-shm` file would drop the locks that this process holds on it
+/// (https://www.sqlite.org/howtocorrupt.html, 2.2).
 enum WALReaders {
   private static let firstPlace = 123
 
@@ -53,8 +54,8 @@ enum StoreLocks {
     return []
   }
 
-  /// How often the list is read before it is believed that nobody holds a lock: the kernel hands it out a page at a time, and locks that
-  /// go between two pages can hide one that stays.
+  /// The number of times that the list is read before an absent lock is believed: the kernel returns it one page at a
+  /// time, and a lock that goes between two pages can hide one that stays.
   private static let reads = 3
 
   /// The same in words; `nil` when nobody holds one.
@@ -98,8 +99,8 @@ struct KernelLock {
 
 /// Since when readers have been keeping the log from being brought into the file.
 ///
-/// Processes that read for a moment are found at one look or another. Only a reader that holds the same place at the same mark at looks
-/// that lie ``patience`` apart has been there all the time.
+/// Processes that only read for a moment appear in single looks. A reader that holds the same place at the same mark in
+/// looks that are ``patience`` apart has held it all the time.
 struct PinnedLog: Sendable {
   static let patience = 0.5
 

@@ -52,7 +52,8 @@ import Testing
     }
   }
 
-  /// What an orphan's job means for others is the next pool's to know: one waits for it, one may not run beside it, one shows as running.
+  /// The next pool has to know the effects of an orphan's job on others: one waits for it, one may not run beside it,
+  /// one shows as running.
   @Test(.timeLimit(.minutes(20)))
   func whatAnOrphanFinishesCountsInTheNextPool() throws {
     let items = try ItemPool(items: 3)

@@ -3,7 +3,8 @@ import Glibc
 import Testing
 import WorkerPool
 
-/// Mixed jobs while random processes are killed ten times a second, the supervisor among them: none is lost, none is done twice.
+/// Runs mixed jobs while ten random processes are killed every second, the supervisor among them: no job is lost, and
+/// none is done twice.
 ///
 /// A minute of it is part of the default run; `WORKERPOOL_SOAK=3600` makes it an hour.
 @Suite(.serialized) struct SoakTests {
@@ -93,7 +94,8 @@ private final class Soak {
     if unfinished < SoakTests.backlog / 2 { try submit(Soak.jobsAtATime) }
   }
 
-  /// Job files of mixed jobs, renamed into place: single ones, jobs in one transaction, jobs that submit others, and jobs with checkpoints.
+  /// Job files of mixed jobs, renamed into place: single jobs, jobs in one transaction, jobs that submit others, and
+  /// jobs with checkpoints.
   private func submit(_ count: Int) throws {
     var lines = ""
     for _ in 0..<count {
