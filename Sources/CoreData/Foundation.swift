@@ -3,5 +3,6 @@
 // The kinds of attributes and delete rules, and what is wrong with a model file.
 @_exported import ModelFiles
 
-/// Runs the body. There are no autoreleased objects on Linux; code for Apple's platforms that imports in portions calls this.
+/// Runs the body. There are no autoreleased objects on Linux; code for Apple's platforms that imports in portions calls
+/// this.
 public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }

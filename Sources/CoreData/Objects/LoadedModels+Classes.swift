@@ -1,12 +1,12 @@
 extension LoadedModels {
-  /// The only entity whose objects are of this class, or, where models share it, the one of the newest model.
+  /// The only entity with this class; if several models have one, that of the newest model.
   static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     newest { $0.entity(for: type) }
   }
 }
 
 extension NSManagedObjectModel {
-  /// The entity whose objects are of exactly this class; nil where none or several are.
+  /// The entity with exactly this class; nil if none or several have it.
   func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     guard type != NSManagedObject.self else { return nil }
     let matches = entities.filter { $0.layout.objectClass == type }

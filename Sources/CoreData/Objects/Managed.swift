@@ -1,5 +1,5 @@
-/// A property of a managed object for what `@NSManaged` cannot declare: values that are kept as their raw values, and
-/// types that the build plugin cannot name.
+/// A property of a managed object that `@NSManaged` cannot declare: enumerations and structures stored by their raw
+/// values, and types that the build plugin cannot resolve.
 ///
 ///     enum Kind: Int16 { case plain, starred }
 ///
@@ -7,17 +7,18 @@
 ///       @Managed("kind", default: .plain) var kind: Kind
 ///     }
 ///
-/// Reads and writes by name, as `value(forKey:)` and `setValue(_:forKey:)` do, and costs as much.
+/// It reads and writes like `value(forKey:)` and `setValue(_:forKey:)`, at the same cost, and so on the context's queue
+/// only. It is an addition to Apple's API.
 @propertyWrapper
 public struct Managed<Value> {
   private let key: String
   private let fallback: Value?
-  /// The value for what the object holds; nil where there is none.
+  /// The property's value for an attribute's value; nil if there is none.
   private let decode: (Any) -> Value?
   private let encode: (Value) -> Any?
 
-  /// A property that keeps a raw value in the attribute `key`. Where the attribute is nil, or holds a raw value that
-  /// stands for nothing, `default` is read, and without it the program ends.
+  /// A property that stores a raw value in the attribute `key`. If the attribute is nil or has an unknown raw value,
+  /// reading gives `default`; without a default it traps.
   public init(_ key: String, default fallback: Value? = nil) where Value: RawRepresentable {
     self.key = key
     self.fallback = fallback
@@ -25,7 +26,7 @@ public struct Managed<Value> {
     encode = { $0.rawValue }
   }
 
-  /// The same where nil, and a raw value that stands for nothing, are read as nil.
+  /// An optional property that stores a raw value. Nil and unknown raw values read as nil.
   public init<Wrapped: RawRepresentable>(_ key: String) where Value == Wrapped? {
     self.key = key
     fallback = .some(nil)
@@ -33,7 +34,7 @@ public struct Managed<Value> {
     encode = { $0?.rawValue }
   }
 
-  /// A property of any type that may be nil.
+  /// An optional property of any type. A value of another type reads as nil.
   public init<Wrapped>(_ key: String) where Value == Wrapped? {
     self.key = key
     fallback = .some(nil)
@@ -41,7 +42,7 @@ public struct Managed<Value> {
     encode = { $0 }
   }
 
-  /// A property of any other type. Where the attribute is nil `default` is read, and without it the program ends.
+  /// A property of any other type. If the attribute is nil, reading gives `default`; without a default it traps.
   @_disfavoredOverload
   public init(_ key: String, default fallback: Value? = nil) {
     self.key = key

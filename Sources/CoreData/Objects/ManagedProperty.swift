@@ -1,24 +1,24 @@
 internal import Synchronization
 
-/// A property by name that finds its place in an object without a look-up by name each time: what generated accessors
-/// stand on.
+/// A property that finds its slot in an object without a look-up by name each time. Generated accessors use it.
 ///
 ///     extension Person {
 ///       static let ageProperty = ManagedProperty<Int64>("age")
 ///       var age: Int64 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
 ///     }
 ///
-/// Remembers the slots in the entities that it was last used with, a few of them.
+/// It remembers its slots in the few entities that it was last used with. Safe on any thread; the objects are not.
 public final class ManagedProperty<Value>: ManagedPropertyKey, @unchecked Sendable {}
 
-/// What is the same for properties of all types.
+/// The part of `ManagedProperty` that does not depend on the type of the value.
+///
+/// `@unchecked Sendable`: the name is constant and the cache consists of atomic words. Only `ManagedProperty` inherits
+/// from it and adds nothing.
 public class ManagedPropertyKey: @unchecked Sendable {
-  // `@unchecked Sendable`: the name is constant and the cache is atomic words. The class is open to `ManagedProperty`
-  // alone, which adds nothing.
   /// The name in the model.
   public let name: String
-  /// For each of the layouts that were used last the serial number and the slot in it, in the low 12 bits; 0 at first.
-  /// A layout's place is given by its number: those of one model's entities follow each other.
+  /// The serial number of each of the last layouts used, with the slot in the low 12 bits; 0 at first. The serial
+  /// number gives the layout's index: those of one model's entities are consecutive.
   private let cache: UnsafeMutablePointer<Atomic<UInt64>>
   private static let cacheSize = 4
 
@@ -31,7 +31,7 @@ public class ManagedPropertyKey: @unchecked Sendable {
 
   deinit { cache.deallocate() }
 
-  /// The property's slot, which is of that kind.
+  /// The property's slot. Traps if the property is of another kind.
   @inline(__always)
   final func slot(in layout: EntityLayout, _ kind: SlotKind) -> Int {
     let known = cache[Int(layout.serial & 3)].load(ordering: .relaxed)
@@ -56,7 +56,7 @@ public class ManagedPropertyKey: @unchecked Sendable {
   }
 }
 
-/// Reading and writing slots: on the context's queue only, as with `value(forKey:)`.
+/// Reads and writes slots, on the context's queue only, like `value(forKey:)`.
 extension NSManagedObject {
   @inline(__always)
   final func read<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ type: T.Type) -> T? {
@@ -75,7 +75,7 @@ extension NSManagedObject {
 }
 
 extension SlotKind {
-  /// Kinds with equal storage may be read as each other: a Bool as an integer, a date as its seconds.
+  /// Kinds with equal storage can be read as each other: a Bool as an integer, a date as its seconds.
   fileprivate var storage: SlotKind {
     switch self {
     case .boolean: .integer

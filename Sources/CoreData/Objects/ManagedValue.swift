@@ -1,12 +1,12 @@
-/// A type that an attribute's accessors can have, besides the optional of it: read from the object's slot and written
-/// there without a look-up by name and without `Any`.
+/// A type of an attribute's accessors. It reads and writes the object's slot without a look-up by name and without
+/// boxing in `Any`. Accessors may have its optional type too.
 public protocol ManagedValue {
-  /// The value, or nil.
+  /// The value of the property; nil for no value. Called on the context's queue.
   static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Self?
   /// Sets the attribute; nil for no value.
   static func write(_ value: Self?, to property: ManagedPropertyKey, of object: NSManagedObject)
-  /// What reading a nil gives where the accessor's type is not optional: zero, false or empty, as on Apple's platforms;
-  /// nil where there is no such value.
+  /// The result of reading nil through a type that is not optional: zero, false or empty, as on Apple's platforms. Nil
+  /// if the type has no such value; reading traps then.
   static var valueOfNil: Self? { get }
 }
 
@@ -15,7 +15,7 @@ extension ManagedValue {
   public static var valueOfNil: Self? { nil }
 }
 
-/// Typed access. As with `value(forKey:)`, on the context's queue only.
+/// Typed access, on the context's queue only, like `value(forKey:)`.
 extension NSManagedObject {
   /// The value of an attribute that is not optional. Reading a nil gives `valueOfNil`, and traps if there is none.
   @inlinable
@@ -34,13 +34,13 @@ extension NSManagedObject {
     set { Value.write(newValue, to: property, of: self) }
   }
 
-  /// The object at the other end of a to-one relationship.
+  /// The object at the other end of a to-one relationship, or nil. Setting it sets the inverse relationship too.
   public final subscript<Object: NSManagedObject>(property: ManagedProperty<Object?>) -> Object? {
     get { relatedObject(property) }
     set { setRelated(newValue, slot: property.slot(in: layout, .toOne)) }
   }
 
-  /// The object at the other end of a to-one relationship that always has one.
+  /// The object at the other end of a mandatory to-one relationship. Traps if there is none.
   public final subscript<Object: NSManagedObject>(property: ManagedProperty<Object>) -> Object {
     get {
       if let object: Object = relatedObject(property) { return object }
@@ -49,8 +49,8 @@ extension NSManagedObject {
     set { setRelated(newValue, slot: property.slot(in: layout, .toOne)) }
   }
 
-  /// Any other property: to-many relationships (`NSSet?`, `NSOrderedSet?`, `Set<X>`), fetched properties (`[X]?`),
-  /// transformable values and `NSNumber`. By name, as `value(forKey:)`.
+  /// Any other property, by name like `value(forKey:)`: to-many relationships (`NSSet?`, `NSOrderedSet?`, `Set<X>`),
+  /// fetched properties (`[X]?`), transformable values and `NSNumber`. Traps if the value has another type.
   @_disfavoredOverload
   public final subscript<Value>(property: ManagedProperty<Value?>) -> Value? {
     get {
@@ -60,7 +60,7 @@ extension NSManagedObject {
     set { setValue(newValue, forKey: property.name) }
   }
 
-  /// The same where there always is a value.
+  /// The same for a type that is not optional. Traps if there is no value.
   @_disfavoredOverload
   public final subscript<Value>(property: ManagedProperty<Value>) -> Value {
     get {
@@ -89,11 +89,11 @@ extension NSManagedObject {
 // MARK: Numbers
 
 extension Int64: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of an integer or Boolean attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int64? {
     object.read(property, .integer, Int64.self)
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int64?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .integer, value)
   }
@@ -102,11 +102,11 @@ extension Int64: ManagedValue {
 }
 
 extension Int32: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of an integer or Boolean attribute, without the bits that do not fit; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int32? {
     object.read(property, .integer, Int64.self).map { Int32(truncatingIfNeeded: $0) }
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int32?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .integer, value.map { Int64($0) })
   }
@@ -115,11 +115,11 @@ extension Int32: ManagedValue {
 }
 
 extension Int16: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of an integer or Boolean attribute, without the bits that do not fit; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int16? {
     object.read(property, .integer, Int64.self).map { Int16(truncatingIfNeeded: $0) }
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int16?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .integer, value.map { Int64($0) })
   }
@@ -128,11 +128,11 @@ extension Int16: ManagedValue {
 }
 
 extension Int: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of an integer or Boolean attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int? {
     object.read(property, .integer, Int64.self).map { Int($0) }
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .integer, value.map { Int64($0) })
   }
@@ -141,11 +141,11 @@ extension Int: ManagedValue {
 }
 
 extension Bool: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a Boolean or integer attribute; any number but 0 is true; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Bool? {
     object.read(property, .boolean, Int64.self).map { $0 != 0 }
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Bool?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .boolean, value.map { $0 ? 1 : 0 as Int64 })
   }
@@ -154,11 +154,11 @@ extension Bool: ManagedValue {
 }
 
 extension Double: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a floating-point or date attribute; a date gives its seconds since 2001; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Double? {
     object.read(property, .double, Double.self)
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Double?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .double, value)
   }
@@ -167,11 +167,11 @@ extension Double: ManagedValue {
 }
 
 extension Float: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a floating-point or date attribute, rounded to 32 bits; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Float? {
     object.read(property, .float, Double.self).map { Float($0) }
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Float?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .float, value.map { Double($0) })
   }
@@ -182,24 +182,24 @@ extension Float: ManagedValue {
 // MARK: Text, data, dates
 
 extension String: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a string attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> String? {
     object.read(property, .string, String.self)
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: String?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .string, value)
   }
-  /// An empty string.
+  /// The empty string.
   public static var valueOfNil: String? { "" }
 }
 
 extension Data: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a binary data attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Data? {
     object.read(property, .data, Data.self)
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Data?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .data, value)
   }
@@ -208,11 +208,11 @@ extension Data: ManagedValue {
 }
 
 extension Date: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a date or floating-point attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Date? {
     object.read(property, .date, Double.self).map(Date.init(timeIntervalSinceReferenceDate:))
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Date?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .date, value?.timeIntervalSinceReferenceDate)
   }
@@ -220,16 +220,16 @@ extension Date: ManagedValue {
 
 // MARK: Values in boxes
 
-/// A type whose values do not lie in their slot.
+/// A type whose values are in boxes, to which the slot points.
 private protocol BoxedManagedValue: ManagedValue {}
 
 extension BoxedManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of an attribute of this type; nil for no value. Traps if the attribute holds another type.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Self? {
     guard let value = object.read(property, .boxed, Boxed.self)?.value else { return nil }
     return value as? Self ?? object.unsuitable(value, property)
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Self?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .boxed, value.map { Boxed($0) })
   }
@@ -239,11 +239,11 @@ extension UUID: BoxedManagedValue {}
 extension URL: BoxedManagedValue {}
 
 extension Decimal: ManagedValue {
-  /// The attribute's value, or nil.
+  /// The value of a decimal attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Decimal? {
     (object.read(property, .boxed, Boxed.self)?.value as? NSDecimalNumber)?.decimalValue
   }
-  /// Sets the attribute; nil for no value.
+  /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Decimal?, to property: ManagedPropertyKey, of object: NSManagedObject) {
     object.write(property, .boxed, value.map { Boxed(NSDecimalNumber(decimal: $0)) })
   }

@@ -1,6 +1,6 @@
-/// Managed objects without duplicates, by identity, with quick membership and removal.
+/// A list of managed objects without duplicates, by identity, with fast membership tests and removal.
 ///
-/// Keeps the order of insertion as long as nothing is removed, and always where `keepsOrder` is set.
+/// It keeps the order of insertion until an object is removed, and always with `keepsOrder`.
 struct MemberList {
   private(set) var items: [NSManagedObject] = []
   private var positions = IdentityIndex()
@@ -27,7 +27,7 @@ struct MemberList {
     return true
   }
 
-  /// Takes the object out; false if it is not there.
+  /// Removes the object; false if it is not there.
   @discardableResult
   mutating func remove(_ object: NSManagedObject) -> Bool {
     guard let position = positions.find(object, in: items) else { return false }
@@ -40,7 +40,7 @@ struct MemberList {
     return true
   }
 
-  /// Replaces everything, in the given order.
+  /// Replaces all objects, in the given order.
   mutating func replaceAll(_ objects: some Sequence<NSManagedObject>) {
     removeAll()
     for object in objects { insert(object) }
@@ -52,17 +52,18 @@ struct MemberList {
   }
 }
 
-/// Where in an array of objects each one is: open addressing over the array's positions, which are all that is stored.
+/// The positions of objects in an array, by open addressing. Only the positions are stored.
 ///
-/// Short arrays are just searched.
+/// Short arrays are searched without an index.
 private struct IdentityIndex {
-  /// Positions plus one; 0 for a free place. Empty while the array is short; else at least twice as long as the array.
+  /// Positions plus one; 0 marks a free place. Empty while the array is short, else at least twice as long as the
+  /// array.
   private var places: [Int32] = []
   private static let shortest = 8
 
   private func firstPlace(_ object: NSManagedObject) -> Int {
     let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()))
-    // Objects lie sixteen bytes apart at least; the product's upper half depends on all bits above.
+    // Addresses of objects are multiples of sixteen; the upper half of the product depends on all their other bits.
     return Int(truncatingIfNeeded: ((address >> 4) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (places.count - 1)
   }
 
@@ -74,16 +75,16 @@ private struct IdentityIndex {
     return places[place] == 0 ? nil : Int(places[place]) - 1
   }
 
-  /// The place that holds the object's position, or the free one where it would be.
+  /// The place with the object's position, or the free place for it.
   private func place(of object: NSManagedObject, in items: [NSManagedObject]) -> Int {
     var place = firstPlace(object)
     while places[place] != 0 && items[Int(places[place]) - 1] !== object { place = (place + 1) & (places.count - 1) }
     return place
   }
 
-  /// Takes note of an object just appended.
+  /// Adds an object that was just appended to the array.
   mutating func addLast(of items: [NSManagedObject]) {
-    // A list that was longer before keeps its index.
+    // A list that was longer keeps its index.
     guard !places.isEmpty || items.count > IdentityIndex.shortest else { return }
     if items.count * 2 > places.count { return rebuild(for: items) }
     var place = firstPlace(items[items.count - 1])
@@ -106,7 +107,7 @@ private struct IdentityIndex {
     }
   }
 
-  /// Takes the object at a position out of the array; the last one takes its place.
+  /// Removes the object at a position from the array; the last object takes its place.
   mutating func remove(_ position: Int, of items: inout [NSManagedObject]) {
     let last = items.count - 1
     guard !places.isEmpty else {
@@ -120,7 +121,7 @@ private struct IdentityIndex {
       items.swapAt(position, last)
     }
     items.removeLast()
-    // Move back what probing would no longer reach.
+    // Move back the entries that probing would no longer reach.
     let mask = places.count - 1
     places[hole] = 0
     var next = (hole + 1) & mask

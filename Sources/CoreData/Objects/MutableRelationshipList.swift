@@ -1,14 +1,14 @@
-/// An ordered to-many relationship as a mutable ordered set: reads and writes go to the owner.
+/// An ordered to-many relationship as a mutable ordered set, which reads and changes the owner's relationship.
 ///
-/// Foundation's class lets only some of its methods be overridden; the others read its own storage. That is kept equal
-/// to the relationship, which tells its view of each change.
+/// Foundation's class allows overriding of some methods only; the others read its storage. The relationship tells its
+/// view each change, so that the storage stays equal.
 final class MutableRelationshipList: NSMutableOrderedSet {
   private let owner: NSManagedObject
   private let index: Int
   private let isPrimitive: Bool
-  /// The relationship that the storage is equal to; another one when the owner was a fault meanwhile.
+  /// The relationship that the storage follows. The owner has another one after it was a fault.
   private weak var followed: ToMany?
-  /// The storage is being brought up to date: what changes it goes past the owner.
+  /// The storage is being updated: its changes do not go to the owner.
   private var isFollowing = false
 
   static func view(of owner: NSManagedObject, _ index: Int, isPrimitive: Bool) -> MutableRelationshipList {
@@ -86,7 +86,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
 
   // MARK: Writing
 
-  /// Makes the members exactly these.
+  /// Sets the members.
   private func set(_ objects: [NSManagedObject]) {
     if isPrimitive {
       owner.setPrimitiveValue(NSOrderedSet(array: objects), forKey: toMany.relationship.name)

@@ -1,8 +1,8 @@
-/// A to-many relationship as a mutable set: reads and writes go to the owner.
+/// A to-many relationship as a mutable set, which reads and changes the owner's relationship.
 final class MutableRelationshipSet: NSMutableSet {
   private let owner: NSManagedObject
   private let index: Int
-  /// Changes stay at this end, untold: the primitive value.
+  /// Whether changes set no inverse and notify nobody: the primitive value.
   private let isPrimitive: Bool
 
   init(owner: NSManagedObject, index: Int, isPrimitive: Bool = false) {

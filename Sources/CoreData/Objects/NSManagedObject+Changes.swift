@@ -1,9 +1,9 @@
-/// What changed: since the last save, and in the current event.
+/// The changes since the last save, and in the current event.
 extension NSManagedObject {
-  /// The new values of properties that were set since the last fetch or save; nil as NSNull.
+  /// The new values of the properties that were set since the last fetch or save, by name; NSNull for nil.
   ///
-  /// Fires nothing: a to-many relationship that only changed because its members' other ends did is left out until it
-  /// is read.
+  /// It fires no fault: a to-many relationship that changed only through its members' other ends is missing until it is
+  /// read.
   public final func changedValues() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]
@@ -26,7 +26,7 @@ extension NSManagedObject {
     }
   }
 
-  /// The last fetched or saved values of the persistent properties named, or of all; nil as NSNull.
+  /// The last fetched or saved values of the named persistent properties, or of all for nil; NSNull for nil.
   public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
     var values: [String: Any] = [:]
     _ = access()
@@ -47,7 +47,7 @@ extension NSManagedObject {
     return values
   }
 
-  /// Whether a save would write anything: a property set to an equal value does not count.
+  /// Whether a save would write a property. Unlike `hasChanges` it ignores properties that were set to an equal value.
   public final var hasPersistentChangedValues: Bool {
     checkQueue()
     guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
@@ -62,10 +62,10 @@ extension NSManagedObject {
 
   // MARK: In the current event
 
-  /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted; nil
-  /// as NSNull.
+  /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted;
+  /// NSNull for nil.
   ///
-  /// While that notification is being posted, those of the event that it tells about. Fires nothing.
+  /// Observers of that notification see the values from before the event that it reports. Fires no fault.
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]

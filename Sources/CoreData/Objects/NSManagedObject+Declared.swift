@@ -1,20 +1,21 @@
-/// What the generated bodies of `@NSManaged` declarations call, besides `ManagedProperty`.
+/// Called by the generated bodies of `@NSManaged` declarations, besides `ManagedProperty`.
 extension NSManagedObject {
-  /// The relationship that `addToX` and its like mean: its name begins with a small letter as a rule, and need not.
+  /// The name of the relationship that a method such as `addToX` means. It usually begins with a small letter, but need
+  /// not.
   public final func relationshipKey(_ name: String) -> String {
     if layout.places[name] != nil { return name }
     let capital = name.prefix(1).uppercased() + name.dropFirst()
     return layout.places[capital] == nil ? name : capital
   }
 
-  /// The value of `key` as `primitiveValue(forKey:)` has it: what a property named `primitiveX` reads and writes. An
-  /// entity may also have an attribute of just that name.
+  /// The primitive value of `key`, for a property named `primitiveX`; or the attribute of exactly that name, if the
+  /// entity has one.
   public final subscript<Value>(primitive key: String, type: Value?.Type) -> Value? {
     get { typedPrimitive(key) }
     set { setPrimitiveValue(newValue, forKey: primitiveKey(key)) }
   }
 
-  /// The same for a type that is not optional.
+  /// The same for a type that is not optional. Traps if there is no value.
   public final subscript<Value>(primitive key: String, type: Value.Type) -> Value {
     get {
       if let value: Value = typedPrimitive(key) { return value }

@@ -1,28 +1,28 @@
-/// From fault to values and back.
+/// Fills faults and turns objects into faults.
 extension NSManagedObject {
-  /// The values, after filling a fault and checking the queue. Every access to a property comes through here.
+  /// The values. It fills a fault and checks the queue; every access to a property passes through it.
   @inline(__always)
   final func access() -> Snapshot {
     if !state.isDisjoint(with: [.fault, .isChecked]) { prepareAccess() }
-    // Filling leaves a snapshot, whatever happened to the row.
+    // Filling always leaves a snapshot, even if the row is missing.
     return snapshot.unsafelyUnwrapped
   }
 
-  /// The values for reading one slot: a fault may have it without being filled.
+  /// The values for reading one slot, which a partial fault may have without being filled.
   @inline(__always)
   final func access(slot: Int) -> Snapshot {
     if !state.isDisjoint(with: [.fault, .isChecked]), let fetched = prepareReading(slot) { return fetched }
     return snapshot.unsafelyUnwrapped
   }
 
-  /// As `access(slot:)`, for typed reading: the slots themselves, with nothing counted.
+  /// Like `access(slot:)` for typed reading: the slots themselves, without reference counting.
   @inline(__always)
   final func accessSlots(reading slot: Int) -> UnsafeMutablePointer<SnapshotSlot> {
     if !state.isDisjoint(with: [.fault, .isChecked]), let fetched = prepareReading(slot) { return fetched.slots }
     return slots.unsafelyUnwrapped
   }
 
-  /// What a fetch of some properties left, if the slot is among it; else the object has all its values after this.
+  /// The values of a partial fetch if they include the slot. Otherwise it fills the object.
   @inline(never)
   private final func prepareReading(_ slot: Int) -> Snapshot? {
     if snapshot == nil, let fetched = batch?.values(having: slot), reference?.context != nil {
@@ -33,7 +33,7 @@ extension NSManagedObject {
     return nil
   }
 
-  /// Traps where the thread may not use the object, if that is checked.
+  /// Traps if the current thread may not use the object and the check is on.
   @inline(__always)
   final func checkQueue() {
     if state.contains(.isChecked) { ConcurrencyDebug.check(self) }
@@ -53,11 +53,11 @@ extension NSManagedObject {
     guard !state.contains(.gone) else { return }
     state.insert(.isQuiet)
     awakeFromFetch()
-    // What it changed is where later changes start from: the next one makes a copy.
+    // The values that it set are the base of later changes: the next change makes a copy.
     state.subtract([.isQuiet, .ownsSnapshot])
   }
 
-  /// Tells the object that its values were replaced. Like `awakeFromFetch()`, it may change them unseen.
+  /// Tells the object that its values were replaced. Like `awakeFromFetch()` it may change them without a record.
   final func awake(_ event: NSSnapshotEventType) {
     let ownedSnapshot = state.contains(.ownsSnapshot)
     state.insert(.isQuiet)
@@ -86,12 +86,12 @@ extension NSManagedObject {
     }
   }
 
-  /// Gives the object its row's values without waking it; it stays a fault whose firing costs nothing.
+  /// Gives the object its row's values without waking it. It stays a fault, and filling it costs nothing.
   final func supply(_ stored: Snapshot) {
     if state.contains(.fault) && committed == nil { snapshot = stored }
   }
 
-  /// Forgets values and changes: the next access reads them anew.
+  /// Drops values and changes. The next access reads them again.
   final func turnIntoFault() {
     guard !state.contains(.unborn) else { return }
     willTurnIntoFault()
@@ -108,7 +108,7 @@ extension NSManagedObject {
     state.remove(.ownsSnapshot)
   }
 
-  /// Makes the snapshot this object's own, and the context know of the change.
+  /// Makes the snapshot this object's own and tells the context of the change.
   final func willEdit() {
     let current = access()
     if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
@@ -119,7 +119,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Takes over the value of a slot that is no relationship.
+  /// Copies the value of a slot that is not a relationship.
   final func set(slot: Int, from other: Snapshot) {
     let observed = willChangeObserved(layout.slots[slot].name)
     willEdit()
@@ -127,14 +127,14 @@ extension NSManagedObject {
     observed?.finish()
   }
 
-  /// Reads the values and the members of all relationships.
+  /// Reads the values, and the members of all relationships.
   final func loadAll() {
     _ = access()
     guard !state.contains(.gone) else { return }
     for index in layout.toManys.indices { _ = toMany(index) }
   }
 
-  /// Makes the snapshot this object's own without telling anybody; a later change of the object takes this one along.
+  /// Makes the snapshot this object's own without telling the context. A later recorded change includes this one.
   final func willEditPrimitively() {
     let current = access()
     guard !state.contains(.ownsSnapshot) else { return }
@@ -143,7 +143,7 @@ extension NSManagedObject {
     state.insert(.ownsSnapshot)
   }
 
-  /// Fills the object if it is a fault; the entry point of Core Data's own accessors.
+  /// Fills the object if it is a fault. Handwritten accessors call it before they read a primitive value.
   public final func willAccessValue(forKey key: String?) { _ = access() }
 
   /// Does nothing; comes after an access in accessors that one writes oneself.

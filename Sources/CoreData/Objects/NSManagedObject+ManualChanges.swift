@@ -1,7 +1,6 @@
-/// For accessors that one writes oneself, around primitive values: `willChangeValue`, `setPrimitiveValue`,
-/// `didChangeValue`.
+/// For handwritten accessors around primitive values: `willChangeValue`, `setPrimitiveValue`, `didChangeValue`.
 extension NSManagedObject {
-  /// Comes before a change of a primitive value: marks the object as updated and tells observers.
+  /// Call it before a change of a primitive value: it marks the object as updated and tells observers.
   public final func willChangeValue(forKey key: String) {
     var change = ManualChange(object: self, key: key, observed: willChangeObserved(key))
     switch layout.places[key] {
@@ -19,14 +18,14 @@ extension NSManagedObject {
     remember(change)
   }
 
-  /// Comes after a change of a primitive value: sets the other end of a relationship and tells observers.
+  /// Call it after a change of a primitive value: it sets the other end of a relationship and tells observers.
   public final func didChangeValue(forKey key: String) {
     guard let change = reference?.context?.manualChanges.take(of: self, key) else { return }
     if change.isOfRelationship { setInverses(after: change) }
     change.observed?.finish()
   }
 
-  /// As `willChangeValue(forKey:)`, where it is known which members of a to-many relationship come or go.
+  /// Like `willChangeValue(forKey:)` for a to-many relationship whose added or removed members are known.
   public final func willChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
   ) {
@@ -50,7 +49,7 @@ extension NSManagedObject {
     remember(change)
   }
 
-  /// As `didChangeValue(forKey:)`, after the change that was announced in the same words.
+  /// Like `didChangeValue(forKey:)`. Call it after the change with the same arguments.
   public final func didChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
   ) {
@@ -65,7 +64,7 @@ extension NSManagedObject {
     return toMany.members?.items ?? []
   }
 
-  /// What nobody will ask for is not kept: an attribute without observers needs nothing afterwards.
+  /// Keeps the change for `didChangeValue`, unless nothing will need it: an attribute without observers.
   private func remember(_ change: ManualChange) {
     guard change.isOfRelationship || change.observed != nil else { return }
     reference?.context?.manualChanges.add(change)
@@ -97,7 +96,7 @@ struct ManualChange {
   let key: String
   let observed: ObservedChange?
   var isOfRelationship = false
-  /// The related objects before.
+  /// The related objects before the change.
   var before: [NSManagedObject] = []
 }
 

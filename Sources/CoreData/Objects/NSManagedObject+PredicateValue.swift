@@ -1,11 +1,11 @@
 extension NSManagedObject {
-  /// The value, if it is a managed object. A bare cast would bridge a dictionary to its Objective-C twin first.
+  /// The value if it is a managed object. A plain cast would first bridge a dictionary to its Objective-C twin.
   static func from(_ value: Any) -> NSManagedObject? {
     type(of: value) is AnyClass ? value as? NSManagedObject : nil
   }
 
-  /// The value at a key path as predicates compare it: straight from the snapshot where the path goes through to-one
-  /// relationships to an attribute.
+  /// The value at a key path in the form that predicates compare. A path through to-one relationships to an attribute
+  /// is read straight from the snapshots.
   final func predicateValue(at keys: ArraySlice<String>) -> PredicateValue {
     guard let key = keys.first, case .slot(let slot)? = layout.places[key] else { return readPredicateValue(at: keys) }
     let rest = keys.dropFirst()

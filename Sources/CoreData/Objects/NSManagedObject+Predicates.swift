@@ -1,7 +1,7 @@
-/// What predicates and sort descriptors ask of objects and IDs.
+/// Lets predicates and sort descriptors read objects and IDs.
 extension NSManagedObject: KeyValueReadable, PersistentKeyed {
   final func readableValue(forKey key: String) -> Any? {
-    // A property of a sub-entity, asked of an object of another one, is nil as it is in the shared table.
+    // A property of a subentity is nil for an object of another entity, as in the shared table.
     if layout.places[key] == nil, !["objectID", "self", "SELF", "entity"].contains(key) { return nil }
     return value(forKey: key)
   }

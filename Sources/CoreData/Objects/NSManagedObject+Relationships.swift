@@ -1,8 +1,8 @@
-/// Relationships: reading them, and keeping both ends right.
+/// Reads relationships and keeps both of their ends in step.
 extension NSManagedObject {
   // MARK: To-one
 
-  /// The object at the other end of a to-one, a fault if it was not registered yet.
+  /// The object at the other end of a to-one relationship; a fault if it was not registered.
   final func related(_ slot: Int) -> NSManagedObject? {
     guard let key = access(slot: slot).related(slot) else { return nil }
     guard let context = reference?.context else {
@@ -12,7 +12,7 @@ extension NSManagedObject {
     return context.object(for: key, from: self, slot: slot)
   }
 
-  /// Sets a to-one and its inverse, on the old partner and on the new.
+  /// Sets a to-one relationship and its inverse, at the old and the new partner.
   final func setRelated(_ object: NSManagedObject?, slot: Int) {
     let relationship = layout.slots[slot].relationship!
     checkSameContext(object, relationship)
@@ -30,7 +30,7 @@ extension NSManagedObject {
     object?.addInverse(inverse, self)
   }
 
-  /// Writes the slot alone.
+  /// Writes the slot and nothing else.
   final func writeRelated(_ object: NSManagedObject?, slot: Int) {
     let values = snapshot.unsafelyUnwrapped
     guard let object else { return values.setNil(slot) }
@@ -43,7 +43,7 @@ extension NSManagedObject {
     values.assign(slot: slot, to: object.objectID.relatedKey)
   }
 
-  /// Takes `partner` out of this object's end of a relationship.
+  /// Removes `partner` from this object's end of a relationship.
   final func removeInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
     switch layout.places[inverse.name] {
     case .slot(let slot):
@@ -57,7 +57,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Puts `partner` into this object's end of a relationship, and whoever stood there out.
+  /// Adds `partner` to this object's end of a relationship, replacing the object in a to-one.
   final func addInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
     switch layout.places[inverse.name] {
     case .slot(let slot):
@@ -94,7 +94,7 @@ extension NSManagedObject {
     return toMany
   }
 
-  /// The relationship as it is known, loaded or not.
+  /// The relationship, loaded or not.
   final func unloadedToMany(_ index: Int) -> ToMany {
     if toManys.isEmpty { toManys = Array(repeating: nil, count: layout.toManys.count) }
     if let known = toManys[index] { return known }
@@ -103,7 +103,7 @@ extension NSManagedObject {
     return made
   }
 
-  /// Makes the members exactly these, and their inverses follow.
+  /// Sets the members and their inverse relationships.
   final func setMembers(_ objects: [NSManagedObject], of index: Int) {
     let toMany = toMany(index)
     let relationship = toMany.relationship
@@ -121,7 +121,7 @@ extension NSManagedObject {
     observed?.finish()
   }
 
-  /// Puts the members of an ordered relationship, which stay the same ones, into another order.
+  /// Reorders the members of an ordered relationship.
   final func reorderMembers(_ objects: [NSManagedObject], of index: Int) {
     let toMany = toMany(index)
     let observed = willChangeObserved(toMany.relationship.name)
@@ -136,7 +136,7 @@ extension NSManagedObject {
     checkSameContext(object, relationship)
     guard takeMember(object, into: index, isObserved: isObserved) else { return }
     toManys[index]?.isChangedHere = true
-    // One-to-many: the member leaves its old owner, which its own end takes care of.
+    // In a one-to-many relationship the member leaves its old owner; setting its own end does that.
     if let inverse = relationship.inverseRelationship { object.addInverse(inverse, self) }
   }
 
@@ -146,7 +146,7 @@ extension NSManagedObject {
     if let inverse = layout.toManys[index].inverseRelationship { object.removeInverse(inverse, self) }
   }
 
-  /// Puts an object into this end of a to-many alone; false if it is known to be there.
+  /// Adds an object to this end of a to-many relationship only; false if it is known to be there.
   @discardableResult
   final func takeMember(_ object: NSManagedObject, into index: Int, isObserved: Bool = true) -> Bool {
     let toMany = unloadedToMany(index)
@@ -158,7 +158,7 @@ extension NSManagedObject {
     return true
   }
 
-  /// Takes an object out of this end of a to-many alone; false if it is known not to be there.
+  /// Removes an object from this end of a to-many relationship only; false if it is known not to be there.
   @discardableResult
   final func dropMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) -> Bool {
     let toMany = unloadedToMany(index)
@@ -170,12 +170,12 @@ extension NSManagedObject {
     return true
   }
 
-  /// Comes before each change of members: keeps what undo and `changedValuesForCurrentEvent()` will ask for.
+  /// Called before each change of members. Keeps the state that undo and `changedValuesForCurrentEvent()` need.
   final func willChangeMembers(_ toMany: ToMany) {
     guard !state.contains(.isQuiet) else { return }
     let isUndoable = reference?.context?.undoTracking != nil
     if isUndoable, let index = layout.toManyIndex(toMany.relationship.name) {
-      // Of members that are not read nobody knows whether they were there before, and where.
+      // While the members are not read it is unknown whether an object was among them, and where.
       _ = self.toMany(index)
     }
     toMany.willChange(keepsStart: isUndoable)
@@ -190,7 +190,7 @@ extension NSManagedObject {
         + "contexts: \(objectID) and \(object.objectID). Use object(with:) to get the other object in this context.")
   }
 
-  /// Rows refer to rows of their own store only.
+  /// Rows can only refer to rows of the same store.
   private final func checkSameStore(_ object: NSManagedObject, _ relationship: NSRelationshipDescription) {
     let mayBeRelated =
       switch (home.family, object.home.family) {
@@ -216,7 +216,7 @@ extension NSManagedObject {
     return request
   }
 
-  /// A fetched property's objects, fetched at each access.
+  /// The objects of a fetched property, fetched at each access.
   final func fetchedValue(_ property: NSFetchedPropertyDescription) -> Any? {
     guard let context = reference?.context, let request = fetchedValueRequest(property) else {
       return [NSManagedObject]()
@@ -224,7 +224,7 @@ extension NSManagedObject {
     do {
       return try context.fetch(request) as [NSManagedObject]
     } catch {
-      // Reading a property cannot throw, and must not answer wrongly either.
+      // Reading a property cannot throw, and must not give a wrong answer.
       fatalError("The fetched property \(layout.name).\(property.name) could not be fetched: \(error)")
     }
   }

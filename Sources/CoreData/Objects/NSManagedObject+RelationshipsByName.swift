@@ -1,18 +1,20 @@
-/// Relationships by name: for generated accessors and for callers.
+/// Relationships by name, for generated accessors and for callers.
 extension NSManagedObject {
-  /// A live view of a to-many: changing it changes the relationship.
+  /// A live view of a to-many relationship: changing it changes the relationship and its inverse. Traps for other
+  /// properties.
   public final func mutableSetValue(forKey key: String) -> NSMutableSet {
     MutableRelationshipSet(owner: self, index: toManyIndex(key))
   }
 
-  /// A live view of an ordered to-many: changing it changes the relationship.
+  /// A live view of an ordered to-many relationship: changing it changes the relationship and its inverse. Its
+  /// iteration follows later changes, except the owner's becoming a fault. Traps for other properties.
   public final func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
     let index = toManyIndex(key)
     require(layout.toManys[index].isOrdered, "\(layout.name).\(key) is not ordered: use mutableSetValue(forKey:).")
     return MutableRelationshipList.view(of: self, index, isPrimitive: false)
   }
 
-  /// The IDs at the other end, without making objects of them where they are known.
+  /// The IDs of the related objects, in any order. It creates no objects if the IDs are known.
   public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
     switch layout.places[key] {
     case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
@@ -21,7 +23,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Whether reading the relationship would have to ask the store. Fires nothing.
+  /// Whether reading the relationship would ask the store. Fires no fault.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
     checkQueue()
     switch layout.places[key] {

@@ -1,12 +1,12 @@
-/// Changes of to-many relationships by name: what generated `addToX`, `insertIntoX` and their like call. Inverses
-/// follow, as with every change of a relationship.
+/// Changes of to-many relationships by name, which generated methods such as `addToX` and `insertIntoX` call. Inverse
+/// relationships follow.
 extension NSManagedObject {
-  /// Adds one object to a to-many and keeps its inverse: what a generated `addToX(_:)` calls.
+  /// Adds one object to a to-many relationship: `addToX(_:)` calls it.
   public final func addObject(_ object: NSManagedObject, toRelationship key: String) {
     addMember(object, to: toManyIndex(key))
   }
 
-  /// Removes one object from a to-many and keeps its inverse: what a generated `removeFromX(_:)` calls.
+  /// Removes one object from a to-many relationship: `removeFromX(_:)` calls it.
   public final func removeObject(_ object: NSManagedObject, fromRelationship key: String) {
     removeMember(object, of: toManyIndex(key))
   }
@@ -37,9 +37,8 @@ extension NSManagedObject {
 
   // MARK: Ordered relationships
 
-  /// Puts objects where they are found afterwards: the first at the first index, and so on. As in an ordered set, an
-  /// object that is in the relationship already stays where it is, and the others close up. Traps where an index is
-  /// beyond the end.
+  /// Inserts objects so that the first one is at the first index afterwards, and so on. As in an ordered set, an object
+  /// that is a member already stays where it is, and the others close up. Traps if an index is beyond the end.
   public final func insertObjects(
     _ objects: [NSManagedObject], at indexes: NSIndexSet, inRelationship key: String
   ) {
@@ -53,7 +52,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Removes the objects at these indexes. Traps where there are none.
+  /// Removes the objects at these indexes. Traps for an index without an object.
   public final func removeObjects(at indexes: NSIndexSet, fromRelationship key: String) {
     edit(key) { members in
       for index in indexes.reversed() {
@@ -63,7 +62,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Puts objects in the places of those at these indexes. Traps where there are none.
+  /// Replaces the objects at these indexes, in order. Traps for an index without an object.
   public final func replaceObjects(
     at indexes: NSIndexSet, with objects: [NSManagedObject], inRelationship key: String
   ) {

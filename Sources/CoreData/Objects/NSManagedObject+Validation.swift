@@ -1,8 +1,8 @@
-/// What a save checks first: the model's rules for each property.
+/// Validation before a save, by the model's rules for each property.
 extension NSManagedObject {
   final func validateProperties() throws {
     var errors: [any Error] = []
-    // Values that were never read are as the store has them: valid when they were saved.
+    // Values that were never read are those of the store, which were valid when they were saved.
     let isUnread = snapshot == nil && !state.contains(.unborn)
     let values = isUnread ? nil : access()
     if layout.classValidatesValues {
@@ -10,7 +10,7 @@ extension NSManagedObject {
     } else if let values {
       for slot in layout.validatedSlots {
         let description = layout.slots[slot]
-        // A value that only has to be there is not looked at.
+        // A mandatory value without other rules need not be converted.
         let onlyHasToBeThere =
           description.property.validationPredicates.isEmpty && description.attributeType != .compositeAttributeType
         if onlyHasToBeThere && !values.isNil(slot) { continue }
@@ -24,8 +24,8 @@ extension NSManagedObject {
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
-  /// Asks the class about each property that may have become invalid: all of a new object's, and those of a changed one
-  /// that changed or that the model has rules for.
+  /// Asks the class about each property that may have become invalid: all of a new object, and those of a changed one
+  /// that changed or have rules in the model.
   private func validateByClass(_ values: Snapshot?, _ errors: inout [any Error]) {
     func validate(_ value: Any?, _ key: String) {
       var checked = value
@@ -71,7 +71,7 @@ extension NSManagedObject {
     }
   }
 
-  /// The elements of a composite attribute that has a value, each under its key path.
+  /// Validates the elements of a composite attribute that has a value, each under its key path.
   private func validate(_ values: [String: Any], of composite: NSCompositeAttributeDescription, key: String) throws {
     var errors: [any Error] = []
     for element in composite.elements where element.hasRules {
@@ -84,10 +84,10 @@ extension NSManagedObject {
 
   private func validateMembers(_ index: Int) throws {
     let relationship = layout.toManys[index]
-    // Members that were never read and not changed are as the store has them: valid when they were saved.
+    // Members that were never read and not changed are those of the store, which were valid when they were saved.
     guard isInserted || toManys.indices.contains(index) && toManys[index]?.hasChanges == true else { return }
     let count = toMany(index).members?.items.lazy.filter { !$0.isDeleted }.count ?? 0
-    // A mandatory to-many may be empty, unless it has a minimum: then an optional one may be empty all the same.
+    // A mandatory to-many relationship may be empty, unless it has a minimum; an optional one may be empty even then.
     let minimum = relationship.isOptional && count == 0 ? 0 : relationship.minCount
     if count < minimum {
       throw validationError(
@@ -103,7 +103,7 @@ extension NSManagedObject {
     }
   }
 
-  /// An object that a Deny rule protects may go only when nothing is left at the other end.
+  /// An object with a Deny rule can be deleted only if the relationship has no objects left.
   final func validateDenyRules() throws {
     var errors: [any Error] = []
     for slot in layout.toOneSlots where layout.slots[slot].relationship?.deleteRule == .denyDeleteRule {

@@ -1,6 +1,7 @@
-/// Values by name: key-value coding.
+/// Access to values by name: key-value coding.
 extension NSManagedObject {
-  /// The property's value: numbers as NSNumber, to-many relationships as NSSet or NSOrderedSet, nil for nil.
+  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSSet or NSOrderedSet
+  /// of this moment, nil for no value.
   ///
   /// Traps for a key that the entity does not have, as Core Data does.
   public final func value(forKey key: String) -> Any? {
@@ -13,9 +14,10 @@ extension NSManagedObject {
     }
   }
 
-  /// Sets the property's value, keeps inverse relationships right, and marks the object as updated.
+  /// Sets the property's value and the inverse of a relationship, and marks the object as updated.
   ///
-  /// Traps for an unknown key, and for a value of a type that the property cannot hold.
+  /// Traps for an unknown key, a fetched property, and a value of a type that the property cannot hold. Call it on the
+  /// context's queue.
   public final func setValue(_ value: Any?, forKey key: String) {
     guard let place = layout.places[key] else { unknownKey(key) }
     switch place {
@@ -38,8 +40,8 @@ extension NSManagedObject {
     NSExpression(forKeyPath: keyPath).expressionValue(with: self, context: nil)
   }
 
-  /// Sets a property of a related object, or one element of a composite attribute. Nothing happens where a relationship
-  /// on the way leads nowhere.
+  /// Sets a property of a related object, or one element of a composite attribute. Does nothing if a relationship on
+  /// the way is nil.
   public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
     guard let dot = keyPath.firstIndex(of: ".") else { return setValue(value, forKey: keyPath) }
     let key = String(keyPath[..<dot])
@@ -64,8 +66,8 @@ extension NSManagedObject {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
 
-  /// The value without firing the object or notifying anybody; nil in a fault. A to-many relationship comes as a
-  /// mutable set, changes of which are as silent as `setPrimitiveValue(_:forKey:)`.
+  /// The value without firing a fault or notifying anybody; nil in a fault. A to-many relationship gives a mutable set,
+  /// whose changes set no inverse and notify nobody.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let place = layout.places[key] else { unknownKey(key) }
     checkQueue()
@@ -74,7 +76,7 @@ extension NSManagedObject {
       guard let snapshot else { return nil }
       return layout.slots[slot].kind == .toOne ? related(slot) : snapshot.value(slot)
     case .toMany(let index):
-      // One's own accessors change it in place.
+      // Handwritten accessors change it in place.
       return layout.toManys[index].isOrdered
         ? MutableRelationshipList.view(of: self, index, isPrimitive: true)
         : MutableRelationshipSet(owner: self, index: index, isPrimitive: true)
@@ -82,7 +84,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Sets the value without notifying anybody, keeping inverses, or marking the object as updated.
+  /// Sets the value. It notifies nobody, sets no inverse and does not mark the object as updated.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let place = layout.places[key] else { unknownKey(key) }
     switch place {

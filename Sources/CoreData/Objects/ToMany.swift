@@ -1,26 +1,26 @@
-/// A to-many relationship of one object: its members once they are known, and what changed since the last save.
+/// A to-many relationship of one object: its members once they are read, and the changes since the last save.
 ///
-/// While the members are not loaded, changes made from the other side are only noted, so that setting a to-one
-/// never reads the whole to-many of its new partner.
+/// While the members are not read, changes from the other side are only noted. So setting a to-one relationship never
+/// reads the whole to-many relationship of its new partner.
 final class ToMany {
   let relationship: NSRelationshipDescription
-  /// The members as they are now, or nil while they have not been read.
+  /// The current members; nil before they are read.
   var members: MemberList?
   private(set) var added = MemberList()
   private(set) var removed = MemberList()
-  /// The order differs from what is in the store, or is not known to be the same.
+  /// The order differs from the store's, or may do so.
   var orderChanged = false
-  /// Members were added or removed at this end, not just by their other end.
+  /// Members were added or removed at this end, not only by their other ends.
   var isChangedHere = false
   private var collection: NSObject?
-  /// A mutable view that somebody holds, which has to be told of each change.
+  /// A mutable view in use, which is told of each change.
   weak var liveView: MutableRelationshipList?
 
-  /// What it was when the current event began, where that is not what was last saved.
+  /// The state at the beginning of the current event, if it differs from the last saved one.
   private(set) var eventStart: EventStart?
   private var hadChangesAtEventStart = false
 
-  /// The relationship at the beginning of an event.
+  /// The state of the relationship at the beginning of an event.
   final class EventStart {
     let members: [NSManagedObject]?
     fileprivate let added: MemberList
@@ -37,11 +37,10 @@ final class ToMany {
 
   var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || orderChanged }
 
-  /// Whether the members are known, or were asked for by changing them: their other ends' changes alone do not read
-  /// them.
+  /// Whether `changedValues()` shows the relationship: its members are read, or were changed at this end.
   var isShownAsChanged: Bool { hasChanges && (members != nil || isChangedHere) }
 
-  /// Whether the object is a member; nil where only the store knows.
+  /// Whether the object is a member; nil if only the store knows.
   func knows(_ object: NSManagedObject) -> Bool? {
     if let members { return members.contains(object) }
     if added.contains(object) { return true }
@@ -54,7 +53,7 @@ final class ToMany {
     if let members, members.contains(object) { return false }
     if members == nil && added.contains(object) { return false }
     members?.insert(object)
-    // Whether the store has it already is not known before the members are.
+    // It is unknown whether the store has it while the members are not read.
     if !removed.remove(object) || members == nil { added.insert(object) }
     if relationship.isOrdered { orderChanged = true }
     collection = nil
@@ -74,7 +73,7 @@ final class ToMany {
     return true
   }
 
-  /// Puts the members, which stay the same ones, into another order.
+  /// Reorders the members.
   func reorder(_ objects: [NSManagedObject]) {
     members?.replaceAll(objects)
     orderChanged = true
@@ -82,7 +81,7 @@ final class ToMany {
     liveView?.follow(objects)
   }
 
-  /// Takes the members that the store has, and puts the noted changes on top.
+  /// Sets the stored members and applies the noted changes to them.
   func load(_ stored: [NSManagedObject]) {
     var list = MemberList()
     list.keepsOrder = relationship.isOrdered
@@ -98,21 +97,21 @@ final class ToMany {
     liveView?.follow(list.items)
   }
 
-  /// Forgets the members, so that the next access reads them anew and puts the noted changes on top. An order that was
-  /// changed here is not given up.
+  /// Drops the members: the next access reads them again and applies the noted changes. Keeps an order that was changed
+  /// here.
   func unload() {
     guard !(relationship.isOrdered && orderChanged) else { return }
     members = nil
     collection = nil
   }
 
-  /// Forgets the members though their order was changed here: those that the store has come first.
+  /// Drops the members even if their order was changed here: the stored ones come first.
   func forgetMembers() {
     members = nil
     collection = nil
   }
 
-  /// Puts other objects in the places of some.
+  /// Replaces some objects by others.
   func replace(_ others: [ObjectIdentifier: NSManagedObject]) {
     func replaced(_ list: MemberList) -> MemberList? {
       guard list.items.contains(where: { others[ObjectIdentifier($0)] != nil }) else { return nil }
@@ -127,12 +126,12 @@ final class ToMany {
     if let list = replaced(removed) { removed = list }
   }
 
-  /// The members as last fetched or saved; nil while they have not been read.
+  /// The last fetched or saved members; nil before they are read.
   var committedMembers: [NSManagedObject]? {
     members.map { $0.items.filter { !added.contains($0) } + removed.items }
   }
 
-  /// Forgets what changed: it has been saved.
+  /// Clears the changes after a save.
   func markSaved() {
     added.removeAll()
     removed.removeAll()
@@ -142,14 +141,14 @@ final class ToMany {
     hadChangesAtEventStart = false
   }
 
-  /// Makes the members ones that no store has: what they are in a row that is written anew.
+  /// Marks all members as added: the row is written anew, and no store has them.
   func markUnsaved() {
     added = MemberList(members?.items ?? added.items, keepsOrder: false)
     removed.removeAll()
     orderChanged = relationship.isOrdered
   }
 
-  /// The members as an NSSet, or an NSOrderedSet where the relationship is ordered.
+  /// The members as an NSSet, or as an NSOrderedSet if the relationship is ordered.
   var asCollection: NSObject {
     if let collection { return collection }
     let items = members?.items ?? []
@@ -160,14 +159,14 @@ final class ToMany {
 
   // MARK: Since the event began
 
-  /// Comes before each change. Costs nothing while what was last saved tells what there was before the event, unless
-  /// the caller wants more: the order, which the lists of changes do not know.
+  /// Called before each change. It costs nothing while the last saved state tells the members before the event, unless
+  /// the caller also needs the order, which the lists of changes lack.
   @inline(__always)
   func willChange(keepsStart: Bool) {
     if eventStart == nil && (hadChangesAtEventStart || keepsStart) { eventStart = EventStart(self) }
   }
 
-  /// Begins another event; returns what the last one began with, unless that was what was last saved.
+  /// Begins another event. Returns the state at the beginning of the last one, if it differed from the last saved one.
   func endEvent() -> EventStart? {
     defer {
       eventStart = nil
@@ -176,16 +175,16 @@ final class ToMany {
     return eventStart ?? (hadChangesAtEventStart ? EventStart(self) : nil)
   }
 
-  /// Which members came and which went in the current event.
+  /// The members that were added and removed in the current event.
   var changesInEvent: (came: [NSManagedObject], went: [NSManagedObject]) {
     eventStart == nil && hadChangesAtEventStart ? ([], []) : changes(since: eventStart)
   }
 
-  /// Which members came and which went since the beginning of an event; nil for one that began with what was last
-  /// saved.
+  /// The members that were added and removed since the beginning of an event; nil stands for one that began with the
+  /// last saved state.
   func changes(since start: EventStart?) -> (came: [NSManagedObject], went: [NSManagedObject]) {
     guard let start else { return (added.items, removed.items) }
-    // What left one of the lists without entering the other was undone, or found to be so in the store already.
+    // A member that left one list without entering the other was undone, or the store had it already.
     let came =
       added.items.filter { !start.added.contains($0) }
       + start.removed.items.filter { !removed.contains($0) && !added.contains($0) && (members?.contains($0) ?? true) }

@@ -6,8 +6,8 @@ func inherits(_ type: AnyClass, from wanted: AnyClass) -> Bool {
 extension Sequence where Element: AnyObject {
   /// The first object that is not of a class; nil if all are.
   ///
-  /// Of objects that follow each other, each class is looked at once: casting each object would cost more than reading its
-  /// row.
+  /// Of objects that follow each other, each class is looked at once: casting each object would cost more than reading
+  /// its row.
   func first(notOf wanted: AnyClass) -> Element? {
     var known: AnyClass?
     for object in self {

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// The subclasses of `NSManagedObject` in the program, by name: what a model names is a class of whatever module.
+/// The subclasses of `NSManagedObject` in the program, by name. A model's class name may mean a class of any module.
 ///
-/// The runtime finds classes by "Module.Name" only. So the lists of types in the program's images are read, once, when
-/// the first name is asked for: about a millisecond. A name that is not found is looked for in images opened since.
+/// The runtime only finds classes by "Module.Name". So the first look-up reads the lists of types in the program's
+/// images, which takes about a millisecond. A name that is not found is looked up again in images loaded since.
 enum ManagedClasses {
   enum Answer {
     case found(NSManagedObject.Type)
     case none
-    /// The full names of the classes that it may be.
+    /// The full names of all classes with the name.
     case ambiguous([String])
   }
 
@@ -16,7 +16,7 @@ enum ManagedClasses {
 
   /// The class of a name: "Person", "Outer.Person" or "Module.Person".
   ///
-  /// Where several modules have one, it is that of the given module, or else of the program's own.
+  /// If several modules have one, the class of the given module is taken, else the program's own.
   static func find(_ name: String, preferring module: String? = nil) -> Answer {
     let candidates = index.withLock { index in
       if let known = index.types[name] { return known }
@@ -37,7 +37,7 @@ enum ManagedClasses {
     (descriptor.type as? NSManagedObject.Type).map { .found($0) } ?? .none
   }
 
-  /// The module of the program's executable, which has its name.
+  /// The module of the program's executable, which has the same name.
   private static let programModule: String = {
     let path =
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
@@ -47,7 +47,7 @@ enum ManagedClasses {
 }
 
 extension ManagedClasses {
-  /// The tables of key paths in the program's images.
+  /// The key path tables in the program's images.
   static var keyPathTables: [any ManagedKeyPathTable.Type] {
     let descriptors = index.withLock { index in
       index.update()
@@ -57,13 +57,13 @@ extension ManagedClasses {
   }
 }
 
-/// What has been read of the images so far.
+/// The classes read from the images so far.
 private struct ClassIndex: Sendable {
   private(set) var types: [String: [TypeDescriptor]] = [:]
   private(set) var keyPathTables: [TypeDescriptor] = []
   private var seen: Set<UInt> = []
 
-  /// Reads the images that were not there before.
+  /// Reads the images loaded since the last update.
   mutating func update() {
     for image in SwiftImages.all {
       guard let start = image.types.baseAddress, seen.insert(UInt(bitPattern: start)).inserted else { continue }
@@ -73,7 +73,7 @@ private struct ClassIndex: Sendable {
       image.forEachType { type in
         guard type.isClass, !type.isGeneric, type.isManagedObject else { return }
         let path = type.path
-        // "Module.Outer.Person", "Outer.Person", "Person", and, without what it is nested in, "Module.Person".
+        // "Module.Outer.Person", "Outer.Person", "Person", and without the enclosing type "Module.Person".
         var names = Set(path.indices.map { path[$0...].joined(separator: ".") })
         if let module = path.first, let name = path.last { names.insert("\(module).\(name)") }
         for name in names { types[name, default: []].append(type) }
@@ -95,15 +95,15 @@ extension TypeDescriptor {
 
   private static let managedObject = TypeDescriptor(classMetadata: NSManagedObject.self)
 
-  /// The descriptor of the protocol, which stands in the metadata of its existential type.
+  /// The descriptor of the protocol, from the metadata of its existential type.
   fileprivate static let keyPathTable: TypeDescriptor? = TypeDescriptor(protocolOf: (any ManagedKeyPathTable).self)
 
-  /// The descriptor that a class's metadata refers to: after the kind, the superclass and six numbers.
+  /// The descriptor in a class's metadata: after the kind, the superclass and six numbers.
   private init(classMetadata type: AnyClass) {
     self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
   }
 
-  /// The one protocol of an existential type without a superclass: after the kind, the flags and the number of
+  /// The only protocol of an existential type without a superclass: after the kind, the flags and the number of
   /// protocols.
   private init?(protocolOf type: Any.Type) {
     let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)

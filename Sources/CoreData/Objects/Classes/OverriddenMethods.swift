@@ -1,16 +1,14 @@
-/// Which methods of `NSManagedObject` a class overrides: what nobody overrides need not be called for each value of
-/// each object.
+/// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object.
 enum OverriddenMethods {
-  /// Whether calls of `validateValue(_:forKey:)` reach code of a subclass. Where that cannot be found out, they are
-  /// said to.
+  /// Whether calls of `validateValue(_:forKey:)` reach code of a subclass. True if that is unknown.
   static func validatesValues(_ type: NSManagedObject.Type) -> Bool {
     guard let validateValueSlot else { return true }
     return word(validateValueSlot, of: type) != word(validateValueSlot, of: NSManagedObject.self)
   }
 
-  // A class's methods stand in its metadata, and an inherited one stands in a subclass where it stands in the
-  // superclass: https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst#class-metadata. Which word is
-  // the method's is seen by comparing two subclasses that differ in nothing but that they override it.
+  // A class's metadata holds its methods, an inherited one at the same place as in the superclass:
+  // https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst#class-metadata. Comparing two subclasses
+  // that only differ in overriding the method shows which word is the method's.
 
   private static let validateValueSlot: Int? = {
     let slots = (firstMember..<wordCount(of: NSManagedObject.self)).filter { slot in
@@ -28,14 +26,14 @@ enum OverriddenMethods {
     }
   }
 
-  /// The words before are the class's kind, superclass, sizes and description.
+  /// The words before it are the class's kind, superclass, sizes and description.
   private static let firstMember = 7
 
   private static func word(_ index: Int, of type: NSManagedObject.Type) -> UInt {
     unsafeBitCast(type, to: UnsafePointer<UInt>.self)[index]
   }
 
-  /// The words from the address that stands for the class to the end of its metadata.
+  /// The number of words from the class's address to the end of its metadata.
   private static func wordCount(of type: NSManagedObject.Type) -> Int {
     let sizes = unsafeBitCast(type, to: UnsafeRawPointer.self)
     let size = sizes.load(fromByteOffset: 32, as: UInt32.self)

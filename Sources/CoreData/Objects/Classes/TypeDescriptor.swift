@@ -1,6 +1,7 @@
 internal import CSystem
 
-/// What the compiler says of a type or of what encloses one: the "context descriptors" in an image's read-only data.
+/// The compiler's description of a type or of its enclosing context: a "context descriptor" in an image's read-only
+/// data.
 ///
 /// Source: docs/ABI/TypeMetadata.md and include/swift/ABI/Metadata.h of Swift. The layout is the same on all platforms
 /// without Objective-C. The pointers live as long as the process: Swift images are never unloaded.
@@ -27,18 +28,18 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
     return String(cString: (field + Int(field.load(as: Int32.self))).assumingMemoryBound(to: CChar.self))
   }
 
-  /// What the type is declared in; nil for a module.
+  /// The context that declares the type; nil for a module.
   private var parent: TypeDescriptor? {
     RelativePointer(address + 4).indirectable.map(TypeDescriptor.init)
   }
 
-  /// The descriptor of a class's superclass, of the generic class itself where that is one; nil where there is none.
+  /// The descriptor of a class's superclass; for a generic superclass that of the generic class. Nil for no superclass.
   var superclass: TypeDescriptor? {
     guard let name = RelativePointer(address + 20).target else { return nil }
     return TypeDescriptor(mangledName: name)
   }
 
-  /// Module, enclosing types and the type's own name.
+  /// The names of the module, the enclosing types and the type itself.
   var path: [String] {
     var names: [String] = []
     var next: TypeDescriptor? = self
@@ -46,7 +47,7 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
       switch current.kind {
       case .anonymous: next = current.parent
       case .extension:
-        // Declared in an extension: what encloses it is what is extended.
+        // A type declared in an extension is enclosed by the extended type.
         next = RelativePointer(current.address + 8).target.flatMap(TypeDescriptor.init(mangledName:)) ?? current.parent
       default:
         names.append(current.name)
@@ -66,8 +67,8 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
 
   init(_ address: UnsafeRawPointer) { self.address = address }
 
-  /// The nominal type that a mangled name begins with, which the compiler writes as a reference: one byte that says of
-  /// which sort, and a relative pointer.
+  /// The nominal type at the start of a mangled name. The compiler writes it as one byte for the kind of reference and
+  /// a relative pointer.
   private init?(mangledName: UnsafeRawPointer) {
     let target = mangledName + 1
     switch mangledName.load(as: UInt8.self) {
@@ -78,7 +79,7 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
   }
 }
 
-/// A pointer kept as the distance from where it stands.
+/// A pointer that is stored as its distance from its own place.
 struct RelativePointer {
   private let field: UnsafeRawPointer
   private let distance: Int
@@ -90,16 +91,16 @@ struct RelativePointer {
 
   var target: UnsafeRawPointer? { distance == 0 ? nil : field + distance }
 
-  /// The target, where the lowest bit says that another pointer stands between.
+  /// The target. A set lowest bit means that another pointer leads there.
   var indirectable: UnsafeRawPointer? {
     if distance == 0 { return nil }
     return distance & 1 == 0 ? field + distance : (field + (distance & ~1)).load(as: UnsafeRawPointer?.self)
   }
 
-  /// The descriptor that a record of a type refers to; the lowest bits say how.
+  /// The descriptor to which a record of a type refers; the lowest bits give the kind of reference.
   var typeReference: TypeDescriptor? { reference(kind: distance & 3, at: distance & ~3) }
 
-  /// The same where another field says how.
+  /// The same with the kind of reference from another field.
   func typeReference(kind: Int) -> TypeDescriptor? { reference(kind: kind, at: distance) }
 
   private func reference(kind: Int, at distance: Int) -> TypeDescriptor? {
@@ -114,13 +115,13 @@ struct RelativePointer {
 
 /// The images that hold Swift code.
 enum SwiftImages {
-  /// Where an image lists its types and its conformances to protocols.
+  /// The lists of types and of conformances to protocols in an image.
   struct Image {
     let types: UnsafeRawBufferPointer
     let conformances: UnsafeRawBufferPointer
   }
 
-  /// All that are loaded now.
+  /// All images that are loaded now.
   static var all: [Image] {
     var images: [Image] = []
     withUnsafeMutablePointer(to: &images) { images in
@@ -150,7 +151,7 @@ extension SwiftImages.Image {
     }
   }
 
-  /// Calls the body with each type that the image says conforms to a protocol.
+  /// Calls the body with each type of the image that conforms to a protocol.
   func forEachType(conformingTo wanted: UnsafeRawPointer, _ body: (TypeDescriptor) -> Void) {
     guard let start = conformances.baseAddress else { return }
     for offset in stride(from: 0, to: conformances.count & ~3, by: 4) {

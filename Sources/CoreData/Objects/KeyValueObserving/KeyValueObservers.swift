@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Who observes which objects: beside the objects, so that those that nobody observes cost nothing.
+/// The observers of objects. The table is beside the objects, so that unobserved ones cost nothing.
 ///
-/// An object's `isObserved` says that it is worth looking here.
+/// An object's `isObserved` says whether it may be in the table.
 enum KeyValueObservers {
-  /// Called before a change; returns what to call after it.
+  /// Called before a change. Returns the code to call after it.
   typealias Handler = (NSManagedObject, ObservedMembers?) -> (NSManagedObject) -> Void
 
   private struct Observer {
@@ -18,7 +18,7 @@ enum KeyValueObservers {
     var observers: [Observer]
   }
 
-  /// `@unchecked Sendable`: handlers are called on their object's queue only; other threads take them out at most.
+  /// `@unchecked Sendable`: handlers run on their object's queue only; other threads only remove them.
   private struct Observed: @unchecked Sendable {
     var entries: [ObjectIdentifier: Entry] = [:]
     var lastNumber = 0
@@ -33,7 +33,7 @@ enum KeyValueObservers {
     let boxed = Carried(value: added)
     let number = observed.withLock { observed in
       observed.lastNumber += 1
-      // An object that is gone may have left its address to this one.
+      // A freed object may have left its address to this one.
       if observed.entries[id]?.object == nil { observed.entries[id] = Entry(object: boxed.value.object, observers: []) }
       observed.entries[id]?.observers.append(
         Observer(number: observed.lastNumber, key: key, handler: boxed.value.observers[0].handler))
@@ -43,7 +43,7 @@ enum KeyValueObservers {
   }
 
   static func remove(_ number: Int, of object: ObjectIdentifier) {
-    // What the handler holds is let go of outside of the lock.
+    // The handler is released outside of the lock, because it may release other observations.
     let removed = observed.withLock { observed -> Carried<Observer>? in
       guard let index = observed.entries[object]?.observers.firstIndex(where: { $0.number == number }) else {
         return nil
@@ -55,7 +55,7 @@ enum KeyValueObservers {
     withExtendedLifetime(removed) {}
   }
 
-  /// The handlers for a property of the object, or for all; each with its key, in the order of their beginning.
+  /// The handlers for one property of the object, or for all with their keys, in the order in which they were added.
   fileprivate static func handlers(of object: NSManagedObject, _ key: String?) -> [Handler] {
     let id = ObjectIdentifier(object)
     let found = observed.withLock { observed in
@@ -64,29 +64,29 @@ enum KeyValueObservers {
     return found.value
   }
 
-  /// `@unchecked Sendable`: made and used on one thread; the lock's closure alone stands between.
+  /// `@unchecked Sendable`: created and used on one thread, only passed through the lock's closure.
   private struct Carried<Value>: @unchecked Sendable { let value: Value }
 }
 
-/// The objects that come into a to-many relationship or leave it, where not the whole is set.
+/// The objects that a change adds to a to-many relationship or removes from it, if it does not set the whole.
 struct ObservedMembers {
   let kind: NSKeyValueChange
   let objects: [NSManagedObject]
   let isOrdered: Bool
 
-  /// The objects, as the value for one side of the change.
+  /// The objects as the value of one side of the change.
   func value(of side: NSKeyValueChange) -> Any? {
     guard kind == side else { return nil }
     return isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
   }
 }
 
-/// A change of an observed property that is under way.
+/// A change of an observed property that has begun.
 final class ObservedChange {
   private let object: NSManagedObject
   private let afterwards: [(NSManagedObject) -> Void]
 
-  /// Tells the observers of the property, or of all properties, what is about to happen; nil where there are none.
+  /// Tells the observers of one property, or of all, before the change. Nil if there are none.
   init?(of object: NSManagedObject, key: String?, members: ObservedMembers? = nil) {
     let handlers = KeyValueObservers.handlers(of: object, key)
     guard !handlers.isEmpty else { return nil }
@@ -94,21 +94,21 @@ final class ObservedChange {
     afterwards = handlers.map { $0(object, members) }
   }
 
-  /// Tells them that it has happened.
+  /// Tells the observers after the change.
   func finish() {
     for handler in afterwards { handler(object) }
   }
 }
 
 extension NSManagedObject {
-  /// Comes before each change of a property: nil where nobody observes it, else what must be finished after the change.
+  /// Called before each change of a property. Nil if nobody observes it, else call `finish()` after the change.
   @inline(__always)
   final func willChangeObserved(_ key: @autoclosure () -> String) -> ObservedChange? {
     guard state.contains(.isObserved) else { return nil }
     return ObservedChange(of: self, key: key())
   }
 
-  /// Comes before a change of who knows which properties.
+  /// Called before a change of unknown properties.
   final func willChangeAllObserved() -> ObservedChange? {
     guard state.contains(.isObserved) else { return nil }
     return ObservedChange(of: self, key: nil)

@@ -1,4 +1,4 @@
-/// What an observation wants to know. Raw values are Apple's.
+/// The values and calls that an observation asks for. Raw values are Apple's.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   /// The bits, which are Apple's.
   public let rawValue: UInt
@@ -9,48 +9,53 @@ public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   public static let new = NSKeyValueObservingOptions(rawValue: 0x01)
   /// The value before the change.
   public static let old = NSKeyValueObservingOptions(rawValue: 0x02)
-  /// A call at once, before `observe` returns.
+  /// Calls the handler once before `observe` returns.
   public static let initial = NSKeyValueObservingOptions(rawValue: 0x04)
-  /// A call before each change besides the one after it.
+  /// Calls the handler before each change too.
   public static let prior = NSKeyValueObservingOptions(rawValue: 0x08)
 }
 
-/// What happened to an observed property. Raw values are Apple's.
+/// The kind of a change of an observed property. Raw values are Apple's.
 public enum NSKeyValueChange: UInt, Sendable {
-  /// It was set.
+  /// The property was set.
   case setting = 1
-  /// Objects were added to a to-many relationship: the new value is these alone.
+  /// Objects were added to a to-many relationship. The new value holds only these.
   case insertion = 2
-  /// Objects were taken out of a to-many relationship: the old value is these alone.
+  /// Objects were removed from a to-many relationship. The old value holds only these.
   case removal = 3
+  /// Objects of an ordered relationship were replaced. Never reported here.
   case replacement = 4
 }
 
-/// How `willChangeValue(forKey:withSetMutation:using:)` says that a set changes. Raw values are Apple's.
+/// The change of a set in `willChangeValue(forKey:withSetMutation:using:)`. Raw values are Apple's.
 public enum NSKeyValueSetMutationKind: UInt, Sendable {
+  /// The given objects are added.
   case union = 1
+  /// The given objects are removed.
   case minus = 2
+  /// All but the given objects are removed.
   case intersect = 3
+  /// The given objects become the members.
   case set = 4
 }
 
-/// One change of an observed property, as far as the observation's options ask for it.
+/// One change of an observed property, with the values that the observation's options ask for.
 public struct NSKeyValueObservedChange<Value> {
-  /// What happened to the property.
+  /// The kind of the change.
   public typealias Kind = NSKeyValueChange
   /// What happened to the property: it was set, or members came or went.
   public let kind: Kind
-  /// The value after the change; with `.new`, and never in the call before it.
+  /// The value after the change. Only with the option `.new`, and never in the call before the change.
   public let newValue: Value?
-  /// The value before the change; with `.old`.
+  /// The value before the change. Only with the option `.old`.
   public let oldValue: Value?
-  /// Always nil: ordered relationships tell no positions.
+  /// Always nil: changes of ordered relationships report no positions.
   public let indexes: IndexSet?
   /// Whether this is the call before the change.
   public let isPrior: Bool
 }
 
-/// A running observation: ends with `invalidate()`, or when nobody holds it any more.
+/// A running observation. It ends with `invalidate()`, or when it is released.
 public final class NSKeyValueObservation: NSObject {
   private let object: ObjectIdentifier
   private let number: Int
@@ -60,24 +65,24 @@ public final class NSKeyValueObservation: NSObject {
     self.number = number
   }
 
-  /// Ends the observation; may be called on any thread, and more than once.
+  /// Ends the observation. Any thread; further calls do nothing.
   public func invalidate() { KeyValueObservers.remove(number, of: object) }
 
   deinit { invalidate() }
 }
 
-/// What lets `observe` know the exact class that it is called on.
+/// Gives `observe` the exact class on which it is called.
 public protocol _KeyValueCodingAndObserving {}
 
 extension NSManagedObject: _KeyValueCodingAndObserving {}
 
 extension _KeyValueCodingAndObserving where Self: NSManagedObject {
-  /// Calls the handler at each change of a modelled property, whoever makes it: accessors, key-value coding, the other
-  /// end of a relationship, undo, or a refresh, which counts as a change of every property.
+  /// Calls the handler at each change of a modelled property: by accessors, key-value coding, the other end of a
+  /// relationship, undo, or a refresh, which counts as a change of every property.
   ///
-  /// The handler runs where the change is made, that is on the context's queue. The observation does not keep the
-  /// object.
-  /// - Parameter keyPath: one property, whose name must be known: generated classes see to that. Traps for others.
+  /// The handler runs on the context's queue, where the change is made. The observation does not keep the object alive.
+  /// Apple's key paths of several steps and dependent keys are missing.
+  /// - Parameter keyPath: one property with a known name, as generated classes give it. Traps for others.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
