@@ -1,4 +1,4 @@
-/// What is left of the time when the user of a context locked it.
+/// Locking by the user of a context, from before contexts had queues.
 extension NSManagedObjectContext {
   /// Waits for the lock that users of the context share. Nothing here takes it.
   @available(*, deprecated, message: "Use perform(_:) or performAndWait(_:).")

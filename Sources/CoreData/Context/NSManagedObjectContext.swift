@@ -1,105 +1,105 @@
-/// The working copy of some objects: fetches them, keeps one instance of each, notes changes, and saves them together.
+/// A working copy of objects: it fetches them, keeps one instance of each, records changes, and saves them together.
 ///
-/// A context belongs to a queue, the main one or its own. It and its objects are used inside `perform` and
-/// `performAndWait` only.
+/// A context belongs to the main queue or to a private one. Use it and its objects inside `perform` and
+/// `performAndWait` only; a main-queue context may also be used directly on the main thread.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext`.
 ///
-/// `@unchecked Sendable`: everything but `perform…` and what is constant is used on the context's queue, which
-/// ConcurrencyDebug checks.
+/// `@unchecked Sendable`: only the context's queue uses it, which ConcurrencyDebug checks; constants and `perform…`
+/// are safe anywhere.
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {
-  /// In which way a context is bound to a queue.
+  /// The queue of a context.
   public enum ConcurrencyType: Sendable {
-    /// The context is used on the main queue.
+    /// The main queue, for user interfaces.
     case mainQueue
-    /// The context has a queue of its own.
+    /// A serial queue of the context's own.
     case privateQueue
   }
 
   // MARK: Settings
 
-  /// In which way the context is bound to a queue. Set when it is made.
+  /// The kind of queue that the context belongs to.
   public let concurrencyType: NSManagedObjectContextConcurrencyType
 
-  /// A name for messages and for the store's history. Default: nil.
+  /// A name, shown in messages and recorded in persistent history. Default: nil.
   open var name: String?
 
-  /// For the user of the context. Nothing here reads it.
+  /// Values that the program keeps with the context. Default: empty.
   open lazy var userInfo = NSMutableDictionary()
 
-  /// Who saves, for the store's history. Default: nil.
+  /// The author of the context's saves in persistent history. Default: nil.
   open var transactionAuthor: String?
 
-  /// How conflicts with what others saved are resolved: an `NSMergePolicy`. Default: `NSErrorMergePolicy`.
+  /// The policy that resolves conflicts with other saves, an `NSMergePolicy`. Default: `NSErrorMergePolicy`.
   open var mergePolicy: Any = NSMergePolicy.error
 
   /// Whether an object whose row is missing becomes a deleted one with nil values. If not, reading it ends the process.
   /// Default: true.
   open var shouldDeleteInaccessibleFaults = true
 
-  /// Decides what becomes of a fault that cannot be filled, since reading a property cannot throw: true gives it values
-  /// of nil, false ends the process with a sentence.
+  /// Decides about a fault that cannot be filled: true gives it nil values, false ends the process with a sentence,
+  /// since reading a property cannot throw.
   ///
-  /// The default is `shouldDeleteInaccessibleFaults` where the row is missing, and false where the file cannot be read:
-  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program go on:
-  /// the object reads as nil, is not deleted, and the context throws the error at its next save, as long as it is not
-  /// rolled back or reset.
-  /// - Parameter property: the relationship that was read; nil where it was the object itself.
+  /// The default is `shouldDeleteInaccessibleFaults` for a missing row, and false for an unreadable file;
+  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program
+  /// continue: the object reads as nil and is not deleted, and the next save throws the error unless the context is
+  /// rolled back or reset first.
+  /// - Parameter property: the relationship that was read; nil for the object itself.
   open func shouldHandleInaccessibleFault(
     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
   ) -> Bool {
     inaccessibleFaultError == nil && shouldDeleteInaccessibleFaults
   }
 
-  /// Why the fault could not be filled that `shouldHandleInaccessibleFault` is asked about. nil where its row is
-  /// missing, and outside of that method. Not in Apple's API.
+  /// The reason why `shouldHandleInaccessibleFault` is called; nil for a missing row, and outside of that call. An
+  /// addition to Apple's API.
   public final var inaccessibleFaultError: (any Error)? { inaccessible.current }
 
-  /// Whether deletes spread to related objects at the end of the event, or only with the save. Default: true.
+  /// Whether delete rules apply at the end of the event, or only with the save. Default: true.
   open var propagatesDeletesAtEndOfEvent = true
 
-  /// Whether clean objects that nobody holds stay registered. Default: false.
+  /// Whether clean objects stay registered when nobody holds them. Default: false.
   open var retainsRegisteredObjects: Bool {
     get { graph.keepsUnheld }
     set { graph.keepsUnheld = newValue }
   }
 
-  /// Seconds for which rows in the coordinator's cache are good; negative for no limit, 0 for not at all. Default: -1.
+  /// The seconds for which a cached row may be used; negative for no limit, 0 for never. Default: -1.
   ///
-  /// Ages are kept from the first use of a positive value on. A row of unknown age is read anew.
+  /// Ages are recorded from the first positive value on; a row of unknown age is read again.
   open var stalenessInterval: TimeInterval = -1
 
-  /// What notes changes so that they can be undone. Default: nil, and nothing is noted.
+  /// The manager that records changes so that they can be undone; nil records nothing. Default: nil.
   ///
-  /// Changes are registered at the end of each event. Each event is a group of its own, unless the program opened a
-  /// group.
+  /// Changes are registered at the end of each event. Each event is a group of its own, unless the program opened one.
   open var undoManager: UndoManager? {
     get { undoTracking?.manager }
     set { setUndoManager(newValue) }
   }
 
-  /// Whether others' saves to the parent or the coordinator are merged as they happen. Default: false.
+  /// Whether the context merges the saves of its parent's other children, or of other contexts of its coordinator, as
+  /// they happen, on its queue. Default: false.
   open var automaticallyMergesChangesFromParent = false {
     didSet { parentObservation = automaticallyMergesChangesFromParent ? ParentObservation(self) : nil }
   }
 
-  // MARK: What the context is made of, on its queue
+  // MARK: The parts of the context, on its queue
 
-  /// What ties the context's objects to it.
+  /// The objects' reference to this context.
   final let reference = ContextReference(nil)
-  /// The objects by ID. They go before the coordinator does, whose stores their IDs refer to.
+  /// The objects by ID. They are freed before the coordinator, to whose stores their IDs refer.
   final let graph: RegisteredObjects
   final var coordinator: NSPersistentStoreCoordinator?
   final var parentContext: NSManagedObjectContext?
-  /// What became of temporary IDs.
+  /// The permanent IDs of temporary ones.
   final let permanentIDs = PermanentIDs()
-  /// What is not saved, and what observers have yet to be told.
+  /// The unsaved changes, and those that observers do not know yet.
   final let changes = PendingChanges()
   /// Changes between `willChangeValue` and `didChangeValue`.
   final var manualChanges = ManualChanges()
-  /// What reads see.
+  /// The state of the stores that reads see.
   final var reading = StoreReading()
-  /// What could not be read.
+  /// The errors of unreadable faults.
   final var inaccessible = InaccessibleFaults()
   final var undoTracking: UndoTracking?
   /// The fetched results that follow this context.
@@ -110,17 +110,16 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   // MARK: Queue
 
   let queue: DispatchQueue
-  /// The thread that made the context and alone may use it, where it is confined to one.
+  /// The only thread that may use a confinement context; nil for contexts with a queue.
   final let confinementThread: Thread?
-  /// Observers are being told of the end of an event.
+  /// Whether the end of an event is being posted.
   final var isProcessing = false
   final var isEndOfEventScheduled = false
   final lazy var legacyLock = NSRecursiveLock()
 
   // MARK: Making
 
-  /// Makes a context that is bound to a queue, or confined to the thread that makes it. It needs a coordinator or a
-  /// parent to fetch and save.
+  /// A context of the given kind. It needs a coordinator or a parent to fetch and save.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType
     queue =
@@ -132,11 +131,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     reference.context = self
   }
 
-  /// Makes a context that is confined to the thread that makes it.
+  /// A context that only the current thread may use.
   @available(*, deprecated, message: "Use init(concurrencyType:).")
   public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 
-  /// Makes a context that is bound to a queue, in the spelling of newer code.
+  /// A context of the given kind, in the spelling of newer code.
   public convenience init(_ concurrencyType: ConcurrencyType) {
     self.init(concurrencyType: concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
   }
@@ -145,14 +144,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Stack
 
-  /// The coordinator whose stores the context reads and saves, itself or through its parent.
+  /// The coordinator whose stores the context uses, directly or through its parent. Set it once, before use.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
     get { coordinator ?? parentContext?.persistentStoreCoordinator }
     set { coordinator = newValue }
   }
 
-  /// The context that this one fetches from and saves to, in place of a coordinator. Traps for one that is confined to
-  /// a thread.
+  /// The context from which this one fetches and to which it saves, in place of a coordinator. Set it once, before use.
+  /// Traps for a confinement context.
   open var parent: NSManagedObjectContext? {
     get { parentContext }
     set {
@@ -164,7 +163,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     }
   }
 
-  // MARK: What is in it
+  // MARK: Its content
 
   /// The objects that the next save writes as new rows.
   open var insertedObjects: Set<NSManagedObject> {
@@ -184,13 +183,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     return Set(changes.deleted.items)
   }
 
-  /// Whether there is anything to save.
+  /// Whether the context has unsaved changes, even if they set equal values.
   open var hasChanges: Bool {
     checkQueue()
     return !changes.isEmpty
   }
 
-  /// The objects that somebody holds or that have changes.
+  /// The objects that something holds or that have changes.
   open var registeredObjects: Set<NSManagedObject> {
     checkQueue()
     graph.sweep()
@@ -206,12 +205,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   }
 }
 
-/// In which way a context is bound to a queue. Raw values are Apple's.
+/// The kind of queue that a context belongs to. Raw values are Apple's.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
-  /// The context is used on the thread that made it, without `perform(_:)`. Deprecated.
+  /// Only the thread that created the context may use it, without `perform(_:)`. Deprecated.
   case confinementConcurrencyType = 0
-  /// The context has a queue of its own.
+  /// A serial queue of the context's own.
   case privateQueueConcurrencyType = 1
-  /// The context is used on the main queue.
+  /// The main queue.
   case mainQueueConcurrencyType = 2
 }

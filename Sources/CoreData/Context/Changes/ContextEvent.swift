@@ -1,18 +1,18 @@
-/// What changed since observers were last told: the contents of the next `NSManagedObjectContextObjectsDidChange`.
+/// The changes since observers were last told: the content of the next `NSManagedObjectContextObjectsDidChange`.
 struct ContextEvent {
   var inserted = MemberList()
   var updated = MemberList()
   var deleted = MemberList()
   var refreshed = MemberList()
-  /// Objects whose deletion was taken back: they are in their store all the time.
+  /// Objects whose deletion was undone: they were in their store all the time.
   var revived = MemberList()
   var invalidatedAll: [NSManagedObject] = []
-  /// The values that objects began the event with, where these are not the last saved ones.
+  /// The values of objects at the beginning of the event, if these are not the last saved ones.
   var starts: [ObjectIdentifier: Snapshot] = [:]
-  /// Observers are told of it, and what changes now belongs to the next.
+  /// The event is being posted; new changes belong to the next one.
   private(set) var isOver = false
-  /// What to-many relationships began the event with, where that is not what was last saved; known once the event is
-  /// over.
+  /// The to-many relationships at the beginning of the event, if they are not the last saved ones. Known once the event
+  /// is over.
   private(set) var toManyStarts: [ObjectIdentifier: ToMany.EventStart] = [:]
 
   var isEmpty: Bool {
@@ -24,23 +24,23 @@ struct ContextEvent {
     updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
   }
 
-  /// The values that a changed object began the event with; nil where they did not change.
+  /// The values of a changed object at the beginning of the event; nil if they did not change.
   func start(of object: NSManagedObject) -> Snapshot? {
     starts[ObjectIdentifier(object)] ?? (inserted.contains(object) ? object.layout.defaults : object.committed)
   }
 
-  /// Keeps the values that the object begins the event with, unless its last saved ones are the same.
+  /// Keeps the object's values from the beginning of the event, unless the last saved ones are equal.
   mutating func keepStart(of object: NSManagedObject) {
     guard starts[ObjectIdentifier(object)] == nil else { return }
     let ownsSnapshot = object.state.contains(.ownsSnapshot)
     guard object.committed != nil || object.isInserted || ownsSnapshot, let snapshot = object.snapshot else { return }
-    // What the object owns it changes in place.
+    // The object changes a snapshot that it owns in place.
     starts[ObjectIdentifier(object)] = ownsSnapshot ? snapshot.copy() : snapshot
   }
 
   // MARK: At its end
 
-  /// Ends the event: later changes of its objects belong to another one.
+  /// Ends the event: later changes of its objects belong to the next one.
   mutating func end() {
     isOver = true
     for object in revived.items {
@@ -58,7 +58,7 @@ struct ContextEvent {
     }
   }
 
-  /// The user info of the notification; empty if there is nothing to tell.
+  /// The user info of the notification; empty without changes.
   var userInfo: [AnyHashable: Any] {
     var info: [AnyHashable: Any] = [:]
     for (key, list) in [

@@ -1,7 +1,6 @@
-/// Objects coming, changing and going.
+/// Inserts, changes and deletes objects.
 extension NSManagedObjectContext {
-  /// Puts a new object into the context: the next save writes a row for it. An object whose deletion was not saved yet
-  /// stays.
+  /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion.
   ///
   /// Traps for an object of another context.
   public final func insert(_ object: NSManagedObject) {
@@ -12,9 +11,9 @@ extension NSManagedObjectContext {
       "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
     guard !object.isInserted else { return }
     graph.sweepIfDue()
-    // An ID is made when it is first asked for.
+    // IDs are created when they are first asked for.
     _ = object.objectID
-    // Values may have been set before; an object whose deletion was saved while it was a fault has none.
+    // Values may have been set before. An object whose deletion was saved while it was a fault has none.
     if object.state.contains(.unborn) || object.snapshot == nil {
       object.snapshot = object.layout.defaults.copy()
       object.state.insert(.ownsSnapshot)
@@ -34,9 +33,10 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Marks the object to be deleted by the next save. An object that was never saved is forgotten.
+  /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
   ///
-  /// Related objects follow their delete rules at the end of the event. Traps for an object of another context.
+  /// `prepareForDeletion()` runs at once. Delete rules apply at the end of the event, or with the save. Traps for an
+  /// object of another context.
   public final func delete(_ object: NSManagedObject) {
     checkQueue()
     require(
@@ -44,19 +44,19 @@ extension NSManagedObjectContext {
       "\(object.objectID) belongs to another context and cannot be deleted from \(label).")
     guard graph.owns(object), !object.isDeleted, !object.state.contains(.gone) else { return }
     object.prepareForDeletion()
-    // It cannot be read any more when the deletion is undone after a save.
+    // If the deletion is undone after a save, the object can no longer be read.
     if undoTracking != nil { object.loadAll() }
     markDeleted(object)
   }
 
-  /// Takes the object out of what is saved, without telling it.
+  /// Removes the object from the lists of changes and notes that its delete rules are to be applied.
   final func markDeleted(_ object: NSManagedObject) {
     guard !object.isDeleted else { return }
     changes.delete(object)
     scheduleEndOfEvent()
   }
 
-  /// Called at each change of an object; the first of an event counts.
+  /// Called at each change of an object; only the first of an event counts.
   final func noteUpdate(_ object: NSManagedObject) {
     if PendingChanges.isUpdateNoted(object) { return }
     checkQueue()
@@ -64,24 +64,24 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Notes that an object has other values, or is a fault, though nobody set it.
+  /// Records that an object has other values or is a fault, although no code set it.
   final func noteRefresh(of object: NSManagedObject) {
     changes.noteRefresh(of: object)
     scheduleEndOfEvent()
   }
 
-  /// Lets go of an object, whatever is to be saved of it: it belongs to no context any more.
+  /// Removes an object from the context along with its changes. It belongs to no context any more.
   final func forget(_ object: NSManagedObject) {
     changes.forget(object)
     graph.release(object)
   }
 
-  /// Lets go of an object, and lets observers know it as deleted.
+  /// Removes an object from the context and reports it to observers as deleted.
   final func forgetAsDeleted(_ object: NSManagedObject) {
     forget(object)
     changes.noteDeletion(ofForgotten: object)
   }
 
-  /// The event in which the object changed: the current one, or the one that is being posted; nil where it did not.
+  /// The event in which the object changed: the current one, or the one that is being posted; nil for neither.
   final func currentEvent(of object: NSManagedObject) -> ContextEvent? { changes.currentEvent(of: object) }
 }

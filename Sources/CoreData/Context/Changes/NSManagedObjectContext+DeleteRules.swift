@@ -1,6 +1,6 @@
-/// Delete rules: what a deletion does to related objects.
+/// Applies delete rules: the effects of a deletion on related objects.
 extension NSManagedObjectContext {
-  /// Lets each deletion take its related objects along, or loose, until nothing more follows.
+  /// Applies the delete rules of deleted objects until no more objects follow.
   final func propagateDeletes() {
     while case let objects = changes.takeUnpropagated(), !objects.isEmpty {
       for object in objects where object.isDeleted { propagateDelete(of: object) }
@@ -27,7 +27,7 @@ extension NSManagedObjectContext {
   {
     switch relationship.deleteRule {
     case .cascadeDeleteRule where undoTracking?.isApplying != true: delete(other)
-    // What the undone event took along, it brings back by itself.
+    // The undone event restores by itself what its deletions removed.
     case .cascadeDeleteRule, .nullifyDeleteRule:
       guard let inverse = relationship.inverseRelationship else { return }
       other.removeInverse(inverse, object)

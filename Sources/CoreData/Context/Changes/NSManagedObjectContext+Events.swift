@@ -1,8 +1,9 @@
-/// The end of an event: delete rules are applied and observers told.
+/// Ends an event: applies delete rules and tells observers.
 extension NSManagedObjectContext {
-  /// Applies delete rules and posts `NSManagedObjectContextObjectsDidChange` if anything changed since the last call.
+  /// Ends the current event: applies delete rules, and posts `NSManagedObjectContextObjectsDidChange` if objects
+  /// changed.
   ///
-  /// Called at the end of each `perform` block, and of each turn of the main queue. Does nothing while it runs.
+  /// Called at the end of each `perform` block and of each turn of the main queue. Does nothing while it is running.
   public final func processPendingChanges() {
     checkQueue()
     guard !isProcessing else { return }
@@ -14,7 +15,7 @@ extension NSManagedObjectContext {
     while let object = changes.takeDropped() { forget(object) }
   }
 
-  /// Ends the event and tells observers what it changed.
+  /// Ends the event and reports its changes to observers.
   final func postObjectsDidChange() {
     let event = changes.endEvent()
     let info = event.userInfo
@@ -22,7 +23,7 @@ extension NSManagedObjectContext {
     changes.posting(event) { post(.NSManagedObjectContextObjectsDidChange, info) }
   }
 
-  /// The main queue has no block around each use: its changes are processed when it next gets round.
+  /// The main queue has no block around each use, so its changes are processed at the end of its turn.
   final func scheduleEndOfEvent() {
     guard concurrencyType == .mainQueueConcurrencyType, !isEndOfEventScheduled else { return }
     isEndOfEventScheduled = true

@@ -1,6 +1,7 @@
-/// Back to what the stores have: refresh, reset, roll back.
+/// Returns to the stored state: refresh, reset, roll back.
 extension NSManagedObjectContext {
-  /// Makes the object a fault; with `mergeChanges` its values are read anew and its own changes put on top.
+  /// Makes the object a fault and drops its changes. With `mergeChanges` it reads the values again and keeps the
+  /// object's own changes.
   ///
   /// Does nothing for new and deleted objects, and for those of other contexts.
   public final func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) {
@@ -19,13 +20,13 @@ extension NSManagedObjectContext {
     observed?.finish()
   }
 
-  /// Forgets an object's values and its changes.
+  /// Drops an object's values and changes.
   private func turnIntoFault(_ object: NSManagedObject) {
     object.turnIntoFault()
     changes.withdraw(object)
   }
 
-  /// Puts the object's changes on top of what the store has now.
+  /// Applies the object's changes to its current row.
   final func reread(_ object: NSManagedObject) {
     for case let toMany? in object.toManys { toMany.unload() }
     guard let snapshot = object.snapshot, let stored = try? storedRow(object.objectID) else { return }
@@ -46,7 +47,7 @@ extension NSManagedObjectContext {
     object.state.insert(.ownsSnapshot)
   }
 
-  /// Makes clean objects faults. Changed ones are read anew and keep their changes.
+  /// Makes clean objects faults. Changed ones are read again and keep their changes.
   public final func refreshAllObjects() {
     checkQueue()
     reading.needsCacheCheck = true
@@ -64,7 +65,7 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Forgets all objects and changes. Objects that are still held can no longer be used.
+  /// Forgets all objects and changes. Objects that are still held become unusable.
   public final func reset() {
     checkQueue()
     let all = graph.releaseAll()
@@ -73,14 +74,14 @@ extension NSManagedObjectContext {
     reading.advance()
     reading.needsCacheCheck = true
     permanentIDs.stopAwaiting()
-    // Children may still hold what was new here.
+    // Children may still hold objects that were new here.
     permanentIDs.forgetUnlessForChildren()
     guard !all.isEmpty else { return }
     changes.noteInvalidation(of: all)
     postObjectsDidChange()
   }
 
-  /// Takes back all changes since the last fetch or save of each object; they cannot be undone or redone any more.
+  /// Reverts all changes since the last fetch or save of each object. They cannot be undone or redone any more.
   public final func rollback() {
     checkQueue()
     forgetWhatChangesLedTo()
@@ -99,7 +100,7 @@ extension NSManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Forgets how to undo changes, which of them are half done, and what could not be read meanwhile.
+  /// Drops undo registrations, changes that are half done, and errors of unreadable faults.
   private func forgetWhatChangesLedTo() {
     undoTracking?.manager.removeAllActions(withTarget: self)
     manualChanges.removeAll()

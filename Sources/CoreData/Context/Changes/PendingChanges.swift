@@ -1,51 +1,51 @@
-/// What a context has changed and not saved, and what of it observers have yet to be told.
+/// A context's unsaved changes, and those that observers do not know yet.
 ///
-/// An object is in at most one of `inserted`, `updated` and `deleted`, and its `isInserted`, `isUpdated` and
-/// `isDeleted` say in which. Nothing else sets these. One exception: a new object that is deleted is in no list, and
-/// counts as deleted until observers were told.
+/// An object is in at most one of `inserted`, `updated` and `deleted`, as its `isInserted`, `isUpdated` and `isDeleted`
+/// say. Nothing else sets these. One exception: a new object that was deleted is in no list, and counts as deleted
+/// until observers were told.
 ///
-/// Knows nothing of rows, notifications or queues. Used on the context's queue.
+/// It knows nothing of rows, notifications or queues. Used on the context's queue.
 final class PendingChanges {
   private(set) var inserted = MemberList()
   private(set) var updated = MemberList()
   private(set) var deleted = MemberList()
-  /// What changed since observers were last told.
+  /// The changes since observers were last notified.
   private(set) var event = ContextEvent()
-  /// The event that observers are being told of.
+  /// The event that is being posted to observers.
   private var postedEvent: ContextEvent?
-  /// Deleted objects whose delete rules have yet to be applied.
+  /// Deleted objects whose delete rules are not applied yet.
   private var unpropagated: [NSManagedObject] = []
-  /// New objects that were deleted, until observers were told.
+  /// New objects that were deleted, to be forgotten after observers heard of it.
   private var dropped: [NSManagedObject] = []
   /// The stores that new objects were assigned to.
   private var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
-  /// Objects that the next save checks for others' changes, though they themselves have none.
+  /// Unchanged objects whose rows the next save checks for other changes.
   private(set) var checked: [NSManagedObject] = []
 
   /// Whether there is nothing to save.
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-  /// What a save would take now.
+  /// The objects that a save would take now.
   var toSave: SavedChanges {
     SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
   }
 
   // MARK: Changes of one object
 
-  /// Notes that an object is new.
+  /// Records a new object.
   func insert(_ object: NSManagedObject) {
     object.state.insert([.inserted, .isNoted])
     inserted.insert(object)
     event.inserted.insert(object)
   }
 
-  /// Whether noting a change of the object again would change nothing.
+  /// Whether recording another change of the object would have no effect.
   @inline(__always)
   static func isUpdateNoted(_ object: NSManagedObject) -> Bool {
     object.state.contains(.isNoted) && !object.state.isDisjoint(with: [.updated, .inserted])
   }
 
-  /// Notes that an object is about to change. The first change of an event counts.
+  /// Records that an object is about to change. Only the first change of an event counts.
   func update(_ object: NSManagedObject) {
     if !object.state.contains(.isNoted) { event.keepStart(of: object) }
     if object.state.isDisjoint(with: [.inserted, .deleted]) {
@@ -60,19 +60,19 @@ final class PendingChanges {
     object.state.insert(.isNoted)
   }
 
-  /// Notes that an object is deleted, and that its delete rules have yet to be applied.
+  /// Records a deleted object, whose delete rules are to be applied.
   func delete(_ object: NSManagedObject) {
-    // Earlier events may have changed it: what they left is what this one begins with.
+    // Earlier events may have changed it: their result is the state at the beginning of this one.
     if !object.state.contains(.isNoted) { event.keepStart(of: object) }
     if object.isInserted {
       inserted.remove(object)
       object.state.remove(.inserted)
-      // Inserted and deleted within one event: nobody has heard of it.
+      // It was inserted and deleted within one event: observers do not know it.
       if !event.inserted.remove(object) { event.deleted.insert(object) }
     } else {
       withdrawUpdate(of: object)
       deleted.insert(object)
-      // Brought back and deleted again within one event: nobody has heard of it.
+      // It was restored and deleted again within one event: observers do not know of either.
       if !event.revived.remove(object) { event.deleted.insert(object) }
     }
     forgetNews(of: object)
@@ -80,7 +80,7 @@ final class PendingChanges {
     unpropagated.append(object)
   }
 
-  /// Notes that an object's row turned out to be missing: the next save leaves no trace of it.
+  /// Records that an object's row is missing: the next save does not write it.
   func deleteMissing(_ object: NSManagedObject) {
     withdrawUpdate(of: object)
     object.state.insert(.deleted)
@@ -89,7 +89,7 @@ final class PendingChanges {
     event.deleted.insert(object)
   }
 
-  /// What became of a deleted object earlier in the event is not told.
+  /// Earlier changes of a deleted object in the event are not reported.
   private func forgetNews(of object: NSManagedObject) {
     event.updated.remove(object)
     event.refreshed.remove(object)
@@ -102,17 +102,17 @@ final class PendingChanges {
 
   // MARK: Taking back
 
-  /// Takes the deletion of an object back that has a row; false if it has none.
+  /// Reverts the deletion of an object with a row; false if it has none.
   func takeBackDeletion(of object: NSManagedObject) -> Bool {
     guard deleted.remove(object) else { return false }
     object.state.remove(.deleted)
     unpropagated.removeAll { $0 === object }
-    // Observers that have not heard of the deletion know the object.
+    // Observers that did not hear of the deletion know the object.
     if !event.deleted.remove(object) { event.revived.insert(object) }
     return true
   }
 
-  /// Makes a new object that was deleted a new one again.
+  /// Makes a deleted new object a new one again.
   func takeBackDeletion(ofNew object: NSManagedObject) {
     object.state.remove(.deleted)
     unpropagated.removeAll { $0 === object }
@@ -121,21 +121,21 @@ final class PendingChanges {
     if event.deleted.remove(object) { event.updated.insert(object) } else { event.inserted.insert(object) }
   }
 
-  /// Takes an object out of what is saved: it is, or becomes, what its row is.
+  /// Removes an object from the unsaved changes: it equals its row, or will.
   func withdraw(_ object: NSManagedObject) {
     withdrawUpdate(of: object)
     deleted.remove(object)
     object.state.remove(.deleted)
   }
 
-  /// Saves a changed object as a new one: its row is gone.
+  /// Makes a changed object a new one: its row is gone.
   func insertAgain(_ object: NSManagedObject) {
     withdrawUpdate(of: object)
     inserted.insert(object)
     object.state.insert(.inserted)
   }
 
-  /// Saves a new object as a changed one: it has taken a row over.
+  /// Makes a new object a changed one: it took over a row.
   func updateInsteadOfInserting(_ object: NSManagedObject) {
     inserted.remove(object)
     object.state.remove(.inserted)
@@ -143,7 +143,7 @@ final class PendingChanges {
     object.state.insert(.updated)
   }
 
-  /// Forgets all of an object, which is about to leave the context.
+  /// Drops everything about an object that is about to leave the context.
   func forget(_ object: NSManagedObject) {
     inserted.remove(object)
     unlist(object)
@@ -156,52 +156,52 @@ final class PendingChanges {
     forgetNews(of: object)
   }
 
-  // MARK: What is told without being saved
+  // MARK: Changes that are reported and not saved
 
-  /// Notes that another context inserted the object.
+  /// Records an object that another context inserted.
   func noteInsertionElsewhere(of object: NSManagedObject) { event.inserted.insert(object) }
 
-  /// Notes that the object was deleted elsewhere, and forgets what was to be saved of it.
+  /// Records an object that was deleted elsewhere, and drops its changes.
   func noteDeletionElsewhere(of object: NSManagedObject) {
     unlist(object)
     event.inserted.remove(object)
     event.deleted.insert(object)
   }
 
-  /// Notes that the object, which was forgotten, counts as deleted for observers.
+  /// Reports a forgotten object to observers as deleted.
   func noteDeletion(ofForgotten object: NSManagedObject) { event.deleted.insert(object) }
 
-  /// Notes that an object has other values, or is a fault, though nobody set it.
+  /// Records that an object has other values or is a fault, although no code set it.
   func noteRefresh(of object: NSManagedObject) { event.refreshed.insert(object) }
 
-  /// Leaves an object's changes out of what is told of the event.
+  /// Leaves an object's changes out of the event.
   func forgetUpdateInEvent(of object: NSManagedObject) { event.updated.remove(object) }
 
-  /// Notes that all objects of the context became unusable.
+  /// Records that all objects of the context became unusable.
   func noteInvalidation(of objects: [NSManagedObject]) { event.invalidatedAll = objects }
 
   // MARK: Delete rules
 
-  /// The deleted objects whose delete rules have to be applied; taken once.
+  /// The deleted objects whose delete rules have to be applied. Each is returned once.
   func takeUnpropagated() -> [NSManagedObject] {
     defer { unpropagated.removeAll() }
     return unpropagated
   }
 
-  /// Notes that the delete rules of an object were applied: nothing of a new one stays behind.
+  /// Records that an object's delete rules were applied. A new object is then gone.
   func didPropagate(_ object: NSManagedObject) {
     if !deleted.contains(object) { dropped.append(object) }
   }
 
-  /// A new object that was deleted and can be forgotten now; nil if there is none left.
+  /// A deleted new object that can be forgotten now; nil for none.
   func takeDropped() -> NSManagedObject? { dropped.popLast() }
 
-  /// Takes a new object that was deleted out of those to be forgotten.
+  /// Removes a deleted new object from those to be forgotten.
   func removeDropped(_ object: NSManagedObject) { dropped.removeAll { $0 === object } }
 
   // MARK: Events
 
-  /// Ends the event, and begins the next.
+  /// Ends the event and begins the next.
   func endEvent() -> ContextEvent {
     var ended = event
     event = ContextEvent()
@@ -209,8 +209,8 @@ final class PendingChanges {
     return ended
   }
 
-  /// Runs a body that tells observers of an event: they may ask for its values, and make changes that belong to the
-  /// next.
+  /// Runs a body that reports an event to observers. They may ask for its values, and their changes belong to the next
+  /// event.
   func posting(_ ended: ContextEvent, _ post: () -> Void) {
     let outer = postedEvent
     postedEvent = ended
@@ -218,7 +218,7 @@ final class PendingChanges {
     postedEvent = outer
   }
 
-  /// The event in which the object changed: the current one, or the one that is being posted; nil where it did not.
+  /// The event in which the object changed: the current one, or the one that is being posted; nil if it did not change.
   func currentEvent(of object: NSManagedObject) -> ContextEvent? {
     if event.has(object) { return event }
     return postedEvent?.has(object) == true ? postedEvent : nil
@@ -229,27 +229,27 @@ final class PendingChanges {
   /// Assigns a new object to a store.
   func assign(_ object: NSManagedObject, to store: any ObjectStore) { assignedStores[ObjectIdentifier(object)] = store }
 
-  /// The store that a new object was assigned to; nil if none was named.
+  /// The store to which a new object was assigned; nil for none.
   func assignedStore(of object: NSManagedObject) -> (any ObjectStore)? {
     assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(object)]
   }
 
-  /// Whether objects of one entity may go to different stores.
+  /// Whether objects of one entity may belong to different stores.
   var hasAssignedStores: Bool { !assignedStores.isEmpty }
 
-  /// Has the next save check an object for others' changes.
+  /// Makes the next save check an object for other changes.
   func check(_ object: NSManagedObject) {
     if !checked.contains(where: { $0 === object }) { checked.append(object) }
   }
 
-  /// Ends the check of an object; false if it was not asked for.
+  /// Cancels the check of an object; false if there was none.
   func stopChecking(_ object: NSManagedObject) -> Bool {
     guard let index = checked.firstIndex(where: { $0 === object }) else { return false }
     checked.remove(at: index)
     return true
   }
 
-  /// Notes that everything was saved.
+  /// Clears the changes after a save.
   func settle() {
     for object in inserted.items { object.state.subtract([.inserted, .isNoted]) }
     for object in updated.items { object.state.subtract([.updated, .isNoted]) }
@@ -257,8 +257,7 @@ final class PendingChanges {
     removeAll()
   }
 
-  /// Takes all changes back. Returns the objects that had changes, which still have their values: new ones, and those
-  /// with a row.
+  /// Reverts all changes. Returns the changed objects, which still have their values: new ones, and those with a row.
   func takeBack() -> (new: [NSManagedObject], stored: [NSManagedObject]) {
     let new = inserted.items + unpropagated.filter { !deleted.contains($0) }
     let stored = updated.items + deleted.items
@@ -269,7 +268,7 @@ final class PendingChanges {
     return (new, stored)
   }
 
-  /// Forgets everything; the objects are unusable.
+  /// Drops everything; the objects become unusable.
   func reset() {
     removeAll()
     unpropagated.removeAll()

@@ -1,6 +1,6 @@
-/// Entities by class and name, and the making of objects by an entity's name.
+/// Entities by class and name, and the creation of objects by an entity's name.
 extension NSManagedObjectContext {
-  /// The model's entity for a class, remembered.
+  /// The model's entity for a class, cached.
   final func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     if let known = entitiesByClass[ObjectIdentifier(type)] { return known }
     let found = persistentStoreCoordinator?.managedObjectModel.entity(for: type)
@@ -8,7 +8,8 @@ extension NSManagedObjectContext {
     return found
   }
 
-  /// Decides in which store a new object will be; without it, the first that may hold its entity.
+  /// Sets the store of a new object. The default is the first writable store that holds its entity. Does nothing for an
+  /// object that is not new, and for another coordinator's store.
   public final func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
       let known = persistentStoreCoordinator?.objectStores(among: [store]).first
@@ -18,13 +19,13 @@ extension NSManagedObjectContext {
 }
 
 extension NSEntityDescription {
-  /// The entity of the name in the context's model.
+  /// The entity of a name in the context's model; nil for an unknown name.
   public class func entity(forEntityName entityName: String, in context: NSManagedObjectContext) -> NSEntityDescription?
   {
     context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[entityName]
   }
 
-  /// Makes a new object of the named entity in the context. Traps where the model has no such entity.
+  /// Creates a new object of the named entity in the context. Traps if the model has no such entity.
   @discardableResult
   public class func insertNewObject(forEntityName entityName: String, into context: NSManagedObjectContext)
     -> NSManagedObject

@@ -1,10 +1,9 @@
-/// From temporary IDs to permanent ones, in the context that saves and in those that read through it.
+/// Replaces temporary IDs by permanent ones, in the context that saves and in those that read through it.
 extension NSManagedObjectContext {
-  /// Gives new objects their permanent IDs before they are saved to a store. Objects that were saved into a parent get
-  /// theirs, too.
+  /// Gives new objects permanent IDs before they are saved, also those that were saved into a parent.
   ///
-  /// Does nothing for objects that have permanent IDs. Throws, and leaves all objects as they are, if there is no
-  /// coordinator, or if a store cannot reserve keys.
+  /// Does nothing for objects with permanent IDs. All objects get theirs or none does. Throws 134070 without a
+  /// coordinator, 134030 if no store can take an object, and the stores' errors.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()
     try obtainInParent(objects)
@@ -23,13 +22,13 @@ extension NSManagedObjectContext {
         groups.append((store, [object]))
       }
     }
-    // All or none: a store that refuses leaves the objects of the others as they are.
+    // All or none: if a store refuses, the objects of the others stay as they are.
     let ids = try groups.flatMap { try $0.store.newIDs(for: $0.objects.map { $0.access() }) }
     for (object, id) in zip(groups.flatMap(\.objects), ids) { become(object, id) }
     if permanentIDs.isForChildren { root.permanentIDs.announce() }
   }
 
-  /// An object that is new in the parent gets its ID there.
+  /// Objects that are new in the parent get their IDs there.
   private func obtainInParent(_ objects: [NSManagedObject]) throws {
     guard let parentContext, permanentIDs.isAwaitingSome else { return }
     let keys = objects.filter { !$0.isInserted }.map(\.objectID.key).filter { permanentIDs.awaited.contains($0) }
@@ -40,13 +39,13 @@ extension NSManagedObjectContext {
     adoptPermanentIDs()
   }
 
-  /// Gives an object another ID. Whoever refers to it by its temporary ID finds it here.
+  /// Gives an object another ID. References to its temporary ID find it here.
   final func become(_ object: NSManagedObject, _ id: NSManagedObjectID) {
     if object.key < 0 { permanentIDs.note(object.key, became: id) }
     graph.rename(object, to: id)
   }
 
-  /// Registers the objects of a save under the IDs that it gave them.
+  /// Registers the objects of a save under their new IDs.
   final func adoptPermanentIDs(of parts: [StoreChanges]) {
     let isForChildren = permanentIDs.isForChildren
     for part in parts {
@@ -55,12 +54,12 @@ extension NSManagedObjectContext {
         if isForChildren { permanentIDs.note(row.key, became: object.objectID) }
       }
     }
-    // Everything saved refers by permanent IDs now.
+    // All saved objects now refer to permanent IDs.
     permanentIDs.forgetUnlessForChildren()
     if isForChildren { root.permanentIDs.announce() }
   }
 
-  /// Takes over the permanent IDs that objects of the parent got since the last call.
+  /// Adopts the permanent IDs that the parent's objects got since the last call.
   final func adoptPermanentIDs() {
     guard let parentContext, permanentIDs.isAwaitingSome, permanentIDs.hasNews(from: root.permanentIDs) else { return }
     let keys = permanentIDs.awaited
@@ -74,21 +73,21 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// What became of a temporary key. The contexts between may have been reset since, and know nothing of it.
+  /// The permanent ID of a temporary key. Contexts between may have been reset and know nothing of it.
   private func permanentID(forKey key: Int64) -> NSManagedObjectID? {
     if let known = permanentIDs[key] { return known }
     guard let parentContext else { return nil }
     return parentContext.performAndWait { parentContext.permanentID(forKey: key) }
   }
 
-  /// The context at the end of the chain of parents.
+  /// The last context in the chain of parents.
   private var root: NSManagedObjectContext {
     var context = self
     while let parent = context.parentContext { context = parent }
     return context
   }
 
-  /// A temporary ID that has become permanent in this context or a parent, as what it is now.
+  /// The permanent ID, if the temporary one became permanent in this context or a parent; else the same ID.
   final func currentID(_ id: NSManagedObjectID) -> NSManagedObjectID {
     guard id.isTemporaryID else { return id }
     if graph.find(temporary: id.key) != nil { return id }
@@ -97,8 +96,8 @@ extension NSManagedObjectContext {
     return parentContext.performAndWait { parentContext.currentID(id) }
   }
 
-  /// The new object of this context that a temporary ID's URI names, also when it has got its permanent ID since, until
-  /// it is saved.
+  /// The new object of this context for the URI of a temporary ID, until it is saved; also after it got its permanent
+  /// ID.
   package final func newObject(forTemporaryURI uri: String) -> NSManagedObject? {
     checkQueue()
     guard let key = NSManagedObjectID.temporaryKey(uri: uri) else { return nil }

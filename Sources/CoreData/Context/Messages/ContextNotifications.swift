@@ -4,7 +4,7 @@ public let NSInsertedObjectsKey = "inserted"
 public let NSUpdatedObjectsKey = "updated"
 /// The deleted objects, a `Set<NSManagedObject>`.
 public let NSDeletedObjectsKey = "deleted"
-/// The objects that were read anew or became faults, a `Set<NSManagedObject>`.
+/// The objects whose values a refresh or a merge replaced, a `Set<NSManagedObject>`.
 public let NSRefreshedObjectsKey = "refreshed"
 /// The objects that became unusable, a `Set<NSManagedObject>`. No notification here has it.
 public let NSInvalidatedObjectsKey = "invalidated"
@@ -16,26 +16,27 @@ public let NSInsertedObjectIDsKey = "inserted_objectIDs"
 public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 /// The IDs of deleted objects, a `Set<NSManagedObjectID>`.
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
-/// The IDs of objects that were read anew, a `Set<NSManagedObjectID>`. No notification here has it.
+/// The IDs of the refreshed objects, a `Set<NSManagedObjectID>`. No notification here has it.
 public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
 /// The IDs of objects that became unusable, a `Set<NSManagedObjectID>`. No notification here has it.
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
-/// After a save of a context whose reads are pinned: the `NSQueryGenerationToken` of what they see now.
+/// The `NSQueryGenerationToken` that a pinned context's reads see after its save.
 public let NSManagedObjectContextQueryGenerationKey = "newQueryGeneration"
 
 extension Notification.Name {
-  /// At the end of each event that changed objects: sets of objects under `NSInsertedObjectsKey` and its like.
+  /// Posted at the end of each event that changed objects, on the context's queue: sets of objects under
+  /// `NSInsertedObjectsKey` and the like.
   public static let NSManagedObjectContextObjectsDidChange = Notification.Name(
     "NSObjectsChangedInManagingContextNotification")
-  /// Before a save, on the context's queue.
+  /// Posted before a save, on the context's queue.
   public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
-  /// After a save, on the context's queue: sets of objects.
+  /// Posted after a save, on the context's queue: sets of objects.
   public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
-  /// After a save, on the context's queue: sets of object IDs.
+  /// Posted after a save, on the context's queue: sets of object IDs.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(
     "_NSManagedObjectContextDidSaveObjectIDsNotification")
-  /// After a save made elsewhere was merged, and `NSManagedObjectContextObjectsDidChange` told what that changed here:
-  /// sets of the IDs that the save was about, be their objects in this context or not.
+  /// Posted after another save was merged and `NSManagedObjectContextObjectsDidChange` was posted, on the context's
+  /// queue: sets of the IDs of that save, whether or not the context has their objects.
   public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
     "_NSManagedObjectContextDidMergeChangesObjectIDsNotification")
 }
@@ -53,19 +54,31 @@ extension NSManagedObjectContext {
   public static let didMergeChangesObjectIDsNotification =
     Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
 
-  /// The keys of the notifications' user info.
+  /// The keys of the notifications' user info, as an enumeration.
   public enum NotificationKey: String, Sendable {
+    /// `NSInsertedObjectsKey`.
     case insertedObjects = "inserted"
+    /// `NSUpdatedObjectsKey`.
     case updatedObjects = "updated"
+    /// `NSDeletedObjectsKey`.
     case deletedObjects = "deleted"
+    /// `NSRefreshedObjectsKey`.
     case refreshedObjects = "refreshed"
+    /// `NSInvalidatedObjectsKey`.
     case invalidatedObjects = "invalidated"
+    /// `NSInvalidatedAllObjectsKey`.
     case invalidatedAllObjects = "invalidatedAll"
+    /// `NSInsertedObjectIDsKey`.
     case insertedObjectIDs = "inserted_objectIDs"
+    /// `NSUpdatedObjectIDsKey`.
     case updatedObjectIDs = "updated_objectIDs"
+    /// `NSDeletedObjectIDsKey`.
     case deletedObjectIDs = "deleted_objectIDs"
+    /// `NSRefreshedObjectIDsKey`.
     case refreshedObjectIDs = "refreshed_objectIDs"
+    /// `NSInvalidatedObjectIDsKey`.
     case invalidatedObjectIDs = "invalidated_objectIDs"
+    /// `NSManagedObjectContextQueryGenerationKey`.
     case queryGeneration = "newQueryGeneration"
   }
 }

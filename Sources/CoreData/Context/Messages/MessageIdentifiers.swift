@@ -1,4 +1,4 @@
-/// How observers name the messages: `.didSave`.
+/// The identifiers by which observers name the messages: `.didSave`.
 extension NotificationCenter.MessageIdentifier
 where Self == NotificationCenter.BaseMessageIdentifier<NSManagedObjectContext.WillSaveMessage> {
   /// Names `WillSaveMessage` to observers.

@@ -1,6 +1,6 @@
 extension NSManagedObjectContext {
-  /// Posts a notification about this context, and the typed message that stands for it: on Linux, Foundation does not
-  /// make one of the other.
+  /// Posts a notification about this context and its typed message. Foundation on Linux does not convert one to the
+  /// other.
   final func post(_ name: Notification.Name, _ info: [AnyHashable: Any] = [:]) {
     let notification = Notification(name: name, object: self, userInfo: info.isEmpty ? nil : info)
     NotificationCenter.default.post(notification)
@@ -12,7 +12,7 @@ extension NSManagedObjectContext {
   }
 
   private func postOnMainActor(_ notification: Notification) {
-    // Safe: this is the main queue, or it waits for this; the notification is used there alone.
+    // Safe: this is the main queue, or the main queue waits for it, and only the main queue uses the notification.
     nonisolated(unsafe) let notification = notification
     let post: @MainActor () -> Void = {
       switch notification.name {
@@ -24,7 +24,7 @@ extension NSManagedObjectContext {
       default: break
       }
     }
-    // A thread that the main queue waits for is not the main actor's.
+    // A thread that the main queue waits for is not the main actor's thread.
     if PerformScope.isMainQueueItself {
       MainActor.assumeIsolated(post)
     } else {
@@ -49,17 +49,17 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// The place in the stores' histories after a save; nil where the save went to a parent, or no store has a history.
+  /// The place in the stores' histories after a save; nil for a save to a parent, and without a history.
   final var savedHistoryToken: NSPersistentHistoryToken? {
     parentContext == nil ? coordinator?.currentPersistentHistoryToken(fromStores: nil) : nil
   }
 
-  /// What reads see after a save; nil where the save went to a parent, or nothing is pinned.
+  /// The generation that reads see after a save; nil for a save to a parent, and without a pin.
   final var savedGeneration: NSQueryGenerationToken? { parentContext == nil ? queryGenerationToken : nil }
 }
 
 extension NSManagedObjectContext {
-  /// The context of a notification of that name and from a context of that kind; nil for any other.
+  /// The context that posted the notification, if both name and kind match; nil otherwise.
   static func sender(
     of notification: Notification, _ name: Notification.Name, _ kind: NSManagedObjectContextConcurrencyType
   ) -> NSManagedObjectContext? {

@@ -1,11 +1,11 @@
-/// Messages with object IDs: from contexts on the main queue on the main actor, and from contexts with a queue of their
-/// own to observers that run whenever they get to it.
+/// A message with object IDs. Those of main-queue contexts are delivered on the main actor, those of private-queue
+/// contexts asynchronously.
 ///
 ///     for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) { … }
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
 public protocol ManagedObjectIDsMessage {
-  /// What the message says.
+  /// The values of the message.
   var content: NSManagedObjectContext.ObjectIDsMessageContent { get }
 }
 
@@ -18,18 +18,18 @@ extension ManagedObjectIDsMessage {
   public var updatedIDs: Set<NSManagedObjectID> { content.ids(.updatedObjectIDs) }
   /// The IDs of deleted objects.
   public var deletedIDs: Set<NSManagedObjectID> { content.ids(.deletedObjectIDs) }
-  /// The IDs of objects that were read anew.
+  /// The IDs of the refreshed objects; empty after a save.
   public var refreshedIDs: Set<NSManagedObjectID> { content.ids(.refreshedObjectIDs) }
-  /// The IDs of objects that became unusable.
+  /// The IDs of the invalidated objects; empty after a save.
   public var invalidatedIDs: Set<NSManagedObjectID> { content.ids(.invalidatedObjectIDs) }
-  /// The place in the stores' histories then; nil where no store has a history, and in a context with a parent.
+  /// The place in the stores' histories at that time; nil if no store has a history, and in a context with a parent.
   public var historyToken: NSPersistentHistoryToken? { content.historyToken }
-  /// What the context's reads see then; nil where that is not pinned, and in a context with a parent.
+  /// The generation that the context's reads saw at that time; nil without a pin, and in a context with a parent.
   public var queryGeneration: NSQueryGenerationToken? { content.queryGeneration }
 }
 
 extension NSManagedObjectContext {
-  /// What all these messages carry.
+  /// The values of all these messages.
   public struct ObjectIDsMessageContent: Sendable {
     let context: NSManagedObjectContext
     let historyToken: NSPersistentHistoryToken?
@@ -40,7 +40,7 @@ extension NSManagedObjectContext {
       .insertedObjectIDs, .updatedObjectIDs, .deletedObjectIDs, .refreshedObjectIDs, .invalidatedObjectIDs,
     ]
 
-    /// nil for a notification of another name, or from a context of another kind. On the context's queue.
+    /// Nil for a notification of another name or from a context of another kind. Called on the context's queue.
     init?(_ notification: Notification, _ name: Notification.Name, _ kind: NSManagedObjectContextConcurrencyType) {
       guard let context = sender(of: notification, name, kind) else { return nil }
       self.context = context
@@ -61,13 +61,13 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Posted after a context on the main queue saved: the IDs of what that was about.
+  /// Posted after a main-queue context saved, with the IDs of the saved objects.
   public struct DidSaveObjectIDsMessage: NotificationCenter.MainActorMessage, ManagedObjectIDsMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
-    /// What the message tells.
+    /// The values of the message.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -75,19 +75,19 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .mainQueueConcurrencyType).map(DidSaveObjectIDsMessage.init)
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     @MainActor public static func makeNotification(_ message: DidSaveObjectIDsMessage) -> Notification {
       message.content.notification(name)
     }
   }
 
-  /// Posted after a context on a queue of its own saved: the IDs of what that was about.
+  /// Posted after a private-queue context saved, with the IDs of the saved objects.
   public struct DidSaveObjectIDsAsyncMessage: NotificationCenter.AsyncMessage, ManagedObjectIDsMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
-    /// What the message tells.
+    /// The values of the message.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
@@ -95,19 +95,19 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .privateQueueConcurrencyType).map(DidSaveObjectIDsAsyncMessage.init)
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     public static func makeNotification(_ message: DidSaveObjectIDsAsyncMessage) -> Notification {
       message.content.notification(name)
     }
   }
 
-  /// Posted after a context on the main queue merged what was saved elsewhere: the IDs of what that was about.
+  /// Posted after a main-queue context merged another save, with the IDs of the objects of that save.
   public struct DidMergeChangesMessage: NotificationCenter.MainActorMessage, ManagedObjectIDsMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
-    /// What the message tells.
+    /// The values of the message.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -115,19 +115,19 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .mainQueueConcurrencyType).map(DidMergeChangesMessage.init)
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     @MainActor public static func makeNotification(_ message: DidMergeChangesMessage) -> Notification {
       message.content.notification(name)
     }
   }
 
-  /// Posted after a context on a queue of its own merged what was saved elsewhere: the IDs of what that was about.
+  /// Posted after a private-queue context merged another save, with the IDs of the objects of that save.
   public struct DidMergeChangesAsyncMessage: NotificationCenter.AsyncMessage, ManagedObjectIDsMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
-    /// What the message tells.
+    /// The values of the message.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
@@ -135,7 +135,7 @@ extension NSManagedObjectContext {
       ObjectIDsMessageContent(notification, name, .privateQueueConcurrencyType).map(DidMergeChangesAsyncMessage.init)
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     public static func makeNotification(_ message: DidMergeChangesAsyncMessage) -> Notification {
       message.content.notification(name)
     }

@@ -1,15 +1,15 @@
-/// Messages with objects, from contexts on the main queue: what the notifications of the same names say, typed, and on
+/// Messages with objects of main-queue contexts: the typed form of the notifications of the same names, delivered on
 /// the main actor.
 ///
 ///     NotificationCenter.default.addObserver(of: context, for: .didSave) { message in show(message.inserted) }
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.ObjectsDidChangeMessage` and its like.
 extension NSManagedObjectContext {
-  /// Posted before a context on the main queue saves.
+  /// Posted before a main-queue context saves.
   public struct WillSaveMessage: NotificationCenter.MainActorMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextWillSave }
 
     /// The context that posted the message.
@@ -20,24 +20,24 @@ extension NSManagedObjectContext {
       sender(of: notification, name, .mainQueueConcurrencyType).map { WillSaveMessage(context: $0) }
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     @MainActor public static func makeNotification(_ message: WillSaveMessage) -> Notification {
       Notification(name: name, object: message.context)
     }
   }
 
-  /// Posted after a context on the main queue saved.
+  /// Posted after a main-queue context saved.
   public struct DidSaveMessage: NotificationCenter.MainActorMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSave }
 
     /// The context that posted the message.
     public let context: NSManagedObjectContext
-    /// The place in the stores' histories after the save; nil where no store has a history, and for a save to a parent.
+    /// The place in the stores' histories after the save; nil if no store has a history, and for a save to a parent.
     public let historyToken: NSPersistentHistoryToken?
-    /// What the context's reads see after the save; nil where that is not pinned, and in a context with a parent.
+    /// The generation that the context's reads see after the save; nil without a pin, and in a context with a parent.
     public let queryGeneration: NSQueryGenerationToken?
     private let notification: Notification
 
@@ -57,15 +57,15 @@ extension NSManagedObjectContext {
       }
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     @MainActor public static func makeNotification(_ message: DidSaveMessage) -> Notification { message.notification }
   }
 
-  /// Posted at the end of each event that changed objects of a context on the main queue.
+  /// Posted at the end of each event that changed objects of a main-queue context.
   public struct ObjectsDidChangeMessage: NotificationCenter.MainActorMessage {
-    /// Contexts post the message.
+    /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
-    /// The name of the notification that says the same.
+    /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextObjectsDidChange }
 
     /// The context that posted the message.
@@ -78,7 +78,7 @@ extension NSManagedObjectContext {
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
     /// The deleted objects.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
-    /// The objects that were read anew.
+    /// The objects whose values a refresh or a merge replaced.
     public var refreshed: Set<NSManagedObject> { notification.objects(.refreshedObjects) }
     /// The objects that became unusable.
     public var invalidated: Set<NSManagedObject> { notification.objects(.invalidatedObjects) }
@@ -92,7 +92,7 @@ extension NSManagedObjectContext {
       }
     }
 
-    /// The notification that says the same.
+    /// The notification with the same content.
     @MainActor public static func makeNotification(_ message: ObjectsDidChangeMessage) -> Notification {
       message.notification
     }

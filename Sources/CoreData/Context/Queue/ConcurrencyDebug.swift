@@ -1,6 +1,6 @@
-/// Traps uses of a context or an object away from the context's queue, where it is switched on: by the launch argument
-/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name; in debug builds it is on unless
-/// that says 0.
+/// Traps any use of a context or an object outside the context's queue, if it is on: by the launch argument
+/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name. In debug builds it is on unless
+/// that is 0.
 enum ConcurrencyDebug {
   static let isEnabled: Bool = {
     if let value = LaunchArgument.value("ConcurrencyDebug") { return value != "0" }
@@ -11,13 +11,13 @@ enum ConcurrencyDebug {
     #endif
   }()
 
-  /// Traps unless the thread may use the object.
+  /// Traps unless the current thread may use the object.
   static func check(_ object: NSManagedObject) {
     guard let context = object.reference?.context, !context.isOnItsQueue else { return }
     fatalError("\(object.objectID) was used \(violation(context)).")
   }
 
-  /// Traps unless the thread may use the context.
+  /// Traps unless the current thread may use the context.
   static func check(_ context: NSManagedObjectContext) {
     guard !context.isOnItsQueue else { return }
     fatalError("The context \(context.label) was used \(violation(context)).")

@@ -1,10 +1,10 @@
-/// Working on the context's queue.
+/// Runs code on the context's queue.
 extension NSManagedObjectContext {
-  /// When an asynchronous block starts.
+  /// The time at which an asynchronous block starts.
   public enum ScheduledTaskType: Sendable {
-    /// At once where the caller is on the context's queue already, else when the queue gets to it.
+    /// At once if the caller is on the context's queue, else when the queue gets to it.
     case immediate
-    /// When the queue gets to it.
+    /// When the queue gets to it, after all blocks before it.
     case enqueued
   }
 
@@ -17,13 +17,18 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Runs the block on the context's queue later, and processes its changes at its end.
+  /// Runs the block on the context's queue later, in the order of the calls, and ends the event after it. Traps for a
+  /// confinement context.
   public final func perform(_ block: @escaping @Sendable () -> Void) {
     requireQueue()
     queue.async { self.runTurn(block) }
   }
 
-  /// Runs the block on the context's queue and waits for it; inline where the caller is on the queue already.
+  /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
+  /// event.
+  ///
+  /// - Returns: the block's result.
+  /// - Throws: the block's error.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
     requireQueue()
     if PerformScope.contains(self) { return try block() }
@@ -39,10 +44,9 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Runs the block on the context's queue and returns what it returns; throws what it throws.
+  /// Runs the block on the context's queue and returns its result; throws the block's error with its type.
   ///
-  /// What it returns leaves the context's queue, so it has to be `Sendable`: an object ID or a value, no managed
-  /// object.
+  /// The result leaves the context's queue and must be `Sendable`: an object ID or a value, not a managed object.
   public final func perform<T: Sendable, Failure: Error>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws(Failure) -> T
   ) async throws(Failure) -> T {

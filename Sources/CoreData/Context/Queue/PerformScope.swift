@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// On which contexts' behalf the current thread works: the chain of `perform` and `performAndWait` calls it is in.
+/// The chain of `perform` and `performAndWait` calls of the current thread.
 ///
-/// Lets a nested call for a context that is already in the chain run inline instead of waiting for itself.
+/// A nested call for a context in the chain runs inline instead of waiting for itself.
 final class PerformScope {
   let context: NSManagedObjectContext
   let outer: PerformScope?
@@ -42,7 +42,7 @@ final class PerformScope {
     return false
   }
 
-  /// Whether the current thread may use what belongs to the main queue.
+  /// Whether the current thread may use objects of the main queue.
   static var isOnMainQueue: Bool {
     isMainQueueItself || current?.holdsMainQueue == true
   }
@@ -53,13 +53,13 @@ final class PerformScope {
     return Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) != nil
   }
 
-  /// A program with an asynchronous `main` has its main queue run on any thread: the queue itself has to say who it is.
+  /// A program with an asynchronous `main` runs its main queue on any thread, so the queue itself is marked.
   private static let mainQueueKey = DispatchSpecificKey<Bool>()
   private static let mainQueueMark: Void = DispatchQueue.main.setSpecific(key: mainQueueKey, value: true)
 
   private static let key: pthread_key_t = {
     var key: pthread_key_t = 0
-    // Fails only when the process has used up all its keys, at the first use.
+    // It only fails if the process has used up all keys, at the first use.
     require(pthread_key_create(&key, nil) == 0, "No thread-specific key is left for Core Data.")
     return key
   }()

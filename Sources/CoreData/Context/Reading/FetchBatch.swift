@@ -1,14 +1,14 @@
-/// What a fetch left with a fault.
+/// Values or neighbours that a fetch left with a fault.
 ///
-/// Either neighbours among the results of a fetch with a batch size: the first use of one reads the rows of all. Or, of
-/// one object, the values of the properties that the fetch named.
+/// With a batch size: the neighbours among the results, whose rows are all read when the first is used. Without: the
+/// values of the properties that the fetch named, for one object.
 final class FetchBatch {
-  /// Weak: the results keep their batch, and may be dropped before they are used.
+  /// Weak, since the results hold their batch and may be dropped before use.
   private struct Member { weak var object: NSManagedObject? }
 
   private let members: [Member]
   private let slots: Set<Int>
-  /// nil for neighbours.
+  /// Nil for neighbours.
   let values: Snapshot?
 
   private init(_ objects: ArraySlice<NSManagedObject>) {
@@ -24,10 +24,10 @@ final class FetchBatch {
     self.values = values
   }
 
-  /// The values, if the slot is among them.
+  /// The values if they include the slot; else nil.
   func values(having slot: Int) -> Snapshot? { slots.contains(slot) ? values : nil }
 
-  /// Makes batches of the faults among the results.
+  /// Divides the faults among the results into batches.
   static func assign(to objects: [NSManagedObject], size: Int) {
     for start in stride(from: 0, to: objects.count, by: size) {
       let faults = objects[start..<Swift.min(start + size, objects.count)].filter { $0.isFault && $0.snapshot == nil }
@@ -40,7 +40,7 @@ final class FetchBatch {
   func fill(in context: NSManagedObjectContext) {
     let faults = members.compactMap(\.object)
     for fault in faults { fault.batch = nil }
-    // What cannot be read now is read, or reported, one by one at its own access.
+    // A row that cannot be read now is read, or reported, when its object is used.
     try? context.fill(faults)
   }
 }

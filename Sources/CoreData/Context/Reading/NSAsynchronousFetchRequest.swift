@@ -1,4 +1,4 @@
-/// A fetch that reads beside the context's queue and gives its results on it, while the caller goes on.
+/// A fetch that reads on another thread and returns its results on the context's queue, while the caller continues.
 ///
 ///     let request = NSAsynchronousFetchRequest(fetchRequest: books) { result in
 ///       print(result.finalResult?.count ?? 0)
@@ -7,16 +7,17 @@
 ///
 /// Source: Apple's documentation of `NSAsynchronousFetchRequest`.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
-  /// What is fetched.
+  /// The request that finds the objects.
   public let fetchRequest: NSFetchRequest<ResultType>
 
-  /// Called once on the context's queue, also after an error or a cancellation.
+  /// Called once on the context's queue, after an error or a cancellation too.
   public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
 
-  /// How many results are expected, for the progress; 0 where nobody knows.
+  /// The expected number of results, for the progress; 0 for unknown. Default: 0.
   open var estimatedResultCount = 0
 
-  /// Makes a request for a context's `execute(_:)`, with what to call on the context's queue when it is complete.
+  /// Makes a request that reports its result to a block on the context's queue. Execute it with
+  /// `NSManagedObjectContext.execute(_:)`, which throws 134070 for a context without a queue.
   public init(
     fetchRequest request: NSFetchRequest<ResultType>,
     completionBlock block: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
@@ -28,7 +29,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   open override func copy(with zone: NSZone? = nil) -> Any {
-    // What a fetch request copies to is of its own class.
+    // A fetch request's copy is of the same class.
     let request = fetchRequest.copy() as! NSFetchRequest<ResultType>
     let copy = NSAsynchronousFetchRequest(fetchRequest: request, completionBlock: completionBlock)
     copy.estimatedResultCount = estimatedResultCount
@@ -37,22 +38,23 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 }
 
-/// A request that is running, and later its results.
+/// A running request, and later its results.
 ///
-/// Belongs to the queue of its context, but for `cancel()`.
+/// Use it on its context's queue, except `cancel()`.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreAsynchronousResult`.
 open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
   /// The context that executes the request, and gets the results.
   public let managedObjectContext: NSManagedObjectContext
 
-  /// Why there are no results; `NSUserCancelledError` (3072) after a cancellation.
+  /// The reason why there are no results; `NSUserCancelledError` (3072) after a cancellation. Nil until the request has
+  /// ended, and if it succeeded.
   open internal(set) var operationError: (any Error)?
 
-  /// How many results have been read. Child of the progress that was current where the request was executed. Without an
-  /// estimate it is indeterminate until all are there.
+  /// The number of results read so far. It is a child of the progress that was current when the request was executed.
+  /// Without an estimate it is indeterminate until all results are there.
   ///
-  /// It is updated on the context's queue: Foundation's `Progress` on Linux is not for several threads at once.
+  /// It changes on the context's queue, since Foundation's `Progress` on Linux is not safe on several threads.
   public let progress: Progress?
 
   final let control: FetchControl
@@ -67,8 +69,7 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
     progress?.cancellationHandler = { control.cancel() }
   }
 
-  /// Stops reading: the request completes with an error, soon. Does nothing once it is complete. May be called
-  /// anywhere.
+  /// Stops reading: the request soon completes with an error. Does nothing once it is complete. Any thread.
   open func cancel() { control.cancel() }
 }
 
@@ -77,7 +78,7 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
   /// The request that is running or complete.
   public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
 
-  /// nil until all are there, and after an error.
+  /// The results; nil until all are there, and after an error.
   open internal(set) var finalResult: [ResultType]?
 
   init(_ request: NSAsynchronousFetchRequest<ResultType>, _ context: NSManagedObjectContext) {

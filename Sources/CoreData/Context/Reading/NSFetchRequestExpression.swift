@@ -1,12 +1,12 @@
-/// An expression whose value is what a fetch finds, or how much: for `SELF IN` and comparisons of counts.
+/// An expression whose value is the result of a fetch or its count, for `SELF IN` and comparisons of counts.
 ///
-/// Its value is found anew at each evaluation, and once for each fetch whose predicate has it.
+/// Each evaluation fetches, but a fetch whose predicate has it only once.
 ///
 /// Source: Apple's documentation of `NSFetchRequestExpression`.
 public final class NSFetchRequestExpression: NSExpression {
-  /// Gives the `NSFetchRequest`.
+  /// The expression whose value is the `NSFetchRequest`.
   public let requestExpression: NSExpression
-  /// Gives the `NSManagedObjectContext` that fetches; used on its queue.
+  /// The expression whose value is the `NSManagedObjectContext` that fetches, on its queue.
   public let contextExpression: NSExpression
   /// Whether the value is the number of objects.
   public let isCountOnlyRequest: Bool
@@ -24,7 +24,7 @@ public final class NSFetchRequestExpression: NSExpression {
   /// - Parameters:
   ///   - fetch: an expression whose value is a fetch request.
   ///   - context: an expression whose value is a context.
-  ///   - countFlag: whether the objects are only counted.
+  ///   - countFlag: whether the value is the number of objects.
   public class func expression(forFetch fetch: NSExpression, context: NSExpression, countOnly countFlag: Bool)
     -> NSExpression
   {
@@ -39,11 +39,11 @@ public final class NSFetchRequestExpression: NSExpression {
     do {
       return countOnly ? try context.count(for: copy) : try context.fetch(copy) as [Any]
     } catch {
-      // An expression's value cannot be an error, and must not be wrong either.
+      // An expression's value cannot be an error, and must not be wrong.
       fatalError("The fetch of a fetch request expression failed: \(error)")
     }
   }
 }
 
-/// What a fetch request expression says it is.
+/// The `expressionType` of fetch request expressions.
 public let NSFetchRequestExpressionType = NSExpression.ExpressionType.fetchRequest

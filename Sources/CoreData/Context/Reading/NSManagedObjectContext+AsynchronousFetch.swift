@@ -1,7 +1,7 @@
-/// Fetching beside the context's queue.
+/// Fetches on another thread than the context's queue.
 ///
-/// The rows are read by another context on the same coordinator, or of the same parent. What it read is taken over on
-/// this context's queue: rows are shared and never written, so nothing is copied.
+/// Another context on the same coordinator, or with the same parent, reads the rows. This context adopts them on its
+/// queue. Rows are shared and never written, so nothing is copied.
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
   final func start(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
     guard context.concurrencyType != .confinementConcurrencyType else {
@@ -26,8 +26,8 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
     return result
   }
 
-  /// `@unchecked Sendable`: after `start` only `fetch.read` is used, by the reading thread, and then the rest on the
-  /// context's queue.
+  /// `@unchecked Sendable`: after `start` the reading thread only uses `fetch.read`, and then the context's queue uses
+  /// the rest.
   private struct Running: @unchecked Sendable {
     let request: NSAsynchronousFetchRequest<ResultType>
     let result: NSAsynchronousFetchResult<ResultType>
@@ -35,7 +35,7 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
 
     func complete(_ read: Result<[ResultType], any Error>) {
       result.control.report = nil
-      // The handler of a progress is called on a queue of its own, perhaps only later.
+      // A progress calls its handler on its own queue, perhaps later.
       let isCancelled = result.control.isCancelled || result.progress?.isCancelled ?? false
       do {
         if isCancelled { throw CocoaError(.userCancelled) }
@@ -50,23 +50,23 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
   }
 }
 
-/// A request that the context starts and does not wait for.
+/// A request that the context starts without waiting for its end.
 protocol AsynchronousRequest: NSPersistentStoreRequest {
   func start(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult
 }
 
-/// `@unchecked Sendable`: written before it is handed to the other queue, and used there only.
+/// `@unchecked Sendable`: written before it is passed to the other queue, and used only there.
 private struct Carried<T>: @unchecked Sendable {
   let value: T
 }
 
-/// One asynchronous fetch: its reader, and how what was read becomes the context's.
+/// One asynchronous fetch: its reader, and the adoption of the read rows by the context.
 private final class AsynchronousFetch {
   private let context: NSManagedObjectContext
   private let reader: NSManagedObjectContext
   private let settings: FetchSettings
   private let affectedStores: [NSPersistentStore]?
-  /// The whole of what matches is read where changes of the context may take something out of the window.
+  /// Whether everything that matches is read, because changes of the context may remove results from the window.
   private let isWhole: Bool
   private let epochs: [ObjectIdentifier: Int]
 
@@ -85,7 +85,7 @@ private final class AsynchronousFetch {
     } else {
       reader.coordinator = context.coordinator
     }
-    // A context that is to be pinned by its first read is pinned now, on its own queue.
+    // A context whose next read pins it is pinned now, on its queue.
     _ = try context.readGeneration()
     reader.reading.token = context.reading.token
     reader.reading.control = control
@@ -102,14 +102,14 @@ private final class AsynchronousFetch {
   func read<T>(as type: T.Type) throws -> [T] {
     let request = NSFetchRequest<T>(settings)
     request.affectedStores = affectedStores
-    // What is to be done with objects is done with those of the context.
+    // Prefetching is done with the context's own objects.
     request.settings.prefetchedKeyPaths = nil
     if isWhole && settings.resultType != .dictionaryResultType {
       request.fetchLimit = 0
       request.fetchOffset = 0
     }
     if reader.reading.control?.isCancelled ?? false { throw CocoaError(.userCancelled) }
-    // The results go to the context's queue, and nothing uses them here any more.
+    // The results go to the context's queue, and nothing here uses them any more.
     return try reader.performAndWait { Carried(value: try reader.fetch(request)) }.value
   }
 
@@ -120,7 +120,7 @@ private final class AsynchronousFetch {
       settings.resultType == .managedObjectResultType || (isWhole && settings.resultType == .managedObjectIDResultType)
     else { return read }
     let isCurrent = AsynchronousFetch.epochs(context) == epochs
-    // They are held by what was read.
+    // The read rows hold them: a search for unheld objects would find none of them.
     var objects = context.graph.withoutSweeping {
       read.compactMap { element -> NSManagedObject? in
         if let id = element as? NSManagedObjectID { return context.object(with: id) }
@@ -134,9 +134,9 @@ private final class AsynchronousFetch {
 }
 
 extension NSManagedObjectContext {
-  /// This context's object for the row of a reader's.
+  /// This context's object for a row of the reader.
   fileprivate final func takeOver(_ theirs: NSManagedObject, isCurrent: Bool) -> NSManagedObject {
-    // What was saved meanwhile is read anew, when it is asked for.
+    // Rows that were saved meanwhile are read again when they are used.
     guard isCurrent, theirs.key > 0, let snapshot = theirs.snapshot else { return object(with: theirs.objectID) }
     if let known = graph.reuse(theirs.key, theirs.home.table) {
       known.supply(snapshot)
@@ -147,14 +147,14 @@ extension NSManagedObjectContext {
 }
 
 extension Progress {
-  /// Shows that so many are there of nobody knows how many, or of an estimate.
+  /// Shows the number of results read, with or without an estimate.
   fileprivate func show(_ count: Int) {
     if totalUnitCount >= 0 { totalUnitCount = max(totalUnitCount, Int64(count) + 1) }
     completedUnitCount = Int64(count)
   }
 
   fileprivate func finish(_ count: Int) {
-    // A progress with nothing to do never counts as finished.
+    // A progress without any units never counts as finished.
     totalUnitCount = max(Int64(count), 1)
     completedUnitCount = totalUnitCount
   }

@@ -1,6 +1,7 @@
-/// What fills a fault: an object's values, and the members of a to-many, from the stores or through the parent.
+/// Fills faults: reads an object's values and the members of a to-many relationship from the stores or through the
+/// parent.
 extension NSManagedObjectContext {
-  /// The values of an object as the stores, or the parent, have them; nil where there is no such object.
+  /// The values of an object in the level above; nil if that has no such object.
   final func storedRow(_ id: NSManagedObjectID) throws -> Snapshot? {
     if let parentContext {
       return try parentContext.performAndWait { try parentContext.sharedSnapshot(id) }
@@ -8,7 +9,7 @@ extension NSManagedObjectContext {
     guard !id.isTemporaryID, let store = id.objectStore else { return nil }
     if reading.needsCacheCheck { validateRowCaches() }
     let generation = try readGeneration()
-    // What is pinned does not grow old.
+    // Pinned rows do not age.
     let age = generation == nil ? stalenessInterval : -1
     if let cached = store.cache(generation).find(id, maximumAge: age) { return cached }
     return try store.row(id, in: generation)
@@ -16,11 +17,11 @@ extension NSManagedObjectContext {
 
   private func validateRowCaches() {
     for store in coordinator?.objectStores ?? [] { store.validateRowCache() }
-    // A main-queue context is used outside of blocks too, where no turn begins that would ask for a check.
+    // A main-queue context is also used outside of blocks, where no turn begins with a check.
     reading.needsCacheCheck = PerformScope.current == nil
   }
 
-  /// This context's present values of an object, for a child; the object is not changed in place any more while shared.
+  /// This context's current values of an object for a child. The object is not changed in place while they are shared.
   private func sharedSnapshot(_ id: NSManagedObjectID) throws -> Snapshot? {
     let id = currentID(id)
     if let object = graph.reuse(id.key, id.home.table), !object.state.contains(.gone) {
@@ -36,7 +37,7 @@ extension NSManagedObjectContext {
     return try storedRow(id)
   }
 
-  /// The members of a to-many as the stores, or the parent, have them.
+  /// The members of a to-many relationship in the level above.
   final func storedMembers(of object: NSManagedObject, _ relationship: NSRelationshipDescription) -> [NSManagedObject] {
     if parentContext != nil { return parentMembers(of: object, relationship) }
     guard let store = object.objectID.objectStore else { return [] }
@@ -65,7 +66,7 @@ extension NSManagedObjectContext {
     return ids.map { self.object(with: $0) }
   }
 
-  /// Whether a new object is here or in a context further up.
+  /// Whether a new object is in this context or one above.
   private func knows(_ temporaryID: NSManagedObjectID) -> Bool {
     if graph.find(temporary: temporaryID.key) != nil { return true }
     guard let parentContext else { return false }

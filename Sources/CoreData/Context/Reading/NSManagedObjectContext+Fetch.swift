@@ -1,9 +1,9 @@
-/// Fetching: what the stores have, corrected by what is changed here.
+/// Fetches: the stores' rows, corrected by the unsaved changes here.
 extension NSManagedObjectContext {
   /// The objects, IDs, dictionaries or count that the request asks for.
   ///
-  /// Throws where the request names no entity of the model or its predicate cannot be put into SQL, and the store's
-  /// errors.
+  /// - Throws: 134070 if the model lacks the entity, the results are not of type `T`, or the predicate cannot be put
+  ///   into SQL; the stores' errors.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     let results = try results(of: request.settings, request.affectedStores)
     if let typed = results.typed(as: T.self) { return typed }
@@ -20,7 +20,8 @@ extension NSManagedObjectContext {
     try results(of: request.settings, request.affectedStores).all
   }
 
-  /// How many objects the request would give.
+  /// The number of objects that the request would give, with its limit and offset. Call it on the context's queue.
+  /// Throws as `fetch(_:)` does.
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
     let settings = request.settings
     let entity = try entity(of: settings)
@@ -59,14 +60,14 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Reads, or gets ready to read, what the request wants of its results.
+  /// Reads, or prepares to read, the values and related objects that the request asks for.
   private func prepare(_ objects: [NSManagedObject], _ settings: FetchSettings) throws {
     if settings.fetchBatchSize > 0 { FetchBatch.assign(to: objects, size: settings.fetchBatchSize) }
     try prefetch(settings.prefetchedKeyPaths ?? [], for: objects)
     if !settings.returnsObjectsAsFaults { for object in objects { _ = object.access() } }
   }
 
-  /// What an asynchronous fetch has read, as a fetch would give it now.
+  /// The results of an asynchronous fetch, corrected by the context's current changes.
   final func settle(_ read: [NSManagedObject], _ settings: FetchSettings, isWhole: Bool) throws -> [NSManagedObject] {
     var objects = read
     if settings.includesPendingChanges && hasChanges {
@@ -92,7 +93,7 @@ extension NSManagedObjectContext {
         return try storedObjects(fetch, stores, includesValues)
       }
     }
-    // What is changed here, be it in a related object, may match no more or match now: the window comes last.
+    // Unsaved changes, even of related objects, can add and remove results, so limit and offset come last.
     var whole = settings
     whole.fetchLimit = 0
     whole.fetchOffset = 0
@@ -117,7 +118,7 @@ extension NSManagedObjectContext {
     var fetch = fetch
     fetch.includesValues = includesValues
     graph.sweepIfDue()
-    // The results are held until all are there.
+    // The results are held until all are read: a search for unheld objects would find none of them.
     return try graph.withoutSweeping {
       if stores.count == 1 { return try storedObjects(fetch, stores[0]) }
       let objects = try stores.flatMap { try storedObjects(fetch, $0) }
@@ -129,7 +130,7 @@ extension NSManagedObjectContext {
     if try !store.understands(fetch) { return try filteredInMemory(fetch, store) }
     if fetch.properties != nil { return try partialFaults(fetch, store) }
     var objects: [NSManagedObject] = []
-    // A fetch gives each row once, so in an empty context all objects are new.
+    // A fetch returns each row once, so in an empty context all objects are new.
     let isFirst = graph.isEmpty
     try store.fetch(fetch) { home, key, snapshot in
       if !isFirst, let known = graph.reuse(key, home.table) {
@@ -142,7 +143,7 @@ extension NSManagedObjectContext {
     return objects
   }
 
-  /// Faults that have some of their values.
+  /// Faults with the values of some properties.
   private func partialFaults(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var slots: [Int: Set<Int>] = [:]
     var objects: [NSManagedObject] = []
@@ -158,7 +159,7 @@ extension NSManagedObjectContext {
     return objects
   }
 
-  /// What the store cannot evaluate (blocks, transient properties) is asked of each object.
+  /// Tests conditions in memory that the store cannot evaluate: blocks, transient properties.
   private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var all = fetch
     (all.predicate, all.sortDescriptors, all.limit, all.offset, all.properties) = (nil, [], 0, 0, nil)
@@ -168,7 +169,7 @@ extension NSManagedObjectContext {
     return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
   }
 
-  /// Takes out what does not match any more, puts in what matches now, and sorts anew where that changed anything.
+  /// Removes results that no longer match, adds those that do now, and sorts again if anything changed.
   private func correct(
     _ found: [NSManagedObject], _ settings: FetchSettings, _ entity: NSEntityDescription
   ) -> [NSManagedObject] {
@@ -224,7 +225,7 @@ extension NSManagedObjectContext {
   }
 }
 
-/// What a fetch gave, before it takes the type that the request names.
+/// The results of a fetch, before they get the request's type.
 private enum FetchResults {
   case objects([NSManagedObject])
   case others([any NSFetchRequestResult])
@@ -236,11 +237,11 @@ private enum FetchResults {
     }
   }
 
-  /// The results as an array of the type; nil where one is not of it.
+  /// The results as an array of a type; nil if one is of another type.
   func typed<T>(as type: T.Type) -> [T]? {
     guard case .objects(let objects) = self, let wanted = type as? NSManagedObject.Type else { return all as? [T] }
     guard objects.first(notOf: wanted) == nil else { return nil }
-    // T is a class that every element is of, so the arrays are the same in memory.
+    // Every element is of the class T, so both arrays have the same memory layout.
     return unsafeBitCast(objects, to: [T].self)
   }
 }

@@ -1,6 +1,6 @@
-/// Faults that cannot be filled: reading a property cannot throw.
+/// Handles faults that cannot be filled, since reading a property cannot throw.
 extension NSManagedObjectContext {
-  /// Gives an object whose row could not be had values of nil, or ends the process.
+  /// Gives an object without a readable row nil values, or ends the process.
   final func fillInaccessible(_ object: NSManagedObject, _ error: (any Error)?) {
     let id = object.objectID
     guard isHandled(object, error, triggeredBy: nil) else {
@@ -8,13 +8,13 @@ extension NSManagedObjectContext {
     }
     object.snapshot = Snapshot.make(object.layout)
     object.state.remove(.fault)
-    // A row that may be there must be neither deleted nor overwritten with what was not read.
+    // A row that may exist must be neither deleted nor overwritten with values that were not read.
     guard error == nil else { return }
     object.state.insert(.gone)
     if !object.isDeleted && graph.find(object.objectID) === object { changes.deleteMissing(object) }
   }
 
-  /// Whether a relationship that could not be read counts as empty; else the process ends.
+  /// Whether a relationship that cannot be read counts as empty; otherwise the process ends.
   final func handleInaccessible(
     _ object: NSManagedObject, _ relationship: NSRelationshipDescription, _ error: any Error
   ) {
@@ -36,10 +36,10 @@ extension NSManagedObjectContext {
   }
 }
 
-/// What a context knows of faults that cannot be filled.
+/// A context's state about faults that cannot be filled.
 struct InaccessibleFaults {
-  /// Why the fault cannot be filled that is being decided about; nil where its row is missing.
+  /// The reason why the fault in question cannot be filled; nil for a missing row.
   var current: (any Error)?
-  /// What an object that reads as nil could not be read for: a save of what follows from that would be wrong.
+  /// The error that made an object read as nil. Saving changes based on it would be wrong.
   var unread: (any Error)?
 }

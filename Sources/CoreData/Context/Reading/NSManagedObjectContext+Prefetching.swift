@@ -1,6 +1,6 @@
-/// Reading ahead: what a fetch is told to load along, and the rows of many faults at once.
+/// Reads ahead: the relationships that a fetch names, and the rows of many faults at once.
 extension NSManagedObjectContext {
-  /// Loads what key paths of relationships lead to, before it is asked for one by one.
+  /// Loads the objects behind key paths of relationships before they are used one by one.
   final func prefetch(_ keyPaths: [String], for objects: [NSManagedObject]) throws {
     for keyPath in keyPaths {
       var current = objects
@@ -18,7 +18,7 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Fills the to-one destinations that are still faults, many rows to a query.
+  /// Fills the destinations of a to-one relationship that are faults, with many rows in one query.
   private func fillRelated(_ key: String, of objects: [NSManagedObject]) throws {
     guard parentContext == nil else { return }
     let faults = objects.compactMap { object -> NSManagedObject? in
@@ -30,7 +30,7 @@ extension NSManagedObjectContext {
     try fill(faults)
   }
 
-  /// Loads the to-many relationship of those that do not know their members, many owners to a query.
+  /// Loads a to-many relationship of objects whose members are not known, with many owners in one query.
   private func loadMembers(_ key: String, of objects: [NSManagedObject]) throws {
     guard parentContext == nil else { return }
     var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
@@ -56,7 +56,7 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Reads the rows of faults, several hundred to a query.
+  /// Reads the rows of faults, many in one query.
   final func fill(_ faults: [NSManagedObject]) throws {
     // A child's values are its parent's, which may differ from the rows.
     guard parentContext == nil else { return }

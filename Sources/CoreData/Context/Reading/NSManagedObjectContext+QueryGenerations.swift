@@ -1,21 +1,23 @@
-/// Reading the stores as they were at one moment.
+/// Reads the stores as they were at one moment.
 extension NSManagedObjectContext {
-  /// What the context's reads see: nil for the newest, `current` when it is pinned by its next read, or the state that
-  /// it is pinned to. A child reads what its parent reads.
+  /// The generation that the context's reads see: nil for the newest state, `current` if the next read pins it, or the
+  /// pinned state. A child reads what its parent reads.
   public final var queryGenerationToken: NSQueryGenerationToken? {
     checkQueue()
     if let parentContext { return parentContext.performAndWait { parentContext.queryGenerationToken } }
     return reading.token
   }
 
-  /// Pins what fetches and faults see, or lets them see the newest again with nil.
+  /// Pins the state of the stores that fetches and faults see; nil unpins it.
   ///
-  /// A pinned context goes on seeing the same state of the stores, whatever others save, until it saves, merges others'
-  /// changes, is reset, or is given another token; from the first three on it is pinned to what its next read finds.
-  /// What was read before stays as read: refresh it. Saving is not affected: a change of what another has changed since
-  /// is a conflict. In stores in memory and without a write-ahead log nothing is pinned.
+  /// A pinned context sees the same state, whatever others save, until it saves, merges changes, is reset, or gets
+  /// another token. After the first three the next read pins it again. Objects whose values were read keep them:
+  /// refresh them. Saves are not affected: changing a row that another save changed since is a conflict. A file without
+  /// a write-ahead log is not pinned.
   ///
-  /// Throws for a child context, and for the token of another coordinator. Source: Apple's documentation.
+  /// - Throws: 134070 for a child context, and for a token of another coordinator.
+  ///
+  /// Source: Apple's documentation.
   public final func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {
     checkQueue()
     guard parentContext == nil else {
@@ -36,16 +38,16 @@ extension NSManagedObjectContext {
   }
 }
 
-/// What a context's reads see, and how they are watched.
+/// The state of the stores that a context's reads see, and the control of those reads.
 struct StoreReading {
   /// `queryGenerationToken` of a context without parent.
   var token: NSQueryGenerationToken?
-  /// The row cache must be compared with the file before it is next asked.
+  /// Whether the row cache has to be compared with the file before its next use.
   var needsCacheCheck = true
-  /// What stops and counts the fetches of a context that reads for an asynchronous one.
+  /// Cancels and counts the fetches of a context that reads for an asynchronous one.
   var control: FetchControl?
 
-  /// The state that the token names; what the stores have now if it names none yet.
+  /// The state that the token names; the current one if it names none yet.
   mutating func pin(_ coordinator: NSPersistentStoreCoordinator?) throws -> QueryGeneration? {
     if let generation = token?.generation { return generation }
     guard let coordinator else { return nil }
@@ -54,7 +56,7 @@ struct StoreReading {
     return generation
   }
 
-  /// Lets a pinned context see the newest with its next read, and stay there.
+  /// Makes the next read of a pinned context pin the newest state.
   mutating func advance() {
     if token != nil { token = .current }
   }

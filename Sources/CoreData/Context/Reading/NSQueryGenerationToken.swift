@@ -1,19 +1,19 @@
-/// Names the state of the stores that a context's reads see.
+/// Names a state of the stores that a context's reads can see.
 ///
-/// Get one from a pinned context's `queryGenerationToken`, and give it to other contexts of the coordinator that are to
-/// see the same. As long as somebody keeps it, a connection to each file stays open, and the file's write-ahead log
-/// only grows.
+/// A pinned context's `queryGenerationToken` gives one; pass it to other contexts of the coordinator that are to see
+/// the same state. As long as it exists, a connection to each file stays open and the file's write-ahead log only
+/// grows.
 ///
 /// Source: Apple's documentation of `NSQueryGenerationToken`.
 ///
 /// `@unchecked Sendable`: immutable.
 public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-  /// Whatever the stores have when a context that is given this token first reads.
+  /// The state of the stores when a context with this token first reads.
   public class var current: NSQueryGenerationToken { shared }
 
   private static let shared = NSQueryGenerationToken(nil)
 
-  /// nil in `current`.
+  /// Nil in `current`.
   let generation: QueryGeneration?
 
   init(_ generation: QueryGeneration?) { self.generation = generation }
@@ -24,14 +24,14 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
   /// True.
   public static var supportsSecureCoding: Bool { true }
 
-  /// The names that Apple's archives may have.
+  /// Registers the class names that Apple's archives may have.
   static func registerNames() {
     for name in ["NSQueryGenerationToken", "_NSQueryGenerationToken"] {
       NSKeyedUnarchiver.setClass(NSQueryGenerationToken.self, forClassName: name)
     }
   }
 
-  /// Only `current` means anything outside of the process: the others are archived as nothing and give nil.
+  /// Archives the token. Only `current` has a meaning outside of the process; others read as nil.
   public func encode(with coder: NSCoder) { coder.encode(generation == nil, forKey: "isCurrent") }
 
   /// Reads an archived token: `current`, or nil for any other, which meant something in its process only.

@@ -1,5 +1,5 @@
-/// The rows of a batch insertion, out of its dictionaries, or of a handler that fills one dictionary or object again
-/// and again.
+/// The rows of a batch insertion, from its dictionaries or from a handler that fills the same dictionary or object
+/// repeatedly.
 extension BatchRows {
   init(_ request: NSBatchInsertRequest, _ entity: NSEntityDescription, _ context: NSManagedObjectContext) {
     let policy = (context.mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType

@@ -1,10 +1,12 @@
-/// Requests that go to the store as a whole.
+/// Requests that stores execute as a whole.
 extension NSManagedObjectContext {
-  /// Has the stores do what the request says: batch insertions, updates and deletions, requests for history. An
-  /// asynchronous fetch is started, and gives its results later, on this queue.
+  /// Executes a batch insertion, update or deletion, or a request about history, and returns its result. An
+  /// asynchronous fetch is started and delivers its results later, on this queue.
   ///
-  /// A child has its parent ask, under the parent's name and author. To batches, what is changed in the context plays
-  /// no part, and the objects in it stay as they are. Throws 134091 for a request that the stores do not know.
+  /// A child context passes the request to its parent, under the parent's name and author. Batch requests ignore
+  /// unsaved changes, and objects in contexts stay as they are.
+  ///
+  /// - Throws: 134091 for a request that the stores do not support, and the stores' errors.
   @discardableResult
   public final func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     checkQueue()

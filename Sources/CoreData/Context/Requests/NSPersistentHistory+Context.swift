@@ -1,6 +1,7 @@
-/// What history has to do with contexts.
+/// The members of history that concern contexts.
 extension NSPersistentHistoryTransaction {
   /// The changes as a notification for `NSManagedObjectContext.mergeChanges(fromContextDidSave:)`: sets of object IDs.
+  /// Empty if the transaction was fetched without its changes.
   public func objectIDNotification() -> Notification {
     var ids: [AnyHashable: Any] = [:]
     for (type, key) in [

@@ -1,7 +1,7 @@
 /// Requests that stores carry out as a whole.
 extension NSPersistentStoreCoordinator {
-  /// Has the stores do what the request says, on behalf of a context: the results of a fetch, or the result object of a
-  /// batch request.
+  /// Executes a request on behalf of a context: gives the results of a fetch, or the result object of another request.
+  /// Throws 134091 for an unknown kind of request, and the stores' errors. Contexts call it; on the context's queue.
   public final func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
     if let fetch = request as? any AnyFetchRequest {
       return try context.fetch(NSFetchRequest<any NSFetchRequestResult>(fetch)) as [Any]
@@ -55,7 +55,7 @@ extension NSPersistentStoreCoordinator {
     _ request: NSBatchDeleteRequest, for context: NSManagedObjectContext
   ) throws -> NSBatchDeleteResult {
     let settings = request.settings
-    // No IDs, nothing to delete.
+    // A deletion by IDs without any IDs.
     if settings.entity == nil && settings.entityName == nil {
       return NSBatchDeleteResult(BatchResult(), request.resultType)
     }
@@ -71,7 +71,7 @@ extension NSPersistentStoreCoordinator {
     throw CoreDataErrors.error(.persistentStoreOperation, "The model has no entity named \"\(name)\".")
   }
 
-  /// The stores that a batch request goes to.
+  /// The stores that execute a batch request.
   private func stores(
     for request: NSPersistentStoreRequest, _ entity: NSEntityDescription
   ) throws -> [any ObjectStore] {
@@ -91,7 +91,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSBatchUpdateRequest {
-  /// The request with the IDs of objects in their places.
+  /// The request with IDs in place of objects.
   fileprivate var withoutObjects: NSBatchUpdateRequest {
     func identified(_ value: Any) -> Any {
       switch value {

@@ -2,9 +2,9 @@
 struct ConstraintResolution {
   private let policy: NSMergePolicyType
   private var context: NSManagedObjectContext?
-  /// Objects that left the context, each with the one that stands in its place. Both are kept until the end.
+  /// The objects that left the context, each with its replacement. Both are kept alive until the end.
   private var replacements: [ObjectIdentifier: (old: NSManagedObject, new: NSManagedObject)] = [:]
-  /// The keys under which replaced objects were referred to.
+  /// The replaced objects by the keys that refer to them.
   private var oldKeys: [RelatedKey: NSManagedObject] = [:]
 
   private var takenOver: [(object: NSManagedObject, stored: Snapshot)] = []
@@ -22,7 +22,7 @@ struct ConstraintResolution {
     let changed = rivals.filter { !$0.isInserted }
     let new = rivals.filter(\.isInserted)
     guard let row = conflict.databaseObject, row.reference === context.reference, !row.isDeleted else {
-      // Among themselves. Whoever has a row keeps it.
+      // The conflict is among objects of the save. One that has a row keeps the values.
       guard let winner = chosen(changed) ?? chosen(new) else { return }
       return settle(changed, new, winner, conflict)
     }
@@ -34,9 +34,9 @@ struct ConstraintResolution {
       settle(changed, new, winner, conflict)
       takeOver(row, stored, by: winner, in: context)
     } else {
-      // The row's values as they were found: whoever changes it now makes this a version conflict.
+      // The row's values when it was found: a later change by others becomes a version conflict.
       row.supply(stored)
-      // Before anything is changed: a save that fails leaves the context as it was.
+      // Validated before any change: a failed save leaves the context as it was.
       try row.validateForDelete()
       settle(changed, new, winner, conflict)
       context.delete(row)
@@ -46,14 +46,14 @@ struct ConstraintResolution {
 
   private func chosen(_ objects: [NSManagedObject]) -> NSManagedObject? { objectsWin ? objects.last : objects.first }
 
-  /// Whether the object still has the values: an earlier conflict, or the policy's own code, may have changed that.
+  /// Whether the object still has the values, since an earlier conflict or the policy's own code may have changed them.
   private func isStillRival(_ object: NSManagedObject, _ conflict: NSConstraintConflict) -> Bool {
     guard object.reference?.context != nil, object.hasChanges, !object.isDeleted else { return false }
     let values = object.access().values(of: object, conflict.constraint)
     return NSDictionary(dictionary: values).isEqual(to: conflict.constraintValues)
   }
 
-  /// Lets the winner alone have the values.
+  /// Makes the winner the only object with the values.
   private mutating func settle(
     _ changed: [NSManagedObject], _ new: [NSManagedObject], _ winner: NSManagedObject, _ conflict: NSConstraintConflict
   ) {
@@ -61,7 +61,7 @@ struct ConstraintResolution {
     for loser in new where loser !== winner { replace(loser, by: winner) }
   }
 
-  /// The object has again the values that its row has: those of the constraint, or all.
+  /// Restores the object's stored values: those of the constraint, or all.
   private func giveBack(_ object: NSManagedObject, _ names: [String]) {
     guard let context, let committed = object.committed else { return }
     if policy == .rollbackMergePolicyType { return context.rebase(object, on: committed, policy) }
@@ -77,7 +77,7 @@ struct ConstraintResolution {
     context.noteRefresh(of: object)
   }
 
-  /// Drops a new object; what referred to it refers to the winner.
+  /// Drops a new object. References to it lead to the winner.
   private mutating func replace(_ loser: NSManagedObject, by winner: NSManagedObject) {
     guard let context else { return }
     for (index, relationship) in loser.layout.toManys.enumerated() {
@@ -91,7 +91,7 @@ struct ConstraintResolution {
     context.delete(loser)
   }
 
-  /// The new object becomes the object of the row, and is an update of it from now on.
+  /// Makes the new object the object of the row, and an update of it.
   private mutating func takeOver(
     _ row: NSManagedObject, _ stored: Snapshot, by object: NSManagedObject, in context: NSManagedObjectContext
   ) {
@@ -110,7 +110,7 @@ struct ConstraintResolution {
 
   // MARK: At the end
 
-  /// Lets everything refer to the objects that are left.
+  /// Redirects all references to the remaining objects.
   func finish() {
     guard let context, !replacements.isEmpty else { return }
     context.propagateDeletes()
@@ -139,7 +139,7 @@ struct ConstraintResolution {
     return last(next.new)
   }
 
-  /// Keys are those of one store.
+  /// Keys only belong together within one store.
   private func isOfOtherStore(_ object: NSManagedObject, _ other: NSManagedObject) -> Bool {
     guard let one = object.home.family, let another = other.home.family else { return false }
     return one !== another
@@ -147,7 +147,7 @@ struct ConstraintResolution {
 }
 
 extension NSManagedObjectContext {
-  /// Makes a new object the one of a row, whose values it replaces by its own.
+  /// Makes a new object the object of a row, whose values it replaces.
   fileprivate final func adopt(_ id: NSManagedObjectID, _ stored: Snapshot, _ object: NSManagedObject) {
     become(object, id)
     changes.updateInsteadOfInserting(object)
@@ -158,11 +158,11 @@ extension NSManagedObjectContext {
     }
     object.snapshot = values
     object.committed = stored
-    // The row's members stay; what was added here comes to them.
+    // The row's members stay; members added here join them.
     for case let toMany? in object.toManys { toMany.forgetMembers() }
   }
 
-  /// Lets go of the partners that the row had and the object that took it over has not.
+  /// Removes the row's former partners that the new object does not have.
   fileprivate final func loosenFormerPartners(of object: NSManagedObject, _ stored: Snapshot) {
     guard let values = object.snapshot else { return }
     for slot in object.layout.toOneSlots where !stored.isEqual(values, slot: slot) {
@@ -173,7 +173,7 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Forgets a new object that was deleted in the middle of a save.
+  /// Forgets a new object that was deleted during a save.
   fileprivate final func drop(_ object: NSManagedObject) {
     changes.removeDropped(object)
     forget(object)

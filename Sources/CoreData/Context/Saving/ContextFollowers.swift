@@ -1,10 +1,10 @@
-/// Who shows a context's objects, and has to know of changes to some that the context does not have.
+/// A list of a context's objects that also has to know changes of objects that the context does not have.
 protocol ContextFollower: AnyObject {
-  /// The objects to register before a merge, so that it tells of them: those that may belong to what is shown now.
+  /// The objects to register before a merge, so that it reports them: those that may now belong to the list.
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject]
 }
 
-/// The followers of one context, which it does not keep alive.
+/// The followers of one context, held weakly.
 struct ContextFollowers {
   private struct Entry { weak var follower: (any ContextFollower)? }
 
@@ -12,12 +12,12 @@ struct ContextFollowers {
 
   mutating func add(_ follower: any ContextFollower) { entries.append(Entry(follower: follower)) }
 
-  /// Takes a follower out, and those that are gone.
+  /// Removes a follower, and those that were freed.
   mutating func remove(_ follower: any ContextFollower) {
     entries.removeAll { $0.follower == nil || $0.follower === follower }
   }
 
-  /// The objects that a merge needs to tell of.
+  /// The objects that a merge has to report.
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject] {
     entries.flatMap { $0.follower?.objectsToMerge(updated: updated, deleted: deleted) ?? [] }
   }

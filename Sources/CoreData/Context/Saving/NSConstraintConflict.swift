@@ -1,18 +1,18 @@
-/// Several objects with the same values of a uniqueness constraint.
+/// A conflict between objects with the same values of a uniqueness constraint.
 open class NSConstraintConflict: NSObject {
   /// The names of the properties that must be unique together.
   public let constraint: [String]
-  /// The values that are there more than once, by property.
+  /// The values that occur more than once, by property name.
   public let constraintValues: [String: Any]
-  /// The object whose row has the values already; nil where the objects of one save are in conflict among themselves.
+  /// The object whose stored row has the values; nil if only objects of one save conflict.
   public let databaseObject: NSManagedObject?
-  /// The row's values as they are in the file.
+  /// The row's values in the file, by property name; nil without a row.
   public let databaseSnapshot: [String: Any]?
-  /// The objects of the save that have the values, without `databaseObject`: changed ones first, then new ones.
+  /// The objects of the save that have the values, changed ones before new ones, without `databaseObject`.
   public let conflictingObjects: [NSManagedObject]
-  /// What the conflicting objects were last fetched or saved with; empty for new ones.
+  /// The last fetched or saved values of the conflicting objects; empty for new ones.
   public let conflictingSnapshots: [[AnyHashable: Any]]
-  /// The row of `databaseObject` as it was found.
+  /// The row of `databaseObject` when the conflict was found.
   private(set) var stored: Snapshot?
 
   /// Makes a conflict of objects with the same values of a constraint.
@@ -22,7 +22,8 @@ open class NSConstraintConflict: NSObject {
   ///   - databaseObject: the object whose row has the values already; nil for none.
   ///   - databaseSnapshot: that row's values by property name; nil for none.
   ///   - conflictingObjects: the other objects with the values.
-  ///   - conflictingSnapshots: dictionaries of what these were last fetched or saved with, in their order.
+  ///   - conflictingSnapshots: the values with which these were last fetched or saved, as dictionaries in the same
+  ///     order.
   public init(
     constraint: [String], databaseObject: NSManagedObject?, databaseSnapshot: [AnyHashable: Any]?,
     conflictingObjects: [NSManagedObject], conflictingSnapshots: [Any]
@@ -59,7 +60,7 @@ open class NSConstraintConflict: NSObject {
     self.stored = stored
   }
 
-  /// Entities, IDs and the names of the properties, no values.
+  /// The entities, IDs and names of the properties, without values.
   open override var description: String {
     let objects = conflictingObjects.map { "\($0.objectID)" }.joined(separator: ", ")
     return "<NSConstraintConflict: \(constraint.joined(separator: ", ")) of \(objects)"

@@ -1,6 +1,6 @@
-/// Putting an object on top of what its row is now, after a save found that another changed it.
+/// Applies an object's changes to the current row, after a save found that another one changed it.
 extension NSManagedObjectContext {
-  /// Puts an object's changes on top of the row as it is now, as far as the policy lets them stand.
+  /// Applies an object's changes to the current row, as far as the policy allows.
   final func rebase(_ object: NSManagedObject, on stored: Snapshot, _ policy: NSMergePolicyType) {
     noteRefresh(of: object)
     let isGivenUp =
@@ -42,13 +42,13 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Lets the save write the object's row anew, under its old key.
+  /// Makes the save write the object's row again under its old key.
   final func insertAgain(_ object: NSManagedObject) {
     changes.insertAgain(object)
     object.committed = nil
   }
 
-  /// An object's row as the file has it, past the cache; nil where there is none.
+  /// An object's row in the file, not from the cache; nil for none.
   final func rowNow(of object: NSManagedObject) throws -> Snapshot? {
     guard !object.objectID.isTemporaryID, let store = object.objectID.objectStore else { return nil }
     return try store.row(object.objectID, in: nil)
@@ -56,7 +56,8 @@ extension NSManagedObjectContext {
 
   // MARK: Objects that are only checked
 
-  /// Lets the next save be a conflict if the object's row has changed by then, though the object itself has not.
+  /// Makes the next save fail with a conflict if the object's row has changed by then, even if the object itself has
+  /// not. It counts for the next save that writes to the object's store.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
@@ -64,7 +65,7 @@ extension NSManagedObjectContext {
     changes.check(object)
   }
 
-  /// A policy that does not throw has seen the conflict: there are no changes to merge, just values to take over.
+  /// A policy that does not throw has accepted the conflict. There are no changes to merge, only values to adopt.
   final func acceptConflictChecks(_ conflicts: [Any]) {
     for case let conflict as NSMergeConflict in conflicts {
       let object = conflict.sourceObject

@@ -1,17 +1,19 @@
-/// Taking over what other contexts and processes have saved.
+/// Merges the saves of other contexts and processes.
 extension NSManagedObjectContext {
-  /// Brings this context up to date with another's save: pass the `DidSave` notification on this context's queue.
+  /// Merges another context's save: call it on this context's queue with the `DidSave` or `DidSaveObjectIDs`
+  /// notification.
   ///
-  /// Updated objects that are realised here are read anew, with own changes kept; deleted ones are deleted here.
+  /// Updated objects with values are read again and keep their own changes; faults stay faults. Deleted objects leave
+  /// the context. `NSManagedObjectContextObjectsDidChange` follows.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     checkQueue()
     merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
   }
 
-  /// Brings contexts up to date with a save made elsewhere, another process included.
+  /// Merges a save of anybody, other processes included, into contexts. It waits for each context's queue.
   ///
-  /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs under `NSInsertedObjectIDsKey`
-  ///   or `NSInsertedObjectsKey`, and their likes.
+  /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs, under `NSInsertedObjectIDsKey` or
+  ///   `NSInsertedObjectsKey` and the like.
   public class func mergeChanges(
     fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
   ) {
@@ -27,7 +29,7 @@ extension NSManagedObjectContext {
   final func merge(_ saved: SavedIDs) {
     reading.needsCacheCheck = true
     reading.advance()
-    // Rows that another process wrote are not what the cache has, whether or not the file says so yet.
+    // The cache does not have rows that another process wrote, even if the file does not show the change yet.
     for id in saved.updated + saved.deleted {
       id.objectStore?.rowCache.forget(id, unless: saved.isLocal)
     }
@@ -37,7 +39,7 @@ extension NSManagedObjectContext {
     for id in saved.updated { mergeUpdate(of: id) }
     let deletions = saved.deleted.compactMap(mergeDeletion)
     processPendingChanges()
-    // What observers still hold can be read as far as it was, and belongs to no context any more.
+    // Observers can still read the values of the objects that they hold. These belong to no context any more.
     for object in deletions { object.reference = nil }
     postDidMerge(saved)
   }
@@ -53,7 +55,7 @@ extension NSManagedObjectContext {
   }
 
   private func mergeInsertion(of id: NSManagedObjectID) {
-    // A child knows what it has itself saved into its parent.
+    // A child context knows what it saved into its parent.
     if registeredObject(for: id) != nil { return mergeUpdate(of: id) }
     changes.noteInsertionElsewhere(of: object(with: id))
   }
@@ -66,17 +68,17 @@ extension NSManagedObjectContext {
       reread(object)
       object.awake(.refresh)
     } else if object.isFault {
-      // A snapshot may have come along with a fetch.
+      // A fetch may have brought a snapshot.
       object.forgetValues()
     } else {
       object.forgetValues()
       _ = object.access()
     }
-    // A row that turned out to be missing is in the event as deleted.
+    // A row that turned out to be missing is already in the event as a deletion.
     if !object.isDeleted { changes.noteRefresh(of: object) }
   }
 
-  /// Returns the object, which has left the context: its row is gone already, so there is nothing to save.
+  /// Returns the object, which left the context: its row is gone, so there is nothing to save.
   private func mergeDeletion(of id: NSManagedObjectID) -> NSManagedObject? {
     guard let object = registeredObject(for: id) else { return nil }
     graph.remove(object)

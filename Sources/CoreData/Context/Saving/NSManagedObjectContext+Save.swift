@@ -1,9 +1,10 @@
-/// Saving: to the stores, or one level up to the parent.
+/// Saves to the stores, or into the parent.
 extension NSManagedObjectContext {
-  /// Writes all changes to the stores in one transaction for each file, or hands them to the parent context.
+  /// Writes all changes to the stores, in one transaction for each file, or hands them to the parent context. Does
+  /// nothing without changes. Call it on the context's queue.
   ///
-  /// Throws validation errors, a merge error (133020) or constraint error (133021) that the merge policy did not
-  /// resolve, and the store's own errors; the context then has its changes as before. Does nothing without changes.
+  /// - Throws: validation errors (1560 for several), 133020 or 133021 for conflicts that the merge policy did not
+  ///   resolve, 134030 if no store can take the changes, and the stores' errors. The context then keeps its changes.
   public final func save() throws {
     checkQueue()
     guard hasChanges else { return }
@@ -14,7 +15,7 @@ extension NSManagedObjectContext {
     post(.NSManagedObjectContextWillSave)
     try callWillSave()
     try validate()
-    // A willSave() or a validation may have changed something once more, or a cascade have taken back all there was.
+    // A `willSave()` or a validation may have changed more, and a cascade may have removed all changes.
     propagateDeletes()
     processPendingChanges()
     guard hasChanges else { return }
@@ -30,7 +31,7 @@ extension NSManagedObjectContext {
     return saved
   }
 
-  /// Lets objects prepare, and again those that changed by that, until nothing changes any more.
+  /// Calls `willSave()`, and again for objects that changed, until nothing changes.
   private func callWillSave() throws {
     propagateDeletes()
     processPendingChanges()
@@ -58,7 +59,7 @@ extension NSManagedObjectContext {
 
   // MARK: To the stores
 
-  /// Returns what was saved: a merge policy may have taken objects out.
+  /// Returns the saved objects: a merge policy may have removed some.
   private func saveToStores() throws -> SavedChanges {
     guard let coordinator else {
       throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")
@@ -82,20 +83,20 @@ extension NSManagedObjectContext {
         attempts += 1
         let refused = part(of: rejected.store)
         let conflicts = try refused.constraintConflicts(rejected, in: self)
-        // None where the other row is gone again: then the next attempt succeeds.
+        // If the other row is gone again there are no conflicts, and the next attempt succeeds.
         if conflicts.isEmpty && attempts < 10 { continue }
         try resolve(conflicts, attempts) { refused.error(rejected, conflicts) }
       }
     }
   }
 
-  /// Sorts the changes by the store that they belong to.
+  /// Sorts the changes by store.
   private func changesByStore(_ current: SavedChanges) throws -> [StoreChanges] {
     var parts: [StoreChanges] = []
     func add(_ objects: [NSManagedObject], _ note: (StoreChanges, NSManagedObject) -> Void) throws {
       var last: (entity: EntityLayout, part: StoreChanges)?
       for object in objects {
-        // Runs of one entity share the answer, unless objects were assigned.
+        // Consecutive objects of one entity share the answer, unless objects were assigned to stores.
         if !changes.hasAssignedStores, let last, last.entity === object.layout, object.objectID.isTemporaryID {
           note(last.part, object)
           continue
@@ -122,7 +123,7 @@ extension NSManagedObjectContext {
     return parts
   }
 
-  /// The store that an object belongs to, or will.
+  /// The store of an object, or the one to which it will be saved.
   final func store(of object: NSManagedObject) throws -> any ObjectStore {
     if !object.objectID.isTemporaryID {
       if let store = object.objectID.objectStore { return store }
@@ -135,8 +136,8 @@ extension NSManagedObjectContext {
       .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")
   }
 
-  /// Lets the merge policy change what is to be saved. Each attempt sees the rows as they are now; only a storm of
-  /// writers could outrun a hundred.
+  /// Lets the merge policy change the objects of the save. Each attempt sees the current rows; only extremely busy
+  /// writers could defeat a hundred attempts.
   private func resolve(_ conflicts: [Any], _ attempts: Int, _ error: () -> NSError) throws {
     guard attempts < 100, !conflicts.isEmpty, let policy = mergePolicy as? NSMergePolicy else { throw error() }
     try policy.resolve(mergeConflicts: conflicts)

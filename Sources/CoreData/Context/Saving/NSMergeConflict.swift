@@ -1,25 +1,26 @@
-/// An object that could not be saved because its row was changed or deleted since it was read.
+/// A conflict: an object cannot be saved because its row was changed or deleted since it was read.
 ///
-/// There are two kinds, as in Apple's documentation. Where another context of the same coordinator saved, the
-/// coordinator's cache has the row as it is now: `cachedSnapshot` is that, and `persistedSnapshot` is nil. Where
-/// another process or coordinator saved, `cachedSnapshot` is what was read once and `persistedSnapshot` is what the
-/// file has now. A deleted row has no values now, and the version 0.
+/// There are two kinds, as in Apple's documentation. If another context of the same coordinator saved, `cachedSnapshot`
+/// is the coordinator's current row and `persistedSnapshot` is nil. If another process or coordinator saved,
+/// `cachedSnapshot` is the row as it was once read and `persistedSnapshot` the file's current one. A deleted row has no
+/// values and the version 0.
 ///
-/// Snapshots are the attributes by name, and to-one relationships as object IDs; nil is NSNull.
+/// Snapshots hold attributes by name, and to-one relationships as object IDs; NSNull stands for nil. The cache is
+/// bounded: for a row that left it, `cachedSnapshot` has the values with which the object was read.
 open class NSMergeConflict: NSObject {
-  /// The object in the context that was to be saved.
+  /// The object that was to be saved.
   public let sourceObject: NSManagedObject
-  /// The values that the object was last fetched or saved with.
+  /// The values with which the object was last fetched or saved.
   public let objectSnapshot: [String: Any]?
   /// The row as the coordinator has it.
   public let cachedSnapshot: [String: Any]?
-  /// The row as the file has it, if that is not what the coordinator has.
+  /// The row in the file, if it differs from the coordinator's; else nil.
   public let persistedSnapshot: [String: Any]?
-  /// The row's version now; 0 when it is deleted.
+  /// The row's current version; 0 if it was deleted.
   public let newVersionNumber: Int
-  /// The version that the object was read with.
+  /// The version with which the object was read.
   public let oldVersionNumber: Int
-  /// The row as it was found.
+  /// The row when the conflict was found.
   let stored: Snapshot?
 
   /// Makes a conflict between an object and its row.
@@ -44,8 +45,8 @@ open class NSMergeConflict: NSObject {
   }
 
   /// - Parameters:
-  ///   - stored: the row as it is now; nil where there is none.
-  ///   - cached: the row as the coordinator's cache has it; nil where it has none.
+  ///   - stored: the current row; nil for none.
+  ///   - cached: the row in the coordinator's cache; nil for none.
   init(source: NSManagedObject, stored: Snapshot?, cached: Snapshot?) {
     let old = source.committed ?? source.snapshot
     sourceObject = source
@@ -71,7 +72,7 @@ open class NSMergeConflict: NSObject {
       [NSPersistentStoreSaveConflictsErrorKey: conflicts])
   }
 
-  /// Entity, ID and versions, no values.
+  /// The entity, ID and versions, without values.
   open override var description: String {
     "<NSMergeConflict: \(sourceObject.objectID), version \(oldVersionNumber) when read, "
       + (newVersionNumber == 0 ? "deleted now>" : "\(newVersionNumber) now>")
@@ -79,10 +80,9 @@ open class NSMergeConflict: NSObject {
 }
 
 extension Snapshot {
-  /// The attributes by name, and to-one relationships as object IDs; nil is NSNull.
+  /// Attributes by name, and to-one relationships as object IDs; NSNull stands for nil.
   ///
-  /// - Parameter names: the properties wanted, elements of composite attributes by key path; nil for all that are
-  ///   stored.
+  /// - Parameter names: the names of the properties, or key paths of a composite's elements; nil for all stored ones.
   func values(of object: NSManagedObject, _ names: [String]? = nil) -> [String: Any] {
     var values: [String: Any] = [:]
     for (slot, description) in layout.slots.enumerated()
@@ -100,7 +100,7 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// The value of an element of a composite attribute, by key path.
+  /// The value of a composite attribute's element, by key path.
   func element(at keyPath: String) -> Any? {
     let path = keyPath.components(separatedBy: ".")
     guard let slot = layout.slot(path[0]), let elements = value(slot) as? [String: Any] else { return nil }

@@ -1,10 +1,10 @@
-/// What a merge policy does. Raw values are Apple's.
+/// The kinds of merge policies. Raw values are Apple's.
 public enum NSMergePolicyType: UInt, Sendable {
   /// The save fails.
   case errorMergePolicyType = 0
-  /// Property by property; where both changed, the store's value stays.
+  /// Merges by property. If both sides changed one, the store's value stays.
   case mergeByPropertyStoreTrumpMergePolicyType = 1
-  /// Property by property; where both changed, the context's value is saved.
+  /// Merges by property. If both sides changed one, the context's value is saved.
   case mergeByPropertyObjectTrumpMergePolicyType = 2
   /// The context's object replaces the row.
   case overwriteMergePolicyType = 3
@@ -12,14 +12,14 @@ public enum NSMergePolicyType: UInt, Sendable {
   case rollbackMergePolicyType = 4
 }
 
-/// Decides what becomes of objects whose rows others changed meanwhile, and of objects with the same unique values.
+/// Resolves conflicts of a save: objects whose rows other saves changed, and objects with the same unique values.
 ///
-/// Used on the context's queue, in the middle of a save, as often as the save meets conflicts; version conflicts come
-/// first. Subclasses override one of the `resolve` methods, change the objects as they like, and call super.
+/// It is called on the context's queue during a save, each time the save meets conflicts; version conflicts come first.
+/// A subclass overrides one of the `resolve` methods, changes the objects as it likes, and calls super.
 ///
 /// `@unchecked Sendable`: immutable.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
-  /// What the policy does with a conflict.
+  /// The kind of the policy.
   public let mergeType: NSMergePolicyType
 
   /// Makes a policy of a type. The shared ones below do the same.
@@ -41,7 +41,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     .overwriteMergePolicyType, .rollbackMergePolicyType,
   ].map(NSMergePolicy.init(merge:))
 
-  /// Resolves `NSMergeConflict`s and `NSConstraintConflict`s, by the method for each.
+  /// Resolves `NSMergeConflict`s and `NSConstraintConflict`s by the methods below. Throws their errors.
   open func resolve(mergeConflicts list: [Any]) throws {
     let versions = list.compactMap { $0 as? NSMergeConflict }
     if !versions.isEmpty { try resolve(optimisticLockingConflicts: versions) }
@@ -49,16 +49,17 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     if !constraints.isEmpty { try resolve(constraintConflicts: constraints) }
   }
 
-  /// Changes the conflicting objects so that the save can be tried again; throws where that is not wanted or possible.
+  /// Changes the conflicting objects so that the save can be tried again. Throws 133020 if the policy cannot or must
+  /// not.
   ///
-  /// A row that was deleted meanwhile takes the object along with `rollback` and `mergeByPropertyStoreTrump`;
-  /// `overwrite` writes it again; the others throw, since there is nothing to merge with. An object to be deleted whose
-  /// row was changed meanwhile stays with `rollback` and `mergeByPropertyStoreTrump`, and goes with the others.
+  /// If a row was deleted meanwhile, `rollback` and `mergeByPropertyStoreTrump` drop the object, `overwrite` writes it
+  /// again, and the others throw, since there is nothing to merge with. If an object to be deleted has a row that was
+  /// changed meanwhile, `rollback` and `mergeByPropertyStoreTrump` keep it, and the others delete it.
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSMergeConflict.error(list) }
     let rows = try list.map { try $0.stored ?? $0.sourceObject.reference?.context?.rowNow(of: $0.sourceObject) }
     let pending = zip(list.map(\.sourceObject), rows).filter { $0.0.reference?.context != nil && $0.0.hasChanges }
-    // A save that fails leaves the context as it was: what cannot be resolved is found before anything is.
+    // A failed save leaves the context as it was, so unresolvable conflicts are found before any is resolved.
     guard pending.allSatisfy({ $0.1 != nil || canDoWithoutRow($0.0) }) else {
       throw NSMergeConflict.error(list)
     }
@@ -77,7 +78,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Whether the policy says what becomes of an object whose row is gone.
+  /// Whether the policy decides about an object whose row is gone.
   private func canDoWithoutRow(_ object: NSManagedObject) -> Bool {
     switch mergeType {
     case .rollbackMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType: true
@@ -86,14 +87,15 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Changes the objects with the same unique values so that one of them has these; throws where that is not wanted.
+  /// Changes the objects with the same unique values so that only one of them has them. Throws 133021 if the policy
+  /// must not.
   ///
-  /// With `mergeByPropertyObjectTrump` and `overwrite`, a new object takes over the identity of the row that has its
-  /// values, and all of its own values are written there. A stored object that got the values by a change keeps them,
-  /// and the row that had them is deleted. With `mergeByPropertyStoreTrump` and `rollback`, the row stays as it is, and
-  /// the new object is dropped; what referred to it refers to the row's object. A stored object gets back what it had
-  /// (its unique values, or everything). Of several objects of one save with the same values, the last one stays with
-  /// the first two policies, and the first one with the others; one that has a row is preferred to a new one.
+  /// With `mergeByPropertyObjectTrump` and `overwrite` a new object takes over the identity of the row that has its
+  /// values, and all of its own values are written there. A stored object that was changed to the values keeps them,
+  /// and the row that had them is deleted. With `mergeByPropertyStoreTrump` and `rollback` the row stays, the new
+  /// object is dropped, and references to it lead to the row's object. A stored object gets its former values back: the
+  /// unique ones, or all. Of several objects of one save with the same values the last one wins with the first two
+  /// policies and the first one with the others; one with a row wins over a new one.
   open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSConstraintConflict.error(list) }
     var resolution = ConstraintResolution(mergeType)

@@ -1,4 +1,4 @@
-/// Merges others' saves into a context as they happen, as long as this object lives.
+/// Merges other saves into a context as they happen, as long as this object lives.
 final class ParentObservation {
   private let observer: any NSObjectProtocol
 
@@ -19,7 +19,7 @@ final class ParentObservation {
   /// Whether a save of one context changes what another one reads from its parent or its coordinator.
   private static func concerns(_ context: NSManagedObjectContext, _ saved: NSManagedObjectContext) -> Bool {
     if saved === context { return false }
-    // The parent's own saves, and those of other children into it.
+    // The parent's own saves, and those of its other children.
     if let parent = context.parentContext { return saved === parent || saved.parentContext === parent }
     return saved.parentContext == nil && saved.coordinator != nil && saved.coordinator === context.coordinator
   }

@@ -1,9 +1,9 @@
-/// What a save changed, by ID: read out of a notification on the thread that posts it.
+/// The IDs of a save's changes, read from a notification on the thread that posts it.
 struct SavedIDs: Sendable {
   let inserted: [NSManagedObjectID]
   let updated: [NSManagedObjectID]
   let deleted: [NSManagedObjectID]
-  /// The objects of a context of the same coordinator, whose cache has its rows already.
+  /// Whether the save was made through the same coordinator, whose cache has its rows.
   let isLocal: Bool
 
   init(_ info: [AnyHashable: Any], coordinator: NSPersistentStoreCoordinator?) {
@@ -36,7 +36,7 @@ struct SavedIDs: Sendable {
     }
   }
 
-  /// The ID as the coordinator has it: another coordinator on the same file has IDs of its own.
+  /// The coordinator's own ID: another coordinator on the same file has different ones.
   private static func localized(_ id: NSManagedObjectID, _ coordinator: NSPersistentStoreCoordinator?)
     -> NSManagedObjectID?
   {

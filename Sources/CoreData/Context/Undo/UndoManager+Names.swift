@@ -1,17 +1,17 @@
-/// What the groups are called, and what the manager tells of them.
+/// The names of groups, and the manager's notifications.
 extension UndoManager {
-  /// Names the group that is open, or else the last one: "Delete Book".
+  /// Names the open group, or else the last one: "Delete Book".
   public final func setActionName(_ actionName: String) { currentGroup?.name = actionName }
 
-  /// Says that nothing is lost if the group is never undone or saved, as with a change of what is selected.
+  /// Marks the group as one whose loss does no harm, such as a change of the selection.
   public final func setActionIsDiscardable(_ discardable: Bool) { currentGroup?.isDiscardable = discardable }
 
   private var currentGroup: Group? { openGroups.last ?? undoStack.last }
 
-  /// The name of what `undo()` would undo; "" where it has none.
+  /// The name of the group that `undo()` would undo; "" for none.
   public final var undoActionName: String { (openGroups.first ?? undoStack.last)?.name ?? "" }
 
-  /// The name of what `redo()` would redo; "" where it has none.
+  /// The name of the group that `redo()` would redo; "" for none.
   public final var redoActionName: String { redoStack.last?.name ?? "" }
 
   /// Whether nothing is lost if what `undo()` would undo is never undone or saved.
@@ -37,11 +37,12 @@ extension UndoManager {
   }
 }
 
-/// Whether the group that is closed may be discarded, in the user info of the notifications of closing.
+/// Whether the closed group is discardable, in the user info of the notifications about closing.
 public let NSUndoManagerGroupIsDiscardableKey = "NSUndoManagerGroupIsDiscardableKey"
 
 extension Notification.Name {
-  /// Whoever registers late does so now: before a group is opened or closed, before undo and redo, and with `canRedo`.
+  /// Posted before a group is opened or closed, before undo and redo, and by `canRedo`, so that late changes can be
+  /// registered.
   public static let NSUndoManagerCheckpoint = Notification.Name("NSUndoManagerCheckpointNotification")
   /// After a group was opened.
   public static let NSUndoManagerDidOpenUndoGroup = Notification.Name("NSUndoManagerDidOpenUndoGroupNotification")

@@ -1,13 +1,13 @@
-/// Remembers how to take changes back, in groups, and how to make them again. Foundation on Linux has none, so this is
-/// ours, with its API.
+/// Records how to undo changes, in groups, and how to redo them. Foundation on Linux has no such class, so this module
+/// has one with its API.
 ///
-/// Every registration belongs to a group; what is undone at once is a group of the top level. With `groupsByEvent` the
-/// first registration opens one by itself, which ends with the event: with the main queue's turn, with `undo()`, or,
-/// for the changes of a context, with `processPendingChanges()`. Not bound to a queue, and used on one at a time.
+/// Every registration belongs to a group, and `undo()` undoes a top-level group. With `groupsByEvent` the first
+/// registration opens one, which ends with the event: with the main queue's turn, with `undo()`, or for a context's
+/// changes with `processPendingChanges()`. It is bound to no queue; use it on one at a time.
 ///
 /// Source: Apple's documentation of `UndoManager`.
 open class UndoManager: NSObject {
-  /// What registrations and groups are collected in.
+  /// The registrations and closed groups inside a group.
   final class Group {
     enum Step {
       case action(UndoAction)
@@ -23,56 +23,63 @@ open class UndoManager: NSObject {
   final var undoStack: [Group] = []
   final var redoStack: [Group] = []
   private var disabledCount = 0
-  /// The outermost open group was opened by a registration, not by `beginUndoGrouping()`.
+  /// A registration opened the outermost open group, not `beginUndoGrouping()`.
   private var isOpenedByEvent = false
 
   public override init() { super.init() }
 
   // MARK: Settings
 
-  /// Whether a registration outside of all groups opens one, which ends with the event; without it such a registration
+  /// Whether a registration outside of all groups opens one that ends with the event. If not, such a registration
   /// traps. Default: true.
   open var groupsByEvent = true
 
-  /// How many groups are kept, the oldest being dropped; 0 for all. Default: 0.
+  /// The number of groups that are kept; the oldest are dropped. 0 keeps all. Default: 0.
   open var levelsOfUndo = 0 { didSet { trim() } }
 
-  /// Kept; events are the main queue's turns here.
+  /// Kept and without effect: events are turns of the main queue here.
   open var runLoopModes: [RunLoop.Mode] = [.default]
 
-  /// Stops registrations until `enableUndoRegistration()` has been called as often.
+  /// Stops registrations until `enableUndoRegistration()` was called equally often.
   open func disableUndoRegistration() { disabledCount += 1 }
 
+  /// Reverts one `disableUndoRegistration()`. Traps without one.
   open func enableUndoRegistration() {
     require(disabledCount > 0, "enableUndoRegistration() was called more often than disableUndoRegistration().")
     disabledCount -= 1
   }
 
+  /// Whether registrations are recorded.
   open var isUndoRegistrationEnabled: Bool { disabledCount == 0 }
 
   // MARK: State
 
+  /// Whether `undo()` is running.
   open private(set) var isUndoing = false
+  /// Whether `redo()` is running.
   open private(set) var isRedoing = false
 
-  /// How many groups are open.
+  /// The number of open groups.
   open var groupingLevel: Int { openGroups.count }
 
+  /// Whether `undo()` has something to undo.
   open var canUndo: Bool { !undoStack.isEmpty || openGroups.contains { !$0.steps.isEmpty } }
 
+  /// Whether `redo()` has something to redo. Posts `NSUndoManagerCheckpoint` first.
   open var canRedo: Bool {
     post(.NSUndoManagerCheckpoint)
     return !redoStack.isEmpty
   }
 
-  /// How many groups could be undone one after the other.
+  /// The number of groups that can be undone in a row.
   open var undoCount: Int { undoStack.count }
 
+  /// The number of groups that can be redone in a row.
   open var redoCount: Int { redoStack.count }
 
   // MARK: Groups
 
-  /// Opens a group; to be closed by `endUndoGrouping()`.
+  /// Opens a group, which `endUndoGrouping()` closes.
   open func beginUndoGrouping() {
     post(.NSUndoManagerCheckpoint)
     open()
@@ -83,8 +90,8 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidOpenUndoGroup)
   }
 
-  /// Closes the innermost group: it becomes a step of the one around it, or what `undo()` undoes next. An empty one is
-  /// forgotten.
+  /// Closes the innermost group. It becomes a step of the enclosing group, or the next one to undo. An empty group is
+  /// dropped. Traps if no group is open.
   open func endUndoGrouping() {
     require(!openGroups.isEmpty, "endUndoGrouping() was called without a group being open.")
     post(.NSUndoManagerCheckpoint)
@@ -107,7 +114,7 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidCloseUndoGroup, info)
   }
 
-  /// Closes the group that the event opened, if it is the only one.
+  /// Closes the group that the event opened, if no other is open.
   final func endEvent() {
     if isOpenedByEvent && openGroups.count == 1 && !isUndoing && !isRedoing { endUndoGrouping() }
   }
@@ -118,9 +125,9 @@ open class UndoManager: NSObject {
 
   // MARK: Registration
 
-  /// Registers what takes a change back; what the handler registers while it runs makes the change again.
+  /// Registers the code that undoes a change. Registrations that the handler makes while it runs redo the change.
   ///
-  /// The target is not kept: with it gone, the handler is not called.
+  /// The target is held weakly: if it is gone, the handler is not called.
   open func registerUndo<Target: AnyObject>(withTarget target: Target, handler: @escaping (Target) -> Void) {
     guard isUndoRegistrationEnabled else { return }
     if openGroups.isEmpty {
@@ -134,16 +141,16 @@ open class UndoManager: NSObject {
   }
 
   private func scheduleEndOfEvent() {
-    // Elsewhere there are no turns to wait for.
+    // Other threads have no turns to wait for.
     guard PerformScope.isOnMainQueue else { return }
     let manager = MainQueueManager(manager: self)
     DispatchQueue.main.async { manager.manager?.endEvent() }
   }
 
-  /// `@unchecked Sendable`: made on the main queue and used there.
+  /// `@unchecked Sendable`: created and used on the main queue.
   private struct MainQueueManager: @unchecked Sendable { weak var manager: UndoManager? }
 
-  /// Forgets everything that could be undone or redone, open groups too, and enables registration.
+  /// Drops everything that could be undone or redone, open groups included, and enables registration.
   open func removeAllActions() {
     openGroups.removeAll()
     isOpenedByEvent = false
@@ -152,7 +159,7 @@ open class UndoManager: NSObject {
     disabledCount = 0
   }
 
-  /// Forgets what was registered for the target.
+  /// Drops the registrations for a target.
   open func removeAllActions(withTarget target: Any) {
     let id = ObjectIdentifier(target as AnyObject)
     for group in openGroups { group.removeActions(of: id) }
@@ -164,7 +171,8 @@ open class UndoManager: NSObject {
 
   // MARK: Undoing
 
-  /// Undoes the last group of the top level, which is closed first if it is open.
+  /// Undoes the last top-level group, after closing it if it is open. Traps if several groups are open, and inside of
+  /// an undo or redo.
   open func undo() {
     post(.NSUndoManagerCheckpoint)
     require(openGroups.count <= 1, "undo() was called while \(openGroups.count) groups are open; close all but one.")
@@ -172,7 +180,7 @@ open class UndoManager: NSObject {
     undoNestedGroup()
   }
 
-  /// Undoes the last group that is closed: a nested one where a group is open.
+  /// Undoes the last closed group: a nested one if a group is open.
   open func undoNestedGroup() {
     post(.NSUndoManagerCheckpoint)
     require(!isUndoing && !isRedoing, "undo() was called by what an undo or redo does.")
@@ -189,7 +197,7 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidUndoChange)
   }
 
-  /// Makes the last change again that was undone.
+  /// Redoes the last undone group.
   open func redo() {
     post(.NSUndoManagerCheckpoint)
     require(!isUndoing && !isRedoing, "redo() was called by what an undo or redo does.")
@@ -201,7 +209,8 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidRedoChange)
   }
 
-  /// Runs a group; what is registered meanwhile is a group that does the opposite, under the same name.
+  /// Runs a group's steps backwards. The registrations made meanwhile form a group of the same name that does the
+  /// opposite.
   private func reverse(_ group: Group) {
     open()
     openGroups.last?.name = group.name
@@ -215,7 +224,7 @@ open class UndoManager: NSObject {
   }
 }
 
-/// One registered step back.
+/// One registered step.
 struct UndoAction {
   let target: ObjectIdentifier
   let run: () -> Void
@@ -227,7 +236,7 @@ struct UndoAction {
 }
 
 extension UndoManager.Group {
-  /// The last step first.
+  /// Runs the steps, the last one first.
   func runBackwards() {
     for step in steps.reversed() {
       switch step {

@@ -1,4 +1,4 @@
-/// What an event changed: enough to go back to its beginning, however often objects were saved since.
+/// The changes of an event: enough to return to its beginning, however often objects were saved since.
 struct UndoStep {
   /// Attributes and to-one relationships of one object.
   struct Values {
@@ -7,7 +7,7 @@ struct UndoStep {
     let before: Snapshot
     /// The attributes that changed.
     let slots: [Int]
-    /// The to-one relationships that changed, with the objects themselves: IDs may change with a save.
+    /// The to-one relationships that changed, with the objects themselves, since a save may change IDs.
     let related: [(slot: Int, object: NSManagedObject?)]
   }
 
@@ -17,7 +17,7 @@ struct UndoStep {
     let index: Int
     let came: [NSManagedObject]
     let went: [NSManagedObject]
-    /// All members in their order at the beginning of the event, where they have one.
+    /// All members in order at the beginning of the event, for an ordered relationship.
     let order: [NSManagedObject]?
   }
 
@@ -29,7 +29,7 @@ struct UndoStep {
   var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && values.isEmpty && members.isEmpty }
 
   init(_ event: ContextEvent, in context: NSManagedObjectContext) {
-    // What was merged from elsewhere is in the event, too, but in none of these states.
+    // Merged changes are in the event too, but have none of these states.
     inserted = (event.inserted.items + event.revived.items).filter { $0.isInserted || event.revived.contains($0) }
     deleted = event.deleted.items.filter { $0.isDeleted && !$0.state.contains(.gone) }
     for object in event.updated.items where object.hasChanges { add(object, event.start(of: object), context) }
@@ -38,7 +38,7 @@ struct UndoStep {
 
   private mutating func add(_ object: NSManagedObject, _ start: Snapshot?, _ context: NSManagedObjectContext) {
     if let snapshot = object.snapshot {
-      // A deleted object is not told of the IDs that its partners get meanwhile.
+      // A deleted object does not learn the IDs that its partners get meanwhile.
       let before = start ?? snapshot
       var slots: [Int] = []
       var related: [(Int, NSManagedObject?)] = []

@@ -1,23 +1,23 @@
-/// What ties a context to its undo manager. Used on the context's queue.
+/// Connects a context to its undo manager. Used on the context's queue.
 final class UndoTracking {
   let manager: UndoManager
   private weak var context: NSManagedObjectContext?
   private var checkpoint: (any NSObjectProtocol)?
-  /// Changes are being taken back or made again.
+  /// Whether changes are being undone or redone.
   var isApplying = false
-  /// All events of one save are one group.
+  /// Whether the context is saving: all events of one save form one group.
   var isSaving = false {
     didSet { if !isSaving { manager.endEvent() } }
   }
 
-  /// `@unchecked Sendable`: the manager posts where it is used, which is on the context's queue.
+  /// `@unchecked Sendable`: the manager posts where it is used, on the context's queue.
   private struct Reference: @unchecked Sendable { weak var context: NSManagedObjectContext? }
 
   init(_ manager: UndoManager, of context: NSManagedObjectContext) {
     self.manager = manager
     self.context = context
     let reference = Reference(context: context)
-    // What has changed belongs to the group that is about to be closed, or before the one about to be opened.
+    // The changes so far belong to the group that is about to be closed, or before the one about to be opened.
     checkpoint = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: manager, queue: nil)
     {
       _ in reference.context?.processPendingChanges()
@@ -26,7 +26,7 @@ final class UndoTracking {
 
   deinit { if let checkpoint { NotificationCenter.default.removeObserver(checkpoint) } }
 
-  /// Registers an event's changes, as one step and, where nobody opened a group, as a group.
+  /// Registers an event's changes as one step, and as a group if none is open.
   func register(_ event: ContextEvent) {
     guard manager.isUndoRegistrationEnabled, let context else { return }
     let step = UndoStep(event, in: context)
@@ -37,14 +37,14 @@ final class UndoTracking {
 }
 
 extension NSManagedObjectContext {
-  /// Takes back what the last group of changes did, saved or not.
+  /// Undoes the last group of changes, saved or not. Does nothing without an undo manager.
   public final func undo() {
     checkQueue()
     processPendingChanges()
     undoManager?.undo()
   }
 
-  /// Makes the changes again that were undone last.
+  /// Redoes the changes that were undone last. Does nothing without an undo manager.
   public final func redo() {
     checkQueue()
     processPendingChanges()
@@ -53,17 +53,17 @@ extension NSManagedObjectContext {
 
   final func setUndoManager(_ manager: UndoManager?) {
     guard manager !== undoTracking?.manager else { return }
-    // Earlier changes are the earlier manager's, or nobody's.
+    // Earlier changes belong to the earlier manager, or to none.
     if !changes.event.isEmpty { processPendingChanges() }
     undoTracking?.manager.removeAllActions(withTarget: self)
     undoTracking = manager.map { UndoTracking($0, of: self) }
   }
 
-  /// Goes back to what an event began with. What that changes is registered in turn.
+  /// Returns to the beginning of an event. The changes of doing so are registered in turn.
   final func apply(_ step: UndoStep) {
     guard let undoTracking else { return }
     undoTracking.isApplying = true
-    // What others refer to must be there first, and must be free of references before it goes.
+    // Objects must exist before others refer to them, and must have no references when they go.
     for object in step.deleted { revive(object) }
     for change in step.values where isUsable(change.object) { apply(change) }
     for change in step.members where isUsable(change.object) { apply(change) }
@@ -97,7 +97,7 @@ extension NSManagedObjectContext {
     if members.count == now.count && members != now.items { object.reorderMembers(members, of: change.index) }
   }
 
-  /// Brings a deleted object back: as what it was, or as a new one with the same identity where its deletion was saved.
+  /// Restores a deleted object: as it was, or as a new one with the same identity if its deletion was saved.
   final func revive(_ object: NSManagedObject) {
     if changes.takeBackDeletion(of: object) {
       if object.committed != nil || object.toManys.contains(where: { $0?.hasChanges ?? false }) { noteUpdate(object) }
@@ -115,10 +115,10 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// An object that is again what the store has is not worth saving.
+  /// An object that equals its row again need not be saved.
   private func settleAfterUndo(_ object: NSManagedObject) {
     guard object.isUpdated, isUsable(object) else { return }
-    // What came and went again is known to be no change only where the members are known.
+    // Members that were added and removed again are only known to be unchanged once the members are read.
     for index in object.toManys.indices where object.toManys[index]?.hasChanges == true { _ = object.toMany(index) }
     guard !object.toManys.contains(where: { $0?.hasChanges ?? false }) else { return }
     if let snapshot = object.snapshot, let committed = object.committed {
