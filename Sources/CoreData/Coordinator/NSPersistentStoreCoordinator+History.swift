@@ -1,13 +1,13 @@
-/// The history of the coordinator's stores.
+/// The persistent history of the coordinator's stores.
 extension NSPersistentStoreCoordinator {
-  /// The place behind everything that the stores' histories hold now; nil where none of them has one.
+  /// The token of the current end of the stores' histories; nil if none has a history.
   ///
-  /// - Parameter stores: `NSPersistentStore`s; nil for all of this coordinator.
+  /// - Parameter stores: `NSPersistentStore`s; nil for all stores of this coordinator.
   public final func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
     let wanted = objectStores(among: stores?.compactMap { $0 as? NSPersistentStore })
     var numbers: [String: Int64] = [:]
     for store in wanted {
-      // A store that cannot be read has no place to tell.
+      // A store that cannot be read is left out of the token.
       numbers[store.identifier] = (try? store.lastTransactionNumber()) ?? nil
     }
     return numbers.isEmpty ? nil : NSPersistentHistoryToken(numbers)
@@ -63,7 +63,7 @@ extension NSPersistentStoreCoordinator {
     case .transactionsOnly, .transactionsAndChanges: return transactions
     case .changesOnly:
       let all = Array(changes)
-      // Each change holds its transaction now; the other way round they would hold each other.
+      // Each change holds its transaction now, so the transaction must not hold its changes.
       for transaction in transactions { transaction.changes = nil }
       return all
     }
@@ -87,7 +87,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension Array where Element: AnyObject {
-  /// The elements that a fetch request wants, in its order and window.
+  /// The elements that match a fetch request, in its order, limit and offset.
   fileprivate func filter(_ fetch: NSFetchRequest<any NSFetchRequestResult>) -> [Element] {
     var found = self
     if let predicate = fetch.predicate { found = found.filter { predicate.evaluate(with: $0) } }

@@ -1,13 +1,14 @@
-/// Saving rows to the stores that hold them.
+/// Saves rows to the stores that hold them.
 extension NSPersistentStoreCoordinator {
-  /// The store for a new object of the entity: the first that may be written and holds it.
+  /// The store for a new object of the entity: the first writable one that holds it.
   final func store(forInserted entity: NSEntityDescription) -> (any ObjectStore)? {
     objectStores.first { !$0.isReadOnly && $0.holds(entity) }
   }
 
-  /// Writes the changes, each into its store: those on one file in one transaction, and none is committed before all are written.
+  /// Writes each change into its store: all stores of one file in one transaction. Nothing is committed before
+  /// everything is written.
   ///
-  /// - Parameter apply: takes what the stores answered, in the order of the changes, before anybody else may write.
+  /// - Parameter apply: gets the stores' answers, in the order of the changes, before anybody else can write.
   final func save(
     _ changes: [(store: any ObjectStore, rows: RowChanges)], apply: ([SavedRows]) -> Void
   ) throws {
@@ -15,40 +16,40 @@ extension NSPersistentStoreCoordinator {
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
       try writing(scopes[...]) { saved = try changes.map { try $0.store.write($0.rows) } }
-      // The caches take rows over in the order of the commits: nobody else may write before they have these.
+      // The caches get rows in the order of the commits, so nobody else may write before these are in.
       apply(saved)
       for change in changes { change.store.didCommit() }
     }
   }
 
-  /// What the stores write in, once each, and in the same order everywhere, so that two saves to the same files do not wait for
-  /// each other.
+  /// The write scopes of the stores, each once and in the same order everywhere, so that two saves to the same files do
+  /// not deadlock.
   private func writeScopes(of stores: [any ObjectStore]) -> [any WriteScope] {
     var scopes: [any WriteScope] = []
     for store in stores where !scopes.contains(where: { $0 === store.writeScope }) { scopes.append(store.writeScope) }
     return scopes.sorted { one, other in
-      // Those in memory have no name.
+      // Scopes in memory have no name.
       one.name == other.name ? ObjectIdentifier(one) < ObjectIdentifier(other) : one.name < other.name
     }
   }
 
-  /// Runs the body while nobody else writes in any of the scopes.
+  /// Runs the body while it has all scopes to itself.
   private func locking(_ scopes: ArraySlice<any WriteScope>, _ body: () throws -> Void) throws {
     guard let scope = scopes.first else { return try body() }
     try scope.exclusively { try locking(scopes.dropFirst(), body) }
   }
 
-  /// Runs the body in a transaction of each scope, each inside the one before.
+  /// Runs the body in nested transactions, one for each scope.
   private func writing(_ scopes: ArraySlice<any WriteScope>, _ body: () throws -> Void) throws {
     guard let scope = scopes.first else { return try body() }
     try scope.transaction("Saving") { try writing(scopes.dropFirst(), body) }
   }
 
-  /// Begins a writing transaction in each store, and ends it with nothing written. Not one of Apple's methods.
+  /// Begins a writing transaction in each store and ends it without writing. An addition to Apple's API.
   ///
-  /// It checks whether a save can succeed before work starts that is useless without the save. It waits for its turn and for locks
-  /// as a save does, and costs a few microseconds. Whether the disk has room is not known before something is written.
-  /// - Throws: what a save would throw: the store is locked, read-only, or its file cannot be used.
+  /// It tells whether a save can succeed before work starts that needs it. It waits for its turn and for locks as a
+  /// save does, and costs a few microseconds. A full disk is only noticed when something is written.
+  /// - Throws: the errors of a save: a store is locked, read-only, or its file cannot be used.
   public final func checkWritable() throws {
     for scope in writeScopes(of: objectStores) {
       try scope.transaction("Writing") {}

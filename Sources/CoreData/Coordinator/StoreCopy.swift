@@ -1,12 +1,12 @@
-/// Copies all rows of a store into another, empty one of whatever class, through the seam.
+/// Copies all rows of a store into another, empty one of any class, through the seam.
 ///
-/// All rows are in memory while it runs. Keys are new; history stays behind.
+/// All rows are in memory meanwhile. Keys are new, and history is not copied.
 struct StoreCopy {
   private let source: any ObjectStore
   private let destination: any ObjectStore
   private var changes = RowChanges(origin: ChangeOrigin(author: nil, contextName: nil))
   private var oldIDs: [NSManagedObjectID] = []
-  /// The temporary keys of the copies, by the rows that they are copies of.
+  /// The temporary keys of the copies, by the ID of the original row.
   private var temporaryKeys: [NSManagedObjectID: Int64] = [:]
 
   init(_ source: any ObjectStore, to destination: any ObjectStore) {
@@ -14,7 +14,7 @@ struct StoreCopy {
     self.destination = destination
   }
 
-  /// Writes the copies, with the app's own metadata, in one transaction.
+  /// Writes the copies and the program's own metadata in one transaction.
   ///
   /// - Returns: the IDs of all rows, each with that of its copy.
   mutating func run() throws -> [(old: NSManagedObjectID, new: NSManagedObjectID)] {
@@ -82,7 +82,7 @@ struct StoreCopy {
     return home.flatMap { temporaryKeys[NSManagedObjectID(home: $0, key: related.key)] }
   }
 
-  /// The members that no to-one relationship tells of, and the order of those that have one; for each row.
+  /// For each row the members that no to-one relationship tells, and the order of ordered ones.
   private func readMembers(_ rows: [Row]) throws -> [[MemberChange]] {
     var changes: [[MemberChange]] = Array(repeating: [], count: rows.count)
     let byHome = Dictionary(grouping: rows.indices, by: { rows[$0].home.number })

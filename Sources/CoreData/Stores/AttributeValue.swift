@@ -1,4 +1,4 @@
-/// What attributes make of the values that code gives them.
+/// Converts the values that programs set to those that attributes hold.
 enum AttributeValue {
   static func integer(_ value: Any) -> Int64? {
     switch value {
@@ -18,7 +18,7 @@ enum AttributeValue {
     }
   }
 
-  /// A value of the types that lie in boxes.
+  /// A value of a type that is kept in a box.
   static func boxed(_ value: Any, _ type: NSAttributeType) -> Any? {
     switch type {
     case .decimalAttributeType:
@@ -31,7 +31,7 @@ enum AttributeValue {
     }
   }
 
-  /// An integer attribute's value as key-value coding gives it.
+  /// An integer attribute's value, as key-value coding returns it.
   static func number(_ integer: Int64, _ type: NSAttributeType) -> NSNumber {
     switch type {
     case .integer16AttributeType: NSNumber(value: Int16(truncatingIfNeeded: integer))
@@ -40,7 +40,7 @@ enum AttributeValue {
     }
   }
 
-  /// The value as key-value coding gives it once an attribute has it; nil where the attribute cannot hold it.
+  /// The value as key-value coding returns it after it was set; nil if the attribute cannot hold it.
   static func converted(_ value: Any, _ attribute: NSAttributeDescription) -> Any? {
     let type = attribute.attributeType
     switch type {

@@ -1,8 +1,8 @@
-/// Values of composite attributes: dictionaries by the names of the elements, with dictionaries in them for elements that are
-/// composite themselves. What is nil has no key, and a composite without any value is nil itself: so the store has it.
+/// Values of composite attributes: dictionaries by element name, nested for composite elements. Nil elements have no
+/// key, and a composite without any value is nil, as in the store.
 enum CompositeValue {
-  /// The dictionary as the attribute keeps it; nil where it is none, names something that is no element, or has a value that the
-  /// element cannot hold.
+  /// The dictionary in the attribute's form. Nil if the value is not a dictionary, has an unknown key, or a value that
+  /// the element cannot hold.
   static func converted(_ value: Any, _ composite: NSCompositeAttributeDescription) -> [String: Any]? {
     guard let given = value as? [String: Any] else { return nil }
     var elements: [String: Any] = [:]
@@ -16,14 +16,14 @@ enum CompositeValue {
     return elements
   }
 
-  /// The element that names lead to.
+  /// The element at a path.
   static func value(at path: ArraySlice<String>, in elements: [String: Any]) -> Any? {
     guard let name = path.first, let value = elements[name] else { return nil }
     let rest = path.dropFirst()
     return rest.isEmpty ? value : (value as? [String: Any]).flatMap { self.value(at: rest, in: $0) }
   }
 
-  /// Sets the element that names lead to, with the dictionaries on the way.
+  /// Sets the element at a path, creating the dictionaries on the way.
   static func set(_ value: Any?, at path: ArraySlice<String>, in elements: inout [String: Any]) {
     guard let name = path.first else { return }
     let rest = path.dropFirst()

@@ -1,41 +1,41 @@
 internal import Synchronization
 
-/// How the values of an entity's objects lie in their snapshots: one slot for each attribute and each to-one relationship.
+/// The layout of snapshots of an entity's objects: one slot for each attribute and each to-one relationship.
 ///
-/// Slots go root entity first, and by name within an entity, so that a property has the same slot in every sub-entity and a
-/// compiled accessor may keep its number.
+/// Slots are ordered by entity, the root first, and by name within an entity. So a property has the same slot in every
+/// subentity, and a compiled accessor may remember it.
 ///
-/// `@unchecked Sendable`: all of it is set in `init`; the default snapshot is immutable; classes are looked up by name and
-/// the answer does not change.
+/// `@unchecked Sendable`: everything is set in `init`; the default snapshot is immutable; looking up the class by name
+/// always gives the same answer.
 final class EntityLayout: @unchecked Sendable {
   let entity: NSEntityDescription
   let name: String
   let slots: [SlotDescription]
   let slotCount: Int
-  /// The bytes of a snapshot of nils.
+  /// The bytes of a snapshot without values.
   let nilSlots: UnsafePointer<SnapshotSlot>
   let toManys: [NSRelationshipDescription]
   let fetchedProperties: [NSFetchedPropertyDescription]
-  /// Where each property of the entity is.
+  /// The place of each property of the entity.
   let places: [String: PropertyPlace]
-  /// Slots whose memory holds references and must be released.
+  /// The slots that hold references, which must be released.
   let referenceSlots: [Int]
-  /// Slots and to-many indexes of relationships.
+  /// The slots of to-one relationships.
   let toOneSlots: [Int]
   let hasTransients: Bool
   let hasDerived: Bool
   let objectClass: NSManagedObject.Type
-  /// What validation has to look at: mandatory or with predicates.
+  /// The slots that validation checks: mandatory ones and those with predicates.
   let validatedSlots: [Int]
   let validatedToManys: [Int]
-  /// The class looks at values itself.
+  /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
-  /// The home of objects that are not saved yet.
+  /// The home of unsaved objects.
   private(set) var temporaryHome: EntityHome!
-  /// Default values; copied for each insert.
+  /// A snapshot of the default values, copied for each new object.
   private(set) var defaults: Snapshot!
 
-  /// Never used twice in a process: what accessors recognise a layout by.
+  /// The layout's number, unique in the process, by which accessors recognise it.
   let serial: UInt64
   private static let lastSerial = Atomic<UInt64>(0)
 
@@ -107,7 +107,7 @@ final class EntityLayout: @unchecked Sendable {
     if case .slot(let index) = places[key] { index } else { nil }
   }
 
-  /// The slots of properties that have columns.
+  /// The slots of properties that the store holds.
   func storedSlots(of properties: Set<String>) -> Set<Int> {
     Set(slots.indices.filter { !slots[$0].isTransient && properties.contains(slots[$0].name) })
   }
@@ -116,7 +116,7 @@ final class EntityLayout: @unchecked Sendable {
     if case .toMany(let index) = places[key] { index } else { nil }
   }
 
-  /// The class that the model names, in whatever module it is; `NSManagedObject` where there is none.
+  /// The class that the model names, in any module; `NSManagedObject` if there is none.
   private static func lookUpClass(_ entity: NSEntityDescription) -> NSManagedObject.Type {
     guard let name = entity.managedObjectClassName, !name.isEmpty, name != "NSManagedObject" else {
       return NSManagedObject.self
@@ -134,19 +134,19 @@ final class EntityLayout: @unchecked Sendable {
   }
 }
 
-/// Where a property's value is found in an object.
+/// The place of a property's value in an object.
 enum PropertyPlace {
   case slot(Int)
   case toMany(Int)
   case fetched(Int)
 }
 
-/// How a slot's sixteen bytes are used.
+/// The use of a slot's sixteen bytes.
 enum SlotKind: UInt8 {
   /// Int64 in the first eight bytes: the integer attributes.
   case integer
   case boolean
-  /// Double in the first eight bytes; a Float attribute's value is kept as the Double it equals.
+  /// Double in the first eight bytes; a Float attribute's value is kept as the equal Double.
   case double
   case float
   /// Seconds since 2001-01-01 00:00 UTC.
@@ -171,7 +171,7 @@ struct SlotDescription {
   let kind: SlotKind
   let attributeType: NSAttributeType
   let isTransient: Bool
-  /// Computed by the store: never written, and known only when read back.
+  /// Whether the store computes the value: it is never written, and known only after it was read.
   let isDerived: Bool
   let isOptional: Bool
   let needsValidation: Bool
@@ -213,10 +213,10 @@ struct SlotDescription {
   }
 }
 
-/// An entity's layout, made when it is first asked for; the entity's model must not change any more by then.
+/// An entity's layout, built at its first use. The entity's model must not change any more by then.
 final class EntityLayoutCache: Sendable {
   private let lock = Mutex(())
-  /// Set once under the lock, with the flag after it; cleared when the model goes, which nobody uses then.
+  /// Set once under the lock, followed by the flag. Cleared with the model's end, when nothing uses it.
   nonisolated(unsafe) private var layout: EntityLayout?
   private let isSet = Atomic(false)
 

@@ -1,8 +1,7 @@
-/// Finds an object by the number of its table in the process and its key, by hashing: what the uniquing of contexts and
-/// the row cache stand on.
+/// A hash table from (table number in the process, key) to an object. The contexts' uniquing and the row cache use it.
 ///
-/// Open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Confined to
-/// whoever owns it.
+/// It uses open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Only its
+/// owner uses it.
 final class ObjectIndex<Value: AnyObject> {
   private struct Entry {
     var key: Int64
@@ -12,8 +11,8 @@ final class ObjectIndex<Value: AnyObject> {
 
   private var entries: UnsafeMutablePointer<Entry>
   private var mask: Int
-  /// Keys mostly follow each other: unmixed they fill the index without collisions, and neighbours share cache lines.
-  /// Keys with gaps of the wrong size would pile up: then they are mixed.
+  /// Keys are mostly consecutive: unmixed they fill the table without collisions, and neighbours share cache lines.
+  /// Keys with unlucky gaps collide; then all keys are mixed.
   private var isMixed = false
   private let longestRun = 32
   private(set) var count = 0
@@ -41,7 +40,7 @@ final class ObjectIndex<Value: AnyObject> {
     return Int(truncatingIfNeeded: (number &* 0xD6E8_FEB8_6659_FD93) >> 28) & mask
   }
 
-  /// The entry of the key, or the free one where it would go.
+  /// The entry of the key, or the free entry for it.
   @inline(__always)
   private func index(_ key: Int64, _ table: Int32) -> Int {
     var index = firstPlace(key, table)
@@ -54,7 +53,7 @@ final class ObjectIndex<Value: AnyObject> {
     return index
   }
 
-  /// Mixes the keys from now on, then finds the entry.
+  /// Starts to mix the keys, then finds the entry.
   @inline(never)
   private func mixedIndex(_ key: Int64, _ table: Int32) -> Int {
     isMixed = true
@@ -64,12 +63,12 @@ final class ObjectIndex<Value: AnyObject> {
 
   @inline(__always)
   func find(_ key: Int64, _ table: Int32) -> Value? {
-    // In two steps: looking may move the entries.
+    // Two steps, because searching may move the entries.
     let index = index(key, table)
     return entries[index].value?.takeUnretainedValue()
   }
 
-  /// Puts the value under the key, in place of what was there.
+  /// Sets the value of the key.
   func set(_ value: Value, _ key: Int64, _ table: Int32) {
     let index = index(key, table)
     if let old = entries[index].value {
@@ -79,7 +78,7 @@ final class ObjectIndex<Value: AnyObject> {
     }
     entries[index] = Entry(key: key, table: table, value: Unmanaged.passRetained(value))
     count += 1
-    // Half full at most: long runs would make misses slow.
+    // At most half full, since long runs make misses slow.
     if count * 2 > mask { grow() }
   }
 
@@ -91,11 +90,11 @@ final class ObjectIndex<Value: AnyObject> {
     return value.takeRetainedValue()
   }
 
-  /// Frees an entry and moves back those behind it that probing would no longer reach.
+  /// Frees an entry and moves back the following ones that probing would no longer reach.
   private func removeEntry(at removed: Int) {
     var hole = removed
     var next = (hole + 1) & mask
-    // Unmixed, no entry is farther from its first place than the longest run, however long the filled piece is.
+    // Unmixed entries are never farther from their home than the longest run, however long the table was filled.
     while entries[next].value != nil && (isMixed || (next &- hole) & mask <= longestRun) {
       let wanted = firstPlace(entries[next].key, entries[next].table)
       if (next &- wanted) & mask >= (next &- hole) & mask {
@@ -110,7 +109,7 @@ final class ObjectIndex<Value: AnyObject> {
 
   private func grow() { rebuild(capacity: (mask + 1) * 2) }
 
-  /// Drops the values that nobody but the index refers to and that the body gives up.
+  /// Removes the values that only the table refers to and that the body gives up.
   func removeUnreferenced(where isDropped: (Value) -> Bool) {
     let before = count
     for index in 0...mask where entries[index].value != nil && isUnreferenced(at: index) {
@@ -123,7 +122,7 @@ final class ObjectIndex<Value: AnyObject> {
     if count < before { rebuild(capacity: mask + 1) }
   }
 
-  /// The value of the key, and whether the index alone refers to it.
+  /// The value of the key, and whether only the table refers to it.
   func findAndCheck(_ key: Int64, _ table: Int32) -> (value: Value, isUnreferenced: Bool)? {
     let index = index(key, table)
     guard entries[index].value != nil else { return nil }
@@ -131,7 +130,7 @@ final class ObjectIndex<Value: AnyObject> {
     return (entries[index].value.unsafelyUnwrapped.takeUnretainedValue(), isUnreferenced)
   }
 
-  /// An `Unmanaged?` is the reference itself, so its memory may be looked at as one.
+  /// An `Unmanaged?` is the reference itself, so its memory can be read as one.
   private func isUnreferenced(at index: Int) -> Bool {
     withUnsafeMutablePointer(to: &entries[index].value) {
       isKnownUniquelyReferenced(&UnsafeMutableRawPointer($0).assumingMemoryBound(to: Value.self).pointee)
@@ -150,10 +149,10 @@ final class ObjectIndex<Value: AnyObject> {
     old.deallocate()
   }
 
-  /// Puts the entries of another memory into this empty one; false, and not finished, where unmixed keys pile up.
+  /// Fills this empty table with the entries of another. False, and unfinished, if unmixed keys collide too much.
   private func fill(from old: UnsafeMutablePointer<Entry>, _ oldCount: Int) -> Bool {
     for position in 0..<oldCount where old[position].value != nil {
-      // The keys are all different, so the first free place is right.
+      // All keys differ, so the first free place is right.
       var index = firstPlace(old[position].key, old[position].table)
       var steps = 0
       while entries[index].value != nil {

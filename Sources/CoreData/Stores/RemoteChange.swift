@@ -1,11 +1,11 @@
-/// Posting that somebody has committed to a store.
+/// Posts notifications about commits to a store.
 extension NSPersistentStore {
-  /// Observers run on a queue of their own: however slow they are, the next commit is noticed.
+  /// Observers run on this queue, so slow ones do not delay the notice of the next commit.
   private static let postingQueue = DispatchQueue(label: "NSPersistentStoreRemoteChange")
 
-  /// Posts that there is something new in the store.
+  /// Posts that the store changed.
   ///
-  /// - Parameter number: the last transaction of the store's history; nil without history.
+  /// - Parameter number: the last transaction of the store's history; nil without a history.
   final func postRemoteChange(_ number: Int64?) {
     let token = number.map { NSPersistentHistoryToken([identifier: $0]) }
     Self.postingQueue.async { [weak self] in
@@ -19,15 +19,15 @@ extension NSPersistentStore {
 }
 
 extension Notification.Name {
-  /// Posted by a coordinator, on any thread, after somebody has written to a store that was opened with
-  /// `NSPersistentStoreRemoteChangeNotificationPostOptionKey`: this coordinator, another one, or another process.
+  /// Posted by a coordinator on any thread after a commit to a store that was opened with
+  /// `NSPersistentStoreRemoteChangeNotificationPostOptionKey`: by this coordinator, another one, or another process.
   ///
-  /// The user info has the store's UUID, its URL, and, where it keeps a history, the token of its end. Several writes in quick
-  /// succession may be told of once. Writes by another machine, through a network file system, are not noticed.
+  /// The user info has the store's UUID, its URL and, with a history, the token of its end. One notification may stand
+  /// for several quick commits. Commits by another machine through a network file system are not noticed.
   public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
 }
 
-/// Whether the coordinator posts `NSPersistentStoreRemoteChange` for the store: an NSNumber.
+/// An NSNumber: whether the coordinator posts `NSPersistentStoreRemoteChange` for the store. Default: false.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
-/// The key of the token in a remote-change notification.
+/// The `NSPersistentHistoryToken` in the user info of `NSPersistentStoreRemoteChange`.
 public let NSPersistentHistoryTokenKey = "historyToken"

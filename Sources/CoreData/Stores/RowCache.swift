@@ -1,21 +1,21 @@
-/// The rows that a store has read or written lately, shared by all contexts of its coordinator.
+/// The recently read or written rows of a store, shared by all contexts of its coordinator.
 ///
-/// Bounded: two generations, of which the older is dropped when the newer is full. Rows are good only while no other
-/// connection has written, which `validate` finds out.
+/// It is bounded: when the younger of two generations is full, the older one is dropped. Rows are valid only while no
+/// other connection writes, which `validate` finds out.
 ///
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
 final class RowCache: @unchecked Sendable {
   private struct State {
     var young = ObjectIndex<Snapshot>()
     var old = ObjectIndex<Snapshot>()
-    /// Changes whenever a row may have changed: what was read before may not be put in after.
+    /// Changes whenever a row may have changed: rows read before must not be added after.
     var epoch = 0
     var foreignVersion: Int64?
-    /// When the rows were put in, since somebody first asked.
+    /// The times at which rows were added, from the first question for ages on.
     var youngAges: [Row: TimeInterval]?
     var oldAges: [Row: TimeInterval] = [:]
 
-    /// The younger generation becomes the older one, which is dropped.
+    /// Makes the younger generation the older one, which is dropped.
     mutating func rotate() {
       swap(&young, &old)
       young.removeAll()
@@ -37,8 +37,8 @@ final class RowCache: @unchecked Sendable {
   private let now: @Sendable () -> TimeInterval
 
   /// - Parameters:
-  ///   - generationSize: how many rows the younger generation holds; 0 keeps no rows.
-  ///   - now: seconds from any beginning, which never go back.
+  ///   - generationSize: the number of rows of the younger generation; 0 keeps no rows.
+  ///   - now: seconds from any origin, which never decrease.
   init(generationSize: Int = 65_536, now: @escaping @Sendable () -> TimeInterval = RowCache.uptime) {
     self.generationSize = generationSize
     self.now = now
@@ -59,12 +59,12 @@ final class RowCache: @unchecked Sendable {
     }
   }
 
-  /// The row, if it was put in at most so many seconds ago; negative for whenever.
+  /// The row, if it was added at most `maximumAge` seconds ago; a negative age means any time.
   func find(_ id: NSManagedObjectID, maximumAge: TimeInterval) -> Snapshot? {
     if maximumAge < 0 { return find(id.key, id.home.table) }
     let row = Row(key: id.key, table: id.home.table)
     return lock.withLock {
-      // Of what came before nobody knows the age.
+      // The age of earlier rows is unknown.
       guard maximumAge > 0, let ages = state.youngAges else {
         if maximumAge > 0 { state.youngAges = [:] }
         return nil
@@ -74,7 +74,7 @@ final class RowCache: @unchecked Sendable {
     }
   }
 
-  /// Adds rows that a statement read which began at the epoch; none if rows have changed since.
+  /// Adds rows of a statement that began at the epoch; none if rows have changed since.
   func add(_ rows: [(key: Int64, table: Int32, snapshot: Snapshot)], since epoch: Int) {
     lock.withLock {
       guard state.epoch == epoch else { return }
@@ -82,7 +82,7 @@ final class RowCache: @unchecked Sendable {
     }
   }
 
-  /// Takes over what a transaction of this coordinator has committed.
+  /// Adds the rows that a transaction of this coordinator committed.
   func commit(
     saved: [(key: Int64, table: Int32, snapshot: Snapshot)], removed: [(key: Int64, table: Int32)]
   ) {
@@ -96,7 +96,7 @@ final class RowCache: @unchecked Sendable {
     }
   }
 
-  /// Forgets a row that another process is known to have written.
+  /// Drops a row that another process wrote.
   func forget(_ id: NSManagedObjectID, unless isLocal: Bool) {
     guard !isLocal else { return }
     lock.withLock {
@@ -106,7 +106,7 @@ final class RowCache: @unchecked Sendable {
     }
   }
 
-  /// Forgets everything if another connection may have written since the last call, or since the store was opened.
+  /// Drops everything if another connection may have written since the last call, or since the store was opened.
   func validate(_ foreignVersion: Int64) {
     lock.withLock {
       if state.foreignVersion != foreignVersion { clear() }

@@ -1,4 +1,4 @@
-/// The rows that a fetch wants, in its order.
+/// The parameters of a fetch of rows, as a store sees it.
 struct RowFetch {
   var entityName: String
   var includesSubentities = true
@@ -6,13 +6,13 @@ struct RowFetch {
   var sortDescriptors: [NSSortDescriptor] = []
   var limit = 0
   var offset = 0
-  /// Whether the rows' values are wanted, or their keys alone.
+  /// Whether the rows' values are read, or only their keys.
   var includesValues = true
-  /// The properties whose values are wanted; nil for all.
+  /// The properties to read; nil for all.
   var properties: Set<String>?
-  /// Which state of the store to read; nil for the newest.
+  /// The state of the store to read; nil for the newest.
   var generation: QueryGeneration?
-  /// Stops and counts an asynchronous fetch.
+  /// Cancels and counts an asynchronous fetch.
   var control: FetchControl?
 }
 
@@ -24,19 +24,19 @@ extension RowFetch {
   }
 }
 
-/// Which history of a store to read.
+/// The part of a store's history to read.
 struct HistoryQuery {
-  /// Transactions after this place.
+  /// Read the transactions after this place.
   let place: NSPersistentHistoryChangeRequest.Place
-  /// Whether transactions get their changes, or stay without.
+  /// Whether transactions get their changes.
   let includesChanges: Bool
-  /// Whether changes come without their transactions, and so have to hold them.
+  /// Whether changes are returned without their transactions and therefore have to hold them.
   let changesAreAlone: Bool
 }
 
-/// New rows of one entity for a batch insertion, made one by one.
+/// The new rows of one entity for a batch insertion, created one by one.
 struct BatchRows {
-  /// What becomes of a row with unique values that are there already.
+  /// What to do with a row whose unique values exist already.
   enum OnDuplicate {
     case fail, skip, update
   }
@@ -44,6 +44,6 @@ struct BatchRows {
   let entityName: String
   let onDuplicate: OnDuplicate
   let keepsIDs: Bool
-  /// Fills a row, which has the default values, and marks the slots that it names; false where there are no more rows.
+  /// Fills a row, which has the default values, and marks the slots that it sets. False if there are no more rows.
   let next: (_ row: Snapshot, _ named: inout [Bool]) throws -> Bool
 }

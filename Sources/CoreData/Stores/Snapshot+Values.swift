@@ -1,6 +1,7 @@
-/// Snapshots' values as KVC sees them: NSNumber for numbers, and for the rest what Swift code expects.
+/// The values of snapshots as key-value coding returns them: NSNumber for numbers, and for the rest the types that
+/// Swift code expects.
 extension Snapshot {
-  /// The attribute's value, or nil. Not for to-one slots.
+  /// The attribute's value, or nil. Not for slots of to-one relationships.
   func value(_ slot: Int) -> Any? {
     let description = layout.slots[slot]
     switch description.kind {
@@ -16,7 +17,7 @@ extension Snapshot {
     }
   }
 
-  /// Writes an attribute's value. A value of a type that the attribute cannot hold is a programming error.
+  /// Writes an attribute's value. Traps for a value of a type that the attribute cannot hold.
   func set(_ value: Any?, slot: Int, of entity: NSEntityDescription) {
     guard let value, !(value is NSNull) else {
       setNil(slot)
@@ -30,7 +31,7 @@ extension Snapshot {
     }
   }
 
-  /// Writes a value if the attribute can hold it; false, and nothing written, if not.
+  /// Writes a value if the attribute can hold it. Returns false without writing if not.
   func assignConverted(_ value: Any, slot: Int) -> Bool {
     let description = layout.slots[slot]
     switch description.kind {
@@ -71,7 +72,8 @@ extension Snapshot {
     return true
   }
 
-  /// Whether both have the same value in a slot. Transformable values are compared as objects where they are, else unequal.
+  /// Whether both have the same value in a slot. Transformable values are compared as objects; other boxed values
+  /// without equality are unequal.
   func isEqual(_ other: Snapshot, slot: Int) -> Bool {
     switch layout.slots[slot].kind {
     case .integer, .boolean: return load(slot, as: Int64.self) == other.load(slot, as: Int64.self)
@@ -91,7 +93,7 @@ extension Snapshot {
     }
   }
 
-  /// Takes over the value of a slot from another snapshot of the same layout.
+  /// Copies the value of a slot from another snapshot of the same layout.
   func assign(slot: Int, from other: Snapshot) {
     func take<T: SlotValue>(_ type: T.Type) {
       if let value = other.load(slot, as: type) { assign(slot: slot, to: value) } else { setNil(slot) }
@@ -108,7 +110,7 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// The attribute's value as predicates compare it. Not for to-one slots.
+  /// The attribute's value in the form that predicates compare. Not for slots of to-one relationships.
   func predicateValue(_ slot: Int) -> PredicateValue {
     switch layout.slots[slot].kind {
     case .integer, .boolean: load(slot, as: Int64.self).map { .integer($0) } ?? .null
@@ -122,7 +124,7 @@ extension Snapshot {
 }
 
 extension NSAttributeType {
-  /// The Swift type that code gives and gets.
+  /// The Swift type that programs set and get.
   var valueDescription: String {
     switch self {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType: "an integer"

@@ -1,7 +1,8 @@
-/// The values of one row or object: a slot of sixteen bytes for each attribute and to-one relationship, typed by the layout.
+/// The values of one row or object: a slot of sixteen bytes for each attribute and to-one relationship, typed by the
+/// layout.
 ///
-/// Written only by its maker before it is shared, or by the one object that owns it; then immutable, and passed between
-/// the row cache and contexts as it is.
+/// Only its creator writes it before it is shared, or the one object that owns it. After that it is immutable, and the
+/// row cache and contexts pass it on as it is.
 final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
   struct Header {
     let layout: EntityLayout
@@ -9,11 +10,11 @@ final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
     var version: Int64
   }
 
-  /// A snapshot of nils.
+  /// A snapshot without values.
   static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
     let buffer = Snapshot.create(minimumCapacity: layout.slotCount) { _ in Header(layout: layout, version: version) }
     let snapshot = unsafeDowncast(buffer, to: Snapshot.self)
-    // Nil holds no reference in any kind, so copying its bytes is all there is to do.
+    // Nil holds no reference in any kind of slot, so its bytes can be copied.
     snapshot.slots.initialize(from: layout.nilSlots, count: layout.slotCount)
     return snapshot
   }
@@ -31,7 +32,7 @@ final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
     set { header.version = newValue }
   }
 
-  /// The slots, which stay where they are as long as the snapshot lives.
+  /// The slots, which stay at their address as long as the snapshot lives.
   @inline(__always)
   var slots: UnsafeMutablePointer<SnapshotSlot> { withUnsafeMutablePointerToElements { $0 } }
 
@@ -41,7 +42,7 @@ final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
     let mine = slots
     let theirs = copy.slots
     theirs.update(from: mine, count: layout.slotCount)
-    // The bytes are there; the references in them have one holder more.
+    // The bytes are copied; their references have one more owner.
     for index in layout.referenceSlots { theirs[index].retain(layout.slots[index].kind) }
     return copy
   }
@@ -67,7 +68,7 @@ final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
   func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
 }
 
-/// What a to-one slot holds: a row of the same store, or an object that is not saved yet.
+/// The content of a to-one slot: a row of the same store, or an unsaved object.
 struct RelatedKey: Hashable {
   /// `Z_PK`, or the negative number of a temporary ID. Never 0.
   var key: Int64
@@ -75,9 +76,9 @@ struct RelatedKey: Hashable {
   var number: Int64
 }
 
-/// A value in a slot that is too large or too varied to lie there itself.
+/// A value that is too large or too varied to be in the slot itself.
 ///
-/// `@unchecked Sendable`: the value is never changed, and Core Data's rule is that transformable values are treated as
+/// `@unchecked Sendable`: the value never changes. Core Data requires that transformable values are treated as
 /// immutable.
 final class Boxed: @unchecked Sendable {
   let value: Any

@@ -1,4 +1,4 @@
-/// Sixteen bytes: what the largest kinds (a String, Data, a related key) need. Which value they hold, the layout says.
+/// Sixteen bytes, the size of the largest kinds (a String, Data, a related key). The layout tells their kind.
 struct SnapshotSlot {
   var first: UInt64 = 0
   var second: UInt64 = 0
@@ -32,7 +32,7 @@ struct SnapshotSlot {
     self = SnapshotSlot.nilSlot(kind)
   }
 
-  /// Gives up the reference in the slot; its bytes are good for nothing after.
+  /// Releases the reference in the slot. Its bytes are invalid afterwards.
   mutating func release(_ kind: SlotKind) {
     switch kind {
     case .string: String.memory(&self).deinitialize(count: 1)
@@ -42,9 +42,9 @@ struct SnapshotSlot {
     }
   }
 
-  /// Counts the reference in the slot once more, after its bytes were copied here.
+  /// Retains the reference in the slot, after its bytes were copied here.
   mutating func retain(_ kind: SlotKind) {
-    // Initialising elsewhere with the value retains it, and those bytes are the same.
+    // Initialising other memory with the value retains it, and those bytes are the same.
     switch kind {
     case .string: String.duplicate(&self)
     case .data: Data.duplicate(&self)
@@ -54,7 +54,7 @@ struct SnapshotSlot {
   }
 }
 
-/// A type of value that lies in a slot.
+/// A type of value that a slot holds directly.
 protocol SlotValue {
   static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self?
   /// Writes a slot that is nil.
@@ -108,7 +108,7 @@ extension RelatedKey: SlotValue {
   }
 }
 
-/// Values that are, or hold, a reference: kept as the optional itself, which takes no more than a slot.
+/// Values that are references or hold one. The slot holds the optional itself, which fits.
 protocol ReferenceSlotValue: SlotValue {}
 
 extension ReferenceSlotValue {

@@ -1,6 +1,6 @@
-/// What a store says of itself, apart from its rows.
+/// The metadata of a store.
 ///
-/// Keys and their meaning were read off files that Apple's frameworks wrote. An app's own keys lie beside them.
+/// Keys and their meaning were learnt from files that Apple's frameworks wrote. A program's own keys are beside them.
 enum StoreMetadata {
   /// Keys of the dictionary.
   enum Key {
@@ -15,11 +15,11 @@ enum StoreMetadata {
     static let autoVacuumLevel = "_NSAutoVacuumLevel"
   }
 
-  /// The framework that a new file claims to be from: the newest seen whose files have exactly the keys and tables that
-  /// are written here (those of 1513 and later also name a newest framework that may open them).
+  /// The framework version of new files: the newest one seen whose files have exactly the keys and tables that are
+  /// written here. Files of 1513 and later also name the newest framework that may open them.
   static let frameworkVersion = 1344
 
-  /// The way in which version hashes are computed.
+  /// The version of the algorithm for version hashes.
   static let hashesVersion = 3
 
   /// The metadata of a new store for the given entities.
@@ -31,7 +31,7 @@ enum StoreMetadata {
     return metadata
   }
 
-  /// Replaces what the metadata says of the model, after a migration.
+  /// Replaces the model's entries, after a migration.
   static func setModel(
     entities: [NSEntityDescription], identifiers: Set<AnyHashable>, in metadata: inout [String: Any]
   ) {
@@ -45,7 +45,7 @@ enum StoreMetadata {
     metadata[Key.identifiers] = names.isEmpty ? [""] : names
   }
 
-  /// Throws 134100 where a store's metadata name other versions of the entities, unless the options say not to look.
+  /// Throws 134100 if a store's metadata have other version hashes for the entities, unless the options skip the check.
   static func checkVersion(
     _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ place: String
   ) throws {

@@ -1,6 +1,6 @@
 /// Transformable attributes as bytes: by their transformer, or as keyed archives.
 enum TransformableValue {
-  /// A value that cannot be decoded (its class is not in this program) is given as the bytes that are stored.
+  /// The value, or the stored bytes if it cannot be decoded because its class is not in this program.
   static func decode(_ data: Data, _ transformerName: String?) -> Any {
     if let transformer = ValueTransformer.named(transformerName) {
       let isReader = transformer is NSSecureUnarchiveFromDataTransformer
@@ -9,11 +9,11 @@ enum TransformableValue {
     return unarchived(data) ?? data
   }
 
-  /// The object of a keyed archive; nil where it is none, or a class of it is not in this program.
+  /// The object of a keyed archive; nil for other data, and if the program lacks one of its classes.
   static func unarchived(_ data: Data) -> Any? {
     guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
     unarchiver.requiresSecureCoding = false
-    // The default policy ends the process at a class that is not in this program.
+    // The default policy ends the process for a class that is not in this program.
     unarchiver.decodingFailurePolicy = .setErrorAndReturn
     let value = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
     return unarchiver.error == nil ? value : nil

@@ -1,13 +1,13 @@
-/// What stores have in common that write in one transaction: a file, or a memory.
+/// The place that stores share when they write in one transaction: a file, or memory.
 protocol WriteScope: AnyObject {
-  /// The same for the same file in every coordinator of every process; empty for a memory.
+  /// A name that is equal for the same file in all coordinators and processes; empty in memory.
   var name: String { get }
 
-  /// Runs the body while nobody else of this coordinator writes here. May be nested.
+  /// Runs the body while nobody else of this coordinator writes here. Calls may be nested.
   func exclusively(_ body: () throws -> Void) throws
 
-  /// Runs the body in a transaction, which an error rolls back; joins the one that the same thread has open.
+  /// Runs the body in a transaction, which an error rolls back. Joins an open one of the same thread.
   ///
-  /// - Parameter doing: for errors, such as "Saving".
+  /// - Parameter doing: the activity for errors, such as "Saving".
   func transaction(_ doing: String, _ body: () throws -> Void) throws
 }

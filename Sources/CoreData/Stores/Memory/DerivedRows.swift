@@ -1,4 +1,4 @@
-/// The rows of a save whose derived attributes may have other values after it.
+/// The rows of a save whose derived attributes may change.
 struct DerivedRows {
   private struct Place: Hashable {
     let number: Int
@@ -23,7 +23,7 @@ struct DerivedRows {
     }
   }
 
-  /// Gives the rows the values that their derivations have now.
+  /// Computes the rows' derived attributes.
   func compute(in memory: MemoryRows) {
     for place in places {
       guard let row = memory.contents.row(place.key, place.number) else { continue }

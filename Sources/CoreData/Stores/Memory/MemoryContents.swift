@@ -1,8 +1,8 @@
-/// Rows and the members of their to-many relationships at one moment. A value: who has a copy keeps that state.
+/// Rows and the members of their to-many relationships at one moment. It is a value: a copy keeps its state.
 struct MemoryContents {
-  /// By the number of the entity itself.
+  /// The rows by the number of their own entity.
   private(set) var rows: [PagedTable<Snapshot>]
-  /// By the number of the list: the keys of the members, by owner. Ascending, or in their order where they have one.
+  /// The members by list number and owner: their keys in ascending order, or in the relationship's order.
   private(set) var members: [PagedTable<[Int64]>]
 
   init(_ schema: MemorySchema) {
@@ -12,14 +12,15 @@ struct MemoryContents {
 
   func row(_ key: Int64, _ number: Int) -> Snapshot? { rows.indices.contains(number) ? rows[number][key] : nil }
 
-  /// The entity of the row that a key belongs to, among some.
+  /// The entity of a key's row, among the given ones.
   func number(of key: Int64, among numbers: [Int]) -> Int? {
     numbers.count == 1 && rows[numbers[0]][key] != nil ? numbers[0] : numbers.first { rows[$0][key] != nil }
   }
 
   mutating func set(_ row: Snapshot?, _ key: Int64, _ number: Int) { rows[number].update(key) { $0 = row } }
 
-  /// Adds a member behind those that are there, or at its place where they have no order. Does nothing for one that is there.
+  /// Adds a member at the end of an ordered list, or at its place in an unordered one. Does nothing for an existing
+  /// member.
   mutating func add(_ member: Int64, to list: Int, of owner: Int64, isOrdered: Bool) {
     members[list].update(owner) { keys in
       guard let last = keys?.last else { return keys = [member] }
@@ -48,7 +49,7 @@ struct MemoryContents {
 }
 
 extension [Int64] {
-  /// The place of the first key that is not smaller, in ascending keys.
+  /// The index of the first key that is not smaller, in ascending keys.
   fileprivate func firstPlace(notBefore key: Int64) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -10,7 +10,7 @@ struct MemoryDictionaries {
   /// One key of the dictionaries.
   private struct Column {
     let name: String
-    /// The path to the value; or an expression, which may be about all rows of a group.
+    /// The path to the value, or an expression, which may apply to all rows of a group.
     let source: Source
     let type: NSAttributeType
 
@@ -37,7 +37,7 @@ struct MemoryDictionaries {
     }
     var whole = fetch
     (whole.limit, whole.offset) = (0, 0)
-    // What names a column, not a property, is ordered afterwards.
+    // A descriptor that names a column instead of a property sorts the results.
     let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
     if !sortsRows { whole.sortDescriptors = [] }
     let rows = try reader.find(whole).map { MemoryRow(reader, $0.home, $0.key, $0.values) }
@@ -90,7 +90,7 @@ struct MemoryDictionaries {
     return Column(name: name, source: .path(keys), type: .undefinedAttributeType)
   }
 
-  /// Throws where the path leads to many objects, or to nothing.
+  /// Throws if the path leads to many objects, or to nothing.
   private func check(_ keys: [String], _ name: String) throws {
     var entity: NSEntityDescription? = home.entity
     for (index, key) in keys.enumerated() {
@@ -161,7 +161,7 @@ struct MemoryDictionaries {
     "sum:", "count:", "min:", "max:", "average:", "median:", "mode:", "stddev:",
   ]
 
-  /// Whether the expression, or a part of it, is about all rows of a group.
+  /// Whether the expression or a part of it applies to all rows of a group.
   private static func isAggregate(_ expression: NSExpression) -> Bool {
     guard case .function(let name, let operand, let arguments) = expression.node else { return false }
     if aggregates.contains(name), operand == nil, arguments.count == 1, !isCollection(arguments[0]) { return true }
@@ -184,7 +184,7 @@ struct MemoryDictionaries {
       let function = PredicateFunction(rawValue: name)
     {
       let values = rows.compactMap { arguments[0].value(in: EvaluationContext(object: $0, variables: [:])) }
-      // As in SQL: of nothing there is a count, and nothing else.
+      // As in SQL: no values have a count of 0 and no other aggregate.
       return values.isEmpty && function != .count ? nil : function.value(of: [values])
     }
     func constant(_ part: NSExpression) -> NSExpression { NSExpression(forConstantValue: value(of: part, rows)) }
@@ -195,7 +195,7 @@ struct MemoryDictionaries {
 
   // MARK: Having and order
 
-  /// Whether a group is wanted. The predicate may name columns, and hold aggregates.
+  /// Whether a group matches. The predicate may name columns and hold aggregates.
   private func holds(_ predicate: NSPredicate, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> Bool {
     switch predicate.kind {
     case .truth(let value): return value
@@ -213,7 +213,7 @@ struct MemoryDictionaries {
     }
   }
 
-  /// A part of a condition on groups with the value that it has there.
+  /// A part of a condition on groups, with its value in the group.
   private func known(_ expression: NSExpression, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> NSExpression {
     switch expression.node {
     case .variable(let name) where columns.contains(where: { $0.name == name }):
@@ -252,7 +252,7 @@ struct MemoryDictionaries {
 }
 
 extension AttributeValue {
-  /// An expression's result as the type that the request asks for; as it is where the type says nothing.
+  /// An expression's result, converted to the request's type if it names one.
   static func result(_ value: Any, _ type: NSAttributeType) -> Any? {
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:

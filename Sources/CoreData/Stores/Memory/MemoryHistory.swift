@@ -39,7 +39,7 @@ struct MemoryHistory {
     lastChange += Int64(changes.count)
   }
 
-  /// Takes back what a transaction that failed has appended.
+  /// Removes the transactions that a failed save appended.
   mutating func removeTransactions(after number: Int64) {
     while let last = transactions.last, last.number > number {
       lastChange = last.firstChange - 1
@@ -50,7 +50,7 @@ struct MemoryHistory {
 
   // MARK: Reading and deleting
 
-  /// - Throws: 134301 where transactions after the place are gone.
+  /// - Throws: 134301 if transactions after the place were deleted.
   func transactions(_ query: HistoryQuery, _ store: String) throws -> [NSPersistentHistoryTransaction] {
     if case .token(let token?) = query.place, let number = token.numbers[store], number < lastNumber {
       guard let oldest = transactions.first?.number, number + 1 >= oldest else {

@@ -1,4 +1,4 @@
-/// Reads one state of a memory's rows, which nobody changes any more.
+/// Reads one state of the rows in memory, which no longer changes.
 ///
 /// `@unchecked Sendable`: immutable; the rows are never written.
 final class MemoryReader: @unchecked Sendable {
@@ -128,7 +128,7 @@ final class MemoryReader: @unchecked Sendable {
     return order.map { rows[$0] }
   }
 
-  /// A descriptor made from a Swift key path as one with that path's name.
+  /// A descriptor with the name of its Swift key path.
   static func keyed(_ descriptor: NSSortDescriptor) -> NSSortDescriptor {
     guard !(descriptor is KeyedSortDescriptor), let key = descriptor.key else { return descriptor }
     return NSSortDescriptor(key: key, ascending: descriptor.ascending)

@@ -1,4 +1,4 @@
-/// A row as predicates, expressions and sort descriptors ask it for its properties.
+/// A row whose properties predicates, expressions and sort descriptors can read.
 ///
 /// `@unchecked Sendable`: immutable.
 final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedObject, @unchecked Sendable {

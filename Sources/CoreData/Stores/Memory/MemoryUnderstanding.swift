@@ -1,4 +1,5 @@
-/// What can be evaluated on rows alone. Code, transient properties and what only an object's class knows need objects.
+/// Tells which predicates and orders rows alone can answer. Code, transient properties and properties of an object's
+/// class need objects.
 extension MemorySchema {
   func understands(_ fetch: RowFetch) -> Bool {
     guard let home = family.homesByName[fetch.entityName] else { return true }
@@ -9,7 +10,7 @@ extension MemorySchema {
   private func understands(_ descriptor: NSSortDescriptor, _ entity: NSEntityDescription) -> Bool {
     guard let key = descriptor.key else { return false }
     let keys = KeyPathComponents(key).keys
-    // A comparator is given the values of attributes; of relationships it would be given rows, not objects.
+    // A comparator gets the values of attributes; of relationships it would get rows instead of objects.
     return isKept(keys) && (!descriptor.hasComparator || entity.attribute(at: keys) != nil)
   }
 
@@ -39,7 +40,7 @@ extension MemorySchema {
     }
   }
 
-  /// Whether all keys of a path are properties that are kept, or what every row has.
+  /// Whether the rows have all keys of a path.
   private func isKept(_ keys: [String]) -> Bool {
     keys.allSatisfy { $0.hasPrefix("@") || (keptNames.contains($0) && !transientNames.contains($0)) }
   }

@@ -1,4 +1,5 @@
-/// Finds the rows behind violated constraints. With the store's turn to write, after the save that was rejected was rolled back.
+/// Finds the rows behind violated constraints. Used with the store's turn to write, after the rejected save was rolled
+/// back.
 struct MemoryViolations {
   let memory: MemoryRows
   let changes: RowChanges
@@ -41,7 +42,7 @@ struct MemoryViolations {
     }
   }
 
-  /// The row that has the values, unless this save deletes it or gives it others.
+  /// The row with the values, unless this save deletes or changes it.
   private func stored(_ wanted: [PredicateValue], _ constraint: Int) -> (id: NSManagedObjectID, values: Snapshot?)? {
     guard let key = memory.owner(of: wanted, constraint),
       let number = schema.entities.indices.first(where: {
@@ -78,7 +79,7 @@ struct MemoryViolations {
 
   private func values(at place: RowChanges.Place, _ constraint: Int) -> [PredicateValue]? {
     guard let row = row(at: place), entity(at: place)?.constraints.contains(constraint) ?? false else { return nil }
-    // New objects keep their temporary keys here: no row has those.
+    // New objects keep their temporary keys here, which no row has.
     return schema.uniqueValues(row, constraint) { changes.permanentIDs[$0.key]?.relatedKey ?? $0 }
   }
 }

@@ -1,4 +1,4 @@
-/// Writes the rows of one save into a memory, inside a transaction. Used once.
+/// Writes the rows of one save into memory, inside a transaction. Used once.
 final class MemoryWriter {
   private let store: any ObjectStore
   private let memory: MemoryRows
@@ -9,7 +9,7 @@ final class MemoryWriter {
   private var rejected: [RowChanges.Place] = []
   /// The entities of the inserted rows, in their order.
   private var insertedEntities: [MemorySchema.Entity] = []
-  /// The updated rows as they become; nil where there is nothing to change, or a conflict.
+  /// The new values of the updated rows; nil for no change and for a conflict.
   private var updatedRows: [Snapshot?] = []
   /// Rows whose derived attributes may have changed.
   private var derived = DerivedRows()
@@ -21,7 +21,7 @@ final class MemoryWriter {
     schema = memory.schema
   }
 
-  /// Writes everything; throws the conflicts, if there are any, after all were found: those of versions first.
+  /// Writes everything. Throws the conflicts after all were found, those of versions first.
   func write() throws -> SavedRows {
     memory.noteChange()
     try assignKeys()
@@ -80,7 +80,7 @@ final class MemoryWriter {
 
   // MARK: Rows
 
-  /// A row of its own for the store: permanent keys, no transient values, and none that only the store computes.
+  /// The row for the store: with permanent keys, and without transient values and those that the store computes.
   private func made(_ values: Snapshot, _ entity: MemorySchema.Entity, version: Int64) -> Snapshot {
     let row = Snapshot.make(values.layout, version: version)
     for slot in entity.storedSlots where values.layout.slots[slot].kind != .toOne {
@@ -95,7 +95,7 @@ final class MemoryWriter {
       return row.setNil(toOne.slot)
     }
     if found.number == 0 {
-      // The relationship's own destination, or an entity below it.
+      // The relationship's own destination or a subentity.
       found.number = Int64(
         memory.contents.number(of: found.key, among: toOne.destinations) ?? toOne.destinations.first ?? 0)
     }
@@ -108,7 +108,7 @@ final class MemoryWriter {
     let stored = memory.contents.row(row.key, row.home.number)
     updatedRows.append(nil)
     guard let values = row.values, let base = row.base else {
-      // The row was never read: nothing to conflict with, only members changed.
+      // The row was never read: it cannot conflict, only members changed.
       saved.versions.append(0)
       if row.members.isEmpty { return }
       guard let stored else { return noteConflict(.updated(index), row.home, row.key) }
@@ -185,7 +185,7 @@ final class MemoryWriter {
     }
   }
 
-  /// Gives changed rows their values before new ones: a change may also have freed the value that a new row takes.
+  /// Assigns values to changed rows before new ones, because a change may free the value that a new row takes.
   private func takeUniqueValues(_ insertedRows: [Snapshot]) {
     guard !schema.constraints.isEmpty else { return }
     for (index, row) in updatedRows.enumerated() {
@@ -215,7 +215,7 @@ final class MemoryWriter {
     for change in members {
       guard let list = entity.toManys[change.relationship.name] else { continue }
       derived.note(owner, entity)
-      // Then nobody asks for each new member whether it is one already.
+      // Then new members need not be checked one by one.
       let setsAll = change.order != nil && change.isWhole
       if !list.followsToOne {
         for member in change.removed where member > 0 {
@@ -232,7 +232,7 @@ final class MemoryWriter {
       guard list.isOrdered, let order = try change.order?.map({ try permanentKey($0, of: change) }) else { continue }
       let known = memory.contents.members[list.number][owner] ?? []
       let (moved, there) = (Set(order), Set(known))
-      // What is no member, since another save removed it, stays out.
+      // An object that another save removed stays removed.
       let rest = change.isWhole ? known.filter { !moved.contains($0) } : []
       let first = change.isWhole ? [] : known.filter { !moved.contains($0) }
       memory.contents.setMembers(first + order.filter(there.contains) + rest, list.number, of: owner)

@@ -1,9 +1,9 @@
-/// Values by key, in pages of 256: found without hashing, in the order of the keys.
+/// Values by key in pages of 256, found without hashing and ordered by key.
 ///
-/// A value. The first change after a copy copies the list of pages and the one page that changes, so that a state of a large table
-/// is cheap to keep. Meant for keys that mostly follow each other.
+/// It is a value. The first change after a copy copies the list of pages and the changed page, so keeping a state of a
+/// large table is cheap. Meant for keys that are mostly consecutive.
 struct PagedTable<Element> {
-  /// An empty page has no row yet.
+  /// The pages. An empty one has no row yet.
   private var pages: [[Element?]] = []
   private(set) var count = 0
 
@@ -13,7 +13,7 @@ struct PagedTable<Element> {
     return pages[page][Int(key & 255)]
   }
 
-  /// Changes the value of a key in its place.
+  /// Changes the value of a key in place.
   ///
   /// - Precondition: the key is not negative.
   mutating func update(_ key: Int64, _ body: (inout Element?) -> Void) {
@@ -25,7 +25,7 @@ struct PagedTable<Element> {
     count += (pages[page][place] != nil ? 1 : 0) - (before ? 1 : 0)
   }
 
-  /// Gives the body each key and value in the order of the keys, until it returns false.
+  /// Gives the body each key and value in key order, until it returns false.
   func forEach(_ body: (Int64, Element) throws -> Bool) rethrows {
     for (page, elements) in pages.enumerated() where !elements.isEmpty {
       for (place, element) in elements.enumerated() {

@@ -1,11 +1,11 @@
 /// A piece of SQL with the values of its parameters, in the order of the text.
 ///
-/// Put together by interpolation, so that text and values cannot get out of step:
+/// It is built by interpolation, so that text and values always match:
 ///
 ///     let condition: SQL = "\(column) = \(bind: .integer(5))"
 ///
-/// Interpolating a string is left out on purpose: names of tables and columns come in as `\(raw: name)`, and nothing
-/// else does.
+/// Strings cannot be interpolated directly: names of tables and columns are written `\(raw: name)`, and nothing else
+/// is.
 struct SQL: ExpressibleByStringInterpolation {
   var text: String
   var values: [SQLiteValue] = []
@@ -47,7 +47,7 @@ struct SQL: ExpressibleByStringInterpolation {
 }
 
 extension [SQL] {
-  /// The pieces one after the other.
+  /// The pieces in order.
   func joined(_ separator: String) -> SQL {
     var result = SQL(raw: map(\.text).joined(separator: separator))
     result.values = flatMap(\.values)

@@ -1,10 +1,10 @@
-/// Where databases differ in what a predicate needs. One value per database; SQLite's is the only one yet.
+/// The differences between databases that predicates meet. One value for each database; so far only SQLite.
 struct SQLDialect: Sendable {
   /// Equality for which NULL equals NULL.
   let nullSafeEqual: String
-  /// Its opposite.
+  /// The opposite.
   let nullSafeDifferent: String
-  /// How many parameters one list may have before `list` takes over.
+  /// The number of parameters in one list from which `list` is used instead.
   let maximumListLength: Int
   /// A subquery with the members of a JSON array, which is bound as one parameter.
   let membersOfArray: String

@@ -1,6 +1,6 @@
-/// What every connection is given beside SQLite's own functions and collations.
+/// The functions and collations of every connection, besides SQLite's own.
 ///
-/// The functions do in SQL what the predicates do in memory, by the same code. NULL gives NULL.
+/// The functions run the same code in SQL that predicates run in memory. NULL gives NULL.
 enum SQLFunctions {
   static let all: [SQLFunction] =
     SQLFunction.derivedAttributeCallbacks + [fold, call]
@@ -19,7 +19,7 @@ enum SQLFunctions {
   static let aggregates: [SQLAggregate] = [
     aggregate(.median, of: .median), aggregate(.standardDeviation, of: .standardDeviation),
     SQLAggregate(name: Name.decimalSum.rawValue) { values in
-      // As SUM has it.
+      // As SUM does.
       if values.isEmpty { return .null }
       let decimals = values.map { NumberText($0.decimalText)?.decimal as Any? }
       return SQLiteValue(result: PredicateFunction.sum.value(of: [decimals]))
@@ -32,7 +32,7 @@ enum SQLFunctions {
 
   /// The functions' names in SQL.
   enum Name: String {
-    /// (text, options): the text as `StringMatching.folded` has it.
+    /// (text, options): the text as `StringMatching.folded` gives it.
     case fold = "cd_fold"
     /// (text, prefix, options).
     case begins = "cd_begins"
@@ -53,10 +53,10 @@ enum SQLFunctions {
     case decimalSum = "cd_decimal_sum"
   }
 
-  /// Added to the options where the second argument is folded already, as constants are.
+  /// Added to the options if the second argument is already folded, as constants are.
   static let isFolded: Int64 = 256
 
-  /// The collation for an order; nil where SQLite's own BINARY is meant.
+  /// The collation for an order; nil for SQLite's own BINARY.
   static func collationName(of ordering: StringOrdering) -> String? {
     switch ordering {
     case .binary: nil
@@ -110,7 +110,7 @@ extension StringMatching.Options {
 }
 
 extension SQLiteValue {
-  /// The value as expressions calculate with it.
+  /// The value in the form that expressions calculate with.
   fileprivate var plain: Any? {
     switch self {
     case .null: nil

@@ -1,4 +1,4 @@
-/// Why a predicate, a sort order or a list of columns cannot be put into SQL.
+/// The reason why a predicate, a sort order or a list of columns cannot be put into SQL.
 ///
 /// Names keys, entities and functions; never values.
 enum SQLGenerationError: Error, Equatable, CustomStringConvertible {

@@ -48,7 +48,7 @@ extension SQLGenerator {
     return values.map { value -> SQL in "\(bind: value)" }.joined(", ")
   }
 
-  /// nil where a value would not come back from JSON as it is.
+  /// Nil if a value would not survive the way through JSON.
   private func jsonArray(_ values: [SQLiteValue]) -> String? {
     var integers: [String] = []
     var texts: [String] = []
@@ -98,19 +98,19 @@ extension SQLGenerator {
     let asked = try condition(member)
     if !asked.isEmpty { conditions.append("(\(asked))") }
     let selected = try what(member)
-    // Last, for the steps above may have added to them.
+    // Last, because the steps above may add joins.
     let joins = member.joins.isEmpty ? "" : " \(member.joins.joined(" "))" as SQL
     return "SELECT \(selected) FROM \(source)\(joins) WHERE \(conditions.joined(" AND "))"
   }
 
-  /// What the keys after the relationship lead to, for one member.
+  /// The value of the keys after the relationship, for one member.
   func value(of relationship: SQLToMany, _ member: SQLScope) throws -> SQLOperand {
     let operand = try resolve(relationship.rest, from: member, relationship.environment)
     if case .toMany = operand { throw SQLGenerationError.severalToManySteps(relationship.path) }
     return operand
   }
 
-  /// What is asked of one member as one column: a value, or its key.
+  /// The value or key of one member as one column.
   private func column(of relationship: SQLToMany, _ member: SQLScope) throws -> SQL {
     switch try value(of: relationship, member) {
     case .scalar(let column, _), .object(let column, _, _): return column
@@ -118,7 +118,7 @@ extension SQLGenerator {
     }
   }
 
-  /// A number made of all members: `@count`, `@sum.price`, or a function such as `sum:` of their values.
+  /// A number computed from all members: `@count`, `@sum.price`, or a function such as `sum:` of their values.
   func aggregate(_ operation: SQLAggregation, of relationship: SQLToMany) throws -> SQLOperand {
     var type = SQLType.integer
     let query = try select(relationship) { member in
@@ -160,7 +160,7 @@ extension SQLGenerator {
       case .median: return ("\(raw: SQLFunctions.Name.median.rawValue)(\(each)\(column))", .number)
       case .standardDeviation:
         return ("\(raw: SQLFunctions.Name.standardDeviation.rawValue)(\(each)\(column))", .number)
-      // In a key path nil counts as 0; the function leaves nil out.
+      // A key path counts nil as 0; the function skips nil.
       case .averageOfPath: return ("\(sum) * 1.0 / COUNT(*)", .number)
       default: return ("\(sum) * 1.0 / COUNT(\(each)\(column))", .number)
       }
@@ -168,7 +168,7 @@ extension SQLGenerator {
   }
 }
 
-/// What can be made of the values of many rows. Raw values are for messages.
+/// The aggregates of the values of many rows. Raw values are for messages.
 enum SQLAggregation: String {
   case count
   case sum

@@ -5,14 +5,14 @@ struct SQLResultColumn {
     case value(NSAttributeType, NSAttributeDescription?)
     /// A composite attribute, from a column for each element.
     case composite([CompositeColumns.Leaf])
-    /// An object: its key; and, in the next column, its entity's number where `hasEntityColumn`.
+    /// An object: its key, and with `hasEntityColumn` its entity's number in the next column.
     case object(entityName: String, hasEntityColumn: Bool)
   }
 
   /// The key in the dictionary.
   let name: String
   let kind: Kind
-  /// Where the value is in the SELECT's row, 0 for the first.
+  /// The index of the value in the SELECT's row, from 0.
   let index: Int
 }
 
@@ -20,9 +20,9 @@ extension SQLGenerator {
   /// The columns of a dictionary result, for between SELECT and FROM.
   ///
   /// - Parameters:
-  ///   - properties: Names, key paths through to-one relationships, attribute, relationship and expression descriptions;
-  ///     nil for all stored attributes by name.
-  ///   - groupedBy: What `groupClause` gets: with grouping, every other column must be an aggregate.
+  ///   - properties: names, key paths through to-one relationships, descriptions of attributes, relationships and
+  ///     expressions; nil for all stored attributes by name.
+  ///   - groupedBy: the argument of `groupClause`. With grouping every other column must be an aggregate.
   func columns(_ properties: [Any]?, groupedBy: [Any]? = nil) throws -> (text: String, columns: [SQLResultColumn]) {
     let properties = properties ?? root.mapping.attributeNames
     let groups = groupedBy.map { Set($0.compactMap(SQLGenerator.name)) }
@@ -69,7 +69,7 @@ extension SQLGenerator {
       let attribute = attribute(at: name)
       return (name, [sql], .value(attribute?.attributeType ?? type.attributeType, attribute))
     case .object(let key, let entityColumn, let mapping):
-      // The row itself holds its entity, where the key is its own.
+      // If the key is the row's own, the row has its entity.
       let entity = entityColumn ?? (key.text == root.key.text ? root.column("Z_ENT") : nil)
       return (
         name, [key] + (entity.map { [$0] } ?? []),
@@ -119,7 +119,7 @@ extension SQLGenerator {
     return (description.name, ["\(bind: value)"], .value(wanted == .undefinedAttributeType ? type : wanted, nil))
   }
 
-  /// The elements of a composite attribute; nil where the path leads to something else.
+  /// The elements of a composite attribute; nil if the path leads to something else.
   private func column(
     ofComposite path: String, _ name: String
   ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind)? {
@@ -145,7 +145,7 @@ extension SQLGenerator {
 }
 
 extension SQLType {
-  /// The type of an expression's result where nothing else is said.
+  /// The default type of an expression's result.
   fileprivate var attributeType: NSAttributeType {
     switch self {
     case .number, .integer: .undefinedAttributeType

@@ -33,7 +33,7 @@ extension SQLGenerator {
       ? "\(column) \(raw: dialect.nullSafeDifferent) \(bind: value)" : "\(column) <> \(bind: value)"
   }
 
-  /// A value of one kind beside a constant of another. A positive `!=` leaves out NULL, as with any constant.
+  /// A comparison with a constant of another kind. A plain `!=` omits NULL, as with any constant.
   private func differentKinds(_ column: SQL, _ relation: SQLRelation) -> SQL {
     if relation.type == .equalTo { return .no }
     return relation.environment.isNegated ? .yes : "\(column) IS NOT NULL"
@@ -42,7 +42,7 @@ extension SQLGenerator {
   private func equality(_ a: SQL, _ b: SQL, isComparable: Bool, _ relation: SQLRelation) -> SQL {
     let isEqual = relation.type == .equalTo
     guard isComparable else {
-      // Two nils are equal all the same.
+      // Two nil values are equal nevertheless.
       return isEqual ? "\(a) IS NULL AND \(b) IS NULL" : "\(a) IS NOT NULL OR \(b) IS NOT NULL"
     }
     if isEqual { return "\(a) \(raw: dialect.nullSafeEqual) \(b)" }
@@ -61,7 +61,7 @@ extension SQLGenerator {
     return relation.environment.isNegated ? "(\(condition)) IS NOT TRUE" : "NOT (\(condition))"
   }
 
-  /// Where an object is that may be of the mapping's entity; nil if it cannot be, or is in no row.
+  /// The row of an object that may be of the mapping's entity; nil if it cannot be, or has no row.
   func row(of constant: PredicateValue, in mapping: TableMapping) -> (key: Int64, number: Int)? {
     guard case .object(let object) = constant, let keyed = object as? any PersistentKeyed,
       let (name, key) = resolve(keyed), let actual = schema.entitiesByName[name],
@@ -70,8 +70,8 @@ extension SQLGenerator {
     return (key, actual.number)
   }
 
-  /// `<`, `<=`, `>`, `>=`. What has no order is in none. Objects of one table are in the order of their keys, as for a sort
-  /// descriptor, so that a fetch can go on behind an object.
+  /// `<`, `<=`, `>`, `>=`. Values without an order never match. Objects of one table are ordered by their keys, as by a
+  /// sort descriptor, so that a fetch can continue after an object.
   func order(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     let symbol = relation.type.symbol
     switch (left, right) {
@@ -95,7 +95,7 @@ extension SQLGenerator {
     }
   }
 
-  /// The string operators. What is no string matches nothing.
+  /// The string operators. Values that are not strings never match.
   func text(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     if case .toMany(let relationship) = left { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
     if case .toMany(let relationship) = right { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
@@ -124,12 +124,12 @@ extension SQLGenerator {
       relation.type.textFunction, subject, "\(bind: .text(folded))", Int64(folding.rawValue) | SQLFunctions.isFolded)
   }
 
-  /// A range, so that an index serves: up to the least text that is greater than all that begin so.
+  /// A range, which an index can serve: up to the least text above all those with the prefix.
   private func begins(_ subject: SQL, with prefix: String) -> SQL {
     if prefix.isEmpty { return "\(subject) IS NOT NULL" }
     var scalars = Array(prefix.unicodeScalars)
     while let last = scalars.popLast() {
-      // D800…DFFF are no code points of a text; UTF-8's bytes are in the order of code points.
+      // D800…DFFF are not code points of a text. UTF-8's bytes are in the order of code points.
       let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
       guard let scalar = Unicode.Scalar(next) else { continue }
       scalars.append(scalar)
@@ -153,7 +153,7 @@ extension SQLGenerator {
 }
 
 extension NSComparisonPredicate.Operator {
-  /// The order seen from the other side.
+  /// The operator with both sides exchanged.
   fileprivate var mirrored: NSComparisonPredicate.Operator {
     switch self {
     case .lessThan: .greaterThan

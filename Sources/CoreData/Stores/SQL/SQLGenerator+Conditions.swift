@@ -15,7 +15,7 @@ extension SQLGenerator {
     }
   }
 
-  /// Long chains in groups of groups: a chain is as deep as it is long, and SQLite takes a depth of 1000.
+  /// Joins long chains in nested groups: a chain is as deep as it is long, and SQLite allows a depth of 1000.
   ///
   /// Source: https://www.sqlite.org/limits.html, "Maximum Depth Of An Expression Tree".
   private func joined(_ conditions: [SQL], _ separator: String) -> SQL {

@@ -77,7 +77,7 @@ extension SQLGenerator {
   ) throws -> SQLOperand {
     let first = try operand(chosen, environment)
     let second = try operand(otherwise, environment)
-    // Two nils are nil of any type.
+    // Two nil values fit any type.
     let type = type(of: first) ?? type(of: second) ?? .number
     guard let a = scalar(first, type), let b = scalar(second, type) else {
       throw SQLGenerationError.unsupportedExpression(expression.printed)
@@ -86,7 +86,7 @@ extension SQLGenerator {
     return .scalar("CASE WHEN \(test) THEN \(a) ELSE \(b) END", type)
   }
 
-  /// The type that an operand's values have; nil for nil, and for what is no scalar.
+  /// The type of an operand's values; nil for nil, and for operands that are not scalars.
   private func type(of operand: SQLOperand) -> SQLType? {
     switch operand {
     case .scalar(_, let type): type
@@ -138,7 +138,7 @@ extension SQLGenerator {
     }
   }
 
-  /// A function of all members of a relationship or, where rows are grouped, of all rows of the group.
+  /// A function of all members of a relationship, or of all rows of a group.
   private func statistic(
     _ function: PredicateFunction, _ operands: [SQLOperand], _ environment: SQLEnvironment
   ) throws -> SQLOperand? {
@@ -162,7 +162,7 @@ extension SQLGenerator {
       return .scalar(result, isExact ? .decimal : .number)
     }
     let numbers = operands.compactMap(number)
-    // What is no number makes the result nil, as in memory.
+    // A value that is not a number makes the result nil, as in memory.
     guard numbers.count == operands.count else { return .scalar("NULL", .number) }
     let type: SQLType = types.allSatisfy { $0 == .integer } ? .integer : .number
     if function == .negate, numbers.count == 1 { return .scalar("(0 - \(numbers[0]))", type) }
@@ -170,7 +170,7 @@ extension SQLGenerator {
     return .scalar("(\(numbers[0]) \(raw: symbol) \(numbers[1]))", type)
   }
 
-  /// The operand for a calculation; nil for what is no number.
+  /// The operand for a calculation; nil for one that is not a number.
   private func number(_ operand: SQLOperand) -> SQL? {
     switch operand {
     case .scalar(let column, let type) where type.isNumeric: column
@@ -180,7 +180,7 @@ extension SQLGenerator {
     }
   }
 
-  /// A predefined function, computed by the code that computes it in memory.
+  /// A predefined function, computed by the same code as in memory.
   func call(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
     var decimals: Int64 = 0
     var arguments: [SQL] = []
@@ -188,7 +188,7 @@ extension SQLGenerator {
       switch operand {
       case .scalar(let column, .decimal) where index < 64:
         decimals |= 1 << Int64(index)
-        // The text that memory reads the value from.
+        // The text from which the code in memory reads the value.
         arguments.append("CAST(\(column) AS TEXT)")
       case .constant(.decimal(let value)) where index < 64:
         decimals |= 1 << Int64(index)
@@ -253,6 +253,6 @@ extension SQLGenerator {
 }
 
 extension PredicateFunction {
-  /// Whether the function looks at values of any kind.
+  /// Whether the function accepts values of any kind.
   fileprivate var comparesOrCounts: Bool { self == .count || self == .minimum || self == .maximum }
 }

@@ -1,5 +1,5 @@
 extension SQLGenerator {
-  /// What keys lead to, starting at a row.
+  /// The operand at the end of a path of keys from a row.
   func resolve(_ keys: [String], from start: SQLScope, _ environment: SQLEnvironment) throws -> SQLOperand {
     var scope = start
     var index = 0
@@ -16,7 +16,7 @@ extension SQLGenerator {
       if let composite = mapping.composites[key] { return try resolve(rest, of: composite, in: scope, key, mapping) }
       if let toOne = mapping.toOnes[key] {
         let destination = try self.mapping(ofEntity: toOne.destinationEntityName)
-        // The key column says all that is asked: no need for the row.
+        // The key column answers the question: the row is not needed.
         if rest.allSatisfy({ $0 == "objectID" || $0 == "self" }) {
           return .object(
             key: scope.column(toOne.column), entityColumn: toOne.entityColumn.map(scope.column), destination)
@@ -32,9 +32,9 @@ extension SQLGenerator {
     return .object(key: scope.key, entityColumn: nil, scope.mapping)
   }
 
-  /// The entity that has the property: the one asked, or one below it. In the rows of all others it is NULL.
+  /// The entity that has the property: the given one or a subentity. The rows of all others have NULL there.
   ///
-  /// Where several entities below have properties of that name, these are properties of their own, and none is meant.
+  /// If several subentities have properties of that name, these are different properties, and none is meant.
   private func declarer(of key: String, below mapping: TableMapping) -> TableMapping {
     if mapping.entity.propertiesByName[key] != nil { return mapping }
     let having = mapping.numbersIncludingSubentities.compactMap { schema.entitiesByNumber[$0] }
@@ -43,7 +43,7 @@ extension SQLGenerator {
     return declaring.count == 1 ? having[0] : mapping
   }
 
-  /// An element of a composite attribute; or all of it, or of an element that is composite, which can be told from NULL only.
+  /// An element of a composite attribute; or a whole composite, which can only be compared with NULL.
   private func resolve(
     _ keys: [String], of composite: CompositeColumns, in scope: SQLScope, _ name: String, _ mapping: TableMapping
   ) throws -> SQLOperand {
@@ -66,7 +66,7 @@ extension SQLGenerator {
     return .scalar(scope.column(attribute.column), isExternal ? .opaque : SQLType(attribute.type))
   }
 
-  /// Keys after an attribute ask its value, which SQL can answer for the length of a text only.
+  /// Keys after an attribute apply to its value. SQL only knows the length of a text.
   private func resolve(
     _ rest: [String], after value: SQLOperand, key: String, _ mapping: TableMapping
   ) throws -> SQLOperand {
@@ -77,7 +77,7 @@ extension SQLGenerator {
     return try call(.length, [value])
   }
 
-  /// A to-many relationship, reduced to a number where a collection operator follows.
+  /// A to-many relationship, reduced to a number by a following collection operator.
   func resolve(_ relationship: SQLToMany) throws -> SQLOperand {
     guard let position = relationship.rest.firstIndex(where: { $0.hasPrefix("@") }) else {
       return .toMany(relationship)
@@ -94,7 +94,7 @@ extension SQLGenerator {
     }
     guard let aggregation = SQLAggregation(operation) else { throw SQLGenerationError.unsupportedFunction(name) }
     let result = try aggregate(aggregation, of: reduced)
-    // Behind a to-one relationship that leads nowhere there is no collection, and so no count or sum of it either.
+    // A nil to-one relationship leads to no collection, so there is no count or sum of it.
     guard relationship.owner.isOptional, relationship.filter == nil, case .scalar(let value, let type) = result else {
       return result
     }

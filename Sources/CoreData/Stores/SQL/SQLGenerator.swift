@@ -1,6 +1,6 @@
 /// Puts predicates, sort descriptors and columns of one fetch into SQL.
 ///
-/// The table of the fetched entity goes by the alias `t0`. What was generated belongs together:
+/// The table of the fetched entity has the alias `t0`. The parts belong together:
 ///
 ///     let generator = SQLGenerator(schema: schema, entity: mapping)
 ///     let condition = try generator.whereClause(predicate)
@@ -8,10 +8,10 @@
 ///     let sql = "SELECT t0.Z_PK FROM \(mapping.table) t0\(generator.joins) WHERE \(condition) ORDER BY \(order)"
 ///     statement.bind(generator.bindings)
 ///
-/// The clauses give the answers that the same predicates give in memory, but for one: `x != value` leaves out rows
-/// where x is nil, as Apple's store does. What cannot be said in SQL throws `SQLGenerationError`.
+/// The clauses give the same results as the predicates in memory, with one exception: `x != value` omits rows whose x
+/// is nil, as Apple's store does. Predicates that SQL cannot express throw `SQLGenerationError`.
 final class SQLGenerator {
-  /// The key of an object that a predicate names; nil if it is in no row of this store.
+  /// The key of an object in a predicate; nil if it has no row in this store.
   typealias Resolver = (any PersistentKeyed) -> (entityName: String, key: Int64)?
 
   let schema: StoreSchema
@@ -26,7 +26,7 @@ final class SQLGenerator {
   private var orderSQL: SQL = ""
   private var aliasCount = 0
 
-  /// The columns that `columns` made of expression descriptions, by name: what HAVING and ORDER BY may refer to.
+  /// The columns of expression descriptions by name, to which HAVING and ORDER BY may refer.
   var namedColumns: [String: SQLOperand] = [:]
 
   init(
@@ -39,15 +39,15 @@ final class SQLGenerator {
     self.resolve = resolve
   }
 
-  /// The joins that the clauses need, each after a space, for right behind `FROM table t0`; "" where they need none.
+  /// The joins of the clauses, each after a space, for the text after `FROM table t0`; "" for none.
   var joins: String { root.joins.map { " " + $0.text }.joined() }
 
-  /// The values for the parameters: columns first, then WHERE, GROUP BY, HAVING and ORDER BY.
+  /// The parameters' values: columns first, then WHERE, GROUP BY, HAVING and ORDER BY.
   var bindings: [SQLiteValue] {
     columnClause.values + whereSQL.values + groupSQL.values + havingSQL.values + orderSQL.values
   }
 
-  /// The condition that restricts `t0` to rows of the entity, nil where its table holds nothing else.
+  /// The condition that restricts `t0` to rows of the entity; nil if its table has no others.
   func entityRestriction(includesSubentities: Bool) -> String? {
     let mapping = root.mapping
     let wanted = Set(includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number])
@@ -63,7 +63,7 @@ final class SQLGenerator {
     return whereSQL.text
   }
 
-  /// The condition on groups; key paths stand for what is grouped by, functions such as `sum:` for the whole group.
+  /// The condition on groups: key paths refer to the grouped columns, functions such as `sum:` to the whole group.
   func havingClause(_ predicate: NSPredicate) throws -> String {
     var environment = SQLEnvironment(root: root)
     environment.isAggregating = true
@@ -72,7 +72,7 @@ final class SQLGenerator {
     return havingSQL.text
   }
 
-  /// The terms of ORDER BY; "" where there are no descriptors.
+  /// The terms of ORDER BY; "" without descriptors.
   func orderClause(_ descriptors: [NSSortDescriptor]) throws -> String {
     orderSQL = try descriptors.map(orderTerm).joined(", ")
     return orderSQL.text
@@ -108,17 +108,17 @@ final class SQLGenerator {
   }
 }
 
-/// What an expression's parts refer to.
+/// The meaning of names in an expression.
 struct SQLEnvironment {
-  /// `SELF`, and where plain key paths start.
+  /// `SELF`, from which plain key paths start.
   let root: SQLScope
-  /// The members that SUBQUERY variables stand for.
+  /// The members for SUBQUERY's variables.
   var variables: [String: SQLScope] = [:]
-  /// Whether `sum:` and the like take a whole group of rows.
+  /// Whether `sum:` and the like apply to a whole group of rows.
   var isAggregating = false
   /// Columns that have names of their own.
   var columns: [String: SQLOperand] = [:]
-  /// Below a NOT, a comparison with NULL must say what it says in memory, or NOT would lose the row.
+  /// Below a NOT a comparison with NULL must give the same result as in memory, or NOT would lose the row.
   var isNegated = false
 
   var negated: SQLEnvironment {

@@ -1,29 +1,29 @@
-/// One side of a comparison on its way into SQL.
+/// One side of a comparison, before it becomes SQL.
 enum SQLOperand {
-  /// Known without the database.
+  /// A value that is known without the database.
   case constant(PredicateValue)
   /// A value of each row.
   case scalar(SQL, SQLType)
-  /// A row: its key, and the entity's number where the relationship may lead to sub-entities.
+  /// A row: its key, and the entity's number if the relationship may lead to subentities.
   case object(key: SQL, entityColumn: SQL?, TableMapping)
   case toMany(SQLToMany)
   /// `{a, b}` with members that are not all constant.
   case aggregate([SQLOperand])
 }
 
-/// What the values of an expression are, so far as comparing goes.
+/// The type of an expression's values, as far as comparisons depend on it.
 enum SQLType: Equatable {
   case number
   /// A whole number, whatever the row.
   case integer
-  /// A number whose column may hold whole values as integers: it must not take part in integer division.
+  /// A number whose column may store whole values as integers. It must not take part in integer division.
   case decimal
   case date
   case text
   case uuid
   case uri
   case data
-  /// Bytes that stand for something else: transformables, and binary data that may lie outside. Only NULL can be told.
+  /// Bytes in another form: transformables, and binary data that may be stored outside. Only NULL can be recognised.
   case opaque
 
   init(_ type: NSAttributeType) {
@@ -49,7 +49,8 @@ enum SQLType: Equatable {
     self == other || (isNumeric && other.isNumeric)
   }
 
-  /// The constant as it is bound beside a value of this type; nil where the two are of different kinds, and so unequal.
+  /// The constant in the form for comparing with a value of this type; nil if the kinds differ, so that they are
+  /// unequal.
   func bound(_ constant: PredicateValue) -> SQLiteValue? {
     switch (self, constant) {
     case (.number, .integer(let value)), (.integer, .integer(let value)), (.decimal, .integer(let value)):
@@ -67,18 +68,18 @@ enum SQLType: Equatable {
   }
 }
 
-/// The members of a to-many relationship, and what is asked of each.
+/// The members of a to-many relationship, and the question about each.
 struct SQLToMany {
   let owner: SQLScope
   let name: String
   let mapping: ToManyMapping
   /// The keys after the relationship.
   var rest: [String]
-  /// What the filter's key paths and variables refer to.
+  /// The meaning of the filter's key paths and variables.
   let environment: SQLEnvironment
   /// A SUBQUERY's condition on the members.
   var filter: (variable: String, predicate: NSPredicate)?
-  /// The values that are not nil, all or each once: `@unionOfObjects` and `@distinctUnionOfObjects`.
+  /// The values that are not nil, all or distinct: `@unionOfObjects` and `@distinctUnionOfObjects`.
   var union: Union?
 
   enum Union { case all, distinct }

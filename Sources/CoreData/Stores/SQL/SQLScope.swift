@@ -1,12 +1,12 @@
-/// A row that key paths can start from: the row fetched, or a member of a to-many relationship inside a subquery.
+/// A row from which key paths start: the fetched row, or a member of a to-many relationship in a subquery.
 ///
-/// To-one steps become joins beside the scope's table, one for each path however often it is used.
+/// Steps through to-one relationships become joins, one for each path however often it is used.
 final class SQLScope {
   let alias: String
   let mapping: TableMapping
   private(set) var joins: [SQL] = []
   private var joined: [String: SQLScope] = [:]
-  /// Whose `joins` a step from here adds to: the scope that opened the FROM clause.
+  /// The scope that opened the FROM clause, to whose `joins` steps are added.
   private unowned let root: SQLScope?
 
   init(alias: String, mapping: TableMapping, root: SQLScope? = nil) {
@@ -17,12 +17,12 @@ final class SQLScope {
 
   var key: SQL { column("Z_PK") }
 
-  /// Whether there may be no row, since a to-one relationship led here.
+  /// Whether the row may be missing, because a to-one relationship led here.
   var isOptional: Bool { root != nil }
 
   func column(_ name: String) -> SQL { "\(raw: alias).\(raw: name)" }
 
-  /// The row that a to-one relationship leads to, NULL in every column where it leads nowhere.
+  /// The row at the end of a to-one relationship; all its columns are NULL if there is none.
   func step(_ relationship: ToOneColumn, to destination: TableMapping, alias makeAlias: () -> String) -> SQLScope {
     if let known = joined[relationship.name] { return known }
     let base = root ?? self

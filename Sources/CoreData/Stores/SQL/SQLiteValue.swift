@@ -1,4 +1,4 @@
-/// A value as SQLite knows it: what is bound to a statement's parameter.
+/// A value in one of SQLite's storage classes, to be bound to a parameter.
 ///
 /// Source: https://www.sqlite.org/datatype3.html, storage classes.
 enum SQLiteValue: Hashable, Sendable {

@@ -4,10 +4,10 @@ final class ChangeWriter {
   let changes: RowChanges
   let connection: SQLiteConnection
   private(set) var saved = SavedRows()
-  /// By the place of the inserted row.
+  /// The writers by index of the inserted row.
   private(set) var insertedWriters: [RowWriter] = []
   private var conflicts: [RowConflicts.Conflict] = []
-  /// Rows whose unique values another row has, and what SQLite said of the first.
+  /// The rows whose unique values another row has, with SQLite's sentence about the first.
   private var rejected: (places: [RowChanges.Place], error: SQLiteError)?
   private var lastStatement: (sql: String, statement: SQLiteStatement)?
 
@@ -17,7 +17,7 @@ final class ChangeWriter {
     self.connection = connection
   }
 
-  /// Writes everything; throws the conflicts, if there are any, after all were found: those of versions first.
+  /// Writes everything. Throws the conflicts after all were found, those of versions first.
   func write() throws -> SavedRows {
     try assignKeys()
     let history = try startHistory()
@@ -49,7 +49,7 @@ final class ChangeWriter {
     var last: (layout: EntityLayout, writer: RowWriter)?
     for row in changes.inserted {
       let layout = row.values.layout
-      // Rows mostly come in runs of one entity.
+      // Rows of one entity mostly follow each other.
       let writer =
         if let last, last.layout === layout { last.writer } else { store.writer(store.mapping(layout.name).number) }
       last = (layout, writer)
@@ -94,7 +94,7 @@ final class ChangeWriter {
     let row = changes.updated[index]
     let writer = store.writer(row.home.number)
     guard let values = row.values, let base = row.base else {
-      // The row was never read: nothing to conflict with, only members changed.
+      // The row was never read: it cannot conflict, only members changed.
       guard !row.members.isEmpty else { return 0 }
       try connection.execute(writer.touchSQL, [.integer(row.key)])
       if connection.changes == 0 { noteConflict(.updated(index), row.home, row.key) }
@@ -103,7 +103,7 @@ final class ChangeWriter {
     let changed = writer.steps.indices.filter { !base.isEqual(values, slot: writer.steps[$0].slot) }
     guard !changed.isEmpty || !row.members.isEmpty else { return base.version }
     let statement = try statement(writer.updateSQL(changed))
-    // Only a foreign program writes the largest number. After it the count starts at 1 again.
+    // Only another program writes the largest number. After it the count restarts at 1.
     let version = base.version == .max ? 1 : base.version + 1
     statement.bind(version, at: 1)
     var column: Int32 = 2
@@ -118,8 +118,8 @@ final class ChangeWriter {
     return version
   }
 
-  /// Tries once more the updates that took a unique value which another row had at that moment, as where two rows
-  /// exchange theirs: through a state in which none of them has one.
+  /// Repeats the updates that wanted a unique value that another row had at that moment, such as two rows that exchange
+  /// theirs: through a state in which neither has one.
   private func repeatUpdates() throws {
     let waiting = rejected?.places ?? []
     rejected = nil
@@ -157,7 +157,7 @@ final class ChangeWriter {
     }
   }
 
-  /// The statement of the text; mostly the one of the row before, whose text is the same string.
+  /// The statement for the text, which is mostly that of the previous row.
   private func statement(_ sql: String) throws -> SQLiteStatement {
     if let lastStatement, lastStatement.sql == sql { return lastStatement.statement }
     let statement = try connection.statement(sql)
@@ -165,7 +165,7 @@ final class ChangeWriter {
     return statement
   }
 
-  /// Runs a statement; false, with the row noted, where its unique values are another row's.
+  /// Runs a statement. False, after noting the row, if another row has its unique values.
   @discardableResult
   private func run(_ statement: SQLiteStatement, for place: RowChanges.Place) throws -> Bool {
     do {
@@ -218,8 +218,8 @@ final class ChangeWriter {
     }
   }
 
-  /// Gives every member its position: 2048 for the first and 1024 more for each, as Apple's files have it. Where the
-  /// members were not read, new ones come behind those that are there.
+  /// Gives every member its position: 2048 for the first and 1024 more for each, as in Apple's files. If the members
+  /// were not read, new ones come after the existing ones.
   private func writeOrder(
     _ change: MemberChange, of owner: Int64, after lastSQL: String,
     _ statement: (SQLiteValue, SQLiteValue) -> (String, [SQLiteValue])

@@ -1,8 +1,8 @@
-/// A database file as it was at one moment: a connection of its own, with a read transaction that stays open.
+/// The state of a database file at one moment: a connection with an open read transaction.
 ///
-/// In WAL mode such a transaction sees the file as it was when it began, and holds nobody up. But the log cannot begin anew
-/// while it is open: SQLite copies no frame over that a reader still needs (https://www.sqlite.org/wal.html, "Avoiding
-/// Excessively Large WAL Files").
+/// In WAL mode such a transaction sees the file's state from its beginning and blocks nobody. But the log cannot start
+/// over while it is open: SQLite does not overwrite frames that a reader needs (https://www.sqlite.org/wal.html,
+/// "Avoiding Excessively Large WAL Files").
 ///
 /// `@unchecked Sendable`: the connection is used under `lock`.
 final class PinnedFile: @unchecked Sendable {
@@ -10,7 +10,7 @@ final class PinnedFile: @unchecked Sendable {
   private let connection: SQLiteConnection
   private let lock = NSRecursiveLock()
 
-  /// nil where a read transaction would keep writers out, or is not possible.
+  /// Nil if a read transaction would block writers, or is not possible.
   init?(_ database: SQLiteDatabase) throws {
     guard let connection = try database.pinnedConnection() else { return nil }
     self.database = database
@@ -25,7 +25,7 @@ final class PinnedFile: @unchecked Sendable {
 }
 
 extension SQLiteStore {
-  /// The store's rows in a pinned file, which stores on one file share.
+  /// The store's rows in a pinned file, which the stores of one file share.
   private final class Pinned: PinnedStore {
     let file: PinnedFile
     let rowCache = RowCache()
@@ -40,7 +40,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Runs the body on the file as it is now, or as it was in the generation.
+  /// Runs the body on the current file, or on its state in the generation.
   @inline(__always)
   func read<T>(
     _ generation: QueryGeneration?, _ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T
@@ -57,7 +57,7 @@ extension SQLiteDatabase {
     let connection = try makeReader()
     guard try connection.rows("PRAGMA journal_mode").first == [.text("wal")] else { return nil }
     try connection.execute("BEGIN")
-    // The first read is what the transaction holds on to.
+    // The first read fixes the state that the transaction sees.
     _ = try connection.integer("SELECT count(*) FROM sqlite_master")
     return connection
   }

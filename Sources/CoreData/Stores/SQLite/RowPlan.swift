@@ -1,14 +1,14 @@
-/// How the rows of an entity, its sub-entities' among them, are read: the columns of a SELECT, and for each entity the steps
-/// that put them into a snapshot. Made once for each entity.
+/// The plan for reading rows of an entity and its subentities: the columns of a SELECT, and for each entity the steps
+/// that fill a snapshot. Built once for each entity.
 final class RowPlan: Sendable {
-  /// The first two are always the key and the version; the third is the entity's number, where it is not always the same.
+  /// The first two are the key and the version. The third is the entity's number, if it varies.
   let columns: [String]
-  /// The decoder of all rows, where they are of one entity.
+  /// The decoder of all rows, if they are of one entity.
   let onlyDecoder: RowDecoder?
   /// By entity number.
   let decoders: [RowDecoder?]
 
-  /// - Parameter properties: the names of those to be read; nil for all.
+  /// - Parameter properties: the names of the properties to read; nil for all.
   init(
     _ mapping: TableMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool,
     properties: Set<String>? = nil
@@ -56,7 +56,7 @@ final class RowPlan: Sendable {
   /// The columns for a SELECT, qualified by a table's alias.
   func columnList(alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
 
-  /// The decoder for the row that the statement stands on; nil for an entity that the model lacks.
+  /// The decoder for the statement's current row; nil for an entity that the model lacks.
   @inline(__always)
   func decoder(_ statement: SQLiteStatement) -> RowDecoder? {
     if let onlyDecoder { return onlyDecoder }
@@ -65,7 +65,7 @@ final class RowPlan: Sendable {
   }
 }
 
-/// Puts the columns of one entity's row into a snapshot.
+/// Copies the columns of one entity's row into a snapshot.
 final class RowDecoder: Sendable {
   struct Step: Sendable {
     let kind: SlotKind
@@ -73,7 +73,7 @@ final class RowDecoder: Sendable {
     let slot: Int
     let column: Int32
     var external = false
-    /// Where the destination's actual entity is, or -1 where it can only be `destination`.
+    /// The column of the destination's actual entity; -1 if it is always `destination`.
     var entityColumn: Int32 = -1
     var destination: Int64 = 0
   }
@@ -86,7 +86,7 @@ final class RowDecoder: Sendable {
 
   let home: EntityHome
   let steps: [Step]
-  /// Apart, so that steps are plain numbers.
+  /// Kept separately, so that steps are plain numbers.
   let composites: [Composite]
   private let hasComposites: Bool
 
@@ -105,7 +105,7 @@ final class RowDecoder: Sendable {
         switch step.kind {
         case .integer, .boolean:
           let value = statement.integer(column)
-          // NULL reads as 0: only then is it worth asking.
+          // NULL reads as 0, so only 0 needs the check.
           if value == 0 && statement.isNull(column) { continue }
           snapshot.initialize(slot: step.slot, to: value)
         case .double, .float, .date:

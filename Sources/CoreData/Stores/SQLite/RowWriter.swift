@@ -1,4 +1,4 @@
-/// How one entity's objects are written: the text of its INSERT, and of its UPDATE for each set of changed properties.
+/// The statements that write one entity's objects: its INSERT, and an UPDATE for each set of changed properties.
 ///
 /// `@unchecked Sendable`: used on the writer connection only, under its lock.
 final class RowWriter: @unchecked Sendable {
@@ -8,7 +8,7 @@ final class RowWriter: @unchecked Sendable {
   let deleteSQL: String
   let versionSQL: String
   let touchSQL: String
-  /// Columns of each step, in the order of binding: one, or key and entity, or one for each element.
+  /// The columns of each step, in the order of binding: one, or key and entity, or one for each element.
   let columns: [[String]]
   private var updates: [[Int]: String] = [:]
 
@@ -17,7 +17,7 @@ final class RowWriter: @unchecked Sendable {
     var steps: [RowDecoder.Step] = []
     var columns: [[String]] = []
     for (slot, description) in layout.slots.enumerated() {
-      // What is derived belongs to the file's triggers.
+      // The file's triggers compute derived attributes.
       if description.isDerived { continue }
       if let attribute = mapping.attributes[description.name] {
         steps.append(
@@ -57,7 +57,7 @@ final class RowWriter: @unchecked Sendable {
     return sql
   }
 
-  /// Binds a step's value from a snapshot; returns the index after it.
+  /// Binds a step's value from a snapshot. Returns the next index.
   func bind(
     _ step: RowDecoder.Step, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32,
     resolving resolve: (RelatedKey) -> RelatedKey?

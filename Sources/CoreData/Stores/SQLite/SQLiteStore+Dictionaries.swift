@@ -38,7 +38,7 @@ extension SQLiteStore {
     case .object(let entityName, let hasEntityColumn):
       let key = statement.integer(index)
       let number = hasEntityColumn ? Int(statement.integer(index + 1)) : 0
-      // 0 in the entity's column means the relationship's own destination, as in a snapshot.
+      // 0 in the entity's column stands for the relationship's own destination, as in a snapshot.
       let actual = family.homes.indices.contains(number) ? family.homes[number] : nil
       guard key != 0, let home = actual ?? family.homesByName[entityName] else { return nil }
       return NSManagedObjectID(home: home, key: key)

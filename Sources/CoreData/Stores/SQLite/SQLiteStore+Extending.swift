@@ -1,11 +1,12 @@
 extension SQLiteStore {
-  /// Brings a store that an earlier version of its model made up to this one, where that only adds: optional attributes without a
-  /// default value, entities without a superentity, and indexes. All in one transaction; rows, keys and the store's identifier stay.
+  /// Updates a store of an earlier model version to this one, if this version only adds optional attributes without a
+  /// default value, entities without a superentity, and indexes. It is one transaction; rows, keys and the store's
+  /// identifier stay.
   ///
-  /// Indexes are no part of the model's version, so they are compared with those of the file.
+  /// Indexes do not count for the model's version, so they are compared with those of the file.
   ///
-  /// Not Apple's lightweight migration: that works from the earlier model, which is not needed here, and can also rename and remove.
-  /// - Throws: 134100 where there is more to do than to add; then nothing is changed.
+  /// Unlike lightweight migration it needs no earlier model, and cannot rename or remove anything.
+  /// - Throws: 134100 if more than additions are needed. Nothing is changed then.
   static func extend(
     _ prefix: String, _ entities: [NSEntityDescription], _ identifiers: Set<AnyHashable>, _ database: SQLiteDatabase
   ) throws {
@@ -34,7 +35,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Numbers for entities that the file does not know; those that it knows keep theirs.
+  /// Assigns numbers to new entities; existing ones keep theirs.
   private static func addNumbers(
     _ entities: [NSEntityDescription], _ prefix: String, _ connection: SQLiteConnection
   ) throws {
@@ -49,7 +50,7 @@ extension SQLiteStore {
     }
   }
 
-  /// More than something new.
+  /// The error for a change that is more than an addition.
   private struct Difference: Error {
     let text: String
   }
@@ -79,7 +80,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Whether the file lacks something of the model, or has other indexes.
+  /// Whether the file lacks parts of the model, or has other indexes.
   private static func isOutdated(
     _ prefix: String, _ entities: [NSEntityDescription], _ connection: SQLiteConnection
   ) throws -> Bool {
@@ -90,7 +91,7 @@ extension SQLiteStore {
     return try Set(indexes(schema, connection).values) != Set(schema.indexStatements)
   }
 
-  /// Drops the store's indexes that the model does not have, and makes those that the file does not have.
+  /// Drops the store's indexes that the model lacks, and creates those that the file lacks.
   private static func remakeIndexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws {
     let found = try indexes(schema, connection)
     let wanted = schema.indexStatements
@@ -98,7 +99,7 @@ extension SQLiteStore {
     for statement in wanted where !found.values.contains(statement) { try connection.execute(statement) }
   }
 
-  /// The statements of the store's own indexes in the file, by name. Indexes that a person added by hand have other names.
+  /// The statements of the store's own indexes in the file, by name. Indexes that a person added have other names.
   private static func indexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> [String: String] {
     var statements: [String: String] = [:]
     for table in schema.tables.map(\.name) + schema.joinTables.map(\.name) {

@@ -24,7 +24,7 @@ extension SQLiteStore {
           }
           let snapshot = decoder.decode(statement)
           body(decoder.home, key, snapshot)
-          // What the cache keeps of a long fetch is bounded, so no more of it need be carried there.
+          // The cache keeps a bounded part of a long fetch, so not more is collected.
           if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.home.table, snapshot)) }
         }
       }
@@ -32,14 +32,14 @@ extension SQLiteStore {
     cache.add(rows, since: epoch)
   }
 
-  /// The columns of the properties that the fetch names.
+  /// The plan for the properties that the fetch names.
   func partialPlan(_ fetch: RowFetch) -> RowPlan {
     RowPlan(
       mapping(fetch.entityName), schema: schema, family: family, includesSubentities: fetch.includesSubentities,
       properties: fetch.properties)
   }
 
-  /// Reading all rows to evaluate what cannot be put into SQL would cost too much: such a fetch throws.
+  /// Always true: reading all rows to evaluate in memory would cost too much, so such a fetch throws.
   func understands(_ fetch: RowFetch) throws -> Bool { true }
 
   func count(_ fetch: RowFetch) throws -> Int {
@@ -58,12 +58,12 @@ extension SQLiteStore {
     return (sql, generator.bindings)
   }
 
-  /// - Parameter groups: the groups, and what is wanted of them, for a fetch of dictionaries.
+  /// - Parameter groups: the groups and their columns, for a fetch of dictionaries.
   func select(
     _ columns: String, _ fetch: RowFetch, _ generator: SQLGenerator, isOrdered: Bool = true,
     groups: FetchSettings? = nil
   ) throws -> String {
-    // The clauses in the order of the text, since each adds its values to those before.
+    // In the order of the text, because each clause appends its values.
     var conditions: [String] = []
     if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {
       conditions.append(restriction)
@@ -78,7 +78,7 @@ extension SQLiteStore {
     if !grouping.isEmpty { sql += " GROUP BY \(grouping)" }
     if !having.isEmpty { sql += " HAVING \(having)" }
     if !order.isEmpty { sql += " ORDER BY \(order)" }
-    // SQLite wants a limit where there is an offset; -1 is none.
+    // SQLite requires a limit with an offset; -1 means none.
     if fetch.limit > 0 || fetch.offset > 0 {
       sql += " LIMIT \(fetch.limit > 0 ? fetch.limit : -1)"
       if fetch.offset > 0 { sql += " OFFSET \(fetch.offset)" }
@@ -86,7 +86,7 @@ extension SQLiteStore {
     return sql
   }
 
-  /// What puts a fetch of the entity into SQL. Objects of other stores are in no row of this one.
+  /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
   func generator(for entityName: String) -> SQLGenerator {
     SQLGenerator(schema: schema, entity: mapping(entityName)) { [family] object in
       guard let id = object as? NSManagedObjectID, id.home.family === family else { return nil }
@@ -96,7 +96,7 @@ extension SQLiteStore {
 }
 
 extension SQLGenerationError {
-  /// Runs the body; what cannot be put into SQL comes out as a Core Data error.
+  /// Runs the body and converts SQL generation errors to Core Data's.
   static func translated<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()

@@ -1,4 +1,4 @@
-/// Stores' files as a whole: metadata, destruction, copies.
+/// Store files as a whole: metadata, destruction, copies.
 extension SQLiteStore {
   // MARK: Metadata
 
@@ -46,7 +46,7 @@ extension SQLiteStore {
     try CoreDataErrors.translating("Replacing \(destination.url.path) with \(source.url.path)") {
       let from = try SQLiteConnection(path: source.url.path, access: .readWrite)
       defer { from.close() }
-      // A file that is no store replaces none.
+      // A file that is not a store must not replace one.
       _ = try readMetadata(StoreMetadata.prefix(source.options), from)
       let to = try SQLiteConnection(
         path: destination.url.path, access: .create,
@@ -67,7 +67,7 @@ extension SQLiteStore {
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
     var configuration = SQLiteDatabase.Configuration(opening)
-    // A copy is a store of its own, also where others have one of that name in memory.
+    // A copy is a separate store, even if others share a store in memory under that name.
     configuration.sharedName = nil
     let new = try CoreDataErrors.translating("Migrating \(url?.path ?? "") to \(opening.place)") {
       let copy = try SQLiteDatabase(configuration)
@@ -86,7 +86,7 @@ extension SQLiteStore {
   }
 
   private func fill(_ destination: SQLiteConnection, _ opening: StoreOpening) throws {
-    // On the writer, so that all that was saved is there.
+    // On the writer, so that all saved rows are included.
     try database.withWriter { try destination.copy(from: $0) }
     try destination.immediateTransaction {
       var metadata = try SQLiteStore.readMetadata(schema.prefix, destination).1

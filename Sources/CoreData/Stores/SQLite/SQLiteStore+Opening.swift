@@ -1,4 +1,4 @@
-/// What opening a file found or made.
+/// The result of opening a file.
 struct OpenedFile {
   let schema: StoreSchema
   let identifier: String
@@ -20,7 +20,7 @@ extension SQLiteStore {
       {
         throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(url.path) is open already.")
       }
-      // Stores on one file share its database, and so one transaction.
+      // Stores of one file share its database, and so one transaction.
       let configuration = SQLiteDatabase.Configuration(opening)
       let shared = siblings.lazy.map(\.database).first { $0.configuration.isSameDatabase(as: configuration) }
       let database = try shared ?? SharedMemoryDatabases.database(configuration)
@@ -45,9 +45,9 @@ extension SQLiteStore {
     return [url, URL(fileURLWithPath: url.path + "-wal")]
   }
 
-  /// Opens the store of the prefix in a database, or makes it if there is none and the options allow.
+  /// Opens the store of the prefix in a database, or creates it if there is none and the options allow it.
   ///
-  /// Throws 134100 where the model is not the one that the file was written with.
+  /// Throws 134100 if the file was written with another model.
   static func prepare(_ database: SQLiteDatabase, _ opening: StoreOpening) throws -> OpenedFile {
     let (model, entities, options) = (opening.model, opening.entities, opening.options)
     let prefix = StoreMetadata.prefix(options)
@@ -56,12 +56,12 @@ extension SQLiteStore {
     if !exists && !readOnly {
       try prepareFile(database, options)
       try database.write { connection in
-        // Another process may have been quicker.
+        // Another process may have created it first.
         if try !hasStore(prefix, connection) { try create(prefix, entities, model, opening.type, connection) }
       }
     }
     if exists && !readOnly && !pragmas(options).contains("journal_mode") {
-      // Older files, and some that were migrated or exported, have a rollback journal, with which readers block writers.
+      // Older files, and some migrated or exported ones, have a rollback journal, with which readers block writers.
       _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
     }
     if exists && !readOnly && options?[NSPersistentStoreExtendOption] as? Bool == true {
@@ -95,7 +95,7 @@ extension SQLiteStore {
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text("\(prefix)_METADATA")]) != nil
   }
 
-  /// Settings that only take hold while the file is empty, and the journal mode.
+  /// Settings that only take effect while the file is empty, and the journal mode.
   private static func prepareFile(_ database: SQLiteDatabase, _ options: [AnyHashable: Any]?) throws {
     try database.withWriter { connection in
       guard try connection.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
@@ -112,8 +112,8 @@ extension SQLiteStore {
     let foreign = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     let names = foreign.compactMap { if case .text(let name) = $0[0] { name } else { nil } }
-    // Stores with prefixes of their own may share the file, with tables that bear no prefix: history has "ACHANGE". Tables
-    // without any store's metadata mean that the file is something else.
+    // Stores under other prefixes may share the file, with tables without a prefix, such as the history's "ACHANGE".
+    // Tables without any store's metadata mean that the file is something else.
     if let stranger = names.first, !names.contains(where: { $0.hasSuffix("_METADATA") }) {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema,

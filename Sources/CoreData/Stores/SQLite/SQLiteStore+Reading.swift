@@ -10,7 +10,7 @@ extension SQLiteStore {
     return snapshot
   }
 
-  /// The row of an ID as the connection sees it.
+  /// The row of an ID in the connection's state of the file.
   func row(_ id: NSManagedObjectID, _ connection: SQLiteConnection) throws -> Snapshot? {
     let number = id.home.number
     let statement = try connection.statement(rowSQL[number] ?? "")
@@ -65,7 +65,8 @@ extension SQLiteStore {
     }
   }
 
-  /// Where the members of a to-many are: as `t` in the tables, each with its owner's key; nil where they are not in this store.
+  /// The tables with the members of a to-many relationship as `t`, each with its owner's key; nil if they are not in
+  /// this store.
   private func memberSource(
     _ home: EntityHome, _ relationship: NSRelationshipDescription
   ) -> (plan: RowPlan, tables: String, owner: String, order: String?)? {
@@ -95,7 +96,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Steps through the rows of a query for the keys, which stand between the two texts: a few hundred of them at a time.
+  /// Steps through the rows of a query for the keys, which are inserted between the two texts, a few hundred at a time.
   private func eachRow(
     of keys: [Int64], in generation: QueryGeneration?, _ before: String, _ after: String,
     _ body: (SQLiteStatement) -> Void

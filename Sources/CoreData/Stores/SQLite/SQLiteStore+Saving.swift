@@ -1,6 +1,6 @@
-/// Writing what a save passes in.
+/// Writes the changes of a save.
 extension SQLiteStore {
-  /// Stores on one file share one.
+  /// Stores of one file share one scope.
   var writeScope: any WriteScope { database }
 
   func write(_ changes: RowChanges) throws -> SavedRows {

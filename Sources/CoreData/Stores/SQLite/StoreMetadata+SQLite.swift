@@ -13,9 +13,9 @@ extension StoreMetadata {
     options?[NSPersistentStoreTablePrefixOption] as? String ?? "Z"
   }
 
-  /// The binary property list for the metadata table. The store's identifier is left out: it has its own column.
+  /// The binary property list for the metadata table, without the store's identifier, which has its own column.
   ///
-  /// - Throws: an error of Foundation where a value is none that a property list can hold.
+  /// - Throws: an error of Foundation for a value that a property list cannot hold.
   static func encode(_ metadata: [String: Any]) throws -> Data {
     var list = metadata
     list[Key.storeUUID] = nil

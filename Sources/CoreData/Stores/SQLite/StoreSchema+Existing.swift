@@ -1,10 +1,10 @@
 extension StoreSchema {
   /// The schema of an existing file, matched with a model that has the file's version hashes.
   ///
-  /// Entity numbers are the file's. Columns are where the rules for a new file with those numbers put them; join tables are
-  /// also found under the names that older frameworks gave them.
+  /// Entity numbers are the file's. Columns have the places that the rules for a new file with those numbers give them.
+  /// Join tables are also found under the names that older frameworks gave them.
   ///
-  /// - Throws: `StoreSchemaError` where the file lacks an entity, a table or a column that the model needs.
+  /// - Throws: `StoreSchemaError` if the file lacks an entity, a table or a column of the model.
   convenience init(
     entities: [NSEntityDescription], prefix: String, file: SchemaFile
   ) throws(StoreSchemaError) {
@@ -53,13 +53,13 @@ extension SchemaFile {
     }
   }
 
-  /// A join table as the file has it: under the expected name, or under the other end's, with the columns found there.
+  /// A join table in the file: under the expected name or the other end's, with the columns found there.
   fileprivate func existing(_ expected: JoinLayout) throws(StoreSchemaError) -> JoinLayout {
     if let found = columns[expected.table.name], let layout = match(expected, expected.table.name, found) {
       return layout
     }
     let table = expected.table
-    // The other end names the table where an older framework chose so: its column without the suffix of a collision.
+    // The other end names the table in files of some older frameworks: its column without the suffix of a collision.
     for column in [table.firstColumn, table.secondColumn] {
       let prefix = String(table.name.prefix { $0 != "_" })
       let name = prefix + column.dropFirst()
@@ -89,7 +89,7 @@ extension SchemaFile {
       orderColumn: order, inverseOrderColumn: inverseOrder)
   }
 
-  /// The column of a name, or of that name but for the digits of a collision.
+  /// The column of a name, or of that name with the digits of a collision.
   private static func column(_ name: String, in found: [String]) -> String? {
     if found.contains(name) { return name }
     let stem = name.trimmingSuffixDigits

@@ -1,6 +1,6 @@
 /// Composite attributes, which have several columns.
 extension StoredValue {
-  /// The composite's value in the row that the statement stands on; nil where all its columns are NULL.
+  /// The composite's value in the statement's current row; nil if all its columns are NULL.
   static func composite(
     _ statement: SQLiteStatement, _ leaves: [(leaf: CompositeColumns.Leaf, column: Int32)], _ home: EntityHome?
   ) -> [String: Any]? {

@@ -1,11 +1,11 @@
-/// The values that are not stored as they are: decimals, URIs, transformables.
+/// Converts the values that are stored in another form: decimals, URIs, transformables.
 enum StoredValue {
   static func boxed(_ statement: SQLiteStatement, _ column: Int32, _ step: RowDecoder.Step, _ layout: EntityLayout)
     -> Boxed?
   {
     switch step.type {
     case .decimalAttributeType:
-      // SQLite's shortest text of the number, since a Double would bring its binary tail into the decimal.
+      // SQLite's shortest text of the number, because a Double would bring its binary error into the decimal.
       guard let text = statement.text(column) else { return nil }
       return Boxed(NSDecimalNumber(string: text, locale: Locale(identifier: "en_US_POSIX")))
     case .UUIDAttributeType:
@@ -27,7 +27,7 @@ enum StoredValue {
     switch type {
     case .decimalAttributeType:
       let number = boxed.value as? NSDecimalNumber ?? .zero
-      // A whole number is kept as one; a fraction as REAL, as Apple's files have it.
+      // A whole number is stored as an integer, a fraction as REAL, as in Apple's files.
       if let integer = Int64(number.stringValue) {
         statement.bind(integer, at: index)
       } else {
@@ -53,9 +53,9 @@ enum StoredValue {
 }
 
 extension StoredValue {
-  /// A column that is not NULL, as key-value coding gives it.
+  /// A column that is not NULL, as key-value coding returns it.
   ///
-  /// - Parameter home: where data outside the file is looked for.
+  /// - Parameter home: the entity's home, whose store tells the place of external data.
   static func value(
     _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?,
     _ home: EntityHome?
@@ -87,7 +87,7 @@ extension StoredValue {
     }
   }
 
-  /// A value of no declared type, as SQLite has it.
+  /// A value without a declared type, as SQLite has it.
   private static func plainValue(_ value: SQLiteValue) -> Any? {
     switch value {
     case .null: nil
@@ -99,7 +99,7 @@ extension StoredValue {
   }
 }
 
-/// Binary values of attributes that allow external storage: a first byte says where the value is.
+/// Binary values of attributes that allow external storage: the first byte tells where the value is.
 enum ExternalData {
   /// 1: the value follows. 2: the name of a file follows, in the store's support folder.
   static func decode(_ stored: Data, _ home: EntityHome) -> Data {
@@ -108,16 +108,16 @@ enum ExternalData {
     return file(stored, of: home.storeReference?.store?.url).flatMap { try? Data(contentsOf: $0) } ?? stored
   }
 
-  /// The file that a stored value names; nil where it names none.
+  /// The file that a stored value names; nil for none.
   static func file(_ stored: Data, of store: URL?) -> URL? {
     guard stored.first == 2, let store else { return nil }
     let name = String(decoding: stored.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
-    // Names are UUIDs; anything else could lead out of the folder.
+    // Names are UUIDs; anything else might lead out of the folder.
     guard UUID(uuidString: name) != nil else { return nil }
     return supportFolder(of: store).appendingPathComponent("_EXTERNAL_DATA/\(name)")
   }
 
-  /// The folder beside a store's file for what is kept outside of it.
+  /// The folder beside a store's file with its external data.
   static func supportFolder(of store: URL) -> URL {
     store.deletingLastPathComponent().appendingPathComponent(
       ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT")

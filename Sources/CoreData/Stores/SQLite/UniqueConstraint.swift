@@ -1,12 +1,12 @@
-/// Columns of one table whose values together no two rows may share. NULL is unlike any other value, NULL included.
+/// Columns of one table whose values together are unique. NULL differs from every value, even from NULL.
 struct UniqueConstraint: Hashable {
   let names: [String]
   let columns: [String]
 }
 
 extension SQLiteStore {
-  /// The constraints that rows of the entity are subject to. An index covers the whole table, so those that are declared by
-  /// entities above, beside and below count, where they are about columns that the entity has.
+  /// The constraints on rows of the entity. An index covers the whole table, so constraints that any entity of the
+  /// hierarchy declares count, if the entity has their columns.
   func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] {
     var found: [UniqueConstraint] = []
     for other in schema.entities where other.rootNumber == mapping.rootNumber {
@@ -25,7 +25,7 @@ extension SQLiteStore {
 extension SQLiteStore {
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     try CoreDataErrors.translating("Looking for rows with the same unique values") {
-      // On the writer, since what this coordinator has just committed must be seen.
+      // On the writer, so that this coordinator's last commits are seen.
       try database.withWriter { connection in
         try ConstraintViolationFinder(self, changes, connection).violations(of: rejected)
       }
@@ -38,7 +38,7 @@ private struct ConstraintViolationFinder {
   let store: SQLiteStore
   let changes: RowChanges
   let connection: SQLiteConnection
-  /// The save's rows that the file has, by key, table by table.
+  /// The save's rows that are in the file, by key and table.
   private var known: [Int32: [Int64: RowChanges.Place]] = [:]
 
   init(_ store: SQLiteStore, _ changes: RowChanges, _ connection: SQLiteConnection) {
@@ -89,7 +89,7 @@ private struct ConstraintViolationFinder {
     }
   }
 
-  /// The row that has the values, unless this save deletes it or gives it others.
+  /// The row with the values, unless this save deletes or changes it.
   private func row(with values: [SQLiteValue], _ constraint: UniqueConstraint, _ root: Int) throws
     -> (id: NSManagedObjectID, values: Snapshot?)?
   {
@@ -122,7 +122,7 @@ private struct ConstraintViolationFinder {
     }
   }
 
-  /// The values as they are written; nil where one is NULL, or the constraint is not about the row.
+  /// The values as they are written; nil if one is NULL, or the constraint does not concern the row.
   private func uniqueValues(at place: RowChanges.Place, _ constraint: UniqueConstraint, _ root: Int) throws
     -> [SQLiteValue]?
   {
@@ -138,10 +138,10 @@ private struct ConstraintViolationFinder {
       guard let slot = layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
         return nil
       }
-      // SQLite says what it would store. A to-one may bind its entity, too.
+      // SQLite converts the values as it would store them. A to-one relationship may bind its entity too.
       let statement = try connection.statement("SELECT ?1, ?2")
       defer { statement.reset() }
-      // New objects keep their temporary keys here: no row has those.
+      // New objects keep their temporary keys here, which no row has.
       if let leaf = mapping.composites[path[0]]?.leaves.first(where: { $0.column.name == name }) {
         StoredValue.bind(snapshot.element(at: name), leaf.attribute, statement, 1)
       } else {

@@ -1,7 +1,7 @@
 /// The numbers (`Z_ENT`) of a store's entities.
 ///
-/// In a new file: depth first through the hierarchy from 1, siblings by name without regard to case. An entity whose
-/// superentity is not in the store is a root there.
+/// A new file numbers them depth first through the hierarchy from 1, siblings by name without regard to case. An entity
+/// whose superentity is not in the store is a root.
 struct EntityNumbering {
   /// The entities in the order of a walk through the hierarchy: every entity after its superentity.
   let entities: [NSEntityDescription]
@@ -14,9 +14,9 @@ struct EntityNumbering {
     self.init(walk, numbers: Dictionary(uniqueKeysWithValues: walk.enumerated().map { (ObjectIdentifier($1), $0 + 1) }))
   }
 
-  /// The numbers that a file has given, by entity name. Where a name is not there, the entity that has the number which a
-  /// new file would give it, and a name that the model does not know, is taken for it: lightweight migration of a renamed
-  /// entity has been seen to leave the old name.
+  /// The numbers in an existing file, by entity name. An entity whose name is missing gets the row with the number that
+  /// a new file would give it, if the model does not know that row's name: lightweight migration was seen to leave the
+  /// old name of a renamed entity.
   init(_ entities: [NSEntityDescription], rows: [SchemaFile.EntityRow]) throws(StoreSchemaError) {
     let fresh = Self(entities)
     let byName = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -48,12 +48,12 @@ struct EntityNumbering {
     numbers[ObjectIdentifier(entity)] != nil
   }
 
-  /// The number of an entity; 0 for one that is not in the store.
+  /// The number of an entity; 0 for one outside of the store.
   func number(of entity: NSEntityDescription) -> Int {
     numbers[ObjectIdentifier(entity)] ?? 0
   }
 
-  /// The superentity, where that is in the store.
+  /// The superentity, if it is in the store.
   func parent(of entity: NSEntityDescription) -> NSEntityDescription? {
     parents[ObjectIdentifier(entity)]
   }
@@ -80,7 +80,8 @@ struct EntityNumbering {
     entities.contains { parent(of: $0) === entity }
   }
 
-  /// The properties whose columns an entity brings: its own, and, at a root, those it inherits from outside the store.
+  /// The properties for which an entity adds columns: its own, and for a root those that it inherits from outside of
+  /// the store.
   func properties(of entity: NSEntityDescription) -> [NSPropertyDescription] {
     let properties = parent(of: entity) == nil ? entity.properties : entity.declaredProperties
     return properties.filter { !$0.isTransient }.sorted { $0.name.precedesByBytes($1.name) }
@@ -115,7 +116,7 @@ struct EntityNumbering {
   }
 }
 
-/// Why a model has no place in a file: which entity or property, and what is missing. As an `NSError` it is Core Data's
+/// The reason why a model does not fit a file, with the entity or property. As an `NSError` it is Core Data's
 /// "incompatible schema".
 struct StoreSchemaError: CustomNSError, CustomStringConvertible {
   let description: String
@@ -129,7 +130,7 @@ struct StoreSchemaError: CustomNSError, CustomStringConvertible {
   var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
 
-/// What an existing file says of itself.
+/// The schema of an existing file.
 struct SchemaFile: Sendable {
   /// A row of `Z_PRIMARYKEY`.
   struct EntityRow: Sendable {

@@ -1,10 +1,10 @@
 /// The join table of a many-to-many relationship, seen from the end that names it.
 struct JoinLayout {
-  /// The end that names the table, and its inverse; nil where there is none.
+  /// The end that names the table, and its inverse; nil for none.
   let relationship: NSRelationshipDescription
   let inverse: NSRelationshipDescription?
   let table: JoinTable
-  /// The position columns of the two ends' members, where they are ordered.
+  /// The columns with the positions of the two ends' members, if they are ordered.
   let orderColumn: String?
   let inverseOrderColumn: String?
 
@@ -24,8 +24,8 @@ struct JoinLayout {
 
 /// Finds the many-to-many relationships of a store and names their tables and columns, as Apple's store does.
 ///
-/// Of the two ends, the one on the entity with the lower number names the table; of two on one entity, the one with the
-/// later name.
+/// The end on the entity with the lower number names the table; of two ends on one entity the one with the later name
+/// does.
 struct JoinLayouts {
   let layouts: [JoinLayout]
 
@@ -66,7 +66,7 @@ struct JoinLayouts {
       }
       let capitals = relationship.name.uppercased()
       let first = uniqueName("Z_\(number)\(inverse.name.uppercased())")
-      // A relationship that is its own inverse would name both columns alike.
+      // A relationship that is its own inverse would give both columns the same name.
       let second = inverse === relationship ? "REFLEXIVE" : uniqueName("Z_\(otherNumber)\(capitals)")
       let orderColumn = relationship.isOrdered ? orderName(second) : nil
       let inverseOrderColumn = inverse.isOrdered && inverse !== relationship ? orderName(first) : nil
@@ -74,7 +74,7 @@ struct JoinLayouts {
         relationship, inverse, number, "\(prefix)_\(number)\(capitals)", first, second, orderColumn, inverseOrderColumn)
     }
 
-    /// Not seen in any file of Apple's: the owner's column is named after its entity.
+    /// No file of Apple's with such a relationship was available: the owner's column is named after its entity.
     private mutating func addWithoutInverse(
       _ relationship: NSRelationshipDescription, of entity: NSEntityDescription, to destination: NSEntityDescription
     ) {
@@ -100,7 +100,7 @@ struct JoinLayouts {
           inverseOrderColumn: inverseOrderColumn))
     }
 
-    /// The entity that brings a relationship of the given entity: itself or one above it.
+    /// The entity that declares a relationship: the given one or an ancestor.
     private func declarer(
       of relationship: NSRelationshipDescription, at entity: NSEntityDescription
     ) -> NSEntityDescription? {
@@ -114,7 +114,7 @@ struct JoinLayouts {
       "Z_FOK_" + column.dropFirst("Z_".count)
     }
 
-    /// A second column of a name seen already gets a number, though it is in another table.
+    /// A second column of the same name gets a number, even in another table.
     private mutating func uniqueName(_ wanted: String) -> String {
       var name = wanted
       var suffix = 0

@@ -1,8 +1,8 @@
 /// Lays the properties of a store's entities out in tables and columns, as Apple's store does.
 ///
-/// The rules were read off files that Apple's frameworks wrote. A table holds a root entity and all entities below it. Its
-/// columns come in groups, and each group runs over the entities in the order of their numbers, and over the properties of
-/// one entity in the order of their names.
+/// The rules were learnt from files that Apple's frameworks wrote. A table holds a root entity and its subentities. Its
+/// columns come in groups; each group goes through the entities in the order of their numbers, and through one entity's
+/// properties in the order of their names.
 struct SchemaLayout {
   let numbering: EntityNumbering
   let prefix: String
@@ -36,7 +36,7 @@ struct SchemaLayout {
     prefix + (numbering.root(of: entity).name ?? "").uppercased()
   }
 
-  /// The groups of attribute columns after the integers and keys, each with its types.
+  /// The groups of attribute columns after the integers and keys, by type.
   private static let laterGroups: [[NSAttributeType]] = [
     [.doubleAttributeType, .floatAttributeType, .dateAttributeType], [.decimalAttributeType],
     [.stringAttributeType], [.URIAttributeType], [.UUIDAttributeType], [.transformableAttributeType],
@@ -83,7 +83,7 @@ struct SchemaLayout {
     }
   }
 
-  /// The elements of a composite attribute have columns among those of its entity: "ZADDRESS_CITY" for "address.city".
+  /// The columns of a composite attribute's elements are among those of its entity: "ZADDRESS_CITY" for "address.city".
   private mutating func addElements(
     of composite: NSCompositeAttributeDescription, types: Set<NSAttributeType>, to columns: inout ColumnList
   ) {
@@ -118,7 +118,7 @@ struct SchemaLayout {
     for entity in hierarchy {
       let ordered = toOneRelationships(of: entity)
         .filter { $0.inverseRelationship.map { $0.isToMany && $0.isOrdered } ?? false }
-        // By the inverse's name, last first: the one order that fits the files seen.
+        // By the inverse's name, last first: the only order that fits the files seen.
         .sorted { ($1.inverseRelationship?.name ?? "").precedesByBytes($0.inverseRelationship?.name ?? "") }
       for relationship in ordered {
         guard let toOne = toOnes[ObjectIdentifier(relationship)] else { continue }
@@ -164,7 +164,7 @@ struct SchemaLayout {
 }
 
 extension NSAttributeType {
-  /// The type that the column's declaration names; empty for types that a store does not keep.
+  /// The type in the column's declaration; empty for types that a store does not hold.
   fileprivate var declaredType: String {
     switch self {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType: "INTEGER"
@@ -178,7 +178,7 @@ extension NSAttributeType {
   }
 }
 
-/// Columns in the making, each with a name of its own: the second "ZACCOUNT" becomes "ZACCOUNT1".
+/// Columns under construction, each with a unique name: the second "ZACCOUNT" becomes "ZACCOUNT1".
 private struct ColumnList {
   private(set) var columns: [EntityTable.Column] = []
   private var names: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]

@@ -1,14 +1,14 @@
 extension StoreSchema {
   /// The schema of a new file for the given entities.
   ///
-  /// - Throws: `StoreSchemaError` where the store cannot keep an entity or a property.
+  /// - Throws: `StoreSchemaError` if the store cannot hold an entity or a property.
   convenience init(entities: [NSEntityDescription], prefix: String) throws(StoreSchemaError) {
     let numbering = EntityNumbering(entities)
     let layout = try SchemaLayout(numbering, prefix: prefix)
     self.init(numbering, layout, JoinLayouts(numbering, prefix: prefix).layouts)
   }
 
-  /// Puts together what the layouts say.
+  /// Builds the schema from the layouts.
   convenience init(_ numbering: EntityNumbering, _ layout: SchemaLayout, _ joins: [JoinLayout]) {
     var joinOfEnd: [ObjectIdentifier: JoinLayout] = [:]
     for join in joins {
@@ -50,7 +50,7 @@ extension StoreSchema {
 }
 
 extension SchemaLayout {
-  /// The mapping of a one-to-many relationship, through its inverse; nil where the destination is not in the store.
+  /// The mapping of a one-to-many relationship through its inverse; nil if the destination is not in the store.
   fileprivate func foreignKey(_ relationship: NSRelationshipDescription) -> ToManyMapping? {
     guard let destination = relationship.destinationEntity, numbering.contains(destination),
       let inverse = relationship.inverseRelationship.flatMap(column(of:))

@@ -1,17 +1,17 @@
 extension StoreSchema {
-  /// The table of entities, their numbers and the highest keys given.
+  /// The table of entities with their numbers and highest keys.
   var primaryKeyTable: String { prefix + "_PRIMARYKEY" }
 
   /// The table of one row that holds the store's identity and metadata.
   var metadataTable: String { prefix + "_METADATA" }
 
-  /// The table in which Apple's framework keeps the model. Ours creates it, because Apple's does, and leaves it empty:
+  /// The table in which Apple's framework keeps the model. It is created because Apple's creates it, and stays empty:
   /// stores of older frameworks have none either.
   var modelCacheTable: String { prefix + "_MODELCACHE" }
 
-  /// The statements that create a new file's schema, in the order in which Apple's files have it: the tables of entities,
-  /// each followed by the join tables that it names; their indexes; triggers; then the store's own tables with a row per
-  /// entity.
+  /// The statements that create a new file's schema, in the order in which Apple's files have it: the tables of
+  /// entities, each followed by the join tables that it names; their indexes; triggers; then the store's own tables
+  /// with a row per entity.
   var creationStatements: [String] {
     entityTableStatements + indexStatements + derivedAttributeStatements + [
       "CREATE TABLE \(primaryKeyTable) (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
@@ -80,7 +80,7 @@ extension StoreSchema {
     }
     for index in mapping.entity.indexes {
       let elements = index.elements.filter { $0.collationType == .binary }
-      // An index that consists of relationships only is not made: each has its own already.
+      // An index over relationships only is not created: each relationship has its own already.
       guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
       add(
         index.name,
@@ -93,9 +93,9 @@ extension StoreSchema {
 
   /// The condition of a partial index: comparisons of attributes with nil, and several of them joined by AND.
   ///
-  /// SQLite uses a partial index only where the query's condition implies the index's, and knows nothing of bound values
-  /// (https://www.sqlite.org/partialindex.html, "Queries Using Partial Indexes"). A comparison with nil binds none. For every other
-  /// predicate the result is nil and the index holds all rows, which serves any query.
+  /// SQLite uses a partial index only if the query's condition implies the index's, and knows nothing of bound values
+  /// (https://www.sqlite.org/partialindex.html, "Queries Using Partial Indexes"). A comparison with nil binds none. For
+  /// other predicates the result is nil and the index holds all rows, which serves any query.
   private func partialCondition(_ predicate: NSPredicate, _ mapping: TableMapping) -> String? {
     switch predicate.kind {
     case .compound(.and, let parts):
@@ -132,7 +132,7 @@ extension String {
 }
 
 extension TableMapping {
-  /// The columns of attributes and to-one relationships, in the order of the names; others are left out.
+  /// The columns of attributes and to-one relationships, in the order of the names. Other names are skipped.
   func columns(of names: [String]) -> [String] {
     names.compactMap { attributes[$0]?.column ?? toOnes[$0]?.column }
   }

@@ -1,8 +1,8 @@
 extension StoreSchema {
   /// The triggers that keep derived attributes of the form `relationship.@count` over a one-to-many relationship.
   ///
-  /// Apple's triggers of the same names also call a function of Apple's framework, so that plain SQLite cannot insert into
-  /// such a table. These do without: the counts are right whoever writes. Other derivations have no trigger.
+  /// Apple's triggers of the same names also call a function of Apple's framework, so plain SQLite cannot insert into
+  /// such a table. These triggers do not, and the counts are right whoever writes. Other derivations have no trigger.
   var derivedAttributeStatements: [String] {
     entities.flatMap { mapping in
       mapping.entity.declaredProperties
@@ -39,7 +39,7 @@ extension StoreSchema {
 }
 
 extension NSDerivedAttributeDescription {
-  /// The relationship whose objects are counted, where the derivation is `relationship.@count`.
+  /// The relationship that the derivation `relationship.@count` counts; nil for other derivations.
   fileprivate var countedRelationshipName: String? {
     guard let derivationExpression, derivationExpression.expressionType == .keyPath else { return nil }
     let parts = derivationExpression.keyPath.split(separator: ".")
@@ -48,7 +48,7 @@ extension NSDerivedAttributeDescription {
 }
 
 extension SQLFunction {
-  /// The functions that the triggers in Apple's files call to tell Apple's framework what they changed. Here they do
+  /// The functions that the triggers in Apple's files call to report their changes to Apple's framework. Here they do
   /// nothing, and the triggers do their work.
   static let derivedAttributeCallbacks = [
     "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",

@@ -1,7 +1,7 @@
-/// How the entities of one store lie in tables and columns: Apple's layout, under a prefix.
+/// The tables and columns of one store's entities: Apple's layout, under a prefix.
 ///
-/// Built from a model for a new file (`init(entities:prefix:)`) or matched with what an existing file says of itself
-/// (`init(entities:prefix:file:)`). Immutable: shared freely between the store's connections.
+/// It is built from a model for a new file (`init(entities:prefix:)`), or matched with an existing file
+/// (`init(entities:prefix:file:)`). Immutable: the store's connections share it.
 final class StoreSchema: Sendable {
   /// "Z" in Apple's files; the pool's own store has "WP".
   let prefix: String
@@ -38,15 +38,15 @@ struct EntityTable: Sendable {
   let rootNumber: Int
   let columns: [Column]
 
-  /// A column with the type that its declaration names.
+  /// A column with its declared type.
   struct Column: Sendable {
     let name: String
     let declaredType: String
   }
 }
 
-/// How one entity is mapped to its table: which rows are its own, and which column holds each property, inherited ones
-/// included. Core Data's `NSEntityMapping`, of a migration, maps one entity to another.
+/// The mapping of one entity to its table: which rows are its own, and which column holds each property, inherited ones
+/// included. Core Data's `NSEntityMapping`, for migrations, maps one entity to another.
 final class TableMapping: Sendable {
   let entity: NSEntityDescription
   let name: String
@@ -54,13 +54,13 @@ final class TableMapping: Sendable {
   let number: Int
   /// The parent's `Z_ENT`, 0 for a root.
   let superNumber: Int
-  /// The root entity's `Z_ENT`: whose row in the primary-key table counts this table's keys.
+  /// The root entity's `Z_ENT`. Its row in the primary-key table counts this table's keys.
   let rootNumber: Int
   /// `Z_ENT` of this entity and all entities below it: what `includesSubentities` matches.
   let numbersIncludingSubentities: [Int]
   /// The table of the root entity, which all its sub-entities share.
   let table: String
-  /// Persistent attributes (no transients), by name; the elements of composite ones by key path, "address.city".
+  /// Persistent attributes by name, without transient ones; elements of composites by key path, "address.city".
   let attributes: [String: AttributeColumn]
   /// Persistent composite attributes by name.
   let composites: [String: CompositeColumns]
@@ -105,16 +105,16 @@ extension TableMapping {
 /// The columns of a to-one relationship.
 struct ToOneColumn: Sendable {
   let name: String
-  /// Holds the destination row's key (`Z_PK`).
+  /// The column of the destination row's key (`Z_PK`).
   let column: String
-  /// Holds the destination row's actual entity (`Z_ENT`), where the destination entity has sub-entities.
+  /// The column of the destination row's actual entity (`Z_ENT`), if the destination entity has subentities.
   let entityColumn: String?
-  /// Holds this row's position in the inverse, where that is an ordered to-many (`Z_FOK_…`).
+  /// The column of this row's position in the inverse, if that is an ordered to-many relationship (`Z_FOK_…`).
   let orderColumn: String?
   let destinationEntityName: String
 }
 
-/// Where a to-many relationship is kept.
+/// The place of a to-many relationship's members.
 enum ToManyMapping: Sendable {
   /// One-to-many: the inverse to-one's columns, in the destination's table.
   case foreignKey(destinationEntityName: String, table: String, inverse: ToOneColumn)
@@ -124,12 +124,13 @@ enum ToManyMapping: Sendable {
     destinationEntityName: String, table: String, ownerColumn: String, destinationColumn: String, orderColumn: String?)
 }
 
-/// A many-to-many relationship's table: `CREATE TABLE name (first INTEGER, second INTEGER, …, PRIMARY KEY (first, second))`.
+/// A many-to-many relationship's table:
+/// `CREATE TABLE name (first INTEGER, second INTEGER, …, PRIMARY KEY (first, second))`.
 struct JoinTable: Sendable {
   let name: String
   let firstColumn: String
   let secondColumn: String
   let orderColumns: [String]
-  /// The mapping number of the entity that names the table; in a new file the table comes right after that entity's.
+  /// The number of the entity that names the table. In a new file the table follows that entity's.
   let ownerNumber: Int
 }

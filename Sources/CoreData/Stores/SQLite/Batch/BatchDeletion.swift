@@ -1,12 +1,12 @@
-/// The deletion of the rows that a fetch finds and of all that its delete rules take along, in SQL.
+/// Deletes the rows that a fetch finds, and all rows that delete rules take along, in SQL.
 ///
-/// The keys of what goes are gathered in a temporary table first, round by round along the Cascade rules; then Deny rules are
-/// looked at, references from what stays are cleared, and the rows deleted.
+/// A temporary table first collects the keys of the doomed rows, round by round along the Cascade rules. Then Deny
+/// rules are checked, references from remaining rows are cleared, and the rows deleted.
 final class BatchDeletion {
   private let store: SQLiteStore
   private let connection: SQLiteConnection
   private let recorder: HistoryRecorder?
-  /// Files that belong to deleted rows: to be removed when the transaction is committed.
+  /// Files of deleted rows, to be removed after the transaction is committed.
   private(set) var externalFiles: [URL] = []
 
   init(_ store: SQLiteStore, _ connection: SQLiteConnection, _ recorder: HistoryRecorder?) {
@@ -38,7 +38,7 @@ final class BatchDeletion {
     return result
   }
 
-  // MARK: What goes
+  // MARK: Deleted rows
 
   private func cascade() throws {
     var round = 0
@@ -60,7 +60,7 @@ final class BatchDeletion {
     }
   }
 
-  /// The entities of rows that go, in all rounds or in one.
+  /// The entities of doomed rows, in all rounds or in one.
   private func doomedMappings(round: Int? = nil) throws -> [TableMapping] {
     let condition = round.map { " WHERE round = \($0)" } ?? ""
     return try connection.rows("SELECT DISTINCT ent FROM temp.cd_doomed\(condition) ORDER BY ent").compactMap { row in
@@ -73,18 +73,18 @@ final class BatchDeletion {
     mapping.entity.relationshipsByName.values.filter { $0.deleteRule == rule }.sorted { $0.name < $1.name }
   }
 
-  /// The keys of the entity's rows that go.
+  /// The keys of the entity's doomed rows.
   private func doomed(_ mapping: TableMapping, round: Int? = nil) -> String {
     let condition = round.map { " AND round = \($0)" } ?? ""
     return "SELECT pk FROM temp.cd_doomed WHERE root = \(mapping.rootNumber) AND ent = \(mapping.number)\(condition)"
   }
 
-  /// The keys of all rows of the entity's table that go.
+  /// The keys of all doomed rows of the entity's table.
   private func doomedInTable(of mapping: TableMapping) -> String {
     "SELECT pk FROM temp.cd_doomed WHERE root = \(mapping.rootNumber)"
   }
 
-  /// `FROM … WHERE …` of the rows, as `d`, that a relationship leads to from rows that go; nil where it is not stored.
+  /// `FROM … WHERE …` of the rows, as `d`, to which a relationship of doomed rows leads; nil if it is not stored.
   private func related(
     _ relationship: NSRelationshipDescription, of mapping: TableMapping, round: Int? = nil
   ) -> (source: String, destination: TableMapping)? {
@@ -106,7 +106,7 @@ final class BatchDeletion {
     }
   }
 
-  // MARK: What stays
+  // MARK: Remaining rows
 
   private func checkDenyRules(of mapping: TableMapping) throws {
     for relationship in relationships(of: mapping, .denyDeleteRule) {

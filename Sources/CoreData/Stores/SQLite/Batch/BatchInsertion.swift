@@ -13,9 +13,9 @@ final class BatchInsertion {
   private let constraints: [[String]]
   /// Attributes that must have a value.
   private let mandatorySlots: [Int]
-  /// The row being made.
+  /// The row under construction.
   private let row: Snapshot
-  /// Which steps the row names, where that matters.
+  /// The steps that the row names, if that matters.
   private var named: [Bool]
   private var lastNamed: [Bool] = []
   private var statement: SQLiteStatement?
@@ -98,7 +98,7 @@ final class BatchInsertion {
       try statement.run()
       return try note(nextKey)
     }
-    // Without a row nothing was written: the key is free for the next.
+    // No row was written: the key is free for the next.
     guard try statement.step() else { return statement.reset() }
     let written = statement.integer(0)
     try statement.run()
@@ -127,9 +127,10 @@ final class BatchInsertion {
     return made
   }
 
-  /// Each constraint is named: any other conflict is an error, of keys above all.
+  /// Each constraint is named, so that any other conflict is an error, especially one of keys.
   ///
-  /// Source: https://www.sqlite.org/lang_upsert.html, several ON CONFLICT clauses; https://www.sqlite.org/lang_returning.html.
+  /// Source: https://www.sqlite.org/lang_upsert.html, several ON CONFLICT clauses;
+  /// https://www.sqlite.org/lang_returning.html.
   private var conflictClause: String {
     let action: String
     switch onDuplicate {
@@ -145,7 +146,7 @@ final class BatchInsertion {
 }
 
 extension SQLiteStore {
-  /// The columns of the uniqueness constraints that the file has a unique index for. Not every file of Apple's has it.
+  /// The columns of the uniqueness constraints for which the file has a unique index. Some files of Apple's lack it.
   fileprivate func uniqueColumns(of mapping: TableMapping, _ connection: SQLiteConnection) throws -> [[String]] {
     let constraints = uniqueConstraints(of: mapping)
     if constraints.isEmpty { return [] }

@@ -5,7 +5,7 @@ struct BatchUpdate {
   private let mapping: TableMapping
   private let writer: RowWriter
 
-  /// What one property becomes.
+  /// The new value of one property.
   private enum Assignment {
     /// The value of the step's slot in `constants`.
     case constant(position: Int)
@@ -84,7 +84,7 @@ struct BatchUpdate {
     return property
   }
 
-  /// The element of a composite attribute that a key names: "address.city".
+  /// The element of a composite attribute for a key such as "address.city".
   private func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
     guard let name = key.base as? String, name.contains(".") else { return nil }
     return mapping.composites[name.components(separatedBy: ".")[0]]?.leaves.first { $0.column.name == name }
@@ -167,7 +167,7 @@ struct BatchUpdate {
     guard let toOne = mapping.toOnes[relationship.name] else {
       throw failure("A batch update sets attributes and to-one relationships; \(name) is neither.")
     }
-    // Its other end lies in a row that this update does not touch.
+    // Its other end is in a row that this update does not change.
     if relationship.inverseRelationship.map({ !$0.isToMany }) ?? false {
       throw failure("A batch update cannot set \(name), which is a relationship of one to one.")
     }
@@ -192,7 +192,7 @@ struct BatchUpdate {
     if let column = toOne.entityColumn {
       columns.append((column, id.map { SQLiteValue.integer(Int64($0.home.number)) } ?? .null))
     }
-    // Its place in an ordered inverse was one among other members.
+    // Its position in an ordered inverse was one among other members.
     if let column = toOne.orderColumn { columns.append((column, .null)) }
     return .columns(columns)
   }

@@ -22,13 +22,13 @@ extension SQLiteStore {
       files = deletion.externalFiles
       return rows
     }
-    // Only now is it certain that no row needs them; one that stays behind does no harm.
+    // Only now is it certain that no row needs them. A file that stays does no harm.
     for file in files { try? FileManager.default.removeItem(at: file) }
     return rows
   }
 
-  /// Runs a batch in one transaction, which the store's history records. Afterwards no row that was read before counts as known,
-  /// here or, by the file's version, in other coordinators.
+  /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
+  /// through the file's version, in other coordinators.
   private func batch(
     _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> BatchResult
   ) throws -> BatchResult {

@@ -1,12 +1,12 @@
 internal import CSQLite
 
-/// How long a connection waits for a lock, and how often it looks.
+/// The time that a connection waits for a lock, and the pauses between its attempts.
 ///
-/// SQLite's own handler sleeps up to 100 ms between looks, far longer than our commits last; this one starts at 50 µs.
+/// SQLite's own handler sleeps up to 100 ms between attempts, far longer than a commit takes. This one begins at 50 µs.
 /// Source: https://www.sqlite.org/c3ref/busy_handler.html
 enum BusyHandler {
   static func install(on connection: OpaquePointer, timeout: TimeInterval) {
-    // The limit travels as the context pointer's value: no memory to own.
+    // The limit is passed as the context pointer's value, so that no memory has to be owned.
     let milliseconds = max(1, min(Int(timeout * 1000), Int(Int32.max)))
     sqlite3_busy_handler(
       connection,
@@ -18,10 +18,10 @@ enum BusyHandler {
       }, UnsafeMutableRawPointer(bitPattern: milliseconds))
   }
 
-  /// Microseconds to wait before look number `attempt`: 50, 100, 200, … up to 5,000.
+  /// The microseconds to wait before attempt number `attempt`: 50, 100, 200, … up to 5,000.
   private static func pause(_ attempt: Int) -> Int { attempt >= 7 ? 5000 : 50 << attempt }
 
-  /// Microseconds waited before look number `attempt`.
+  /// The microseconds waited before attempt number `attempt`.
   private static func elapsed(before attempt: Int) -> Int {
     attempt <= 7 ? 50 * ((1 << attempt) - 1) : 50 * 127 + (attempt - 7) * 5000
   }

@@ -1,5 +1,5 @@
 extension CoreDataErrors {
-  /// What a store's SQLite error means to its caller.
+  /// Core Data's error for an SQLite error.
   static func error(_ sqlite: SQLiteError, _ doing: String) -> NSError {
     let code: CocoaError.Code =
       switch sqlite.primaryCode {
@@ -17,7 +17,7 @@ extension CoreDataErrors {
       ])
   }
 
-  /// Runs the body; SQLite's errors come out as Core Data's.
+  /// Runs the body and converts SQLite's errors to Core Data's.
   static func translating<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     do {
       return try body()

@@ -1,19 +1,19 @@
 internal import CSQLite
 internal import Glibc
 
-/// Prints the statements that run, where it is switched on: by the launch argument `-com.apple.CoreData.SQLDebug n`, or an
-/// environment variable of that name. 1 prints each statement and how long it took, 3 and more its bound values, too.
+/// Prints the statements that run, if it is on: by the launch argument `-com.apple.CoreData.SQLDebug n`, or an
+/// environment variable of that name. 1 prints each statement and its duration, 3 and more also its values.
 ///
 ///     CoreData: sql: SELECT t0.Z_PK FROM ZPERSON t0 WHERE t0.ZNAME = ?
 ///     CoreData: annotation: 0.0004s
 enum SQLDebug {
-  /// 0 where nothing is printed, the default.
+  /// 0, the default, prints nothing.
   static let level = LaunchArgument.value("SQLDebug").flatMap(Int.init) ?? 0
 
-  /// From this level on, values are printed in place of the statement's parameters.
+  /// The level from which values are printed in place of the parameters.
   private static let levelOfValues = 3
 
-  /// Makes SQLite tell of each statement of the connection when it has ended, with its time
+  /// Makes SQLite report each statement of the connection when it ends, with its duration
   /// (https://www.sqlite.org/c3ref/c_trace.html, SQLITE_TRACE_PROFILE).
   static func install(on connection: OpaquePointer) {
     guard level > 0 else { return }
@@ -35,7 +35,7 @@ enum SQLDebug {
       text = String(cString: sql)
     }
     let seconds = String(format: "%.4f", Double(nanoseconds) / 1e9)
-    // One write for both lines, so that those of several threads do not mix.
+    // One write for both lines, so that lines of several threads do not mix.
     let lines = Array("CoreData: sql: \(text)\nCoreData: annotation: \(seconds)s\n".utf8)
     _ = write(STDERR_FILENO, lines, lines.count)
   }

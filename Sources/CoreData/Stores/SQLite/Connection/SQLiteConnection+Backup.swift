@@ -1,7 +1,8 @@
 internal import CSQLite
 
 extension SQLiteConnection {
-  /// Makes this database a copy of another, in place: others that have it open see the new content with their next statement.
+  /// Replaces this database by a copy of another one, in place: others that have it open see the new content with their
+  /// next statement.
   ///
   /// Waits for locks as statements do. Source: https://www.sqlite.org/c3ref/backup_finish.html
   func copy(from source: SQLiteConnection) throws {
@@ -16,10 +17,10 @@ extension SQLiteConnection {
     }
   }
 
-  /// Makes this database an empty one, as if its file had just been made.
+  /// Empties this database, as if its file was new.
   func erase() throws {
     let empty = try SQLiteConnection(path: ":memory:", access: .create)
-    // A write-ahead log takes no pages of another size.
+    // A write-ahead log cannot take pages of another size.
     if let size = try integer("PRAGMA page_size") { try empty.execute("PRAGMA page_size = \(size)") }
     try copy(from: empty)
   }

@@ -1,10 +1,10 @@
 internal import CSQLite
 
 extension SQLiteConnection {
-  /// Runs the body, whose statements end with SQLITE_INTERRUPT soon after the fetch is cancelled.
+  /// Runs the body. Its statements end with SQLITE_INTERRUPT soon after the fetch is cancelled.
   ///
-  /// SQLite asks every so many of its instructions (https://www.sqlite.org/c3ref/progress_handler.html), so that a cancellation
-  /// meets a statement at whatever point, before its first step too.
+  /// SQLite asks at intervals of its instructions (https://www.sqlite.org/c3ref/progress_handler.html), so a
+  /// cancellation meets a statement at any point, even before its first step.
   func listening<T>(to control: FetchControl?, _ body: (SQLiteConnection) throws -> T) rethrows -> T {
     guard let control else { return try body(self) }
     let isCancelled: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { pointer in

@@ -1,7 +1,7 @@
 internal import CSQLite
 
 extension SQLiteConnection {
-  /// The absolute path of the database file that is open, symbolic links resolved; the log lies beside that.
+  /// The absolute path of the open database file with symbolic links resolved. The log is beside that file.
   ///
   /// Source: https://www.sqlite.org/c3ref/db_filename.html
   var fileName: String {

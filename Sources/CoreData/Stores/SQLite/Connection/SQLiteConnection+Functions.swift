@@ -29,7 +29,7 @@ extension SQLiteConnection {
       },
       { context in
         let aggregate = Unmanaged<Box<SQLAggregate>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue().value
-        // Nothing is there where no row had a value.
+        // There is no memory if no row had a value.
         let collected = collectedValues(context, 0)?.pointee.map {
           Unmanaged<CollectedValues>.fromOpaque($0).takeRetainedValue().values
         }
@@ -49,13 +49,14 @@ extension SQLiteConnection {
   }
 }
 
-/// The values that an aggregate function has met so far.
+/// The values that an aggregate function has received so far.
 private final class CollectedValues {
   var values: [SQLiteValue]
   init(_ first: SQLiteValue) { values = [first] }
 }
 
-/// Where SQLite keeps the pointer of one run of an aggregate function: zeroed at first, nil for a size of 0 before that.
+/// SQLite's memory for the pointer of one run of an aggregate function: zeroed at first; nil for a size of 0 before
+/// that.
 ///
 /// Source: https://www.sqlite.org/c3ref/aggregate_context.html
 private func collectedValues(_ context: OpaquePointer?, _ size: Int32) -> UnsafeMutablePointer<UnsafeRawPointer?>? {

@@ -2,14 +2,14 @@ internal import CSQLite
 
 /// One connection to a database file, with its prepared statements.
 ///
-/// `@unchecked Sendable`: SQLite is told that there is no sharing (SQLITE_OPEN_NOMUTEX), and `SQLiteDatabase` hands a
-/// connection to one user at a time. Only `interrupt()` may be called from another thread, which SQLite allows.
+/// `@unchecked Sendable`: the connection is opened without SQLite's own locks (SQLITE_OPEN_NOMUTEX), and
+/// `SQLiteDatabase` hands it to one user at a time. SQLite allows `interrupt()` from other threads.
 final class SQLiteConnection: @unchecked Sendable {
   let handle: OpaquePointer
   let path: String
   private var statements: [String: SQLiteStatement] = [:]
 
-  /// More than any store's own statements; what exceeds it comes from ad-hoc predicates.
+  /// More than any store's own statements; ad-hoc predicates make up the rest.
   private static let cachedStatementLimit = 256
 
   /// Seconds to wait for a lock.
@@ -17,7 +17,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
   enum Access { case readOnly, readWrite, create }
 
-  /// - Parameter busyTimeout: seconds to wait for another process's lock before SQLITE_BUSY.
+  /// - Parameter busyTimeout: the seconds to wait for another process's lock before SQLITE_BUSY.
   init(path: String, access: Access, busyTimeout: TimeInterval = standardBusyTimeout) throws {
     self.path = path
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
@@ -48,7 +48,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
   private var isClosed = false
 
-  /// Finalises every statement and closes the file; calling it again does nothing.
+  /// Finalises every statement and closes the file. Further calls do nothing.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -58,7 +58,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
   // MARK: Statements
 
-  /// The prepared statement of this text, from the cache unless that one is in use.
+  /// The prepared statement of a text, from the cache unless that one is in use.
   func statement(_ sql: String) throws -> SQLiteStatement {
     if let cached = statements[sql], !cached.isRunning { return cached }
     let statement = try SQLiteStatement(sql: sql, connection: self)
@@ -81,7 +81,7 @@ final class SQLiteConnection: @unchecked Sendable {
     try statement.run()
   }
 
-  /// All rows of a query, for the small ones: schema, metadata, pragmas.
+  /// All rows of a small query: schema, metadata, pragmas.
   func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[SQLiteValue]] {
     let statement = try statement(sql)
     statement.bind(values)
@@ -93,7 +93,7 @@ final class SQLiteConnection: @unchecked Sendable {
     return rows
   }
 
-  /// The first column of the first row as an integer, or nil without a row.
+  /// The first column of the first row as an integer; nil without a row.
   func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
     let statement = try statement(sql)
     statement.bind(values)
@@ -101,18 +101,18 @@ final class SQLiteConnection: @unchecked Sendable {
     return try statement.step() ? statement.integer(0) : nil
   }
 
-  /// How many rows the last INSERT, UPDATE or DELETE touched.
+  /// The number of rows that the last INSERT, UPDATE or DELETE changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
-  /// Whether SQLite has opened the file for reading alone. Beginning a writing transaction succeeds all the same.
+  /// Whether SQLite opened the file for reading only. Even then a writing transaction can begin.
   ///
   /// Source: https://www.sqlite.org/c3ref/db_readonly.html
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Runs the body in a transaction that takes the write lock at its start, so that it never fails half-way for a
-  /// reader turned writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
+  /// Runs the body in a transaction that takes the write lock at its start, so that it cannot fail halfway when a
+  /// reader becomes a writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
   func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
     try execute("BEGIN IMMEDIATE")
     do {
@@ -125,7 +125,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
   }
 
-  /// Makes the running statement end with SQLITE_INTERRUPT. May be called from any thread while the connection is open.
+  /// Makes the running statement end with SQLITE_INTERRUPT. Any thread, while the connection is open.
   func interrupt() { sqlite3_interrupt(handle) }
 
   func lastError(sql: String?) -> SQLiteError {

@@ -1,5 +1,5 @@
 extension SQLiteDatabase.Configuration {
-  /// What a store's options say about its connections.
+  /// The configuration for a store's options.
   init(_ opening: StoreOpening) {
     self.init(path: opening.url?.standardizedFileURL.path ?? "")
     let options = opening.options
@@ -12,7 +12,8 @@ extension SQLiteDatabase.Configuration {
     }
     mustExist = (options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
     writeTurnPath = options?[NSPersistentStoreWriteTurnOption] as? String
-    // Safe against the death of processes in WAL mode, and no fsync at each commit: https://www.sqlite.org/pragma.html
+    // In WAL mode it survives the death of processes and needs no fsync at each commit:
+    // https://www.sqlite.org/pragma.html
     var pragmas = ["synchronous": "NORMAL"]
     for (key, value) in options?[NSSQLitePragmasOption] as? [String: Any] ?? [:] { pragmas[key] = "\(value)" }
     connectionPragmas = pragmas.sorted { $0.key < $1.key }.filter { $0.key.isPragmaWord && $0.value.isPragmaWord }
@@ -25,13 +26,13 @@ extension SQLiteDatabase.Configuration {
     return isInMemory ? sharedName != nil && sharedName == other.sharedName : path == other.path
   }
 
-  /// Seconds to wait for another's lock.
+  /// The seconds to wait for another connection's lock.
   static func busyTimeout(_ options: [AnyHashable: Any]?) -> TimeInterval {
     (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 30
   }
 }
 
 extension String {
-  /// A name or number that may stand in a PRAGMA as it is.
+  /// Whether the text is a name or number that can be written into a PRAGMA.
   fileprivate var isPragmaWord: Bool { !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" } }
 }

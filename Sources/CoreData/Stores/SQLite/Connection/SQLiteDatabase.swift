@@ -1,28 +1,30 @@
 internal import CSQLite
 internal import Synchronization
 
-/// One database file as a coordinator uses it: a writer and several readers, each handed to one user at a time.
+/// A database file with a writer and several readers, each used by one user at a time.
 ///
-/// In WAL mode readers never wait for the writer nor the writer for them (https://www.sqlite.org/wal.html). All stores of one
-/// coordinator on the same file share one `SQLiteDatabase`, so that a save to several of them is one transaction.
+/// In WAL mode readers never wait for the writer nor the writer for them (https://www.sqlite.org/wal.html). All stores
+/// of one coordinator on the same file share one `SQLiteDatabase`, so that a save to several of them is one
+/// transaction.
 ///
-/// `@unchecked Sendable`: `idleReaders` and `busyReaders` are only touched under `lock`; the writer only under `writeLock`.
+/// `@unchecked Sendable`: `idleReaders` and `busyReaders` are used under `lock` only, the writer under `writeLock`
+/// only.
 final class SQLiteDatabase: @unchecked Sendable {
   struct Configuration: Sendable {
     var path: String
-    /// A database of this process's memory: `path` is not used, and the writer reads too.
+    /// Whether the database is in this process's memory: `path` is not used, and the writer reads too.
     var isInMemory = false
-    /// The name of a database in memory that several coordinators have in common.
+    /// The name of a database in memory that several coordinators share.
     var sharedName: String?
     var isReadOnly = false
-    /// Whether a file that is not there is an error.
+    /// Whether a missing file is an error.
     var mustExist = false
     /// Seconds.
     var busyTimeout: TimeInterval = SQLiteConnection.standardBusyTimeout
     var maximumReaders = 8
     /// Statements run on each new connection, such as `PRAGMA cache_size = -4000`.
     var connectionPragmas: [String] = []
-    /// The file whose lock orders this pool's writers, or nil.
+    /// The file whose lock lets the pool's writers take turns; nil for none.
     var writeTurnPath: String?
   }
 
@@ -34,10 +36,10 @@ final class SQLiteDatabase: @unchecked Sendable {
   private let condition = NSCondition()
   private var idleReaders: [SQLiteConnection] = []
   private var readerCount = 0
-  /// Who is told of commits to a database in memory, which no other process can make. Used under `writeLock`.
+  /// The observers of commits to a database in memory, which no other process can make. Used under `writeLock`.
   private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
   private var commitCount: Int64 = 0
-  /// All connections that are open, to be interrupted. Under `condition`.
+  /// All open connections, to be interrupted. Used under `condition`.
   private var connections: [SQLiteConnection] = []
 
   init(_ configuration: Configuration) throws {
@@ -51,7 +53,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     connections = [writer]
   }
 
-  /// Makes the statements that run now fail with SQLITE_INTERRUPT, from any thread; later ones are not concerned.
+  /// Makes the running statements fail with SQLITE_INTERRUPT, from any thread. Later statements are not affected.
   ///
   /// Source: https://www.sqlite.org/c3ref/interrupt.html
   func interrupt() {
@@ -60,14 +62,14 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   // MARK: Writing
 
-  /// The writer, for reading what must not be behind and for set-up; waits for whoever has it.
+  /// Runs the body with the writer, for set-up and for reading the latest state. Waits for its current user.
   func withWriter<T>(_ body: (SQLiteConnection) throws -> T) rethrows -> T {
     writeLock.lock()
     defer { writeLock.unlock() }
     return try body(writer)
   }
 
-  /// Runs the body in one `IMMEDIATE` transaction; joins the one that the same thread has open.
+  /// Runs the body in one `IMMEDIATE` transaction, or in the open one of the same thread.
   func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     try withWriter { connection in
       if connection.isReadOnly, !configuration.isReadOnly { return try writeAnew(body) }
@@ -81,10 +83,10 @@ final class SQLiteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Opens the file anew for writing: while this process had no right to write it, SQLite opened it for reading alone.
+  /// Opens the file for writing again: while this process had no right to write, SQLite opened it for reading only.
   ///
-  /// All connections of a process share its index of the log, which may have been opened for reading alone as well. So the others are
-  /// closed before the new one looks at the file.
+  /// All connections of a process share its index of the log, which may have been opened for reading only too. So the
+  /// others are closed before the new one opens the file.
   private func writeAnew<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     let new = try SQLiteConnection(
       path: configuration.path, access: .readWrite, busyTimeout: configuration.busyTimeout)
@@ -111,7 +113,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     for observer in commitObservers.values { observer(connection) }
   }
 
-  /// Has the body called after each commit to a database in memory, on the thread that commits.
+  /// Registers a body that is called after each commit to a database in memory, on the thread that commits.
   func observeCommits(_ observer: AnyObject, _ body: @escaping @Sendable (SQLiteConnection) -> Void) {
     withWriter { _ in commitObservers[ObjectIdentifier(observer)] = body }
   }
@@ -122,8 +124,8 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Runs the body with a reader of its own; waits when all readers are busy.
-  /// In memory there is no other connection than the writer. A cancelled `control` ends the body's statements.
+  /// Runs the body with a reader of its own, and waits if all are busy. In memory the writer is the only connection. A
+  /// cancelled `control` ends the body's statements.
   func read<T>(_ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory { return try withWriter { try $0.listening(to: control, body) } }
     let reader = try takeReader()
@@ -151,9 +153,10 @@ final class SQLiteDatabase: @unchecked Sendable {
     }
   }
 
-  /// A new connection for reading, which is not one of the pool's.
+  /// A new connection for reading, outside of the pool of readers.
   func makeReader() throws -> SQLiteConnection {
-    // Read-write, since a reader may have to create or recover the WAL's index; query_only keeps it from writing.
+    // Opened read-write, because a reader may have to create or recover the WAL's index; query_only keeps it from
+    // writing.
     let reader = try SQLiteConnection(
       path: configuration.path, access: configuration.isReadOnly ? .readOnly : .readWrite,
       busyTimeout: configuration.busyTimeout)
@@ -171,12 +174,12 @@ final class SQLiteDatabase: @unchecked Sendable {
   ///
   /// Asked on the writer, whose own commits do not count (https://www.sqlite.org/pragma.html#pragma_data_version).
   func foreignVersion() -> Int64 {
-    // Of those who share a database in memory, none knows its own commits from the others'.
+    // Coordinators that share a database in memory cannot tell their own commits from others'.
     if configuration.sharedName != nil { return withWriter { _ in commitCount } }
     return withWriter { (try? $0.integer("PRAGMA data_version")) ?? 0 }
   }
 
-  /// Ends a coordinator's use: a shared database closes with the last.
+  /// Ends a coordinator's use. A shared database closes with its last user.
   func giveUp() {
     if let name = configuration.sharedName { SharedMemoryDatabases.giveUp(self, named: name) } else { close() }
   }

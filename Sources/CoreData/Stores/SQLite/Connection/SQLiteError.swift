@@ -1,4 +1,4 @@
-/// What SQLite answered when it could not do what was asked.
+/// An error of SQLite.
 ///
 /// Source: https://www.sqlite.org/rescode.html
 struct SQLiteError: Error, CustomStringConvertible {
@@ -12,7 +12,7 @@ struct SQLiteError: Error, CustomStringConvertible {
   /// The primary result code: the low byte of the extended one.
   var primaryCode: Int32 { code & 0xff }
 
-  /// SQLITE_CONSTRAINT_UNIQUE: the statement was taken back, the transaction goes on.
+  /// Whether the code is SQLITE_CONSTRAINT_UNIQUE: the statement was reverted, the transaction continues.
   var isViolatedUniqueIndex: Bool { code == 2067 }
 
   var description: String {

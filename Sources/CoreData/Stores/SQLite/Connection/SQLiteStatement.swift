@@ -2,11 +2,11 @@ internal import CSQLite
 
 /// A prepared statement of one connection: bind, step, read columns, reset.
 ///
-/// Confined with its connection to one thread at a time.
+/// Used with its connection on one thread at a time.
 final class SQLiteStatement {
   let handle: OpaquePointer
   private unowned(unsafe) let connection: SQLiteConnection
-  /// True between the first step and the reset: such a statement is not handed out again by the cache.
+  /// True between the first step and the reset. The cache does not hand out such a statement again.
   var isRunning = false
 
   init(sql: String, connection: SQLiteConnection) throws {
@@ -71,7 +71,7 @@ final class SQLiteStatement {
 
   // MARK: Running
 
-  /// Goes to the next row; false when there is none left.
+  /// Steps to the next row; false if there is none.
   @inline(__always)
   func step() throws -> Bool {
     isRunning = true
@@ -87,13 +87,13 @@ final class SQLiteStatement {
     return error
   }
 
-  /// Runs a statement that answers no rows.
+  /// Runs a statement that returns no rows.
   func run() throws {
     while try step() {}
     reset()
   }
 
-  /// Makes the statement ready to run again. Bound values stay.
+  /// Prepares the statement to run again. Bound values stay.
   func reset() {
     sqlite3_reset(handle)
     isRunning = false
@@ -105,7 +105,7 @@ final class SQLiteStatement {
   @inline(__always) func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
   @inline(__always) func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-  /// The column's text, or nil where it is NULL.
+  /// The column's text; nil for NULL.
   @inline(__always)
   func text(_ column: Int32) -> String? {
     guard let start = sqlite3_column_text(handle, column) else { return nil }
@@ -113,14 +113,14 @@ final class SQLiteStatement {
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
   }
 
-  /// The column's bytes, or nil where it is NULL.
+  /// The column's bytes; nil for NULL.
   func blob(_ column: Int32) -> Data? {
     let start = sqlite3_column_blob(handle, column)
     if let start { return Data(bytes: start, count: Int(sqlite3_column_bytes(handle, column))) }
     return isNull(column) ? nil : Data()
   }
 
-  /// The column in the storage class that it has.
+  /// The column's value in its storage class.
   func value(_ column: Int32) -> SQLiteValue {
     switch sqlite3_column_type(handle, column) {
     case SQLITE_INTEGER: .integer(integer(column))

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Databases in memory that several coordinators of a process have in common: those at `/dev/null/NAME`. A database lives as long as
-/// one of them has it open.
+/// The databases in memory that several coordinators of a process share: those at `/dev/null/NAME`. A database lives as
+/// long as a coordinator has it open.
 enum SharedMemoryDatabases {
   private struct Entry: Sendable {
     let database: SQLiteDatabase
@@ -32,7 +32,7 @@ enum SharedMemoryDatabases {
     if isLast { database.close() }
   }
 
-  /// Whoever opens the name from now on gets a new database; those who have the old one keep it.
+  /// Later openings of the name get a new database; current users keep the old one.
   static func forget(_ url: URL) {
     guard let name = url.inMemoryStoreName else { return }
     entries.withLock { $0[name] = nil }

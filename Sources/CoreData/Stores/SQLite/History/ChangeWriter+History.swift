@@ -1,13 +1,14 @@
-/// What a save leaves in the store's history.
+/// Records a save in the store's history.
 extension ChangeWriter {
-  /// The recorder for this save, with its deletions noted: their values are gone afterwards. nil for a store without history.
+  /// The recorder for this save, with its deletions noted, because their values are gone afterwards. Nil for a store
+  /// without a history.
   func startHistory() throws -> HistoryRecorder? {
     guard let recorder = HistoryRecorder(store, changes.origin, connection) else { return nil }
     for row in changes.deleted { try recorder.noteDelete(number: row.home.number, key: row.key) }
     return recorder
   }
 
-  /// Notes what was written.
+  /// Notes the written rows.
   func finishHistory(_ recorder: HistoryRecorder) throws {
     for (key, writer) in zip(saved.keys, insertedWriters) {
       try recorder.noteInsert(number: writer.mapping.number, key: key)

@@ -1,9 +1,9 @@
-/// Which properties of one entity an update changed, as a row of the history has it: a bit for each, the highest of the first
-/// byte first.
+/// The properties of one entity that an update changed, in the form of a history row: one bit for each, from the
+/// highest bit of the first byte.
 ///
-/// To-one relationships come first, one whose destination may be of several entities with a second bit for that; then
-/// attributes, then to-many relationships; each kind with the root entity's first, then by name. Read off Apple's files: it fits
-/// the length of every mask in them.
+/// To-one relationships come first, with a second bit if the destination may be of several entities; then attributes,
+/// then to-many relationships. Each kind has the root entity's properties first, ordered by name. Learnt from Apple's
+/// files: it fits the length of every mask in them.
 struct HistoryColumns: Sendable {
   /// The property of each bit.
   private let names: [String]

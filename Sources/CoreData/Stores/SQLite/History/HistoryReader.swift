@@ -1,19 +1,19 @@
-/// Reads a store's history out of its tables.
+/// Reads a store's history from its tables.
 struct HistoryReader {
   let store: SQLiteStore
   let history: StoreHistory
-  /// Whether transactions get their changes, or stay without.
+  /// Whether transactions get their changes.
   let includesChanges: Bool
-  /// Whether changes come without their transactions, and so have to hold them.
+  /// Whether changes are returned without their transactions and therefore have to hold them.
   let changesAreAlone: Bool
 
-  /// The number of the last transaction that was ever written.
+  /// The number of the last transaction ever written.
   static func lastNumber(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> Int64 {
     try connection.integer(
       "SELECT Z_MAX FROM \(schema.primaryKeyTable) WHERE Z_ENT = \(HistoryTables.Number.transaction)") ?? 0
   }
 
-  /// Throws 134301 where transactions after the number are gone.
+  /// Throws 134301 if transactions after the number were deleted.
   func checkNothingIsMissing(after number: Int64, _ connection: SQLiteConnection) throws {
     let oldest = try connection.integer("SELECT min(Z_PK) FROM \(history.tables.transactions)") ?? 0
     let last = try Self.lastNumber(store.schema, connection)
@@ -85,7 +85,7 @@ struct HistoryReader {
     for transaction in transactions { transaction.changes = changes[transaction.transactionNumber] ?? [] }
   }
 
-  /// nil for an object of an entity that the model lacks.
+  /// Nil for an object of an entity that the model lacks.
   private func change(
     _ statement: SQLiteStatement, _ transaction: NSPersistentHistoryTransaction
   ) -> NSPersistentHistoryChange? {

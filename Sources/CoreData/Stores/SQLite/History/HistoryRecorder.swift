@@ -1,4 +1,5 @@
-/// Writes one transaction into a store's history, inside that very transaction. One that changes nothing leaves no trace.
+/// Records one transaction in a store's history, inside of that transaction. A transaction without changes leaves no
+/// record.
 final class HistoryRecorder {
   private let history: StoreHistory
   private let schema: StoreSchema
@@ -11,7 +12,7 @@ final class HistoryRecorder {
   private static let processName = ProcessInfo.processInfo.processName
   private static let bundleIdentifier = Bundle.main.bundleIdentifier
 
-  /// nil for a store without history.
+  /// Nil for a store without a history.
   init?(_ store: SQLiteStore, _ origin: ChangeOrigin, _ connection: SQLiteConnection) {
     guard let history = store.history else { return nil }
     self.history = history
@@ -28,7 +29,7 @@ final class HistoryRecorder {
     try note(.update, number, key, mask: history.columns(number)?.mask(of: changed))
   }
 
-  /// Notes the deletion of a row that is still there, with the values to be preserved; of none, nothing.
+  /// Notes the deletion of an existing row, with the values to preserve. Does nothing for a missing row.
   func noteDelete(number: Int, key: Int64) throws {
     guard let mapping = schema.entitiesByNumber[number] else { return }
     let columns = ["1"] + history.preserved(number).map(\.column)
@@ -84,12 +85,12 @@ final class HistoryRecorder {
     try setLastKey(transaction, HistoryTables.Number.transaction)
   }
 
-  /// Counts what was noted. Call it at the transaction's end.
+  /// Updates the counters. Call it at the transaction's end.
   func finish() throws {
     if transaction != 0 { try setLastKey(nextChange - 1, HistoryTables.Number.change) }
   }
 
-  /// A name as a transaction refers to it: by the key of its row, or, in older files, itself.
+  /// A transaction's reference to a name: the key of its row, or in older files the name itself.
   private func reference(_ name: String?) throws -> SQLiteValue {
     guard let name else { return .null }
     guard history.tables.hasStrings else { return .text(name) }
@@ -108,7 +109,7 @@ final class HistoryRecorder {
   private func lastKey(_ number: Int, _ name: String) throws -> Int64 {
     let table = schema.primaryKeyTable
     if let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = \(number)") { return last }
-    // Apple's framework makes the row when there is something to count.
+    // Apple's framework creates the row when there is something to count.
     try connection.execute(
       "INSERT INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(number), ?, 0, 0)", [.text(name)])
     return 0

@@ -1,12 +1,12 @@
-/// The tables that hold a store's persistent history, as Apple's files have them: a row for each transaction, a row for each
-/// object that it changed, and the names that transactions repeat.
+/// The tables of a store's persistent history, as in Apple's files: a row for each transaction, a row for each object
+/// that it changed, and the names that transactions repeat.
 struct HistoryTables: Sendable {
   let changes: String
   let transactions: String
   let strings: String
-  /// False in files of frameworks before the strings had a table of their own.
+  /// False in files of older frameworks, which had no table of strings.
   let hasStrings: Bool
-  /// How many tombstone columns there are.
+  /// The number of tombstone columns.
   let tombstoneCount: Int
   private let prefix: String
 
@@ -17,13 +17,13 @@ struct HistoryTables: Sendable {
     static let string = 16003
   }
 
-  /// A store that shares its file with others has tables under its own prefix.
+  /// A store that shares its file has tables under its own prefix.
   private static func names(_ prefix: String) -> (changes: String, transactions: String, strings: String) {
     let start = prefix == "Z" ? "" : "\(prefix)_"
     return ("\(start)ACHANGE", "\(start)ATRANSACTION", "\(start)ATRANSACTIONSTRING")
   }
 
-  /// The tables that the file has; nil where it has none.
+  /// The tables of the file; nil for none.
   init?(prefix: String, _ connection: SQLiteConnection) throws {
     let names = Self.names(prefix)
     let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(names.changes)])
@@ -41,7 +41,7 @@ struct HistoryTables: Sendable {
     self.tombstoneCount = tombstoneCount
   }
 
-  /// Creates the tables in a transaction, or finds those that another process has created meanwhile.
+  /// Creates the tables in a transaction, or finds those that another process created meanwhile.
   static func create(_ schema: StoreSchema, tombstoneCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables
   {
     if let found = try HistoryTables(prefix: schema.prefix, connection) {

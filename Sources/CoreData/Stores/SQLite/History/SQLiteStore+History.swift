@@ -12,7 +12,7 @@ extension SQLiteStore {
       store: self, history: history, includesChanges: query.includesChanges, changesAreAlone: query.changesAreAlone)
     return try CoreDataErrors.translating("Reading the history of \(url?.path ?? "")") {
       try database.read { connection in
-        // In one snapshot: what is checked is what is read.
+        // In one snapshot, so that the check and the read see the same state.
         try connection.execute("BEGIN")
         defer { try? connection.execute("COMMIT") }
         if case .token(let token?) = query.place, let number = token.numbers[identifier] {

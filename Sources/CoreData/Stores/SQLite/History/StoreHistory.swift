@@ -1,4 +1,5 @@
-/// What a store needs to write and read its history: the file's tables, and how each entity's changes are put down.
+/// The parts that a store needs to write and read its history: the file's tables, and the form of each entity's
+/// changes.
 final class StoreHistory: Sendable {
   let tables: HistoryTables
   /// By entity number.
@@ -11,10 +12,10 @@ final class StoreHistory: Sendable {
     tombstones = schema.entitiesByNumber.mapValues(\.preservedAttributes)
   }
 
-  /// The history of a store that is being opened; nil where it has none.
+  /// The history of a store that is being opened; nil for none.
   ///
-  /// A file that has history goes on with it whether or not the option is given: what is written and not recorded would be lost
-  /// to everyone who follows it. (Apple's framework makes such a store read-only.)
+  /// A file with a history continues it without the option too: unrecorded changes would be lost to everyone who
+  /// follows it. Apple's framework makes such a store read-only.
   static func open(_ schema: StoreSchema, options: [AnyHashable: Any]?, _ database: SQLiteDatabase) throws
     -> StoreHistory?
   {
@@ -31,7 +32,7 @@ final class StoreHistory: Sendable {
 
   func columns(_ number: Int) -> HistoryColumns? { columns[number] }
 
-  /// The attributes whose values outlive the object, in the order of the tombstone's columns.
+  /// The attributes whose values are preserved, in the order of the tombstone's columns.
   func preserved(_ number: Int) -> [AttributeColumn] { tombstones[number] ?? [] }
 }
 

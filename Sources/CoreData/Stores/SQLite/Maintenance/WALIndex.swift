@@ -1,27 +1,28 @@
 internal import CSQLite
 
-/// What SQLite's processes share about a write-ahead log: how long it is, how much of it is in the file, what readers see.
+/// The state of a write-ahead log that SQLite's processes share: its length, the copied part, and the readers' marks.
 ///
-/// Others change it at any time: each number is true for the moment in which it was read.
+/// Others change it at any time: each number is right for the moment in which it was read.
 /// Source: https://www.sqlite.org/walformat.html, "The WAL-Index Header".
 struct WALIndex {
-  /// Pages that the log holds.
+  /// The number of pages in the log.
   let frames: Int
-  /// Pages of the log that are in the file, too: the next writer begins the log anew when that is all of them and nobody reads any.
+  /// The number of pages that are copied into the file. The next writer starts the log over if these are all and nobody
+  /// reads any.
   let copiedFrames: Int
-  /// Changes each time that the log begins anew.
+  /// Changes each time the log starts over.
   let generation: UInt32
-  /// How many pages of the log each place for readers lets them see; nil for a place that was never used.
+  /// The number of pages that each reader's place lets it see; nil for a place that was never used.
   let readMarks: [Int?]
   private let pageSize: Int
 
-  /// Each page has a header of 24 bytes in the log.
+  /// Each page in the log has a header of 24 bytes.
   func bytes(frames: Int) -> Int { frames * (pageSize + 24) }
 
   fileprivate init(_ index: UnsafeRawPointer) {
     func number(_ offset: Int) -> UInt32 { index.load(fromByteOffset: offset, as: UInt32.self) }
     let size = index.load(fromByteOffset: 14, as: UInt16.self)
-    // 1 stands for 65,536, which has no room.
+    // 1 stands for 65,536, which does not fit.
     pageSize = size == 1 ? 65_536 : Int(size)
     frames = Int(number(16))
     generation = number(32)
@@ -34,12 +35,12 @@ struct WALIndex {
 }
 
 extension SQLiteConnection {
-  /// What the index of the log says; nil for a database that has none.
+  /// The state in the log's index; nil for a database without one.
   ///
-  /// The memory is reached through SQLite's own file. Opening the `-shm` file here and closing it again would drop the locks that this
-  /// process holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+  /// The memory is read through SQLite's own file. Opening and closing the `-shm` file here would drop this process's
+  /// locks on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
   func walIndex() throws -> WALIndex? {
-    // Reads the file's header, and so has SQLite map the index; in other modes the call below would make one.
+    // It reads the file's header, which makes SQLite map the index. In other modes the call below would create one.
     guard case .text("wal")? = try rows("PRAGMA journal_mode").first?.first else { return nil }
     guard let file = mainFile, let map = file.pointee.pMethods?.pointee.xShmMap else { return nil }
     var region: UnsafeMutableRawPointer?
@@ -47,7 +48,7 @@ extension SQLiteConnection {
     return WALIndex(region)
   }
 
-  /// Brings what was written into the database's file to the disk.
+  /// Syncs the database's file to the disk.
   ///
   /// Source: https://www.sqlite.org/c3ref/io_methods.html, `xSync`.
   func synchronizeFile() throws {

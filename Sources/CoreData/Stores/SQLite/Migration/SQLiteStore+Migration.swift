@@ -1,8 +1,8 @@
 extension SQLiteStore {
-  /// Migrates the store if it was made with another model and the options ask for it; otherwise does nothing.
+  /// Migrates the store if it was made with another model and the options ask for it.
   ///
-  /// Throws 134130 where the old model is not known, 134140 where a mapping model would be needed, 134190 where no mapping can be
-  /// inferred, 134111 where a new constraint does not hold, 134110 for whatever else.
+  /// Throws 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can be
+  /// inferred, 134111 if a new constraint does not hold, and 134110 for other failures.
   static func migrateIfWanted(
     _ database: SQLiteDatabase, prefix: String, entities: [NSEntityDescription], model: NSManagedObjectModel,
     options: [AnyHashable: Any]?
@@ -25,7 +25,7 @@ extension SQLiteStore {
     }
     do {
       try database.write { connection in
-        // Another process may have been quicker.
+        // Another process may have migrated it first.
         var metadata = try readMetadata(prefix, connection).1
         if isCurrent(metadata) { return }
         let sources = try SourceModels.model(for: metadata, path: path)

@@ -1,7 +1,7 @@
-/// Lightweight migration: gives a store's file the schema of a new model, in place and in the transaction of the caller.
+/// Lightweight migration: gives a store's file the schema of a new model, in place and in the caller's transaction.
 ///
-/// The tables are made anew and filled from the old ones, whose rows keep their keys; so objects keep their IDs, but for the names
-/// of renamed entities. Nobody sees anything in between, and what is interrupted has not happened.
+/// The tables are created again and filled from the old ones. Rows keep their keys, so objects keep their IDs except
+/// for the names of renamed entities. Nobody sees a state between, and an interrupted migration changes nothing.
 struct StoreMigration {
   let mapping: InferredMapping
   let old: StoreSchema
@@ -32,7 +32,7 @@ struct StoreMigration {
     try forgetModel()
   }
 
-  /// What Apple's framework may have kept is the old model.
+  /// Apple's framework may have kept the old model there.
   private func forgetModel() throws {
     let table = new.modelCacheTable
     if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(table)]) != nil {
@@ -46,7 +46,7 @@ struct StoreMigration {
     mapping.byDestination[entity.name]?.source.flatMap { old.entitiesByName[$0.name ?? ""] }
   }
 
-  /// The rows of a table come from one old table: keys of several could be the same.
+  /// The rows of a table come from one old table, because several could have the same keys.
   private func checkHierarchies() throws {
     for table in new.tables {
       let hierarchy = new.entities.filter { $0.rootNumber == table.rootNumber }
@@ -87,7 +87,7 @@ struct StoreMigration {
         }
       }
     }
-    // Only now does no trigger name a table that is not there under its name any more.
+    // Only now does no trigger name a table that no longer has its name.
     for table in oldTables { try connection.execute("ALTER TABLE \(table) RENAME TO \(aside(table))") }
   }
 
@@ -116,7 +116,7 @@ struct StoreMigration {
     }
   }
 
-  /// History goes on with the new numbers. Which properties old updates changed is not known any more.
+  /// The history continues with the new numbers. The changed properties of old updates become unknown.
   private func renumberHistory() throws {
     guard let tables = try HistoryTables(prefix: new.prefix, connection) else { return }
     try connection.execute(
@@ -145,8 +145,8 @@ struct StoreMigration {
     }
     for toOne in entity.toOnes.values {
       guard let was = inferred.relationships[toOne.name].flatMap({ source.toOnes[$0.name] }) else { continue }
-      // A row that is gone with its entity is led to no more.
-      // Without a number of its own the relationship's destination is meant, as in a fetch.
+      // References to a row that is gone with its entity are dropped. Without a number the relationship's destination
+      // is meant, as in a fetch.
       let destination = String(old.entitiesByName[was.destinationEntityName]?.number ?? 0)
       let number = newNumber(was.entityColumn.map { "coalesce(nullif(\($0), 0), \(destination))" } ?? destination)
       columns.append(toOne.column)
@@ -168,7 +168,7 @@ struct StoreMigration {
       """, list.values)
   }
 
-  /// An attribute's value in the old row, or its default where there was none and has to be one, or where the attribute is new.
+  /// An attribute's value in the old row; its default if the attribute is new, or is mandatory and had no value.
   private func value(
     of attribute: AttributeColumn, _ entity: TableMapping, _ inferred: InferredMapping.Entity, _ source: TableMapping
   ) throws -> SQL {
@@ -180,7 +180,7 @@ struct StoreMigration {
       return "\(bind: defaultValue)"
     }
     var value: SQL = "\(raw: column)"
-    // With external storage a first byte says where the value is.
+    // With external storage the first byte tells where the value is.
     if description.allowsExternalBinaryDataStorage && !was.allowsExternalBinaryDataStorage {
       value = "CASE WHEN \(raw: column) IS NULL THEN NULL ELSE CAST(x'01' || \(raw: column) AS BLOB) END"
     } else if was.allowsExternalBinaryDataStorage && !description.allowsExternalBinaryDataStorage {
@@ -189,7 +189,8 @@ struct StoreMigration {
     return description.isOptional ? value : "coalesce(\(value), \(bind: defaultValue))"
   }
 
-  /// An element of a composite attribute. One that is new in a composite of before gets its default where the composite had a value.
+  /// An element of a composite attribute. A new element of an old composite gets its default if the composite had a
+  /// value.
   private func value(
     ofElement attribute: AttributeColumn, _ entity: TableMapping, _ inferred: InferredMapping.Entity,
     _ source: TableMapping
@@ -220,7 +221,7 @@ struct StoreMigration {
     return try stored { _ = writer.bind(step, of: layout.defaults, to: $0, at: 1) { $0 } }
   }
 
-  /// What SQLite would store of the value that the body binds.
+  /// The value as SQLite would store it.
   private func stored(_ bind: (SQLiteStatement) -> Void) throws -> SQLiteValue {
     let statement = try connection.statement("SELECT ?1")
     defer { statement.reset() }
@@ -259,7 +260,8 @@ struct StoreMigration {
     return (source, was)
   }
 
-  /// Fills a join table from wherever the relationship was kept. Both ends of one relationship come here, and fill it once.
+  /// Fills a join table from the former place of the relationship. Both ends of a relationship come here and fill it
+  /// once.
   private func copyMembers(
     _ was: NSRelationshipDescription, of source: TableMapping, to table: String, owner: String, member: String,
     order: String?
@@ -280,7 +282,7 @@ struct StoreMigration {
       try connection.execute("INSERT OR IGNORE INTO \(table) (\(owner), \(member)) SELECT o, m FROM (\(pairs))")
       return
     }
-    // 2048 for the first and 1024 more for each, as new positions are given.
+    // 2048 for the first and 1024 more for each, like new positions.
     let positions = "coalesce(p, 1024 + 1024 * row_number() OVER (PARTITION BY o ORDER BY m))"
     try connection.execute(
       """

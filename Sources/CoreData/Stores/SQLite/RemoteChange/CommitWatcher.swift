@@ -1,9 +1,9 @@
 internal import CSystem
 
-/// Tells who asks when anybody, in this process or another, has committed to a database file.
+/// Reports commits to database files, by this process or another.
 ///
-/// One thread for all files of the process. It sleeps until the kernel tells of a write beside one of them, and then asks SQLite
-/// whether it was a commit:
+/// One thread serves all files of the process. It sleeps until the kernel reports a write beside one of them, and then
+/// asks SQLite whether it was a commit:
 ///
 ///     writer                                     | watcher
 ///     -------------------------------------------+--------------------------------------------------
@@ -13,14 +13,14 @@ internal import CSystem
 ///     of which the kernel tells nobody           |
 ///     releases the write lock                    | takes it, releases it: the version is the new one
 ///
-/// A write that is seen to be over with the lock free is therefore never missed; while somebody has it, the watcher tries
-/// again every few milliseconds, and only then. Commits in quick succession may be told of once.
+/// So a write that is over when the lock is free is never missed. While a writer has the lock, and only then, the
+/// watcher tries again every few milliseconds. One report may stand for several quick commits.
 ///
-/// `@unchecked Sendable`: everything is used under `lock`, but for the descriptors, which do not change.
+/// `@unchecked Sendable`: everything is used under `lock`, except the descriptors, which do not change.
 final class CommitWatcher: @unchecked Sendable {
   static let shared = CommitWatcher()
 
-  /// A file that is watched for as long as this lives.
+  /// The watch of a file, which lasts as long as this object.
   final class Registration: Sendable {
     fileprivate let path: String
     fileprivate let body: @Sendable (SQLiteConnection) -> Void
@@ -30,7 +30,7 @@ final class CommitWatcher: @unchecked Sendable {
       self.body = body
     }
 
-    /// Ends the watch. When this returns the body is not running and is not called any more.
+    /// Ends the watch. When it returns the body is not running and is never called again.
     func cancel() { CommitWatcher.shared.remove(self) }
   }
 
@@ -38,13 +38,13 @@ final class CommitWatcher: @unchecked Sendable {
     var connection: SQLiteConnection
     var version: Int64
     var inode: UInt64
-    /// Something was written that may not be visible yet.
+    /// Whether a write may not be visible yet.
     var isPending = false
     var registrations: [Registration]
 
     init(_ path: String, _ registrations: [Registration] = []) throws {
       inode = CommitWatcher.inode(path) ?? 0
-      // It waits for nobody: the thread has other files to look at.
+      // It never waits, because the thread has other files to serve.
       connection = try SQLiteConnection(path: path, access: .readWrite, busyTimeout: 0)
       version = try connection.integer("PRAGMA data_version") ?? 0
       self.registrations = registrations
@@ -54,19 +54,19 @@ final class CommitWatcher: @unchecked Sendable {
   private let lock = NSLock()
   private var files: [String: File] = [:]
   private var events: DirectoryEvents?
-  /// Wakes the thread when there is something for it to look at which no event told of.
+  /// Wakes the thread for work that no event of the kernel announced.
   private let wakeUp = csystem_eventfd()
-  /// For tests: told when a file could not be looked at because somebody is writing.
+  /// For tests: called when a file cannot be checked because of a writer.
   private var whenBusy: (@Sendable (String) -> Void)?
 
-  /// Milliseconds between looks at a file that somebody is writing to.
+  /// The milliseconds between checks of a file with a running writer.
   private static let pause: Int32 = 5
 
   // MARK: Watching
 
   /// - Parameters:
-  ///   - path: of a database file that exists.
-  ///   - body: called on the watcher's thread with a connection for a short read; it must not wait for anything.
+  ///   - path: the path of an existing database file.
+  ///   - body: called on the watcher's thread with a connection for a short read. It must not wait.
   func watch(_ path: String, _ body: @escaping @Sendable (SQLiteConnection) -> Void) throws -> Registration {
     let path = Self.resolved(path)
     let registration = Registration(path, body)
@@ -94,7 +94,7 @@ final class CommitWatcher: @unchecked Sendable {
 
   func setWhenBusy(_ body: (@Sendable (String) -> Void)?) { lock.withLock { whenBusy = body } }
 
-  /// SQLite keeps the log beside the file that a symbolic link leads to.
+  /// SQLite's log is beside the file to which a symbolic link leads.
   private static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
     defer { free(real) }
@@ -121,7 +121,7 @@ final class CommitWatcher: @unchecked Sendable {
   private func run(_ descriptor: Int32) -> Never {
     var isPending = false
     while true {
-      // While a writer is at work its further writes are no news.
+      // Further writes of a running writer are not news.
       var polled = [
         pollfd(fd: isPending ? -1 : descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0),
@@ -131,7 +131,7 @@ final class CommitWatcher: @unchecked Sendable {
     }
   }
 
-  /// Looks at the files that were written; returns whether one of them has to be looked at again.
+  /// Checks the written files. Returns whether one has to be checked again.
   private func look() -> Bool {
     let written = events?.collect()
     for path in files.keys {
@@ -150,7 +150,7 @@ final class CommitWatcher: @unchecked Sendable {
     return files.values.contains { $0.isPending }
   }
 
-  /// Tells of a commit if the file has another version than at the last look.
+  /// Reports a commit if the file's version differs from the last one seen.
   private func report(_ path: String) {
     guard let file = files[path], let version = try? file.connection.integer("PRAGMA data_version"),
       version != file.version
@@ -159,7 +159,7 @@ final class CommitWatcher: @unchecked Sendable {
     for registration in file.registrations { registration.body(file.connection) }
   }
 
-  /// Whether nobody is between writing and making visible what was written.
+  /// Whether no writer is between writing and publishing.
   private func waitForWriter(_ path: String) -> Bool {
     guard let connection = files[path]?.connection else { return true }
     do {
@@ -168,12 +168,12 @@ final class CommitWatcher: @unchecked Sendable {
       return true
     } catch let error as SQLiteError {
       if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-      // SQLITE_BUSY. What else can happen, such as a file that is gone, is not better a little later.
+      // SQLITE_BUSY. Other failures, such as a missing file, do not get better a little later.
       return error.primaryCode != 5
     } catch { return true }
   }
 
-  /// A file that was put in this one's place has connections and versions of its own.
+  /// A file that replaced this one has connections and versions of its own.
   private func replaceIfMoved(_ path: String) {
     guard let file = files[path], let inode = Self.inode(path), inode != file.inode,
       let replacement = try? File(path, file.registrations)

@@ -1,12 +1,12 @@
 internal import CSystem
 
-/// Tells which files in some directories were written, made or replaced (inotify(7)).
+/// Reports the files in some directories that were written, created or replaced (inotify(7)).
 ///
-/// Directories and not files are watched, since SQLite deletes and makes anew what lies beside a database. Not `Sendable`: used under
-/// the lock of its owner; only `descriptor` may be waited for elsewhere.
+/// It watches directories instead of files, because SQLite deletes and recreates the files beside a database. Not
+/// `Sendable`: used under its owner's lock; only `descriptor` may be waited for elsewhere.
 final class DirectoryEvents {
   let descriptor: Int32
-  /// The paths of the directories, by the kernel's numbers for them, and how often each was asked for.
+  /// The paths of the directories by the kernel's numbers, with the number of requests for each.
   private var directories: [Int32: (path: String, count: Int)] = [:]
   private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
 
@@ -39,7 +39,7 @@ final class DirectoryEvents {
     inotify_rm_watch(descriptor, number)
   }
 
-  /// Reads all events that wait: the paths of the files; nil where events were lost.
+  /// Reads all pending events. Returns the files' paths; nil if events were lost.
   func collect() -> Set<String>? {
     var paths: Set<String>? = []
     while true {

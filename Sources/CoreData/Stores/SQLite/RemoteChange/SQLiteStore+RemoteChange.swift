@@ -1,4 +1,4 @@
-/// Posting that somebody has committed to the store's file.
+/// Posts notifications about commits to the store's file.
 extension SQLiteStore {
   func startPostingRemoteChanges() throws {
     let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
