@@ -44,10 +44,12 @@ let package = Package(
       dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .executableTarget(
       name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"]),
+    .target(name: "CCounters"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite", "CSystem",
+        "CCounters", "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite",
+        "CSystem",
       ],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(

@@ -7,7 +7,7 @@ import WorkerPool
 enum QueuesBenchmark {
   static var measures: [Measure] { [Measure(name: "queues") { try measure($0) }] }
 
-  private static func measure(_ options: Options) throws -> [Row] {
+  private static func measure(_ options: Options) throws -> [Figure] {
     let count = min(options.rows, 100_000)
     let one = try run(count) { _ in JobRequest(kind: NoOperation.kind) }
     let queues = try run(count) { JobRequest(kind: NoOperation.kind, queue: "queue-\($0)") }
@@ -16,19 +16,17 @@ enum QueuesBenchmark {
       request.limitKey = "key-\(number)"
       return request
     }
-    func row(_ name: String, _ result: Result) -> [Row] {
-      [
-        Row(
-          name: "\(count) no-op jobs, \(name)", ours: "\(Int(Double(count) / result.seconds))/s", plain: "",
-          ratio: String(format: "%.2f", result.seconds / one.seconds)),
-        Row(
-          name: "status meanwhile: median, longest",
-          ours: "\(Row.milliseconds(result.status.median)), \(Row.milliseconds(result.status.max() ?? .nan))",
-          plain: "",
-          ratio: ""),
+    func figures(_ name: String, _ result: Result) -> [Figure] {
+      let rate = Figure(
+        name: "\(count) no-op jobs, \(name)", unit: .rate, ours: [Double(count) / result.seconds],
+        plain: [Double(count) / one.seconds], comparedWith: "one queue")
+      guard let longest = result.status.max() else { return [rate] }
+      return [
+        rate, Figure("status meanwhile, \(name): median", .seconds, result.status.median),
+        Figure("status meanwhile, \(name): longest", .seconds, longest),
       ]
     }
-    return row("one queue", one) + row("a queue for each", queues) + row("a limit key for each", keys)
+    return figures("one queue", one) + figures("a queue for each", queues) + figures("a limit key for each", keys)
   }
 
   private struct Result {

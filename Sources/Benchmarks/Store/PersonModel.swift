@@ -1,4 +1,5 @@
 import CoreData
+import Foundation
 
 /// People.xcdatamodeld and its generated classes: five attributes of the most used types, and a relationship.
 enum PersonModel {
@@ -11,6 +12,14 @@ enum PersonModel {
 }
 
 extension Person {
+  func take(_ values: PersonValues) {
+    name = values.name
+    age = values.age
+    score = values.score
+    joined = Date(timeIntervalSinceReferenceDate: values.joined)
+    email = values.email
+  }
+
   /// Reads all five, as `PlainSQLite.readPerson` does.
   @inline(__always)
   func readAll() -> Int {

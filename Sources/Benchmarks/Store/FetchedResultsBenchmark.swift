@@ -10,19 +10,22 @@ enum FetchedResultsBenchmark {
   private static let columns = "ZNAME, ZAGE, ZSCORE, ZJOINED, ZEMAIL"
   private static let saves = 10
 
-  private static func rows(_ options: Options) throws -> [Row] {
+  private static func rows(_ options: Options) throws -> [Figure] {
     let fetch = try performFetch(options)
-    var ours: [Double] = []
-    var plain: [Double] = []
+    let filled = try FilledStore(rows: options.rows)
+    var typical = Figure(
+      name: "\(options.rows / 10 / saves) new rows saved elsewhere: merged, listed, told", unit: .seconds, ours: [])
+    var longest = Figure(
+      name: "\(options.rows / 10 / saves) new rows saved elsewhere: longest stall", unit: .seconds, ours: [])
     for _ in 0..<options.rounds {
-      ours += try Import(options.rows).ours()
-      plain += try Import(options.rows).plain()
+      let ours = try Import(options.rows, filled.copy()).ours()
+      let plain = try Import(options.rows, filled.copy()).plain()
+      typical.ours.append(ours.median)
+      typical.plain.append(plain.median)
+      longest.ours.append(ours.max() ?? .nan)
+      longest.plain.append(plain.max() ?? .nan)
     }
-    let portion = "\(options.rows / 10 / saves) new rows saved elsewhere"
-    return [
-      fetch, Row("\(portion): merged, listed, told", ours: ours.median, plain: plain.median),
-      Row("\(portion): longest stall", ours: ours.max() ?? .nan, plain: plain.max() ?? .nan),
-    ]
+    return [fetch, typical, longest]
   }
 
   private static func controller(_ context: NSManagedObjectContext) -> NSFetchedResultsController<Person> {
@@ -32,20 +35,20 @@ enum FetchedResultsBenchmark {
       fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "age", cacheName: nil)
   }
 
-  private static func performFetch(_ options: Options) throws -> Row {
-    let stack = try Stack.filled(options.rows)
+  private static func performFetch(_ options: Options) throws -> Figure {
+    let stack = try FilledStore(rows: options.rows).copy()
     let sqlite = PlainSQLite(stack.path)
     return try compare("fetched results: performFetch in 90 sections", options) {
-      let context = try Stack(at: stack.folder).context()
+      let context = try stack.another().context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           let listing = controller(context)
           try listing.performFetch()
           consume(listing.sections?.count ?? 0)
         }
       }
     } plain: {
-      seconds {
+      Use.of {
         let statement = sqlite.prepare("SELECT \(columns) FROM ZPERSON ORDER BY ZAGE, ZNAME")
         defer { sqlite3_finalize(statement) }
         var sum = 0
@@ -69,9 +72,9 @@ enum FetchedResultsBenchmark {
     let count: Int
     private var portion: Int { count / 10 / saves }
 
-    init(_ count: Int) throws {
+    init(_ count: Int, _ stack: Stack) {
       self.count = count
-      stack = try Stack.filled(count)
+      self.stack = stack
     }
 
     private func values(_ save: Int) -> [PersonValues] {
@@ -91,12 +94,7 @@ enum FetchedResultsBenchmark {
         let values = values(save)
         try background.performAndWait {
           for value in values {
-            let person = Person(context: background)
-            person.name = value.name
-            person.age = value.age
-            person.score = value.score
-            person.joined = Date(timeIntervalSinceReferenceDate: value.joined)
-            person.email = value.email
+            Person(context: background).take(value)
           }
           try background.save()
         }

@@ -10,10 +10,9 @@ enum BacklogBenchmark {
   /// The pool takes a file in one transaction, so a producer of very many jobs writes several files.
   private static let jobsPerFile = 10_000
 
-  private static func measure(_ options: Options) throws -> [Row] {
+  private static func measure(_ options: Options) throws -> [Figure] {
     let count = options.backlog
-    var rows: [Row] = []
-    func row(_ name: String, _ value: String) { rows.append(Row(name: name, ours: value, plain: "", ratio: "")) }
+    var figures: [Figure] = []
 
     let pool = try BenchmarkPool(workers: 2)
     try pool.warmUp()
@@ -51,16 +50,18 @@ enum BacklogBenchmark {
       // Counting reads all finished rows and costs the pool time.
       usleep(2_000_000)
     }
-    row("\(count) jobs in \(files.count) files: first started after", String(format: "%.2f s", first))
-    row("\(count) jobs in \(files.count) files: all taken after", String(format: "%.2f s", taken))
+    figures.append(Figure("\(count) jobs in \(files.count) files: first started after", .seconds, first))
+    figures.append(Figure("\(count) jobs in \(files.count) files: all taken after", .seconds, taken))
     for (name, part) in [("first", 0.02...0.1), ("last", 0.9...0.98)] {
       let span = times.filter { part.contains(Double($0.done) / Double(count)) }
       guard let one = span.first, let other = span.last, other.time > one.time else { continue }
-      row("jobs/s, the \(name) tenth", "\(Int(Double(other.done - one.done) / (other.time - one.time)))/s")
+      let rate = Double(other.done - one.done) / (other.time - one.time)
+      figures.append(Figure("jobs/s, the \(name) tenth", .rate, rate))
     }
-    row("the pool's memory, with this program's", "\(before >> 20) → \(most >> 20) MiB")
+    figures.append(Figure("memory of the pool and of this program, before", .mebibytes, Double(before >> 20)))
+    figures.append(Figure("memory of the pool and of this program, at most", .mebibytes, Double(most >> 20)))
     try pool.end()
-    return rows
+    return figures
   }
 
   /// Source: proc(5), the second field of `/proc/self/statm`, in pages.

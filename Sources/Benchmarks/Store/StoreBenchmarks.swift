@@ -41,20 +41,15 @@ enum StoreBenchmarks {
     sqlite.execute("COMMIT")
   }
 
-  private static func insert(_ options: Options) throws -> Row {
+  private static func insert(_ options: Options) throws -> Figure {
     let values = (0..<options.rows).map(PersonValues.init)
     return try compare("insert and save", options) {
       let stack = try Stack()
       let context = stack.context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           for value in values {
-            let person = Person(context: context)
-            person.name = value.name
-            person.age = value.age
-            person.score = value.score
-            person.joined = Date(timeIntervalSinceReferenceDate: value.joined)
-            person.email = value.email
+            Person(context: context).take(value)
           }
           try context.save()
         }
@@ -62,12 +57,12 @@ enum StoreBenchmarks {
     } plain: {
       let stack = try Stack()
       let sqlite = PlainSQLite(stack.path)
-      return seconds { insertPlain(sqlite, values) }
+      return Use.of { insertPlain(sqlite, values) }
     }
   }
 
   /// Inserts from dictionaries that exist already, as a JSON parser leaves them.
-  private static func batchInsert(_ options: Options) throws -> Row {
+  private static func batchInsert(_ options: Options) throws -> Figure {
     let values = (0..<options.rows).map(PersonValues.init)
     let dictionaries = values.map { value -> [String: Any] in
       [
@@ -79,28 +74,28 @@ enum StoreBenchmarks {
       let stack = try Stack()
       let context = stack.context()
       return try context.performAndWait {
-        try seconds { _ = try context.execute(NSBatchInsertRequest(entityName: "Person", objects: dictionaries)) }
+        try Use.of { _ = try context.execute(NSBatchInsertRequest(entityName: "Person", objects: dictionaries)) }
       }
     } plain: {
       let stack = try Stack()
       let sqlite = PlainSQLite(stack.path)
-      return seconds { insertPlain(sqlite, values) }
+      return Use.of { insertPlain(sqlite, values) }
     }
   }
 
-  private static func update(_ options: Options) throws -> Row {
-    let stack = try Stack.filled(options.rows)
+  private static func update(_ options: Options) throws -> Figure {
+    let stack = try FilledStore(rows: options.rows).copy()
     return try compare("fetch all, change one attribute, save", options) {
       let context = stack.context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           for person in try context.fetch(NSFetchRequest<Person>(entityName: "Person")) { person.age += 1 }
           try context.save()
         }
       }
     } plain: {
       let sqlite = PlainSQLite(stack.path)
-      return seconds {
+      return Use.of {
         let select = sqlite.prepare("SELECT Z_PK, Z_OPT, ZNAME, ZAGE, ZSCORE, ZJOINED, ZEMAIL FROM ZPERSON")
         let update = sqlite.prepare("UPDATE ZPERSON SET Z_OPT = ?, ZAGE = ? WHERE Z_PK = ? AND Z_OPT = ?")
         defer {
@@ -129,20 +124,21 @@ enum StoreBenchmarks {
     }
   }
 
-  private static func delete(_ options: Options) throws -> Row {
-    try compare("fetch all, delete, save", options) {
-      let stack = try Stack.filled(options.rows)
+  private static func delete(_ options: Options) throws -> Figure {
+    let filled = try FilledStore(rows: options.rows)
+    return try compare("fetch all, delete, save", options) {
+      let stack = try filled.copy()
       let context = stack.context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           for person in try context.fetch(NSFetchRequest<Person>(entityName: "Person")) { context.delete(person) }
           try context.save()
         }
       }
     } plain: {
-      let stack = try Stack.filled(options.rows)
+      let stack = try filled.copy()
       let sqlite = PlainSQLite(stack.path)
-      return seconds {
+      return Use.of {
         let select = sqlite.prepare("SELECT Z_PK, Z_OPT FROM ZPERSON")
         let delete = sqlite.prepare("DELETE FROM ZPERSON WHERE Z_PK = ? AND Z_OPT = ?")
         defer {
@@ -169,8 +165,8 @@ enum StoreBenchmarks {
 
   private static let columns = "ZNAME, ZAGE, ZSCORE, ZJOINED, ZEMAIL"
 
-  private static func selectPlain(_ sqlite: PlainSQLite, _ sql: String) -> Double {
-    seconds {
+  private static func selectPlain(_ sqlite: PlainSQLite, _ sql: String) -> Use {
+    Use.of {
       let statement = sqlite.prepare(sql)
       defer { sqlite3_finalize(statement) }
       var sum = 0
@@ -179,15 +175,15 @@ enum StoreBenchmarks {
     }
   }
 
-  private static func fetchAll(_ options: Options) throws -> [Row] {
-    let stack = try Stack.filled(options.rows)
+  private static func fetchAll(_ options: Options) throws -> [Figure] {
+    let stack = try FilledStore(rows: options.rows).copy()
     let sqlite = PlainSQLite(stack.path)
     let plain = { selectPlain(sqlite, "SELECT \(columns) FROM ZPERSON") }
-    func ours(_ read: (Person) -> Int) throws -> Double {
+    func ours(_ read: (Person) -> Int) throws -> Use {
       // A new coordinator, so that no row is in its cache.
-      let context = try Stack(at: stack.folder).context()
+      let context = try stack.another().context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           var sum = 0
           for person in try context.fetch(NSFetchRequest<Person>(entityName: "Person")) { sum &+= read(person) }
           consume(sum)
@@ -210,13 +206,13 @@ enum StoreBenchmarks {
     ]
   }
 
-  private static func fetchPredicate(_ options: Options) throws -> Row {
-    let stack = try Stack.filled(options.rows)
+  private static func fetchPredicate(_ options: Options) throws -> Figure {
+    let stack = try FilledStore(rows: options.rows).copy()
     let sqlite = PlainSQLite(stack.path)
     return try compare("fetch with predicate and sort, read all", options) {
-      let context = try Stack(at: stack.folder).context()
+      let context = try stack.another().context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           let request = NSFetchRequest<Person>(entityName: "Person")
           request.predicate = NSPredicate(format: "age >= 30 AND age < 45 AND score > %@", NSNumber(value: 100))
           request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
@@ -231,13 +227,13 @@ enum StoreBenchmarks {
     }
   }
 
-  private static func lookup(_ options: Options) throws -> [Row] {
-    let stack = try Stack.filled(options.rows)
+  private static func lookup(_ options: Options) throws -> [Figure] {
+    let stack = try FilledStore(rows: options.rows).copy()
     let sqlite = PlainSQLite(stack.path)
     // The keys are far apart, so that neither side profits from the previous row's page.
     let keys = (0..<options.rows).map { Int64(($0 &* 7919) % options.rows + 1) }
-    func plain() -> Double {
-      seconds {
+    func plain() -> Use {
+      Use.of {
         let statement = sqlite.prepare("SELECT \(columns) FROM ZPERSON WHERE Z_PK = ?")
         defer { sqlite3_finalize(statement) }
         var sum = 0
@@ -249,14 +245,14 @@ enum StoreBenchmarks {
         consume(sum)
       }
     }
-    func ours(_ stack: Stack) throws -> Double {
+    func ours(_ stack: Stack) throws -> Use {
       let context = stack.context()
       let store = stack.coordinator.persistentStores[0].identifier ?? ""
       let ids = keys.compactMap {
         stack.coordinator.objectID(for: ObjectURI(store: store, entity: "Person", key: Int64($0)))
       }
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           var sum = 0
           for id in ids { sum &+= (try context.existingObject(with: id) as? Person)?.readAll() ?? 0 }
           consume(sum)
@@ -265,9 +261,9 @@ enum StoreBenchmarks {
     }
     return [
       try compare(
-        "look up by object ID, from the file", options, ours: { try ours(try Stack(at: stack.folder)) }, plain: plain),
+        "look up by object ID, from the file", options, ours: { try ours(try stack.another()) }, plain: plain),
       try compare("look up by object ID, first read just before", options) {
-        let warm = try Stack(at: stack.folder)
+        let warm = try stack.another()
         _ = try ours(warm)
         return try ours(warm)
       } plain: {
@@ -276,13 +272,13 @@ enum StoreBenchmarks {
     ]
   }
 
-  private static func traverse(_ options: Options) throws -> Row {
-    let stack = try Stack.filled(options.rows, teams: 1000)
+  private static func traverse(_ options: Options) throws -> Figure {
+    let stack = try FilledStore(rows: options.rows, teams: 1000).copy()
     let sqlite = PlainSQLite(stack.path)
     return try compare("fetch all, follow a to-one, read there", options) {
-      let context = try Stack(at: stack.folder).context()
+      let context = try stack.another().context()
       return try context.performAndWait {
-        try seconds {
+        try Use.of {
           var sum = 0
           for person in try context.fetch(NSFetchRequest<Person>(entityName: "Person")) {
             sum &+= person.team?.name?.utf8.count ?? 0
@@ -291,7 +287,7 @@ enum StoreBenchmarks {
         }
       }
     } plain: {
-      seconds {
+      Use.of {
         let people = sqlite.prepare("SELECT ZTEAM, \(columns) FROM ZPERSON")
         let team = sqlite.prepare("SELECT ZNAME FROM ZTEAM WHERE Z_PK = ?")
         defer {

@@ -9,30 +9,40 @@ enum PoolBenchmarks {
   static var measures: [Measure] {
     [
       Measure(name: "jobs") { try [noOperations($0)] },
-      Measure(name: "latency") { _ in try latency() },
+      Measure(name: "latency") { try latency($0) },
     ]
   }
 
   /// No-op jobs with two workers, each committed, beside one process in C that commits as many updates of single rows.
-  private static func noOperations(_ options: Options) throws -> Row {
+  private static func noOperations(_ options: Options) throws -> Figure {
     let count = min(options.rows, 50_000)
-    let pool = try BenchmarkPool(workers: 2)
-    try pool.warmUp()
-    _ = try pool.client.request(StatusRequest(.pause))
-    try pool.insert((1..<count).map { _ in JobRequest(kind: NoOperation.kind) } + [BenchmarkPool.mark])
-    let start = MachineClock.now
-    _ = try pool.client.request(StatusRequest(.resume))
-    let ours = pool.nextMark() - start
-    let succeeded = try pool.waitForSuccess(of: count)
-    try pool.end()
+    var figure = Figure(name: "no-op jobs, 2 workers", unit: .rate, ours: [], rows: count)
+    for _ in 0..<options.rounds {
+      let pool = try BenchmarkPool(workers: 2)
+      try pool.warmUp()
+      _ = try pool.client.request(StatusRequest(.pause))
+      try pool.insert((1..<count).map { _ in JobRequest(kind: NoOperation.kind) } + [BenchmarkPool.mark])
+      let start = MachineClock.now
+      _ = try pool.client.request(StatusRequest(.resume))
+      let time = pool.nextMark() - start
+      guard try pool.waitForSuccess(of: count) == count else { throw UsageError("jobs were not done once") }
+      try pool.end()
+      figure.ours.append(Double(count) / time)
+      figure.plain.append(Double(count) / commits(count, in: pool.store.url.path))
+    }
+    return figure
+  }
 
-    let sqlite = PlainSQLite(pool.store.url.path)
+  /// Seconds for as many commits of one changed row, in plain C.
+  private static func commits(_ count: Int, in path: String) -> Double {
+    let sqlite = PlainSQLite(path)
     sqlite.execute("CREATE TABLE job (id INTEGER PRIMARY KEY, state INTEGER, version INTEGER)")
     sqlite.execute("BEGIN")
     for id in 1...count { sqlite.execute("INSERT INTO job VALUES (\(id), 0, 1)") }
     sqlite.execute("COMMIT")
     let update = sqlite.prepare("UPDATE job SET state = 3, version = 2 WHERE id = ? AND version = 1")
-    let plain = seconds {
+    defer { sqlite3_finalize(update) }
+    return seconds {
       for id in 1...count {
         sqlite.execute("BEGIN IMMEDIATE")
         sqlite3_bind_int64(update, 1, Int64(id))
@@ -41,30 +51,28 @@ enum PoolBenchmarks {
         sqlite.execute("COMMIT")
       }
     }
-    sqlite3_finalize(update)
-    return Row(
-      name: "no-op jobs, 2 workers (\(succeeded) committed once)", ours: "\(Int(Double(count) / ours))/s",
-      plain: "\(Int(Double(count) / plain))/s", ratio: String(format: "%.2f", ours / plain))
   }
 
   /// The time from the rename of a job file to the start of its job.
-  private static func latency() throws -> [Row] {
+  private static func latency(_ options: Options) throws -> [Figure] {
     let pool = try BenchmarkPool(workers: 1)
     try pool.warmUp()
-    var times: [Double] = []
-    for number in 0..<300 {
-      let path = pool.directory.path + "/queue/job.tmp"
-      try Data(#"{"kind": "no-operation", "parameters": {}}"#.utf8).write(to: URL(fileURLWithPath: path))
-      let start = MachineClock.now
-      rename(path, pool.directory.path + "/queue/incoming/\(number).json")
-      times.append(pool.nextMark() - start)
+    var median = Figure(name: "job file renamed → job started, median", unit: .seconds, ours: [])
+    var slow = Figure(name: "job file renamed → job started, p99", unit: .seconds, ours: [])
+    for round in 0..<options.rounds {
+      var times: [Double] = []
+      for number in 0..<300 {
+        let path = pool.directory.path + "/queue/job.tmp"
+        try Data(#"{"kind": "no-operation", "parameters": {}}"#.utf8).write(to: URL(fileURLWithPath: path))
+        let start = MachineClock.now
+        rename(path, pool.directory.path + "/queue/incoming/\(round)-\(number).json")
+        times.append(pool.nextMark() - start)
+      }
+      median.ours.append(times.median)
+      slow.ours.append(times.percentile(0.99))
     }
     try pool.end()
-    return [("median", 0.5), ("p99", 0.99)].map { name, part in
-      Row(
-        name: "job file renamed → job started, \(name)", ours: Row.milliseconds(times.percentile(part)), plain: "",
-        ratio: "")
-    }
+    return [median, slow]
   }
 }
 

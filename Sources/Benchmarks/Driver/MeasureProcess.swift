@@ -2,14 +2,14 @@ import CSystem
 import Foundation
 import LinuxSystem
 
-/// A benchmark in a process of its own: this executable again, which writes one row on each line of its standard
-/// output.
+/// A benchmark in a process of its own: this executable again, which writes one figure as JSON on each line of its
+/// standard output.
 ///
 /// A benchmark that traps ends only its own process. Its standard error passes through, and the last line of it is the
 /// reason.
 struct MeasureProcess {
   struct Outcome {
-    var rows: [Row] = []
+    var figures: [Figure] = []
     /// The reason why the benchmark failed; nil if it succeeded.
     var failure: String?
   }
@@ -21,6 +21,11 @@ struct MeasureProcess {
     } catch {
       return Outcome(failure: "its process could not be started: \(error)")
     }
+  }
+
+  /// A figure as the line that the starting process reads.
+  static func line(_ figure: Figure) throws -> String {
+    String(decoding: try JSONEncoder().encode(figure), as: UTF8.self)
   }
 
   private let pid: pid_t
@@ -60,7 +65,10 @@ struct MeasureProcess {
     let status = OwnChildren.end(pid)
     for end in [output, errors] { while end.read() {} }
     try? FileManager.default.removeItem(atPath: directory)
-    return Outcome(rows: output.text.split(separator: "\n").compactMap { Row(line: $0) }, failure: failure(status))
+    let figures = output.text.split(separator: "\n").compactMap {
+      try? JSONDecoder().decode(Figure.self, from: Data($0.utf8))
+    }
+    return Outcome(figures: figures, failure: failure(status))
   }
 
   private func failure(_ status: Int32) -> String? {

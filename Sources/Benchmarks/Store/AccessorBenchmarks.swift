@@ -21,15 +21,16 @@ enum AccessorBenchmarks {
   private static let objects = 1000
   private static let passes = 1000
 
-  private static func rows(_ options: Options) throws -> [Row] {
-    let stack = try Stack.filled(objects)
+  private static func rows(_ options: Options) throws -> [Figure] {
+    let stack = try FilledStore(rows: objects).copy()
     let context = stack.context()
     let plain = (0..<objects).map { PlainPerson(PersonValues($0)) }
     return try context.performAndWait {
       let people = try context.fetch(NSFetchRequest<Person>(entityName: "Person"))
       // Give each object its values and, for the writes, a snapshot.
       for person in people { person.age += 1 }
-      func measure<Object>(_ objects: [Object], _ body: (Object) -> Int) -> Double {
+      /// Nanoseconds for one access, in each round.
+      func measure<Object>(_ objects: [Object], _ body: (Object) -> Int) -> [Double] {
         var times: [Double] = []
         for _ in 0..<options.rounds {
           times.append(
@@ -39,12 +40,10 @@ enum AccessorBenchmarks {
               consume(sum)
             })
         }
-        return times.median / Double(objects.count * passes) * 1e9
+        return times.map { $0 / Double(objects.count * passes) * 1e9 }
       }
-      func row(_ name: String, _ ours: Double, _ plain: Double) -> Row {
-        func nanoseconds(_ value: Double) -> String { String(format: "%.1f ns", value) }
-        return Row(
-          name: name, ours: nanoseconds(ours), plain: nanoseconds(plain), ratio: String(format: "%.1f", ours / plain))
+      func row(_ name: String, _ ours: [Double], _ plain: [Double]) -> Figure {
+        Figure(name: name, unit: .nanoseconds, ours: ours, plain: plain, comparedWith: "stored")
       }
       let declared = try DeclaredPerson.objects(objects, in: DeclaredPerson.context())
       let readNumber = measure(plain) { Int($0.age) }
@@ -58,41 +57,41 @@ enum AccessorBenchmarks {
         return 0
       }
       return [
-        row("read Int64, generated; stored property", measure(people) { Int($0.age) }, readNumber),
-        row("read String, generated; stored property", measure(people) { $0.name?.utf8.count ?? 0 }, readText),
+        row("read Int64, generated", measure(people) { Int($0.age) }, readNumber),
+        row("read String, generated", measure(people) { $0.name?.utf8.count ?? 0 }, readText),
         row(
-          "write Int64, generated; stored property",
+          "write Int64, generated",
           measure(people) { person in
             person.age = 7
             return 0
           }, writeNumber),
         row(
-          "write String, generated; stored property",
+          "write String, generated",
           measure(people) { person in
             person.name = "Somebody whose name is long"
             return 0
           }, writeText),
-        row("read Int64, @NSManaged; stored property", measure(declared) { Int($0.age) }, readNumber),
-        row("read String, @NSManaged; stored property", measure(declared) { $0.name.utf8.count }, readText),
+        row("read Int64, @NSManaged", measure(declared) { Int($0.age) }, readNumber),
+        row("read String, @NSManaged", measure(declared) { $0.name.utf8.count }, readText),
         row(
-          "write Int64, @NSManaged; stored property",
+          "write Int64, @NSManaged",
           measure(declared) { person in
             person.age = 7
             return 0
           }, writeNumber),
         row(
-          "write String, @NSManaged; stored property",
+          "write String, @NSManaged",
           measure(declared) { person in
             person.name = "Somebody whose name is long"
             return 0
           }, writeText),
         row(
-          "read Int64, value(forKey:); stored property",
+          "read Int64, value(forKey:)",
           measure(people) { ($0.value(forKey: "age") as? NSNumber)?.intValue ?? 0 }, readNumber),
         row(
-          "read String, value(forKey:); stored property",
+          "read String, value(forKey:)",
           measure(people) { ($0.value(forKey: "name") as? String)?.utf8.count ?? 0 }, readText),
-        row("read to-one, generated; stored property", measure(people) { $0.team == nil ? 1 : 0 }, readNumber),
+        row("read to-one, generated", measure(people) { $0.team == nil ? 1 : 0 }, readNumber),
       ]
     }
   }

@@ -21,38 +21,39 @@ enum CommitLatency {
     var plain: [Double] = []
   }
 
-  private static func rows(_ options: Options) throws -> [Row] {
-    let stack = try Stack.filled(options.rows, teams: max(1, options.rows / 180))
-    let writer = try Stack(
-      at: stack.folder, options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"]])
+  private static func rows(_ options: Options) throws -> [Figure] {
+    let stack = try FilledStore(rows: options.rows, teams: max(1, options.rows / 180)).copy()
+    let writer = try stack.another(
+      options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0", "synchronous": "NORMAL"]])
     let plain = PlainSQLite(stack.path)
     plain.execute("PRAGMA wal_autocheckpoint = 0")
     let checkpointer = try WALCheckpointer(url: URL(fileURLWithPath: stack.path))
 
-    let reader = try LongFetch(folder: stack.folder)
+    let reader = try LongFetch(folder: URL(fileURLWithPath: stack.path).deletingLastPathComponent())
     reader.waitForStart()
     let during = try sample(writer, plain, checkpointer) { reader.isRunning }
     let fetched = reader.seconds
     let alone = try sample(writer, plain, checkpointer, until: fetched)
 
-    func micro(_ seconds: Double) -> String { String(format: "%.0f µs", seconds * 1e6) }
-    func row(_ name: String, _ ours: Double, _ plain: Double) -> Row {
-      Row(name: name, ours: micro(ours), plain: micro(plain), ratio: String(format: "%.2f", ours / plain))
+    func figure(_ name: String, _ samples: Samples, _ part: Double) -> Figure {
+      Figure(
+        name: name, unit: .seconds, ours: [samples.ours.percentile(part)], plain: [samples.plain.percentile(part)])
     }
-    let fetch = String(format: "a fetch of %.1f s elsewhere", fetched)
+    /// How much a commit takes with the fetch, as a part of what it takes without.
+    func slowdown(_ name: String, _ part: Double) -> Figure {
+      Figure(
+        name: name, unit: .number, ours: [during.ours.percentile(part) / alone.ours.percentile(part)],
+        plain: [during.plain.percentile(part) / alone.plain.percentile(part)])
+    }
     return [
-      row("commit, median", alone.ours.median, alone.plain.median),
-      row("commit, p99", alone.ours.percentile(0.99), alone.plain.percentile(0.99)),
-      row("commit, median, during \(fetch)", during.ours.median, during.plain.median),
-      row("commit, p99, during \(fetch)", during.ours.percentile(0.99), during.plain.percentile(0.99)),
-      Row(
-        name: "  with the fetch / without, median (\(during.ours.count), \(alone.ours.count) commits)",
-        ours: String(format: "%.2f", during.ours.median / alone.ours.median),
-        plain: String(format: "%.2f", during.plain.median / alone.plain.median), ratio: ""),
-      Row(
-        name: "  with the fetch / without, p99",
-        ours: String(format: "%.2f", during.ours.percentile(0.99) / alone.ours.percentile(0.99)),
-        plain: String(format: "%.2f", during.plain.percentile(0.99) / alone.plain.percentile(0.99)), ratio: ""),
+      Figure("a fetch elsewhere", .seconds, fetched),
+      Figure("commits while it lasted", .number, Double(during.ours.count)),
+      figure("commit, median", alone, 0.5),
+      figure("commit, p99", alone, 0.99),
+      figure("commit during a fetch elsewhere, median", during, 0.5),
+      figure("commit during a fetch elsewhere, p99", during, 0.99),
+      slowdown("commit with the fetch / without, median", 0.5),
+      slowdown("commit with the fetch / without, p99", 0.99),
     ]
   }
 

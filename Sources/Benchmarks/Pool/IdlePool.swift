@@ -8,7 +8,7 @@ enum IdlePool {
   static var measures: [Measure] { [Measure(name: "idle", run: run)] }
   private static let minute = 60.0
 
-  private static func run(_ options: Options) throws -> [Row] {
+  private static func run(_ options: Options) throws -> [Figure] {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("idle-\(UUID().uuidString)")
     let model = directory.appendingPathComponent("Empty.xcdatamodel")
     for folder in [model.path, directory.path + "/plugins"] {
@@ -42,13 +42,12 @@ enum IdlePool {
     let processor = zip(after, before).reduce(0) { $0 + $1.0.processorSeconds - $1.1.processorSeconds }
     let wakeUps = zip(after, before).map { $0.wakeUps(since: $1) }
     let memory = after.map(\.proportionalKiB)
-    func row(_ name: String, _ value: String) -> Row { Row(name: name, ours: value, plain: "", ratio: "") }
     return [
-      row("idle for a minute, 4 workers: processor time", Row.milliseconds(processor)),
-      row("  wake-ups of the supervisor", "\(wakeUps[0])"),
-      row("  wake-ups of the four workers", "\(wakeUps.dropFirst().reduce(0, +))"),
-      row("  memory of the supervisor (PSS)", "\(memory[0] >> 10) MiB"),
-      row("  memory of a worker (PSS)", "\((memory.dropFirst().reduce(0, +) / 4) >> 10) MiB"),
+      Figure("idle for a minute, 4 workers: processor time", .seconds, processor),
+      Figure("idle for a minute: wake-ups of the supervisor", .number, Double(wakeUps[0])),
+      Figure("idle for a minute: wake-ups of the four workers", .number, Double(wakeUps.dropFirst().reduce(0, +))),
+      Figure("idle: memory of the supervisor (PSS)", .mebibytes, Double(memory[0]) / 1024),
+      Figure("idle: memory of a worker (PSS)", .mebibytes, Double(memory.dropFirst().reduce(0, +)) / 4 / 1024),
     ]
   }
 

@@ -1,0 +1,99 @@
+import Foundation
+
+/// What one row of the table is made of: the same work on both sides, in several rounds.
+struct Figure: Codable, Sendable {
+  enum Unit: String, Codable, Sendable {
+    case seconds
+    case nanoseconds
+    /// Pieces of work in a second: more is better.
+    case rate
+    case mebibytes
+    case number
+  }
+
+  let name: String
+  let unit: Unit
+  /// One value for each round.
+  var ours: [Double]
+  /// The same for the other side, round by round; empty where there is none.
+  var plain: [Double] = []
+  /// What the other side is.
+  var comparedWith = "plain C"
+  /// What each round took; empty where only the values are known.
+  var oursUse: [Use] = []
+  var plainUse: [Use] = []
+  /// Rows, objects or jobs that each round worked on.
+  var rows: Int?
+
+  /// How many times as long as the other side, in each round.
+  var ratios: [Double] {
+    zip(ours, plain).map { ours, plain in unit == .rate ? plain / ours : ours / plain }
+  }
+
+  /// The ratio of cycles in each round; of processor time where the machine counts no cycles. ``Thresholds`` limit it.
+  var processorRatios: [Double] {
+    zip(oursUse, plainUse).map { ours, plain in
+      if let cycles = ours.cycles, let others = plain.cycles, others > 0 { return Double(cycles) / Double(others) }
+      return ours.processorSeconds / plain.processorSeconds
+    }
+  }
+
+  /// Allocations for each row, on both sides.
+  var allocationsPerRow: (ours: Double, plain: Double)? {
+    guard let rows, rows > 0 else { return nil }
+    let ours = oursUse.compactMap(\.allocations).map { Double($0) }
+    let plain = plainUse.compactMap(\.allocations).map { Double($0) }
+    guard !ours.isEmpty, !plain.isEmpty else { return nil }
+    return (ours.median / Double(rows), plain.median / Double(rows))
+  }
+}
+
+extension Figure {
+  /// A figure of one value, without another side.
+  init(_ name: String, _ unit: Unit, _ value: Double) {
+    self.init(name: name, unit: unit, ours: [value])
+  }
+}
+
+/// The middle of several values, and where the middle half of them lies.
+struct Spread: Equatable, Sendable {
+  let median: Double
+  let lower: Double
+  let upper: Double
+
+  /// Nil without values.
+  init?(_ values: [Double]) {
+    guard !values.isEmpty else { return nil }
+    (median, lower, upper) = (values.median, values.percentile(0.25), values.percentile(0.75))
+  }
+
+  /// Whether the middle halves have nothing in common.
+  func isApart(from other: Spread) -> Bool { lower > other.upper || upper < other.lower }
+}
+
+/// Runs both sides in turn, so that a noisy neighbour disturbs both alike; who goes first changes with each round.
+///
+/// - Parameter rows: what each side works on.
+func compare(
+  _ name: String, _ options: Options, rows: Int? = nil, ours: () throws -> Use, plain: () throws -> Use
+) rethrows -> Figure {
+  var figure = Figure(name: name, unit: .seconds, ours: [], rows: rows ?? options.rows)
+  for round in 0..<options.rounds {
+    if round.isMultiple(of: 2) { figure.oursUse.append(try ours()) }
+    figure.plainUse.append(try plain())
+    if !round.isMultiple(of: 2) { figure.oursUse.append(try ours()) }
+  }
+  figure.ours = figure.oursUse.map(\.seconds)
+  figure.plain = figure.plainUse.map(\.seconds)
+  return figure
+}
+
+extension Array where Element == Double {
+  var median: Double { percentile(0.5) }
+
+  /// The value below which so large a part of the others lies; between two values the nearer one. NaN without values.
+  func percentile(_ part: Double) -> Double {
+    guard !isEmpty else { return .nan }
+    return sorted()[Int((Double(count - 1) * part).rounded())]
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// What the command line asks for.
+struct Options: Sendable {
+  static let usage = """
+    usage: Benchmarks [options] [NAME …]
+      --rows N          rows of a store, and jobs at most (200000)
+      --rounds N        rounds of each measure, both sides in turn (7)
+      --backlog N       jobs of the backlog (1000000)
+      --parameters N    bytes of parameters in each of them (0)
+      --json            print all samples as JSON instead of the table
+      --compare FILE    tell what moved against a run that --json has printed
+      --check FILE      fail when a ratio is above its threshold in the file
+    """
+
+  var rows = 200_000
+  var rounds = 7
+  /// Jobs of the backlog.
+  var backlog = 1_000_000
+  /// Bytes of parameters in each of them.
+  var parameters = 0
+  var printsJSON = false
+  /// A file that `--json` has printed, to compare with.
+  var former: String?
+  /// A file of ``Thresholds``.
+  var thresholds: String?
+  /// Names of the measures to take; all without any.
+  var names: [String] = []
+  /// The one measure that this process takes for another one, which prints the table.
+  var measureOfThisProcess: String?
+
+  /// - Throws: ``UsageError``.
+  init(_ arguments: some Sequence<String>) throws {
+    var rest = Array(arguments)[...]
+    func text(after option: String) throws -> String {
+      guard let value = rest.popFirst() else { throw UsageError("\(option) needs a value") }
+      return value
+    }
+    func number(after option: String) throws -> Int {
+      let value = try text(after: option)
+      guard let number = Int(value), number >= 0 else { throw UsageError("\(option) takes a number, not \(value)") }
+      return number
+    }
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--rows": rows = try number(after: argument)
+      case "--rounds": rounds = max(1, try number(after: argument))
+      case "--backlog": backlog = try number(after: argument)
+      case "--parameters": parameters = try number(after: argument)
+      case "--json": printsJSON = true
+      case "--compare": former = try text(after: argument)
+      case "--check": thresholds = try text(after: argument)
+      case "--measure": measureOfThisProcess = try text(after: argument)
+      case let name where name.hasPrefix("-"): throw UsageError("there is no option \(name)")
+      default: names.append(argument)
+      }
+    }
+  }
+
+  /// The arguments that make a process take this measure alone.
+  func arguments(for name: String) -> [String] {
+    [
+      "--rows", "\(rows)", "--rounds", "\(rounds)", "--backlog", "\(backlog)", "--parameters", "\(parameters)",
+      "--measure", name,
+    ]
+  }
+}
+
+/// What is wrong with the command line.
+struct UsageError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

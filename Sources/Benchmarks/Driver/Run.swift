@@ -1,0 +1,110 @@
+import Foundation
+
+/// All that a run has measured: what `--json` prints and `--compare` reads.
+struct Run: Codable, Sendable {
+  var rows: Int
+  var rounds: Int
+  var figures: [Figure] = []
+  /// Why measures failed, by their names.
+  var failures: [String: String] = [:]
+
+  init(_ options: Options) {
+    rows = options.rows
+    rounds = options.rounds
+  }
+
+  /// - Throws: ``UsageError`` when the file is not one that `--json` has printed.
+  init(readFrom path: String) throws {
+    do {
+      self = try JSONDecoder().decode(Run.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch {
+      throw UsageError("\(path) is not what --json prints: \(error.localizedDescription)")
+    }
+  }
+
+  var json: String {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+  }
+}
+
+/// What is different in one run from another: only what moved beyond the spread of both.
+struct Comparison: Sendable {
+  struct Move: Equatable, Sendable {
+    let name: String
+    let before: Double
+    let after: Double
+    /// Whether the new value is the better one.
+    let isBetter: Bool
+  }
+
+  var moves: [Move] = []
+  /// Figures that one of the runs lacks.
+  var missing: [String] = []
+  var compared = 0
+
+  /// Compares ratios where there is another side, so that two machines can be compared; else the values themselves.
+  init(before: Run, after: Run) {
+    let former = Dictionary(before.figures.map { ($0.name, $0) }) { first, _ in first }
+    for figure in after.figures {
+      guard let old = former[figure.name] else {
+        missing.append(figure.name)
+        continue
+      }
+      let hasRatio = !figure.ratios.isEmpty && !old.ratios.isEmpty
+      guard let now = Spread(hasRatio ? figure.ratios : figure.ours),
+        let then = Spread(hasRatio ? old.ratios : old.ours)
+      else { continue }
+      compared += 1
+      guard now.isApart(from: then) else { continue }
+      let moreIsBetter = !hasRatio && figure.unit == .rate
+      moves.append(
+        Move(
+          name: figure.name, before: then.median, after: now.median,
+          isBetter: (now.median > then.median) == moreIsBetter))
+    }
+  }
+
+  var lines: [String] {
+    let moved = moves.map { move in
+      let word = move.isBetter ? "better" : "worse"
+      return "\(word): \(move.name): " + String(format: "%.2f → %.2f", move.before, move.after)
+    }
+    return moved + ["\(moves.count) of \(compared) figures moved beyond the spread of both runs"]
+      + missing.map { "not in the other run: \($0)" }
+  }
+}
+
+/// Ratios of processor work that a figure may have at most, by its name.
+///
+/// The file is JSON: `{"margin": 1.3, "ratios": {"insert and save": 3.8}}`. A ratio is one of cycles, or of processor time
+/// where cycles are not counted. A figure fails when the smallest of its rounds is above the ratio times the margin: noise
+/// makes a round slower, and hardly ever faster.
+struct Thresholds: Codable, Sendable {
+  var margin: Double
+  var ratios: [String: Double]
+
+  /// - Throws: ``UsageError``.
+  init(readFrom path: String) throws {
+    do {
+      self = try JSONDecoder().decode(Thresholds.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch {
+      throw UsageError("\(path) has no thresholds: \(error.localizedDescription)")
+    }
+  }
+
+  /// What is above its threshold, and what has one and was not measured.
+  func violations(_ run: Run) -> [String] {
+    ratios.sorted { $0.key < $1.key }.compactMap { name, ratio in
+      guard let figure = run.figures.first(where: { $0.name == name }), let best = figure.processorRatios.min() else {
+        return "\(name) has a threshold and was not measured"
+      }
+      let limit = ratio * margin
+      guard !(best <= limit) else { return nil }
+      return "\(name): " + String(format: "%.2f times plain C, and at most %.2f are allowed", best, limit)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import CoreData
+import Foundation
+import LinuxSystem
+
+/// A store of people that another process has filled, so that this process's memory is as fresh as a program's that opens
+/// a store.
+final class FilledStore {
+  private let template: Stack.Folder
+
+  /// - Parameter teams: how many teams the people are spread over.
+  init(rows: Int, teams: Int = 0) throws {
+    template = try Stack.Folder()
+    let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+    let program = Program(
+      path: path, arguments: [Self.option, "\(rows)", "\(teams)", template.url.path],
+      environment: ProcessInfo.processInfo.environment)
+    let errors = try Descriptor(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0), "fcntl")
+    var status: Int32 = 0
+    let pid = try program.start(output: errors, errors: errors)
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    guard status == 0 else { throw UsageError("the store of \(rows) rows could not be filled") }
+  }
+
+  /// A coordinator on a copy of the file, which goes with it.
+  func copy() throws -> Stack {
+    let folder = try Stack.Folder()
+    try FileManager.default.copyItem(
+      at: template.url.appendingPathComponent(Stack.fileName), to: folder.url.appendingPathComponent(Stack.fileName))
+    return try Stack(folder)
+  }
+
+  // MARK: The other process
+
+  private static let option = "--fill"
+
+  /// Fills a store and exits, if this process was started for that.
+  static func fillIfWanted() throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard arguments.first == option else { return }
+    let rest = Array(arguments.dropFirst())
+    guard rest.count == 3, let rows = Int(rest[0]), let teams = Int(rest[1]) else { exit(2) }
+    try fill(Stack(at: URL(fileURLWithPath: rest[2])), rows, teams)
+    exit(0)
+  }
+
+  private static func fill(_ stack: Stack, _ rows: Int, _ teams: Int) throws {
+    let context = stack.context()
+    try context.performAndWait {
+      let all = (0..<teams).map { index in
+        let team = Team(context: context)
+        team.name = "Team \(index)"
+        return team
+      }
+      for index in 0..<rows {
+        let person = Person(context: context)
+        person.take(PersonValues(index))
+        if teams > 0 { person.team = all[index % teams] }
+      }
+      try context.save()
+    }
+    // Closing the last connection moves the log into the file, which can be copied then.
+    for store in stack.coordinator.persistentStores { try stack.coordinator.remove(store) }
+  }
+}

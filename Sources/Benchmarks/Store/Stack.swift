@@ -1,0 +1,54 @@
+import CoreData
+import Foundation
+
+/// A coordinator on a file in a folder.
+final class Stack {
+  static let fileName = "store.sqlite"
+
+  /// A folder of its own, which goes with the last stack in it.
+  final class Folder {
+    let url: URL
+
+    init() throws {
+      url = FileManager.default.temporaryDirectory.appendingPathComponent("benchmark-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+  }
+
+  let coordinator: NSPersistentStoreCoordinator
+  let path: String
+  private let folder: Folder?
+
+  /// On a new file in a new folder.
+  convenience init() throws { try self.init(Folder()) }
+
+  /// On the file in the folder, which is made if it is not there.
+  convenience init(_ folder: Folder) throws { try self.init(folder.url, folder: folder) }
+
+  /// A further coordinator on the file in a folder of somebody else.
+  convenience init(at folder: URL, options: [AnyHashable: Any]? = nil) throws {
+    try self.init(folder, folder: nil, options: options)
+  }
+
+  private init(_ url: URL, folder: Folder?, options: [AnyHashable: Any]? = nil) throws {
+    self.folder = folder
+    let file = url.appendingPathComponent(Self.fileName)
+    path = file.path
+    coordinator = NSPersistentStoreCoordinator(managedObjectModel: PersonModel.make())
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: options)
+  }
+
+  /// A coordinator of its own on the same file: no row is in a cache of its.
+  func another(options: [AnyHashable: Any]? = nil) throws -> Stack {
+    try Stack(URL(fileURLWithPath: path).deletingLastPathComponent(), folder: folder, options: options)
+  }
+
+  func context() -> NSManagedObjectContext {
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+}
