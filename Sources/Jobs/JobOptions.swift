@@ -34,36 +34,20 @@ public struct JobOptions: Hashable, Sendable {
   /// Whether the job has to wait for others.
   public var waitsForJobs: Bool { !after.isEmpty || afterBatch != nil }
 
-  /// The options as members of the job file's object.
-  var members: [JSONMember] {
-    var members: [JSONMember] = []
-    if let uniqueFor { members.append(JSONMember("uniqueFor", .number(uniqueFor))) }
-    if let backoff { members.append(JSONMember("backoff", .number(backoff))) }
-    if let maxBackoff { members.append(JSONMember("maxBackoff", .number(maxBackoff))) }
-    if let limit { members.append(JSONMember("limit", .number(limit))) }
-    if !after.isEmpty { members.append(JSONMember("after", .array(after.map(JSONValue.string)))) }
-    if let afterBatch { members.append(JSONMember("afterBatch", .string(afterBatch))) }
-    if whenFailed != .wait { members.append(JSONMember("whenFailed", .string(whenFailed.rawValue))) }
-    return members
+  /// The options as an object, with the names that they have in a job file; an empty one when nothing is asked for.
+  public var json: JSONValue {
+    .object(Self.fields.compactMap { name, member in member.write(self).map { JSONMember(name, $0) } })
   }
-
-  /// The options as an object, with the names that they have in a job file.
-  public var json: JSONValue { .object(members) }
 
   /// The text in the job's row; nil when nothing is asked for.
-  var text: String? {
-    let members = members
-    return members.isEmpty ? nil : JSONValue.object(members).text
+  var text: String? { self == JobOptions() ? nil : json.text }
+
+  /// Reads the text of a job's row. Members that do not exist, or are of another type, are passed over.
+  init(text: String?) {
+    guard let text, let members = (try? JSONParser.parse(text))?.objectValue else { return }
+    for member in members { Self.fieldsByName[member.name]?.read(member.value, &self) }
   }
 
-  init(text: String?) {
-    guard let text, let json = try? JSONParser.parse(text) else { return }
-    uniqueFor = json["uniqueFor"]?.doubleValue
-    backoff = json["backoff"]?.doubleValue
-    maxBackoff = json["maxBackoff"]?.doubleValue
-    limit = json["limit"]?.intValue
-    after = json["after"]?.arrayValue?.compactMap(\.stringValue) ?? []
-    afterBatch = json["afterBatch"]?.stringValue
-    whenFailed = json["whenFailed"]?.stringValue.flatMap(FailureRule.init) ?? .wait
-  }
+  private static let fields = JobField.asked.compactMap { field in field.optionsMember.map { (field.name, $0) } }
+  private static let fieldsByName = Dictionary(uniqueKeysWithValues: fields)
 }

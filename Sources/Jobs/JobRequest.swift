@@ -54,19 +54,10 @@ public struct JobRequest: Hashable, Sendable {
   ///
   /// - Throws: ``JSONError`` when the parameters are not JSON.
   public func line() throws(JSONError) -> String {
-    var members = [JSONMember("kind", .string(kind))]
-    if let submission { members.append(JSONMember("submission", .string(submission))) }
-    if let label { members.append(JSONMember("label", .string(label))) }
-    if !objects.isEmpty { members.append(JSONMember("objects", .array(objects.map(JSONValue.string)))) }
-    if let parameters { members.append(JSONMember("parameters", try JSONParser.parse(parameters))) }
-    if priority != 0 { members.append(JSONMember("priority", .number(priority))) }
-    if queue != Self.defaultQueue { members.append(JSONMember("queue", .string(queue))) }
-    if let runAt { members.append(JSONMember("runAt", .string(Timestamp.text(runAt)))) }
-    if let uniqueKey { members.append(JSONMember("unique", .string(uniqueKey))) }
-    if let maxAttempts { members.append(JSONMember("maxAttempts", .number(maxAttempts))) }
-    if let timeout { members.append(JSONMember("timeout", .number(timeout))) }
-    if let batch { members.append(JSONMember("batch", .string(batch))) }
-    if let limitKey { members.append(JSONMember("limitKey", .string(limitKey))) }
-    return JSONValue.object(members + options.members).text
+    var members: [JSONMember] = []
+    for field in JobField.asked {
+      if let value = try field.request?.write(self) { members.append(JSONMember(field.name, value)) }
+    }
+    return JSONValue.object(members).text
   }
 }

@@ -38,15 +38,10 @@ extension JobStore {
 
   /// The keys among these that a row of ``PoolWait`` names.
   func blockers(among keys: [Int64], in context: NSManagedObjectContext) throws -> Set<Int64> {
-    var needed: Set<Int64> = []
-    var rest = keys[...]
-    while !rest.isEmpty {
-      let request = PoolWait.fetchRequest()
-      request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
-      needed.formUnion(try context.fetch(request).map(\.blocker))
-      rest = rest.dropFirst(500)
-    }
-    return needed
+    guard !keys.isEmpty else { return [] }
+    let request = PoolWait.fetchRequest()
+    request.predicate = NSPredicate(format: "blocker IN %@", keys.map { NSNumber(value: $0) })
+    return Set(try context.fetch(request).map(\.blocker))
   }
 }
 

@@ -76,11 +76,6 @@ extension JobStore {
     return request
   }
 
-  /// Which of these jobs are available in the store: those that run now, and have not ended.
-  public func available(among keys: [Int64], in context: NSManagedObjectContext) throws -> [JobSummary] {
-    try jobs(keys: keys, in: context).compactMap { JobSummary($0, limit: nil) }
-  }
-
   /// How long these jobs waited and ran, as far as they have.
   public func times(of keys: [Int64], in context: NSManagedObjectContext) throws -> JobTimes {
     let ids = keys.compactMap(objectID(job:))

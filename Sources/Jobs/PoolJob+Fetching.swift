@@ -1,14 +1,10 @@
 import CoreData
 
 extension PoolJob {
-  /// The attributes that are short, whatever a producer or a plugin writes: all but the objects, parameters, checkpoint, results,
-  /// output and errors.
+  /// The attributes that are short, whatever a producer or a plugin writes: all that ``JobField`` does not call long.
   ///
   /// A fetch with these reads, keeps and caches nothing of a job's parameters.
-  public static let shortAttributes = [
-    "kind", "queue", "state", "priority", "runAt", "uniqueKey", "activeKey", "maxAttempts", "timeout", "attempt",
-    "crashes", "progressDone", "progressTotal", "createdAt", "startedAt", "finishedAt", "batch", "limitKey", "options",
-  ]
+  public static let shortAttributes = JobField.all.filter { !$0.isLong }.compactMap(\.attribute)
 
   /// A request for all jobs with their ``shortAttributes``; reading any other attribute reads the whole row.
   ///

@@ -27,6 +27,7 @@ public enum JobStory {
     if let key = job.limitKey {
       lines.append("limit      \(job.options.limit.map { "\($0) of" } ?? "by") the key \(key)")
     }
+    lines += otherWishes(job)
     if let parameters = job.parametersText { lines.append("parameters \(parameters)") }
     lines += list("objects", job.objectURIs) + list("results", job.resultURIs) + list("after", job.options.after)
     if let batch = job.options.afterBatch { lines.append("after      the batch \(batch)") }
@@ -49,6 +50,20 @@ public enum JobStory {
     }
     let busy = worker.busy.map { " for \(StatusText.duration($0))" } ?? ""
     return "running\(busy) in worker \(worker.id), process \(worker.pid)"
+  }
+
+  /// The fields of the request that no line of their own tells.
+  private static func otherWishes(_ job: Job) -> [String] {
+    let told: Set = [
+      "priority", "queue", "runAt", "unique", "timeout", "limitKey", "limit", "after", "batch", "afterBatch",
+    ]
+    let options = job.options.json
+    return JobField.all.filter { $0.option != nil && !told.contains($0.name) }.compactMap { field in
+      let value = field.show?(job) ?? options[field.name] ?? .null
+      return value == .null
+        ? nil
+        : "\(field.name) ".padding(toLength: max(11, field.name.count + 1), withPad: " ", startingAt: 0) + value.text
+    }
   }
 
   private static func list(_ name: String, _ uris: [String]) -> [String] {

@@ -49,31 +49,16 @@ public enum JobText {
     job.progressTotal > 0 ? "\(job.progressDone)/\(job.progressTotal)" : ""
   }
 
-  /// The whole job. Called on the queue of its context.
+  /// The whole job, as `workerpool jobs --json` shows it: each ``JobField`` of its row, its URI, its state, and the process that runs it.
+  /// Called on the queue of its context.
+  ///
+  /// - Parameter run: who runs it.
   public static func json(_ job: Job, run: JobRun? = nil) -> JSONValue {
-    var members: [JSONMember] = [
-      JSONMember("job", .string(job.objectID.uriString)),
-      JSONMember("kind", .string(job.kind)), JSONMember("queue", .string(job.queue)),
-      JSONMember("state", .string(state(job, run))), JSONMember("priority", .number(job.priority)),
-      JSONMember("attempts", .number(job.attempt)), JSONMember("crashes", .number(job.crashes)),
-      JSONMember("objects", .array(job.objectURIs.map(JSONValue.string))),
-      JSONMember("results", .array(job.resultURIs.map(JSONValue.string))),
-      JSONMember("parameters", (try? job.parameters) ?? .null),
-      JSONMember("progressDone", .number(job.progressDone)), JSONMember("progressTotal", .number(job.progressTotal)),
-      JSONMember("errors", .array(job.failures.map(\.json))),
+    let pid = job.state == .available ? run?.pid : nil
+    let members = [
+      JSONMember("job", .string(job.objectID.uriString)), JSONMember("state", .string(state(job, run))),
+      JSONMember("pid", pid.map { .number($0) } ?? .null),
     ]
-    members.append(JSONMember("pid", (job.state == .available ? run : nil).map { .number($0.pid) } ?? .null))
-    members.append(JSONMember("checkpointBytes", .number(job.checkpoint?.count ?? 0)))
-    members.append(JSONMember("unique", .optional(job.uniqueKey)))
-    members.append(JSONMember("batch", .optional(job.batch)))
-    members.append(JSONMember("limitKey", .optional(job.limitKey)))
-    members.append(JSONMember("options", job.options.json))
-    // Most plugins that leave an output write JSON.
-    members.append(JSONMember("output", job.output.map { (try? JSONParser.parse($0)) ?? .string($0) } ?? .null))
-    let dates = [
-      ("runAt", job.runAt), ("createdAt", job.createdAt), ("startedAt", job.startedAt), ("finishedAt", job.finishedAt),
-    ]
-    for (name, date) in dates { members.append(JSONMember(name, .optional(date.map(Timestamp.text)))) }
-    return .object(members)
+    return .object(members + JobField.all.compactMap { field in field.show.map { JSONMember(field.name, $0(job)) } })
   }
 }

@@ -168,4 +168,47 @@ import WorkerPool
     #expect(try pool.command("stop").code == 0)
     try items.checkNothingIsLeft(of: pool)
   }
+
+  @Test(.timeLimit(.minutes(20)))
+  func everyFieldOfAJobHasAnOptionThatComesIntoTheFile() throws {
+    // Given no pool: what is submitted stays in the file
+    let items = try ItemPool()
+    let incoming = items.queue + "/incoming"
+    try FileManager.default.createDirectory(atPath: incoming, withIntermediateDirectories: true)
+    let options = [
+      "priority": "4", "job-queue": "slow", "run-at": "2096-01-01T00:00:00Z", "unique": "17", "unique-for": "60",
+      "max-attempts": "7", "backoff": "2", "max-backoff": "30.5", "timeout": "1.5", "limit-key": "disk", "limit": "3",
+      "after": "x-coredata://A/PoolJob/p1", "batch": "night", "after-batch": "day", "when-failed": "run",
+    ]
+    #expect(Set(options.keys) == Set(JobField.all.filter { $0.option != nil }.map(\.optionName)))
+    // When all options are given
+    let arguments = options.flatMap { ["--\($0.key)", $0.value] } + ["--set", "a=1"]
+    let finished = try run(Built.path("workerpool"), ["submit", "--queue", items.queue, "nothing"] + arguments)
+    #expect(finished.code == 0, "\(finished)")
+    // Then the file asks for all of it
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: incoming).first)
+    let job = try #require(
+      try JobFile.parse([UInt8](FileManager.default.contents(atPath: incoming + "/" + name) ?? Data())).first)
+    #expect(job.kind == "nothing" && job.parameters == #"{"a":1}"# && job.priority == 4 && job.queue == "slow")
+    #expect(job.runAt == Timestamp.date("2096-01-01T00:00:00Z") && job.uniqueKey == "17" && job.maxAttempts == 7)
+    #expect(job.timeout == 1.5 && job.limitKey == "disk" && job.batch == "night" && job.options.uniqueFor == 60)
+    #expect(job.options.backoff == 2 && job.options.maxBackoff == 30.5 && job.options.limit == 3)
+    #expect(job.options.after == ["x-coredata://A/PoolJob/p1"] && job.options.afterBatch == "day")
+    #expect(job.options.whenFailed == .run)
+  }
+
+  @Test(
+    .timeLimit(.minutes(20)),
+    arguments: [
+      (["--priority", "x"], #"--priority must be a whole number from -32768 to 32767, not "x""#),
+      (["--timeout", "1e9"], #"--timeout must be a number of seconds above 0 and at most 2592000, not "1e9""#),
+      (["--job-queue", "a b"], #"--job-queue must be a name of 1 to 100"#),
+      (["--run-at", "soon"], "--run-at must be a time"),
+      (["--after", "p1"], #"--after needs a job's URI, not "p1""#), (["--when-failed", "no"], "--when-failed must be"),
+    ])
+  func aValueThatTheFileCouldNotHaveIsRefused(arguments: [String], message: String) throws {
+    let items = try ItemPool()
+    let finished = try run(Built.path("workerpool"), ["submit", "--queue", items.queue, "nothing"] + arguments)
+    #expect(finished.code == 2 && finished.errors.contains(message), "\(finished)")
+  }
 }

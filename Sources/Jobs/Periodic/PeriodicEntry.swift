@@ -61,12 +61,9 @@ public struct PeriodicEntry: Hashable, Sendable {
         throw JSONFieldError("\"timeZone\" is \"\(zoneName)\", which is no zone such as \"Europe/Berlin\"")
       }
       let request = try JobFile.request(job, line: 1)
-      let forbidden: [(String, Bool)] = [
-        ("runAt", request.runAt != nil), ("label", request.label != nil), ("after", !request.options.after.isEmpty),
-        ("submission", request.submission != nil),
-      ]
-      if let key = forbidden.first(where: \.1)?.0 {
-        throw JSONFieldError("the job of a periodic entry cannot have \"\(key)\"")
+      if let field = JobField.asked.first(where: { $0.request?.isForPeriodicJobs == false && $0.isAsked(in: request) })
+      {
+        throw JSONFieldError("the job of a periodic entry cannot have \"\(field.name)\"")
       }
       self.init(name: name, cron: try CronExpression(expression), timeZone: zone, catchUp: catchUp, job: request)
     } catch let error as CronError {

@@ -20,44 +20,19 @@ let submitCommand = CommandDescription(
   options: [CommonOptions.queue] + Submitter.options + jobOptions + [NameCheck.option],
   run: submit)
 
-private let jobOptions: [CommandOption] = [
-  CommandOption(name: "entity", value: "NAME", help: "submit a job for each object of this entity"),
-  CommandOption(name: "where", value: "PREDICATE", help: "only for objects that match, as in NSPredicate(format:)"),
-  CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
-  CommandOption(name: "chunk", value: "K", help: "objects of one job", defaultText: "1"),
-  CommonOptions.store, CommonOptions.model,
-  CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
-  CommandOption(
-    name: "set", value: "NAME=VALUE",
-    help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
-    isRepeating: true),
-  CommandOption(name: "priority", value: "N", help: "higher runs first", defaultText: "0"),
-  CommandOption(
-    name: "job-queue", value: "NAME", help: "the queue that the jobs wait in", defaultText: JobRequest.defaultQueue),
-  CommandOption(name: "run-at", value: "TIME", help: "not before this time: 2026-01-01T00:00:00Z"),
-  CommandOption(name: "unique", value: "KEY", help: "take no second job with this key while one is unfinished"),
-  CommandOption(
-    name: "unique-for", value: "SECONDS", help: "and none for so long after this one came, even if it is finished"),
-  CommandOption(
-    name: "after", value: "JOB", help: "run it after this job has succeeded: its URI; may be repeated",
-    isRepeating: true),
-  CommandOption(name: "batch", value: "NAME", help: "the batch that the jobs belong to"),
-  CommandOption(name: "after-batch", value: "NAME", help: "run it when all jobs of this batch have succeeded"),
-  CommandOption(
-    name: "when-failed", value: "RULE",
-    help: "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run", defaultText: "wait"
-  ),
-  CommandOption(name: "limit-key", value: "KEY", help: "jobs of the same key run a few at a time"),
-  CommandOption(
-    name: "limit", value: "N", help: "how many of the same key run at a time", defaultText: "the kind's own, or 1"),
-  CommandOption(
-    name: "backoff", value: "SECONDS", help: "the longest wait after the first failure", defaultText: "the kind's own"
-  ),
-  CommandOption(
-    name: "max-backoff", value: "SECONDS", help: "the longest wait of all", defaultText: "the kind's own"),
-  CommandOption(name: "max-attempts", value: "N", help: "attempts that may fail", defaultText: "the kind's own"),
-  CommandOption(name: "timeout", value: "SECONDS", help: "what one attempt may take", defaultText: "the kind's own"),
-]
+private let jobOptions: [CommandOption] =
+  [
+    CommandOption(name: "entity", value: "NAME", help: "submit a job for each object of this entity"),
+    CommandOption(name: "where", value: "PREDICATE", help: "only for objects that match, as in NSPredicate(format:)"),
+    CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
+    CommandOption(name: "chunk", value: "K", help: "objects of one job", defaultText: "1"),
+    CommonOptions.store, CommonOptions.model,
+    CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
+    CommandOption(
+      name: "set", value: "NAME=VALUE",
+      help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
+      isRepeating: true),
+  ] + JobField.all.compactMap(\.commandOption)
 
 @Sendable private func submit(_ arguments: ParsedArguments) throws -> ExitCode {
   let request = try request(arguments)
@@ -101,45 +76,27 @@ private func request(_ arguments: ParsedArguments) throws -> JobRequest {
     throw UsageError("\"\(stranger)\" is no object URI such as x-coredata://STORE/Document/p42")
   }
   request.parameters = try parameters(arguments)
-  request.priority = Int16(try arguments.int("priority", in: Int(Int16.min)...Int(Int16.max)) ?? 0)
-  request.uniqueKey = arguments.string("unique")
-  request.maxAttempts = try arguments.int("max-attempts", in: 1...1000)
-  if let queue = arguments.string("job-queue") {
-    guard JobFile.isName(queue) else { throw UsageError("--job-queue cannot be \"\(queue)\"") }
-    request.queue = queue
+  if let stranger = arguments.strings("after").first(where: { ObjectURI($0) == nil }) {
+    throw UsageError("--after needs a job's URI, not \"\(stranger)\"")
   }
-  if let text = arguments.string("run-at") {
-    guard let date = Timestamp.date(text) else {
-      throw UsageError("--run-at must be a time such as 2026-01-01T00:00:00Z, not \"\(text)\"")
+  for field in JobField.all where field.option != nil {
+    do {
+      try field.read(arguments: arguments.strings(field.optionName), into: &request)
+    } catch {
+      let text = arguments.string(field.optionName) ?? ""
+      throw UsageError("--\(field.optionName) must be \(field.request?.expected ?? "another value"), not \"\(text)\"")
     }
-    request.runAt = date
-  }
-  try applyOptions(arguments, to: &request)
-  if let text = arguments.string("timeout") {
-    guard let seconds = Double(text), seconds > 0 else {
-      throw UsageError("--timeout must be a number of seconds above 0, not \"\(text)\"")
-    }
-    request.timeout = seconds
   }
   return request
 }
 
-private func applyOptions(_ arguments: ParsedArguments, to request: inout JobRequest) throws(UsageError) {
-  let year = 366.0 * 86_400
-  request.options.uniqueFor = try arguments.seconds("unique-for", in: 0.001...year)
-  request.options.backoff = try arguments.seconds("backoff", in: 0.001...(30 * 86_400))
-  request.options.maxBackoff = try arguments.seconds("max-backoff", in: 0.001...(30 * 86_400))
-  request.batch = arguments.string("batch")
-  request.limitKey = arguments.string("limit-key")
-  request.options.limit = try arguments.int("limit", in: 1...10_000)
-  request.options.after = arguments.strings("after")
-  if let stranger = request.options.after.first(where: { ObjectURI($0) == nil }) {
-    throw UsageError("--after needs a job's URI, not \"\(stranger)\"")
-  }
-  request.options.afterBatch = arguments.string("after-batch")
-  let rules = JobOptions.FailureRule.allCases.map(\.rawValue)
-  if let rule = try arguments.word("when-failed", among: rules).flatMap(JobOptions.FailureRule.init) {
-    request.options.whenFailed = rule
+extension JobField {
+  /// The option of the field as the command line knows it.
+  fileprivate var commandOption: CommandOption? {
+    option.map {
+      CommandOption(
+        name: optionName, value: $0.value, help: $0.help, defaultText: $0.defaultText, isRepeating: $0.isRepeating)
+    }
   }
 }
 

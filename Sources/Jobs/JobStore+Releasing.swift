@@ -46,14 +46,11 @@ extension JobStore {
     after ended: [Int64], at now: Date = Date(), in context: NSManagedObjectContext
   ) throws -> Release {
     var release = Release()
-    var rest = ended[...]
-    while !rest.isEmpty {
-      let request = PoolWait.fetchRequest()
-      request.predicate = NSPredicate(format: "blocker IN %@", rest.prefix(500).map { NSNumber(value: $0) })
-      request.returnsObjectsAsFaults = false
-      try look(at: try context.fetch(request), &release, now, context)
-      rest = rest.dropFirst(500)
-    }
+    guard !ended.isEmpty else { return release }
+    let request = PoolWait.fetchRequest()
+    request.predicate = NSPredicate(format: "blocker IN %@", ended.map { NSNumber(value: $0) })
+    request.returnsObjectsAsFaults = false
+    try look(at: try context.fetch(request), &release, now, context)
     return release
   }
 

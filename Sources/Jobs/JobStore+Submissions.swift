@@ -1,44 +1,5 @@
 import CoreData
 
-/// Which jobs came of one submission, in the order of its requests.
-///
-/// Runs of consecutive keys keep it small: a file of many jobs usually gets one run.
-public struct SubmittedJobs: Codable, Hashable, Sendable {
-  /// Consecutive jobs.
-  public struct Run: Codable, Hashable, Sendable {
-    /// The key of the first job: the number in its URI.
-    public var first: Int64
-    public var count: Int
-    /// False for jobs that were there before: they hold the unique key of the request, for which no second job was made.
-    public var isNew: Bool
-
-    public init(first: Int64, count: Int, isNew: Bool) {
-      self.first = first
-      self.count = count
-      self.isNew = isNew
-    }
-  }
-
-  public private(set) var runs: [Run] = []
-
-  public init() {}
-
-  /// How many requests the submission had.
-  public var count: Int { runs.reduce(0) { $0 + $1.count } }
-
-  /// The keys of all jobs, in the order of the requests.
-  public var keys: [Int64] { runs.flatMap { $0.first..<($0.first + Int64($0.count)) } }
-
-  /// Appends the job of the next request.
-  public mutating func append(_ key: Int64, isNew: Bool) {
-    if let last = runs.last, last.isNew == isNew, last.first + Int64(last.count) == key {
-      runs[runs.count - 1].count += 1
-    } else {
-      runs.append(Run(first: key, count: 1, isNew: isNew))
-    }
-  }
-}
-
 extension PoolSubmission {
   /// The jobs of the submission.
   public internal(set) var jobs: SubmittedJobs {
@@ -55,15 +16,9 @@ extension JobStore {
   public func submissions(
     _ tokens: some Sequence<String>, in context: NSManagedObjectContext
   ) throws -> [String: SubmittedJobs] {
-    var found: [String: SubmittedJobs] = [:]
-    var rest = Array(tokens)[...]
-    while !rest.isEmpty {
-      let request = PoolSubmission.fetchRequest()
-      request.predicate = NSPredicate(format: "token IN %@", Array(rest.prefix(500)))
-      for submission in try context.fetch(request) { found[submission.token] = submission.jobs }
-      rest = rest.dropFirst(500)
-    }
-    return found
+    let request = PoolSubmission.fetchRequest()
+    request.predicate = NSPredicate(format: "token IN %@", Array(tokens))
+    return try context.fetch(request).reduce(into: [:]) { $0[$1.token] = $1.jobs }
   }
 
   /// Deletes tokens that need not be remembered any longer, without saving; returns how many.
@@ -103,24 +58,5 @@ extension JobStore {
     submission.jobs = submitted
     submission.createdAt = now
     return jobs
-  }
-}
-
-extension PoolJob {
-  /// The key of the job that has each of these unique keys now.
-  fileprivate static func holders(
-    of uniqueKeys: [String], in context: NSManagedObjectContext
-  ) throws -> [ExactText: Int64] {
-    var holders: [ExactText: Int64] = [:]
-    var rest = Array(Set(uniqueKeys.map(ExactText.init)))[...]
-    while !rest.isEmpty {
-      let request = fetchRequest()
-      request.predicate = NSPredicate(format: "activeKey IN %@", rest.prefix(500).map(\.text))
-      for job in try context.fetch(request) {
-        if let name = job.activeKey { holders[ExactText(name)] = job.objectID.key }
-      }
-      rest = rest.dropFirst(500)
-    }
-    return holders
   }
 }

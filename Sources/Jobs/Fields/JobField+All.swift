@@ -1,0 +1,118 @@
+import CoreData
+
+extension JobField {
+  /// The fields of a job: those that producers ask for, in the order of their documentation, then those that the pool and plugins write.
+  public static let all = asked + writtenByPool
+
+  // On the way of every job: a function alone is passed on with less work than a field.
+
+  /// What reads each of ``asked`` from a job file, in their order.
+  static let readers = asked.compactMap { $0.request?.read }
+
+  /// What copies each field of a request into a new row.
+  static let keepers = asked.compactMap { $0.attribute == nil ? nil : $0.request?.keep }
+
+  private static let kindsOwn = "the kind's own"
+
+  /// The fields that producers ask for.
+  static let asked: [JobField] = work + conditions + dependencies
+
+  private static let work: [JobField] = [
+    .attribute(
+      "kind", .name, get: { $0.kind }, set: { $0.kind = $1 }, keep: { job, kind, _ in job.kind = kind },
+      value: { $0.kind }),
+    .attribute(
+      "objects", .objects, isLong: true, get: { $0.objects.isEmpty ? nil : $0.objects }, set: { $0.objects = $1 },
+      keep: { job, uris, _ in job.objectURIs = uris }, value: { $0.objectURIs }),
+    .attribute(
+      "parameters", .object, isLong: true, get: { $0.parameters }, set: { $0.parameters = $1 },
+      keep: { job, text, _ in job.parametersText = text }, value: { $0.parametersText ?? "{}" }),
+    .attribute(
+      "priority", .int16, option: Option("N", "higher runs first", default: "0"),
+      get: { $0.priority == 0 ? nil : $0.priority }, set: { $0.priority = $1 },
+      keep: { job, priority, _ in job.priority = priority }, value: { $0.priority }),
+    .attribute(
+      "queue", .name,
+      option: Option("NAME", "the queue that the jobs wait in", default: JobRequest.defaultQueue, name: "job-queue"),
+      get: { $0.queue == JobRequest.defaultQueue ? nil : $0.queue }, set: { $0.queue = $1 },
+      keep: { job, queue, _ in job.queue = queue }, value: { $0.queue }),
+    .attribute(
+      "runAt", .time, isForPeriodicJobs: false, option: Option("TIME", "not before this time: 2026-01-01T00:00:00Z"),
+      get: { $0.runAt }, set: { $0.runAt = $1 }, keep: { job, date, now in if date > now { job.runAt = date } },
+      value: { $0.runAt }),
+  ]
+
+  private static let conditions: [JobField] = [
+    .attribute(
+      "unique", .text, attribute: "uniqueKey",
+      option: Option("KEY", "take no second job with this key while one is unfinished"), get: { $0.uniqueKey },
+      set: { $0.uniqueKey = $1 },
+      keep: { job, key, _ in
+        job.uniqueKey = key
+        job.activeKey = key
+      }, value: { $0.uniqueKey }),
+    .options(
+      "uniqueFor", .seconds(atMost: 366 * 86_400),
+      option: Option("SECONDS", "and none for so long after this one came, even if it is finished"),
+      get: { $0.uniqueFor }, set: { $0.uniqueFor = $1 }),
+    .attribute(
+      "maxAttempts", .int(1...1000), option: Option("N", "attempts that may fail", default: kindsOwn),
+      get: { $0.maxAttempts }, set: { $0.maxAttempts = $1 }, keep: { job, attempts, _ in job.maxAttempts = attempts },
+      value: { $0.maxAttempts }),
+    .options(
+      "backoff", .seconds(atMost: 30 * 86_400),
+      option: Option("SECONDS", "the longest wait after the first failure", default: kindsOwn), get: { $0.backoff },
+      set: { $0.backoff = $1 }),
+    .options(
+      "maxBackoff", .seconds(atMost: 30 * 86_400),
+      option: Option("SECONDS", "the longest wait of all", default: kindsOwn), get: { $0.maxBackoff },
+      set: { $0.maxBackoff = $1 }),
+    .attribute(
+      "timeout", .seconds(atMost: 30 * 86_400),
+      option: Option("SECONDS", "what one attempt may take", default: kindsOwn), get: { $0.timeout },
+      set: { $0.timeout = $1 }, keep: { job, seconds, _ in job.timeout = seconds }, value: { $0.timeout }),
+    .attribute(
+      "limitKey", .text, option: Option("KEY", "jobs of the same key run a few at a time"), get: { $0.limitKey },
+      set: { $0.limitKey = $1 }, keep: { job, key, _ in job.limitKey = key }, value: { $0.limitKey }),
+    .options(
+      "limit", .int(1...10_000),
+      option: Option("N", "how many of the same key run at a time", default: "\(kindsOwn), or 1"), get: { $0.limit },
+      set: { $0.limit = $1 }),
+  ]
+
+  private static let dependencies: [JobField] = [
+    .passing("label", .name, get: { $0.label }, set: { $0.label = $1 }),
+    .options(
+      "after", .jobs, isForPeriodicJobs: false,
+      option: Option("JOB", "run it after this job has succeeded: its URI; may be repeated", isRepeating: true),
+      get: { $0.after.isEmpty ? nil : $0.after }, set: { $0.after = $1 }),
+    .attribute(
+      "batch", .text, option: Option("NAME", "the batch that the jobs belong to"), get: { $0.batch },
+      set: { $0.batch = $1 }, keep: { job, batch, _ in job.batch = batch }, value: { $0.batch }),
+    .options(
+      "afterBatch", .text, option: Option("NAME", "run it when all jobs of this batch have succeeded"),
+      get: { $0.afterBatch }, set: { $0.afterBatch = $1 }),
+    .options(
+      "whenFailed", .word(of: JobOptions.FailureRule.self),
+      option: Option(
+        "RULE", "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run",
+        default: JobOptions.FailureRule.wait.rawValue), get: { $0.whenFailed == .wait ? nil : $0.whenFailed },
+      set: { $0.whenFailed = $1 }), .passing("submission", .name, get: { $0.submission }, set: { $0.submission = $1 }),
+  ]
+
+  private static let writtenByPool: [JobField] = [
+    .written("options") { $0.options.json }, .written("activeKey", show: nil),
+    // Whether it runs is not in the row: who knows that shows the state.
+    .written("state", show: nil), .written("attempts", attribute: "attempt") { .number($0.attempt) },
+    .written("crashes") { .number($0.crashes) }, .written("progressDone") { .number($0.progressDone) },
+    .written("progressTotal") { .number($0.progressTotal) },
+    .written("checkpointBytes", attribute: "checkpoint", isLong: true) { .number($0.checkpoint?.count ?? 0) },
+    .written("results", isLong: true) { .array($0.resultURIs.map(JSONValue.string)) },
+    // Most plugins that leave an output write JSON.
+    .written("output", isLong: true) { $0.output.map { (try? JSONParser.parse($0)) ?? .string($0) } ?? .null },
+    .written("errors", isLong: true) { .array($0.failures.map(\.json)) },
+    .written("createdAt") { .optional(Timestamp.text($0.createdAt)) },
+    .written("startedAt") { .optional($0.startedAt.map(Timestamp.text)) },
+    .written("finishedAt") { .optional($0.finishedAt.map(Timestamp.text)) },
+  ]
+}

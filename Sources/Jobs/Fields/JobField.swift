@@ -1,0 +1,169 @@
+import CoreData
+
+/// One field of a job: its name, how a producer asks for it, where the store keeps it, and how it is shown.
+///
+/// ``all`` is the only list of a job's fields. What job files may contain, what `workerpool submit` offers, what goes into a row, what a
+/// periodic entry may not have and what `workerpool jobs --json` shows follow from it.
+public struct JobField: Sendable {
+  /// The name in job files and in the JSON of `workerpool jobs`.
+  public let name: String
+  /// The attribute of ``PoolJob`` that keeps the field; nil for one that is kept in ``JobOptions``, or not at all.
+  public private(set) var attribute: String?
+  /// Whether the attribute's values may be long: fetches of many jobs leave it out.
+  public private(set) var isLong = false
+  /// How a producer asks for the field; nil for fields that the pool and plugins write.
+  public private(set) var request: Request?
+  /// The field's option of `workerpool submit`; nil for fields that have none.
+  public private(set) var option: Option?
+  /// How the field is kept among the options of a job; nil for one that is not.
+  private(set) var optionsMember: OptionsMember?
+  /// The field of a job in the store as JSON; nil for one that is not shown. Called on the queue of the job's context.
+  public private(set) var show: (@Sendable (PoolJob) -> JSONValue)?
+
+  /// A field in a request.
+  public struct Request: Sendable {
+    /// Reads the field from the value of its member in a job file.
+    let read: @Sendable (JSONValue, inout JobRequest) throws(JobFieldError) -> Void
+    /// The value of the member; nil when the request leaves the field at its default.
+    let write: @Sendable (JobRequest) throws(JSONError) -> JSONValue?
+    /// Copies the field into the row of a new job, which comes at that time, unless it is at its default.
+    let keep: @Sendable (JobRequest, PoolJob, Date) -> Void
+    /// The JSON value that the text of a command-line option stands for.
+    let argument: @Sendable (String) -> JSONValue
+    /// What a value must be, as in "must be a whole number".
+    public let expected: String
+    /// Whether a periodic entry's job may have the field: a time, and what refers to other jobs, fits one job only.
+    public let isForPeriodicJobs: Bool
+  }
+
+  /// A field among the options of a job, which its row keeps as one text.
+  struct OptionsMember: Sendable {
+    let read: @Sendable (JSONValue, inout JobOptions) -> Void
+    let write: @Sendable (JobOptions) -> JSONValue?
+  }
+
+  /// An option of the command line. Its name is that of the field with hyphens, `max-attempts`, unless it says otherwise.
+  public struct Option: Sendable {
+    /// What stands for the value in the help: `N`.
+    public let value: String
+    /// What the field means, in a few words.
+    public let help: String
+    /// The default as the help shows it; nil for none.
+    public let defaultText: String?
+    /// Whether the option may be repeated.
+    public let isRepeating: Bool
+    let name: String?
+
+    init(_ value: String, _ help: String, default text: String? = nil, name: String? = nil, isRepeating: Bool = false) {
+      self.value = value
+      self.help = help
+      self.defaultText = text
+      self.name = name
+      self.isRepeating = isRepeating
+    }
+  }
+
+  /// The name of the field's option of `workerpool submit`, without the hyphens in front.
+  public var optionName: String {
+    option?.name ?? name.reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : String($1) }
+  }
+
+  /// Reads the field from the texts of its command-line option.
+  ///
+  /// - Throws: ``JobFieldError``.
+  public func read(arguments texts: [String], into job: inout JobRequest) throws(JobFieldError) {
+    guard let request, let last = texts.last else { return }
+    let isList = option?.isRepeating == true
+    try request.read(isList ? .array(texts.map(request.argument)) : request.argument(last), &job)
+  }
+
+  /// Whether the request says something else than the default.
+  func isAsked(in job: JobRequest) -> Bool {
+    // Parameters that are not JSON are asked for, too.
+    do { return try request?.write(job) != nil } catch { return true }
+  }
+}
+
+/// A value that a field cannot have.
+public struct JobFieldError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong, with the field's name.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+// MARK: - Kinds of fields
+
+extension JobField {
+  /// A field that a producer asks for and an attribute of the row keeps.
+  ///
+  /// - Parameters:
+  ///   - get: the field of a request; nil at its default.
+  ///   - keep: puts the value into the row of a new job, which comes at that time.
+  static func attribute<Value>(
+    _ name: String, _ form: JobFieldForm<Value>, attribute: String? = nil, isLong: Bool = false,
+    isForPeriodicJobs: Bool = true, option: Option? = nil, get: @escaping @Sendable (JobRequest) -> Value?,
+    set: @escaping @Sendable (inout JobRequest, Value) -> Void,
+    keep: @escaping @Sendable (PoolJob, Value, Date) -> Void, value: @escaping @Sendable (PoolJob) -> Value?
+  ) -> JobField {
+    var field = requested(
+      name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: get, set: set, keep: keep)
+    field.attribute = attribute ?? name
+    field.isLong = isLong
+    field.show = { job in value(job).flatMap { try? form.encode($0) } ?? .null }
+    return field
+  }
+
+  /// A field that a producer asks for and the options of a job keep.
+  static func options<Value>(
+    _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool = true, option: Option? = nil,
+    get: @escaping @Sendable (JobOptions) -> Value?, set: @escaping @Sendable (inout JobOptions, Value) -> Void
+  ) -> JobField {
+    var field = requested(
+      name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: { get($0.options) },
+      set: { set(&$0.options, $1) }, keep: { _, _, _ in })
+    field.optionsMember = OptionsMember(
+      read: { value, options in if let value = form.decode(value) { set(&options, value) } },
+      write: { options in get(options).flatMap { try? form.encode($0) } })
+    return field
+  }
+
+  /// A field of a request that no row keeps: it has done its work when the job is in the store.
+  static func passing(
+    _ name: String, _ form: JobFieldForm<String>, get: @escaping @Sendable (JobRequest) -> String?,
+    set: @escaping @Sendable (inout JobRequest, String) -> Void
+  ) -> JobField {
+    requested(name, form, isForPeriodicJobs: false, option: nil, get: get, set: set, keep: { _, _, _ in })
+  }
+
+  /// A field that the pool and plugins write into a job's row.
+  static func written(
+    _ name: String, attribute: String? = nil, isLong: Bool = false, show: (@Sendable (PoolJob) -> JSONValue)?
+  ) -> JobField {
+    var field = JobField(name: name)
+    field.attribute = attribute ?? name
+    field.isLong = isLong
+    field.show = show
+    return field
+  }
+
+  private static func requested<Value>(
+    _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool, option: Option?,
+    get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void,
+    keep: @escaping @Sendable (PoolJob, Value, Date) -> Void
+  ) -> JobField {
+    var field = JobField(name: name)
+    field.option = option
+    field.request = Request(
+      read: { (value, job) throws(JobFieldError) in set(&job, try form.read(value, name)) },
+      write: { job throws(JSONError) in
+        guard let value = get(job) else { return nil }
+        return try form.encode(value)
+      },
+      keep: { request, job, now in if let value = get(request) { keep(job, value, now) } },
+      argument: form.argument, expected: form.expected, isForPeriodicJobs: isForPeriodicJobs)
+    return field
+  }
+
+  private init(name: String) { self.name = name }
+}

@@ -1,0 +1,155 @@
+import CoreData
+
+/// The form of a field's values: how they are read from JSON and from the command line, and how they are written.
+struct JobFieldForm<Value: Sendable>: Sendable {
+  /// What a value must be, as in "must be a whole number from 1 to 10".
+  let expected: String
+  /// The value of that JSON, also one beyond the limits, which another program may have put into a row; nil for other JSON.
+  let decode: @Sendable (JSONValue) -> Value?
+  let encode: @Sendable (Value) throws(JSONError) -> JSONValue
+  /// What is wrong with a value beside its type; nil for nothing, and an empty text where ``expected`` says it all.
+  private let problem: @Sendable (JSONValue, Value) -> String?
+  /// The JSON of a text on the command line.
+  let argument: @Sendable (String) -> JSONValue
+
+  init(
+    _ expected: String, decode: @escaping @Sendable (JSONValue) -> Value?,
+    encode: @escaping @Sendable (Value) throws(JSONError) -> JSONValue,
+    problem: @escaping @Sendable (JSONValue, Value) -> String?,
+    argument: @escaping @Sendable (String) -> JSONValue = { .string($0) }
+  ) {
+    self.expected = expected
+    self.decode = decode
+    self.encode = encode
+    self.problem = problem
+    self.argument = argument
+  }
+
+  /// The value of a member of a job file.
+  ///
+  /// - Throws: ``JobFieldError`` that names the member and says what it must be.
+  func read(_ json: JSONValue, _ name: String) throws(JobFieldError) -> Value {
+    guard let value = decode(json) else { throw wrong(json, name, "") }
+    if let problem = problem(json, value) { throw wrong(json, name, problem) }
+    return value
+  }
+
+  private func wrong(_ json: JSONValue, _ name: String, _ problem: String) -> JobFieldError {
+    JobFieldError(
+      "\"\(name)\" must be \(expected); \(problem.isEmpty ? "here it is \(json.kindDescription)" : problem)")
+  }
+}
+
+// MARK: - Texts
+
+extension JobFieldForm<String> {
+  private static func string(
+    _ expected: String, where isAllowed: @escaping @Sendable (String) -> Bool
+  ) -> JobFieldForm {
+    JobFieldForm(expected, decode: { $0.stringValue }, encode: { .string($0) }, problem: { isAllowed($1) ? nil : "" })
+  }
+
+  /// The name of a kind or a queue.
+  static var name: JobFieldForm {
+    string("a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"", where: JobFile.isName)
+  }
+
+  /// A short text, such as a unique key.
+  static var text: JobFieldForm {
+    string("a string of 1 to 255 bytes without control characters") { text in
+      (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 }
+    }
+  }
+
+  /// A JSON object, kept as its text.
+  static var object: JobFieldForm {
+    JobFieldForm(
+      "a JSON object", decode: { if case .object = $0 { $0.text } else { nil } },
+      encode: { text throws(JSONError) in try JSONParser.parse(text) }, problem: { _, _ in nil })
+  }
+}
+
+extension JobFieldForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  /// One of a type's words.
+  static func word(of type: Value.Type) -> JobFieldForm {
+    let words = Value.allCases.map { "\"\($0.rawValue)\"" }
+    let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+    return JobFieldForm(
+      expected, decode: { $0.stringValue.flatMap(Value.init) }, encode: { .string($0.rawValue) },
+      problem: { _, _ in nil })
+  }
+}
+
+extension JobFieldForm<Date> {
+  /// A point in time.
+  static var time: JobFieldForm {
+    JobFieldForm(
+      "a time such as \"2026-01-01T00:00:00Z\"", decode: { $0.stringValue.flatMap(Timestamp.date) },
+      encode: { .string(Timestamp.text($0)) }, problem: { _, _ in nil })
+  }
+}
+
+// MARK: - Numbers
+
+/// The number that a text on the command line is; other texts stay strings, which no number's form takes.
+@Sendable private func number(_ text: String) -> JSONValue {
+  Int(text).map { .number($0) } ?? Double(text).map { .number($0) } ?? .string(text)
+}
+
+extension JobFieldForm<Int> {
+  /// A whole number within these limits.
+  static func int(_ range: ClosedRange<Int>) -> JobFieldForm {
+    JobFieldForm(
+      "a whole number from \(range.lowerBound) to \(range.upperBound)", decode: { $0.intValue },
+      encode: { .number($0) }, problem: { range.contains($1) ? nil : "" }, argument: number)
+  }
+}
+
+extension JobFieldForm<Int16> {
+  /// A whole number of 16 bits.
+  static var int16: JobFieldForm {
+    JobFieldForm(
+      "a whole number from \(Int16.min) to \(Int16.max)", decode: { $0.intValue.flatMap(Int16.init(exactly:)) },
+      encode: { .number($0) }, problem: { _, _ in nil }, argument: number)
+  }
+}
+
+extension JobFieldForm<Double> {
+  /// A length of time.
+  static func seconds(atMost maximum: Double) -> JobFieldForm {
+    JobFieldForm(
+      "a number of seconds above 0 and at most \(Int(maximum))", decode: { $0.doubleValue }, encode: { .number($0) },
+      problem: { $1 > 0 && $1 <= maximum ? nil : "" }, argument: number)
+  }
+}
+
+// MARK: - Lists
+
+extension JobFieldForm<[String]> {
+  private static func list(
+    _ expected: String, _ isUnsuitable: String, where isElement: @escaping @Sendable (String) -> Bool,
+    atMost maximum: Int = .max, otherwise hint: String = ""
+  ) -> JobFieldForm {
+    JobFieldForm(
+      expected, decode: { $0.arrayValue?.compactMap(\.stringValue) }, encode: { .array($0.map(JSONValue.string)) },
+      problem: { json, _ in
+        let elements = json.arrayValue ?? []
+        guard elements.count <= maximum else { return "it has more than \(maximum) elements; \(hint)" }
+        let stranger = elements.firstIndex { !($0.stringValue.map(isElement) ?? false) }
+        return stranger.map { "element \($0 + 1) is \(isUnsuitable)" }
+      })
+  }
+
+  /// URIs of objects.
+  static var objects: JobFieldForm {
+    list("an array of object URIs such as \"x-coredata://STORE/Document/p42\"", "none") { ObjectURI($0) != nil }
+  }
+
+  /// Jobs that are to be done before.
+  static var jobs: JobFieldForm {
+    list(
+      "an array of job URIs, or of labels of earlier lines", "neither",
+      where: { ObjectURI($0) != nil || JobFile.isName($0) }, atMost: JobOptions.mostAfter,
+      otherwise: "give the jobs a \"batch\" instead")
+  }
+}

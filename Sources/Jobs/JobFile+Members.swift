@@ -1,0 +1,43 @@
+import WorkerProtocol
+
+extension JobFile {
+  /// Every key that a job file may have, in the order of its documentation.
+  public static let keys = JobField.asked.map(\.name)
+
+  /// One job out of its JSON object.
+  static func request(_ value: JSONValue, line: Int) throws(JobFileError) -> JobRequest {
+    guard case .object(let members) = value else {
+      throw JobFileError(line: line, reason: "a job is a JSON object, but here is \(value.kindDescription)")
+    }
+    var job = JobRequest(kind: "")
+    for member in members {
+      guard let index = keys.firstIndex(of: member.name) else {
+        let hint = Spelling.nearest(to: member.name, among: keys).map { "; did you mean \"\($0)\"?" }
+        throw JobFileError(
+          line: line, reason: "unknown key \"\(member.name)\"\(hint ?? "; known are \(keys.joined(separator: ", "))")")
+      }
+      do {
+        try JobField.readers[index](member.value, &job)
+      } catch {
+        throw JobFileError(line: line, reason: error.description)
+      }
+    }
+    guard !job.kind.isEmpty else { throw JobFileError(line: line, reason: "\"kind\" is missing") }
+    if let problem = conflict(in: job) { throw JobFileError(line: line, reason: problem) }
+    return job
+  }
+
+  /// What is wrong with keys that make sense together only.
+  private static func conflict(in job: JobRequest) -> String? {
+    if job.options.uniqueFor != nil, job.uniqueKey == nil { return "\"uniqueFor\" needs \"unique\"" }
+    if job.options.limit != nil, job.limitKey == nil { return "\"limit\" needs \"limitKey\"" }
+    if job.options.whenFailed != .wait, !job.options.waitsForJobs {
+      return "\"whenFailed\" needs \"after\" or \"afterBatch\""
+    }
+    if let batch = job.batch, batch == job.options.afterBatch { return "a job cannot wait for its own batch" }
+    return nil
+  }
+
+  /// Whether the word can be the name of a kind or a queue: 1 to 100 letters, digits, `.`, `_` and `-`, all ASCII.
+  public static func isName(_ word: String) -> Bool { isProtocolName(word, atMost: ProtocolLimit.jobNameBytes) }
+}

@@ -1,0 +1,61 @@
+import CoreData
+
+extension JobStore {
+  /// The jobs of one kind to run next: highest priority first, then oldest first.
+  ///
+  /// - Complexity: reads `limit` rows from a stretch of an index, without parameters, however many jobs wait; jobs of the groups that
+  ///   are left out are passed over.
+  public func readyJobs(_ query: ReadyQuery, in context: NSManagedObjectContext) throws -> [JobSummary] {
+    var jobs: [PoolJob] = []
+    for stretch in stretches(of: query) where jobs.count < query.limit {
+      jobs += try context.fetch(readyRequest(query, where: stretch, limit: query.limit - jobs.count))
+    }
+    let limits = try limits(of: jobs.filter { $0.limitKey != nil }, in: context)
+    return jobs.compactMap { JobSummary($0, limit: $0.objectID.key.flatMap { limits[$0] }) }
+  }
+
+  /// The stretches of the index in which the jobs of a query lie. Behind a job there are two: SQLite finds the beginning of neither in a
+  /// condition with OR.
+  func stretches(of query: ReadyQuery) -> [NSPredicate?] {
+    guard let after = query.after, let last = objectID(job: after.key) else { return [nil] }
+    return [
+      NSPredicate(format: "priority == %d AND self > %@", after.priority, last),
+      NSPredicate(format: "priority < %d", after.priority),
+    ]
+  }
+
+  func readyRequest(_ query: ReadyQuery, where stretch: NSPredicate?, limit: Int) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSCompoundPredicate(
+      andPredicateWithSubpredicates: [JobState.available.predicate, NSPredicate(format: "kind == %@", query.kind)]
+        + query.conditions + (stretch.map { [$0] } ?? []))
+    request.sortDescriptors = [
+      NSSortDescriptor(key: "priority", ascending: false), NSSortDescriptor(key: "objectID", ascending: true),
+    ]
+    request.fetchLimit = limit
+    request.propertiesToFetch = ["state", "kind", "queue", "priority", "timeout", "limitKey"]
+    request.includesPendingChanges = false
+    return request
+  }
+
+  /// How many jobs of their key may run beside each of these, where the job says so.
+  private func limits(of jobs: [PoolJob], in context: NSManagedObjectContext) throws -> [Int64: Int] {
+    guard !jobs.isEmpty else { return [:] }
+    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = [Self.objectID, "options"]
+    request.predicate = NSPredicate(format: "self IN %@ AND options != nil", jobs.map(\.objectID))
+    return try context.fetch(request).reduce(into: [:]) { limits, row in
+      guard let key = (row["objectID"] as? NSManagedObjectID)?.key else { return }
+      limits[key] = JobOptions(text: row["options"] as? String).limit
+    }
+  }
+
+  private static var objectID: NSExpressionDescription {
+    let column = NSExpressionDescription()
+    column.name = "objectID"
+    column.expression = NSExpression.expressionForEvaluatedObject()
+    column.expressionResultType = .objectIDAttributeType
+    return column
+  }
+}

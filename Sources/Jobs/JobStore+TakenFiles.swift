@@ -1,0 +1,30 @@
+import CoreData
+
+/// Job files whose jobs are in the store, but which may still lie in the queue directory.
+extension JobStore {
+  /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
+  ///
+  /// - Parameter name: the file's private name, unique for ever.
+  public func insertTakenFile(_ name: String, into context: NSManagedObjectContext) -> NSManagedObject {
+    let file = PoolFile(context: context)
+    file.name = name
+    return file
+  }
+
+  /// The files whose jobs are in the store, but which may still lie in the queue directory.
+  public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
+    let request = PoolFile.fetchRequest()
+    request.returnsObjectsAsFaults = false
+    return try context.fetch(request).map {
+      TakenFileRow(objectID: $0.objectID, name: $0.name, earlierIdentity: $0.earlierIdentity)
+    }
+  }
+}
+
+/// What the store holds of a file that was taken.
+public struct TakenFileRow: Sendable {
+  public let objectID: NSManagedObjectID
+  public let name: String
+  /// Only in rows that an earlier version of the pool wrote.
+  public let earlierIdentity: EarlierFileIdentity?
+}

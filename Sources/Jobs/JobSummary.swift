@@ -1,0 +1,56 @@
+import CoreData
+
+/// What the coordinator holds of a job that may run now.
+public struct JobSummary: Hashable, Sendable {
+  /// The number in the job's URI.
+  public let key: Int64
+  public let kind: String
+  public let queue: String
+  public let priority: Int16
+  public let timeout: Double?
+  /// Jobs of the same key run at most `limit` at a time; nil is the kind's own limit.
+  public let limitKey: String?
+  public let limit: Int?
+
+  public init(
+    key: Int64, kind: String, queue: String = JobRequest.defaultQueue, priority: Int16 = 0, timeout: Double? = nil,
+    limitKey: String? = nil, limit: Int? = nil
+  ) {
+    self.key = key
+    self.kind = kind
+    self.queue = queue
+    self.priority = priority
+    self.timeout = timeout
+    self.limitKey = limitKey
+    self.limit = limit
+  }
+
+  /// What a saved job says of itself; nil for one that may not run now.
+  public init?(_ job: PoolJob) {
+    self.init(job, limit: job.limitKey == nil ? nil : job.options.limit)
+  }
+
+  init?(_ job: PoolJob, limit: Int?) {
+    guard job.state == .available, let key = job.objectID.key else { return nil }
+    self.init(
+      key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, limitKey: job.limitKey,
+      limit: limit)
+  }
+}
+
+/// Where a job stands among the ready ones: a higher priority comes first, then the older job.
+public struct JobPosition: Hashable, Comparable, Sendable {
+  public let priority: Int
+  /// The number in the job's URI.
+  public let key: Int64
+
+  public init(priority: Int, key: Int64) {
+    self.priority = priority
+    self.key = key
+  }
+
+  /// Whether a job at `one` runs before a job at `other`.
+  public static func < (one: JobPosition, other: JobPosition) -> Bool {
+    one.priority != other.priority ? one.priority > other.priority : one.key < other.key
+  }
+}

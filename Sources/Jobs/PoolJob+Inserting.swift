@@ -1,0 +1,44 @@
+import CoreData
+
+extension PoolJob {
+  /// Inserts one job into a context whose coordinator has the pool's store, without saving; nil when another job has its unique
+  /// key.
+  ///
+  /// A plugin or an app submits jobs in this way: they exist exactly if the save comes through that holds its own work. If another
+  /// process takes the unique key meanwhile, that save fails with a constraint conflict.
+  /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has a unique key.
+  @discardableResult
+  public static func submit(
+    _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
+  ) throws -> PoolJob? {
+    if let key = request.uniqueKey, try !takenKeys(among: [key], in: context, at: now).isEmpty { return nil }
+    return try insert(request, into: context, at: now)
+  }
+
+  /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not checked: the save
+  /// fails when another job has the same.
+  ///
+  /// - Throws: ``JobObjectNameError``.
+  @discardableResult
+  public static func insert(
+    _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
+  ) throws -> PoolJob {
+    guard request.objects.allSatisfy({ ObjectURI($0) != nil }) else {
+      var permanent = request
+      permanent.objects = try request.permanentObjects(in: context)
+      return try insert(permanent, into: context, at: now)
+    }
+    guard let job = NSEntityDescription.insertNewObject(forEntityName: entityName, into: context) as? PoolJob else {
+      fatalError("The context's model has no entity \(entityName); use JobModel.merged(with:) for its coordinator.")
+    }
+    job.createdAt = now
+    for keep in JobField.keepers { keep(request, job, now) }
+    if request.options != JobOptions() { job.options = request.options }
+    if request.options.waitsForJobs {
+      job.state = .pending
+    } else if job.runAt != nil {
+      job.state = .scheduled
+    }
+    return job
+  }
+}

@@ -1,0 +1,37 @@
+import CoreData
+
+extension PoolJob {
+  /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away from it.
+  static func takenKeys(
+    among keys: [String], in context: NSManagedObjectContext, at now: Date
+  ) throws -> Set<ExactText> {
+    var taken: Set<ExactText> = []
+    for job in try jobs(havingAnyOf: keys, in: context) {
+      if job.state.isUnfinished || job.isKeyTaken(at: now) {
+        if let key = job.activeKey { taken.insert(ExactText(key)) }
+      } else {
+        job.activeKey = nil
+      }
+    }
+    return taken
+  }
+
+  /// The key of the job that has each of these unique keys now.
+  static func holders(
+    of uniqueKeys: [String], in context: NSManagedObjectContext
+  ) throws -> [ExactText: Int64] {
+    var holders: [ExactText: Int64] = [:]
+    for job in try jobs(havingAnyOf: uniqueKeys, in: context) {
+      if let name = job.activeKey { holders[ExactText(name)] = job.objectID.key }
+    }
+    return holders
+  }
+
+  /// The jobs that have one of these unique keys, or had it and still keep it from others.
+  private static func jobs(havingAnyOf keys: [String], in context: NSManagedObjectContext) throws -> [PoolJob] {
+    guard !keys.isEmpty else { return [] }
+    let request = fetchRequest()
+    request.predicate = NSPredicate(format: "activeKey IN %@", Set(keys.map(ExactText.init)).map(\.text))
+    return try context.fetch(request)
+  }
+}

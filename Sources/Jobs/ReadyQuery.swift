@@ -1,0 +1,64 @@
+import CoreData
+
+/// Jobs of which only some run at a time, whatever their kind.
+public enum JobGroup: Hashable, Sendable {
+  /// The jobs of a queue.
+  case queue(String)
+  /// The jobs of a limit key.
+  case key(String)
+
+  /// Byte by byte, as the store's indexes tell groups apart.
+  public static func == (one: JobGroup, other: JobGroup) -> Bool {
+    switch (one, other) {
+    case (.queue(let one), .queue(let other)), (.key(let one), .key(let other)): ExactText(one) == ExactText(other)
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .queue(let name): hasher.combine(ExactText(name))
+    case .key(let name): hasher.combine(ExactText(name))
+    }
+  }
+}
+
+/// Which ready jobs are asked for.
+public struct ReadyQuery: Hashable, Sendable {
+  public var kind: String
+  /// Only jobs of these groups.
+  public var groups: Set<JobGroup>
+  /// Not jobs of these groups, which are few.
+  public var without: Set<JobGroup>
+  /// Only jobs behind this one; nil: from the first on.
+  public var after: JobPosition?
+  /// How many at most.
+  public var limit: Int
+
+  public init(
+    kind: String, groups: Set<JobGroup> = [], without: Set<JobGroup> = [], after: JobPosition? = nil, limit: Int
+  ) {
+    self.kind = kind
+    self.groups = groups
+    self.without = without
+    self.after = after
+    self.limit = limit
+  }
+}
+
+extension ReadyQuery {
+  /// The predicates of the groups that the query names or leaves out.
+  var conditions: [NSPredicate] {
+    var conditions = groups.map { group in
+      switch group {
+      case .queue(let name): NSPredicate(format: "queue == %@", name)
+      case .key(let key): NSPredicate(format: "limitKey == %@", key)
+      }
+    }
+    let queues = without.compactMap { if case .queue(let name) = $0 { name } else { nil } }
+    if !queues.isEmpty { conditions.append(NSPredicate(format: "NOT queue IN %@", queues.sorted())) }
+    let keys = without.compactMap { if case .key(let key) = $0 { key } else { nil } }
+    if !keys.isEmpty { conditions.append(NSPredicate(format: "limitKey == nil OR NOT limitKey IN %@", keys.sorted())) }
+    return conditions
+  }
+}
