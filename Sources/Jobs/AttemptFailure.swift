@@ -4,11 +4,15 @@ import CoreData
 public struct AttemptFailure: Hashable, Sendable {
   /// The attempt's number, from 1; crashes count here, too.
   public var attempt: Int
+  /// When the attempt failed.
   public var date: Date
   /// The type of the error, or "crash".
   public var type: String
+  /// What a person needs to know, in at most ``longestText`` characters.
   public var message: String
+  /// The host on which the attempt ran; empty where that is not known.
   public var host: String
+  /// The worker's process ID; 0 where that is not known.
   public var pid: Int32
   /// The signal that ended the worker, if one did.
   public var signal: Int32?
@@ -20,6 +24,7 @@ public struct AttemptFailure: Hashable, Sendable {
   /// Characters of the message that are kept, and of each line of standard error.
   public static let longestText = 2000
 
+  /// A failure of an attempt.
   public init(
     attempt: Int, date: Date, type: String, message: String, host: String = "", pid: Int32 = 0, signal: Int32? = nil,
     standardError: [String] = []

@@ -1,5 +1,5 @@
-/// The proleptic Gregorian calendar, in whole days counted from 0000-03-01: years begin in March there, so that the leap day is the
-/// last.
+/// The proleptic Gregorian calendar, in whole days counted from 0000-03-01: years begin in March there, so that the
+/// leap day is the last.
 enum CivilTime {
   /// 2001-01-01, where Foundation's dates begin.
   static let daysTo2001 = day(year: 2001, month: 1, day: 1)

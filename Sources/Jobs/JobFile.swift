@@ -5,8 +5,9 @@ import CoreData
 ///     {"kind": "index", "objects": ["x-coredata://…/Document/p42"], "parameters": {…}, "priority": 0,
 ///      "queue": "default", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 5, "timeout": 60}
 ///
-/// All keys are in ``keys``; only `kind` is required. The reader is strict, because what it lets through is run later and elsewhere: an unknown
-/// key, a value of another type or out of range, or a member given twice is an error of the whole file.
+/// All keys are in ``keys``; only `kind` is required. The reader is strict, because what it lets through is run later
+/// and elsewhere: an unknown key, a value of another type or out of range, or a member given twice is an error of the
+/// whole file.
 public enum JobFile {
   /// The largest file that is read, in bytes; larger ones are rejected unread.
   public static let maximumSize = 16 << 20
@@ -84,8 +85,10 @@ public enum JobFile {
 public struct JobFileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The line, from 1; nil when the whole file is meant.
   public let line: Int?
+  /// What is wrong there.
   public let reason: String
 
+  /// The line, where one is meant, and the reason.
   public var description: String { line.map { "line \($0): \(reason)" } ?? "the file \(reason)" }
 }
 

@@ -2,9 +2,9 @@ import CoreData
 
 /// The pool's own entities, and how they join an app's model.
 ///
-/// They live in a store of their own in the app's SQLite file, under the table prefix ``tablePrefix``, so that the app's
-/// schema and metadata stay as they are. An app that wants to enqueue jobs in its own saves uses ``merged(with:)`` as its
-/// coordinator's model and adds that store, as ``JobStore`` does.
+/// They live in a store of their own in the app's SQLite file, under the table prefix ``tablePrefix``, so that the
+/// app's schema and metadata stay as they are. An app that wants to enqueue jobs in its own saves uses
+/// ``merged(with:)`` as its coordinator's model and adds that store, as ``JobStore`` does.
 public enum JobModel {
   /// The configuration that holds the app's entities in a merged model.
   public static let appConfiguration = "App"
@@ -52,6 +52,7 @@ public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The app's model has no such configuration.
   case noConfiguration(String, known: [String])
 
+  /// A sentence that names the entity or the configuration.
   public var description: String {
     switch self {
     case .entityExists(let name): "the model has an entity \(name), a name that the pool needs for itself"

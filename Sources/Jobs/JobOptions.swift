@@ -12,9 +12,11 @@ public struct JobOptions: Hashable, Sendable {
     case run
   }
 
-  /// Seconds for which ``JobRequest/uniqueKey`` stays taken after the job came, even if it is finished; nil: until it is finished.
+  /// Seconds for which ``JobRequest/uniqueKey`` stays taken after the job came, even if it is finished; nil: until it
+  /// is finished.
   public var uniqueFor: Double?
-  /// The longest wait after the first failure, in seconds; it doubles with each further one. nil is the kind's own default.
+  /// The longest wait after the first failure, in seconds; it doubles with each further one. nil is the kind's own
+  /// default.
   public var backoff: Double?
   /// No wait between two attempts is longer, in seconds; nil is the kind's own default.
   public var maxBackoff: Double?
@@ -24,11 +26,13 @@ public struct JobOptions: Hashable, Sendable {
   public var after: [String] = []
   /// A batch of which every job must have succeeded before.
   public var afterBatch: String?
+  /// What becomes of the job when one that it waits for is dead or cancelled. Default ``FailureRule/wait``.
   public var whenFailed = FailureRule.wait
 
   /// The most jobs that one job can wait for by name; a batch may be larger.
   public static let mostAfter = 1000
 
+  /// No option is set.
   public init() {}
 
   /// Whether the job has to wait for others.

@@ -3,8 +3,8 @@ import CoreData
 extension JobRequest {
   /// A job about these objects, of which new ones get their permanent IDs for it. Called on the queue of their context.
   ///
-  /// - Throws: what `obtainPermanentIDs(for:)` throws; ``JobObjectNameError`` for an object that is in no context, or was deleted
-  ///   before it was ever saved.
+  /// - Throws: what `obtainPermanentIDs(for:)` throws; ``JobObjectNameError`` for an object that is in no context, or
+  ///   was deleted before it was ever saved.
   public init(kind: String, objects: some Collection<NSManagedObject>) throws {
     for object in objects where object.objectID.isTemporaryID {
       try object.managedObjectContext?.obtainPermanentIDs(for: [object])
@@ -15,8 +15,8 @@ extension JobRequest {
     self.init(kind: kind, objects: objects.map(\.objectID.uriString))
   }
 
-  /// The URIs of the job's objects as every process knows them: a new object of the context that is named by its temporary ID gets
-  /// its permanent one.
+  /// The URIs of the job's objects as every process knows them: a new object of the context that is named by its
+  /// temporary ID gets its permanent one.
   ///
   /// - Throws: ``JobObjectNameError``, or what `obtainPermanentIDs(for:)` throws.
   func permanentObjects(in context: NSManagedObjectContext) throws -> [String] {
@@ -34,10 +34,12 @@ extension JobRequest {
 
 /// A job names an object in a way by which no worker could find it.
 public struct JobObjectNameError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The URI in the request.
   public let uri: String
   /// Whether it has the form of the ID that a new object has until it is saved.
   public let isTemporary: Bool
 
+  /// A sentence that says what to write instead.
   public var description: String {
     isTemporary
       ? "\(uri) is a temporary ID of no new object in the context of the job: insert both into one context, or save the object first"

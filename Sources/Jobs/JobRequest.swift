@@ -22,8 +22,8 @@ public struct JobRequest: Hashable, Sendable {
   public var timeout: Double?
   /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``.
   public var label: String?
-  /// On the first request of a file only: a token for the whole file. Of files with the same token the pool takes one, however often
-  /// they come, and tells by the token which jobs came of it.
+  /// On the first request of a file only: a token for the whole file. Of files with the same token the pool takes one,
+  /// however often they come, and tells by the token which jobs came of it.
   public var submission: String?
   /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``.
   public var batch: String?
@@ -32,8 +32,10 @@ public struct JobRequest: Hashable, Sendable {
   /// What is asked for less often.
   public var options = JobOptions()
 
+  /// The queue of jobs that name none.
   public static let defaultQueue = "default"
 
+  /// A request for a job of that kind; what is left out is at its default.
   public init(
     kind: String, objects: [String] = [], parameters: String? = nil, priority: Int16 = 0,
     queue: String = JobRequest.defaultQueue, runAt: Date? = nil, uniqueKey: String? = nil, maxAttempts: Int? = nil,

@@ -3,8 +3,8 @@ import CoreData
 extension JobState {
   /// Matches jobs in this state.
   ///
-  /// The time at which a job finished is nil exactly while the job is unfinished. Naming it lets SQLite use the indexes of unfinished
-  /// and of finished jobs, which hold nothing else.
+  /// The time at which a job finished is nil exactly while the job is unfinished. Naming it lets SQLite use the indexes
+  /// of unfinished and of finished jobs, which hold nothing else.
   public var predicate: NSPredicate {
     NSPredicate(format: "state == %d AND \(isUnfinished ? "finishedAt == nil" : "finishedAt != nil")", Int(rawValue))
   }

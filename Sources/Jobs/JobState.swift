@@ -8,8 +8,8 @@ import Foundation
 ///     blocked ─others done─▶ available    ├─snooze─▶ scheduled
 ///                                         └─cancel─▶ cancelled          dead ─retry (by hand)─▶ available
 ///
-/// `running` is not a stored state: a job that runs is still `available` in the store, and the pool's ledger lists who runs it. Raw
-/// values are what the store holds.
+/// `running` is not a stored state: a job that runs is still `available` in the store, and the pool's ledger lists who
+/// runs it. Raw values are what the store holds.
 public enum JobState: Int16, Sendable, CaseIterable {
   /// May run now.
   case available = 0

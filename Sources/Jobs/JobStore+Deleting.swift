@@ -3,7 +3,8 @@ import CoreData
 extension JobStore {
   /// Deletes jobs at somebody's wish, without saving. What runs must be kept from this by the caller.
   ///
-  /// - Parameter awaited: jobs that stay because unfinished ones wait for them, as ``AwaitedJobs`` knows; nil deletes those, too.
+  /// - Parameter awaited: jobs that stay because unfinished ones wait for them, as ``AwaitedJobs`` knows; nil deletes
+  ///   those, too.
   /// - Returns: how many stay.
   public func delete(_ jobs: [PoolJob], except awaited: AwaitedJobs?, in context: NSManagedObjectContext) throws -> Int
   {
@@ -19,7 +20,8 @@ extension JobStore {
 
   /// What unfinished jobs wait for.
   ///
-  /// - Parameter passing: whether jobs count that run in any case when those before them have ended, whatever their end.
+  /// - Parameter passing: whether jobs count that run in any case when those before them have ended, whatever their
+  ///   end.
   /// - Complexity: reads what jobs that wait ask for.
   public func awaitedJobs(passing: Bool = true, in context: NSManagedObjectContext) throws -> AwaitedJobs {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
@@ -45,8 +47,8 @@ extension JobStore {
   }
 }
 
-/// What unfinished jobs wait for. The row of ``PoolWait`` names one of those only, and while any is unfinished not a failed one; a
-/// failed one that is gone would count as done.
+/// What unfinished jobs wait for. The row of ``PoolWait`` names one of those only, and while any is unfinished not a
+/// failed one; a failed one that is gone would count as done.
 public struct AwaitedJobs: Sendable {
   var keys: Set<Int64> = []
   var batches: Set<String> = []

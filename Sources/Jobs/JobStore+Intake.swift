@@ -1,13 +1,14 @@
 import CoreData
 
 extension JobStore {
-  /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, as is one that
-  /// refers to it. New objects of the context that a request names get their permanent IDs.
+  /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, as is one
+  /// that refers to it. New objects of the context that a request names get their permanent IDs.
   ///
-  /// When the first request has a ``JobRequest/submission`` token, its jobs are noted under it, and nothing is inserted if they
-  /// were before.
+  /// When the first request has a ``JobRequest/submission`` token, its jobs are noted under it, and nothing is inserted
+  /// if they were before.
   ///
-  /// The save fails with a constraint conflict when another process has taken a unique key since: roll back and call again.
+  /// The save fails with a constraint conflict when another process has taken a unique key since: roll back and call
+  /// again.
   /// - Parameter now: when the jobs came; a request for a later time is scheduled.
   /// - Returns: the new jobs, in the order of the requests.
   /// - Throws: ``JobObjectNameError``, and what a fetch throws.

@@ -4,10 +4,14 @@ import CoreData
 public struct JobBacklog: Codable, Equatable, Sendable {
   /// The name of a ``JobState``; in the status of a pool also `running`.
   public var state: String
+  /// The jobs' kind.
   public var kind: String
+  /// The queue that they stand in.
   public var queue: String
+  /// How many they are.
   public var count: Int
 
+  /// A group of unfinished jobs.
   public init(state: String, kind: String, queue: String, count: Int) {
     self.state = state
     self.kind = kind
@@ -20,8 +24,10 @@ public struct JobBacklog: Codable, Equatable, Sendable {
 public struct JobTimes: Equatable, Sendable {
   /// From when a job could have begun to when it did.
   public var waiting: [Double] = []
+  /// From when a job began to when it ended.
   public var running: [Double] = []
 
+  /// No job has ended.
   public init() {}
 }
 
@@ -43,7 +49,8 @@ extension JobStore {
 
   /// The unfinished jobs, counted by state, kind and queue: the largest groups, the largest first.
   ///
-  /// - Complexity: one pass over the index of queues, without the jobs' rows; the result is bounded, however many queues there are.
+  /// - Complexity: one pass over the index of queues, without the jobs' rows; the result is bounded, however many
+  ///   queues there are.
   public func backlog(limit: Int, in context: NSManagedObjectContext) throws -> [JobBacklog] {
     let request = groups(of: ["state", "kind", "queue"], where: JobState.unfinished)
     request.sortDescriptors = [

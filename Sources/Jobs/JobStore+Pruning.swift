@@ -9,6 +9,7 @@ public struct JobRetention: Hashable, Sendable {
   /// How many succeeded and cancelled jobs are kept at most, the youngest; nil: all. Default: 100,000.
   public var count: Int?
 
+  /// Times in seconds; nil keeps jobs for ever.
   public init(finished: Double? = 7 * 86_400, dead: Double? = 30 * 86_400, count: Int? = 100_000) {
     self.finished = finished
     self.dead = dead
@@ -19,12 +20,12 @@ public struct JobRetention: Hashable, Sendable {
 extension JobStore {
   /// Deletes finished jobs that need not be kept any longer, without saving.
   ///
-  /// Jobs that others wait for stay, as do failed ones that others must not pass over, and those whose unique key is still kept from
-  /// others.
+  /// Jobs that others wait for stay, as do failed ones that others must not pass over, and those whose unique key is
+  /// still kept from others.
   /// - Parameter limit: deletes so many at most; call again after the save while it deletes any.
   /// - Returns: how many.
-  /// - Complexity: reads the finished jobs from the oldest on. What jobs that wait ask for is read only once a failed job has to go, which
-  ///   one of them may wait for.
+  /// - Complexity: reads the finished jobs from the oldest on. What jobs that wait ask for is read only once a failed
+  ///   job has to go, which one of them may wait for.
   public func prune(
     _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
@@ -58,8 +59,8 @@ extension JobStore {
   ) throws -> Int {
     let request = finished(state, before: date)
     request.sortDescriptors = [NSSortDescriptor(key: "finishedAt", ascending: true)]
-    // What is deleted here is in the store until the save, and those that stay must not hide the ones behind them: changes in the
-    // context do not count in this request.
+    // What is deleted here is in the store until the save, and those that stay must not hide the ones behind them:
+    // changes in the context do not count in this request.
     request.fetchLimit = 1000
     var count = 0
     while count < limit {

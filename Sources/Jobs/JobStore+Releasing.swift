@@ -2,9 +2,9 @@ import CoreData
 
 /// Jobs that wait for others.
 ///
-/// All of it follows from the rows: which jobs are done decides, and a hint that is lost or comes twice changes nothing. One row of
-/// ``PoolWait`` for each blocked job says which job to look at again; of several unfinished ones that is the youngest, which most
-/// likely ends last, so that a long list is not read again with each of its jobs.
+/// All of it follows from the rows: which jobs are done decides, and a hint that is lost or comes twice changes
+/// nothing. One row of ``PoolWait`` for each blocked job says which job to look at again; of several unfinished ones
+/// that is the youngest, which most likely ends last, so that a long list is not read again with each of its jobs.
 extension JobStore {
   /// What came of a look at jobs that wait.
   public struct Release: Hashable, Sendable {
@@ -24,6 +24,7 @@ extension JobStore {
   public struct WithoutBatch: Hashable, Sendable {
     /// The key of the job.
     public let job: Int64
+    /// The name of the batch.
     public let batch: String
   }
 

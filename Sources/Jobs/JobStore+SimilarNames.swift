@@ -4,11 +4,11 @@ extension JobStore {
   /// How many different names are looked at: a person mistypes one of a few.
   private static let mostNames = 200
 
-  /// The name if unfinished jobs of one of these kinds have it as their queue, and else the queues of jobs, some of them where they
-  /// are many.
+  /// The name if unfinished jobs of one of these kinds have it as their queue, and else the queues of jobs, some of
+  /// them where they are many.
   ///
-  /// - Complexity: a look into an index for each state and kind, and for each queue; where no unfinished job has the name, the
-  ///   finished ones are read.
+  /// - Complexity: a look into an index for each state and kind, and for each queue; where no unfinished job has the
+  ///   name, the finished ones are read.
   public func queueNames(
     near name: String, kinds: [String], in context: NSManagedObjectContext
   ) throws -> [String] {
@@ -47,7 +47,8 @@ extension JobStore {
     return names.sorted()
   }
 
-  /// The name if jobs have it as their batch, and else batches that begin with the same letter, some of them where they are many.
+  /// The name if jobs have it as their batch, and else batches that begin with the same letter, some of them where they
+  /// are many.
   public func batchNames(near name: String, in context: NSManagedObjectContext) throws -> [String] {
     let exact = PoolJob.fetchRequest()
     exact.predicate = NSPredicate(format: "batch == %@", name)

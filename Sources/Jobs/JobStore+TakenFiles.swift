@@ -23,7 +23,9 @@ extension JobStore {
 
 /// What the store holds of a file that was taken.
 public struct TakenFileRow: Sendable {
+  /// The identity of the row.
   public let objectID: NSManagedObjectID
+  /// The file's private name.
   public let name: String
   /// Only in rows that an earlier version of the pool wrote.
   public let earlierIdentity: EarlierFileIdentity?

@@ -4,10 +4,11 @@ import CoreData
 extension JobStore {
   private static let versionName = "version"
 
-  /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and producers can
-  /// write to the store.
+  /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and
+  /// producers can write to the store.
   ///
-  /// A job whose row was changed by hand so that its `finishedAt` does not fit its state is mended as well: the pool would not find it.
+  /// A job whose row was changed by hand so that its `finishedAt` does not fit its state is mended as well: the pool
+  /// would not find it.
   ///
   /// - Throws: what a fetch or a save throws.
   public func upgrade(in context: NSManagedObjectContext) throws {

@@ -2,14 +2,15 @@ import CoreData
 
 /// The two stores of a pool on one coordinator: the app's, and the pool's own in the same file.
 ///
-/// Each process opens its own: the coordinator one, each worker one. A context of it sees the app's entities and the pool's,
-/// and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside `perform` of the
-/// context that they are given; they save nothing themselves unless they say so.
+/// Each process opens its own: the coordinator one, each worker one. A context of it sees the app's entities and the
+/// pool's, and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside `perform`
+/// of the context that they are given; they save nothing themselves unless they say so.
 public final class JobStore: Sendable {
   /// The file of both stores.
   public let url: URL
   /// The files that are open.
   public let files: StoreFiles
+  /// The coordinator that has both stores.
   public let coordinator: NSPersistentStoreCoordinator
   /// The identifier of the app's store: the host of its objects' URIs.
   public let appIdentifier: String
@@ -38,8 +39,8 @@ public final class JobStore: Sendable {
     jobURIs = JobURIs(store: pool.identifier)
   }
 
-  /// Opens the pool's store in the file on a coordinator of a merged model; one that is not there is created, an older one is brought
-  /// up to date.
+  /// Opens the pool's store in the file on a coordinator of a merged model; one that is not there is created, an older
+  /// one is brought up to date.
   @discardableResult
   public static func addPoolStore(
     to coordinator: NSPersistentStoreCoordinator, at url: URL, options: [AnyHashable: Any] = [:]

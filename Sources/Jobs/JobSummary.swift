@@ -4,14 +4,20 @@ import CoreData
 public struct JobSummary: Hashable, Sendable {
   /// The number in the job's URI.
   public let key: Int64
+  /// The job's kind.
   public let kind: String
+  /// The queue that the job waits in.
   public let queue: String
+  /// Jobs of a higher priority run first.
   public let priority: Int16
+  /// Seconds that an attempt may take; nil is the kind's own limit.
   public let timeout: Double?
   /// Jobs of the same key run at most `limit` at a time; nil is the kind's own limit.
   public let limitKey: String?
+  /// How many jobs of the same ``limitKey`` run at a time; nil is the kind's own limit.
   public let limit: Int?
 
+  /// A summary of a job that may run now.
   public init(
     key: Int64, kind: String, queue: String = JobRequest.defaultQueue, priority: Int16 = 0, timeout: Double? = nil,
     limitKey: String? = nil, limit: Int? = nil
@@ -40,10 +46,12 @@ public struct JobSummary: Hashable, Sendable {
 
 /// Where a job stands among the ready ones: a higher priority comes first, then the older job.
 public struct JobPosition: Hashable, Comparable, Sendable {
+  /// The job's priority.
   public let priority: Int
   /// The number in the job's URI.
   public let key: Int64
 
+  /// The position of the job with that key.
   public init(priority: Int, key: Int64) {
     self.priority = priority
     self.key = key

@@ -1,7 +1,8 @@
 import CoreData
 @_exported import ObjectIdentity
 
-/// The key of a job in the pool's store: the identity of a job inside a process. Between processes a job is named by its ``ObjectURI``.
+/// The key of a job in the pool's store: the identity of a job inside a process. Between processes a job is named by
+/// its ``ObjectURI``.
 public typealias JobKey = Int64
 
 /// The URIs of the jobs of one pool's store.
@@ -9,6 +10,7 @@ public struct JobURIs: Hashable, Sendable {
   /// The identifier of the pool's store.
   public let store: String
 
+  /// The URIs of the jobs in the store of that identifier.
   public init(store: String) { self.store = store }
 
   /// The URI of the job with that key.

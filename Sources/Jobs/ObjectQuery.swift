@@ -2,12 +2,14 @@ import CoreData
 
 /// A fetch as a person writes it: an entity, a predicate and an order, checked against the model before it is run.
 public struct ObjectQuery: Hashable, Sendable {
+  /// The name of the entity.
   public var entity: String
   /// In the syntax of `NSPredicate(format:)`; nil is every object.
   public var predicate: String?
   /// Attributes or key paths with commas between them, `-` in front of those that sort downwards: `"name,-createdAt"`.
   public var sort: String?
 
+  /// A query for objects of an entity; all of them, in no order, by default.
   public init(entity: String, predicate: String? = nil, sort: String? = nil) {
     self.entity = entity
     self.predicate = predicate
@@ -75,9 +77,12 @@ public struct ObjectQuery: Hashable, Sendable {
 
 /// What is wrong with a query that a person wrote.
 public enum ObjectQueryError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The model has no entity of that name.
   case unknownEntity(String, known: [String])
+  /// The predicate is no predicate; with the reason.
   case badPredicate(String)
 
+  /// A sentence that names the nearest entity, or says where the predicate is wrong.
   public var description: String {
     switch self {
     case .unknownEntity(let name, let known):

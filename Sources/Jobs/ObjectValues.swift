@@ -2,8 +2,8 @@ import CoreData
 
 /// The values of an object's properties as JSON: exact, and the same in `workerpool fetch` and in exports.
 ///
-/// Numbers keep their digits, dates become RFC 3339 (or seconds since 2001), UUIDs and URIs their text, binary data base64,
-/// a to-one relationship the URI of its object. To-many relationships and transient attributes are left out. A
+/// Numbers keep their digits, dates become RFC 3339 (or seconds since 2001), UUIDs and URIs their text, binary data
+/// base64, a to-one relationship the URI of its object. To-many relationships and transient attributes are left out. A
 /// transformable value is its transformer's business and is left out, too.
 public struct ObjectValues {
   /// How dates are written.
@@ -95,16 +95,21 @@ public struct ObjectValues {
 
 /// A name that an entity has no property of.
 public struct UnknownPropertyError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the entity.
   public let entity: String
+  /// The name that was asked for.
   public let property: String
+  /// The names that can be used.
   public let known: [String]
 
+  /// An error about a property of an entity.
   public init(entity: String, property: String, known: [String]) {
     self.entity = entity
     self.property = property
     self.known = known
   }
 
+  /// A sentence that names the nearest property, or all.
   public var description: String {
     let hint =
       Spelling.nearest(to: property, among: known).map { "did you mean \($0)?" }

@@ -1,7 +1,8 @@
 import CoreData
 
 extension PoolFile {
-  /// How an earlier version of the pool told the file from others; nil in rows of later ones. ``name`` is the producer's name then.
+  /// How an earlier version of the pool told the file from others; nil in rows of later ones. ``name`` is the
+  /// producer's name then.
   var earlierIdentity: EarlierFileIdentity? {
     guard let inode, let modified, let size else { return nil }
     return EarlierFileIdentity(inode: inode, modified: modified, size: size)

@@ -1,12 +1,13 @@
 import CoreData
 
 extension PoolJob {
-  /// Inserts one job into a context whose coordinator has the pool's store, without saving; nil when another job has its unique
-  /// key.
+  /// Inserts one job into a context whose coordinator has the pool's store, without saving; nil when another job has
+  /// its unique key.
   ///
-  /// A plugin or an app submits jobs in this way: they exist exactly if the save comes through that holds its own work. If another
-  /// process takes the unique key meanwhile, that save fails with a constraint conflict.
-  /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has a unique key.
+  /// A plugin or an app submits jobs in this way: they exist exactly if the save comes through that holds its own work.
+  /// If another process takes the unique key meanwhile, that save fails with a constraint conflict.
+  /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has
+  ///   a unique key.
   @discardableResult
   public static func submit(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
@@ -15,8 +16,8 @@ extension PoolJob {
     return try insert(request, into: context, at: now)
   }
 
-  /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not checked: the save
-  /// fails when another job has the same.
+  /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not
+  /// checked: the save fails when another job has the same.
   ///
   /// - Throws: ``JobObjectNameError``.
   @discardableResult

@@ -70,7 +70,8 @@ extension PoolJob {
     try move(.cancelled, policy: RetryPolicy(), at: now)
   }
 
-  /// Makes a dead, cancelled or waiting job, whatever it waits for, available at once, with its attempts and crashes counted anew.
+  /// Makes a dead, cancelled or waiting job, whatever it waits for, available at once, with its attempts and crashes
+  /// counted anew.
   ///
   /// The save fails with a constraint conflict when another job has taken the unique key meanwhile.
   /// - Throws: ``JobTransitionError`` when the job is available or succeeded.
@@ -115,9 +116,12 @@ extension PoolJob {
 public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The job's URI.
   public let job: String
+  /// The state that the job is in.
   public let state: JobState
+  /// What was to happen to it.
   public let event: JobEvent
 
+  /// A sentence with the job, its state and the event.
   public var description: String {
     let happened =
       switch event {

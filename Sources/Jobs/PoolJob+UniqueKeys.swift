@@ -1,7 +1,8 @@
 import CoreData
 
 extension PoolJob {
-  /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away from it.
+  /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away
+  /// from it.
   static func takenKeys(
     among keys: [String], in context: NSManagedObjectContext, at now: Date
   ) throws -> Set<ExactText> {

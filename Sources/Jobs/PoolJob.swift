@@ -3,7 +3,8 @@ import CoreData
 /// A job, as those who write plugins call it.
 public typealias Job = PoolJob
 
-// The class and the attributes that are used as they are stored come from Pool.xcdatamodel. Here is what reads other attributes.
+// The class and the attributes that are used as they are stored come from Pool.xcdatamodel. Here is what reads other
+// attributes.
 extension PoolJob {
   /// The name of the entity.
   public static let entityName = "PoolJob"
@@ -33,8 +34,8 @@ extension PoolJob {
     set { resultsText = Self.text(newValue) }
   }
 
-  /// What a plugin leaves for people to read beside the objects that it changed, such as a program's output; nil for none. Setting a text
-  /// keeps its first ``longestOutput`` characters.
+  /// What a plugin leaves for people to read beside the objects that it changed, such as a program's output; nil for
+  /// none. Setting a text keeps its first ``longestOutput`` characters.
   public var output: String? {
     get { outputText }
     set { outputText = newValue.map { String($0.prefix(Self.longestOutput)) } }

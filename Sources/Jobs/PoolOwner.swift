@@ -2,6 +2,7 @@ import CoreData
 
 /// The pool that runs on a store, or ran there last: where the next one finds what it has left.
 public struct PoolOwner: Hashable, Sendable {
+  /// The process ID of the pool.
   public var pid: Int32
   /// The path of its queue directory, absolute.
   public var queue: String
@@ -10,6 +11,7 @@ public struct PoolOwner: Hashable, Sendable {
   /// The name of its ledger, in which it lists who holds which job.
   public var ledger: String
 
+  /// A pool, and where it keeps its files.
   public init(pid: Int32, queue: String, pool: String, ledger: String) {
     self.pid = pid
     self.queue = queue

@@ -15,6 +15,7 @@ public enum JobGroup: Hashable, Sendable {
     }
   }
 
+  /// Hashes the bytes of the name, as `==` compares them.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .queue(let name): hasher.combine(ExactText(name))
@@ -25,6 +26,7 @@ public enum JobGroup: Hashable, Sendable {
 
 /// Which ready jobs are asked for.
 public struct ReadyQuery: Hashable, Sendable {
+  /// Only jobs of this kind.
   public var kind: String
   /// Only jobs of these groups.
   public var groups: Set<JobGroup>
@@ -35,6 +37,7 @@ public struct ReadyQuery: Hashable, Sendable {
   /// How many at most.
   public var limit: Int
 
+  /// A query for jobs of a kind, in all groups by default.
   public init(
     kind: String, groups: Set<JobGroup> = [], without: Set<JobGroup> = [], after: JobPosition? = nil, limit: Int
   ) {

@@ -9,6 +9,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// No wait is longer, in seconds. Default one hour.
   public var cap: Double
 
+  /// A policy; what is left out is at its default.
   public init(maxAttempts: Int = 5, maxCrashes: Int = 3, base: Double = 1, cap: Double = 3600) {
     self.maxAttempts = maxAttempts
     self.maxCrashes = maxCrashes
@@ -25,7 +26,8 @@ public struct RetryPolicy: Hashable, Sendable {
     if let maxBackoff { cap = maxBackoff }
   }
 
-  /// The policy of a job of a kind with this one: the job's own wishes come first. Called on the queue of the job's context.
+  /// The policy of a job of a kind with this one: the job's own wishes come first. Called on the queue of the job's
+  /// context.
   public func applied(to job: PoolJob) -> RetryPolicy {
     var policy = self
     if let attempts = job.maxAttempts { policy.maxAttempts = attempts }

@@ -3,8 +3,8 @@ public enum Spelling {
   /// The candidate nearest to `word`, or nil when none is near enough to be meant.
   ///
   /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
-  /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a word of more
-  /// than ``longestWord`` bytes: nobody mistypes that.
+  /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a
+  /// word of more than ``longestWord`` bytes: nobody mistypes that.
   ///
   /// - Complexity: for each candidate of a similar length the product of both lengths.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {

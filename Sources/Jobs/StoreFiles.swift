@@ -3,9 +3,12 @@ import CoreData
 
 /// Which file something is, whatever its path: device and inode.
 public struct FileID: Hashable, Sendable, CustomStringConvertible {
+  /// The number of the device.
   public let device: UInt64
+  /// The number of the inode on that device.
   public let inode: UInt64
 
+  /// The file of that status.
   public init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
@@ -26,6 +29,7 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
     self.inode = inode
   }
 
+  /// Both numbers with a colon between them.
   public var description: String { "\(device):\(inode)" }
 }
 
@@ -65,15 +69,18 @@ public struct StoreFiles: Hashable, Sendable {
 
 /// A store's path does not lead to the file that is open.
 public struct StoreParted: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The path that leads elsewhere now.
   public let path: String
   /// Whether another file is there, or none.
   public let isReplaced: Bool
 
+  /// An error about a path.
   public init(path: String, isReplaced: Bool) {
     self.path = path
     self.isReplaced = isReplaced
   }
 
+  /// A sentence with the path.
   public var description: String {
     isReplaced
       ? "\(path) was replaced by another file while the pool had it open"

@@ -6,10 +6,13 @@ public struct SubmittedJobs: Codable, Hashable, Sendable {
   public struct Run: Codable, Hashable, Sendable {
     /// The key of the first job: the number in its URI.
     public var first: Int64
+    /// How many jobs they are.
     public var count: Int
-    /// False for jobs that were there before: they hold the unique key of the request, for which no second job was made.
+    /// False for jobs that were there before: they hold the unique key of the request, for which no second job was
+    /// made.
     public var isNew: Bool
 
+    /// Jobs with the keys from `first` on.
     public init(first: Int64, count: Int, isNew: Bool) {
       self.first = first
       self.count = count
@@ -17,8 +20,10 @@ public struct SubmittedJobs: Codable, Hashable, Sendable {
     }
   }
 
+  /// The jobs, in the order of the requests.
   public private(set) var runs: [Run] = []
 
+  /// No jobs.
   public init() {}
 
   /// How many requests the submission had.

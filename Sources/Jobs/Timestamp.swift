@@ -2,8 +2,8 @@ import CoreData
 
 /// Points in time as text, the same everywhere: RFC 3339, always written in UTC.
 ///
-/// The text is exact: a date that Core Data keeps, seconds since 2001 as a `Double`, comes back from its text as it was,
-/// between the years 1 and 9999.
+/// The text is exact: a date that Core Data keeps, seconds since 2001 as a `Double`, comes back from its text as it
+/// was, between the years 1 and 9999.
 public enum Timestamp {
   /// The date, with as many digits of the second as it needs: `2026-01-01T00:00:00Z`, `…:00.25Z`.
   public static func text(_ date: Date) -> String {
@@ -34,8 +34,8 @@ public enum Timestamp {
     return "." + digits(Int((fraction * 1e18).rounded()), 18)
   }
 
-  /// The date that the text names, nil if it names none: `2026-01-01`, `2026-01-01T00:00:00Z`, with fractions of the second
-  /// and another offset than `Z` if need be.
+  /// The date that the text names, nil if it names none: `2026-01-01`, `2026-01-01T00:00:00Z`, with fractions of the
+  /// second and another offset than `Z` if need be.
   public static func date(_ text: String) -> Date? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),

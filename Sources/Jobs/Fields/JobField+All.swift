@@ -1,7 +1,8 @@
 import CoreData
 
 extension JobField {
-  /// The fields of a job: those that producers ask for, in the order of their documentation, then those that the pool and plugins write.
+  /// The fields of a job: those that producers ask for, in the order of their documentation, then those that the pool
+  /// and plugins write.
   public static let all = asked + writtenByPool
 
   // On the way of every job: a function alone is passed on with less work than a field.

@@ -2,8 +2,8 @@ import CoreData
 
 /// One field of a job: its name, how a producer asks for it, where the store keeps it, and how it is shown.
 ///
-/// ``all`` is the only list of a job's fields. What job files may contain, what `workerpool submit` offers, what goes into a row, what a
-/// periodic entry may not have and what `workerpool jobs --json` shows follow from it.
+/// ``all`` is the only list of a job's fields. What job files may contain, what `workerpool submit` offers, what goes
+/// into a row, what a periodic entry may not have and what `workerpool jobs --json` shows follow from it.
 public struct JobField: Sendable {
   /// The name in job files and in the JSON of `workerpool jobs`.
   public let name: String
@@ -42,7 +42,8 @@ public struct JobField: Sendable {
     let write: @Sendable (JobOptions) -> JSONValue?
   }
 
-  /// An option of the command line. Its name is that of the field with hyphens, `max-attempts`, unless it says otherwise.
+  /// An option of the command line. Its name is that of the field with hyphens, `max-attempts`, unless it says
+  /// otherwise.
   public struct Option: Sendable {
     /// What stands for the value in the help: `N`.
     public let value: String

@@ -4,7 +4,8 @@ import CoreData
 struct JobFieldForm<Value: Sendable>: Sendable {
   /// What a value must be, as in "must be a whole number from 1 to 10".
   let expected: String
-  /// The value of that JSON, also one beyond the limits, which another program may have put into a row; nil for other JSON.
+  /// The value of that JSON, also one beyond the limits, which another program may have put into a row; nil for other
+  /// JSON.
   let decode: @Sendable (JSONValue) -> Value?
   let encode: @Sendable (Value) throws(JSONError) -> JSONValue
   /// What is wrong with a value beside its type; nil for nothing, and an empty text where ``expected`` says it all.

@@ -1,6 +1,7 @@
 /// Reads the members of a JSON object that a person wrote, and says clearly what is wrong with them.
 ///
-/// Each member is taken once by name; ``finish()`` then refuses those that nobody took, naming the nearest that are known.
+/// Each member is taken once by name; ``finish()`` then refuses those that nobody took, naming the nearest that are
+/// known.
 public struct JSONFields {
   private let members: [JSONMember]
   private let place: String
@@ -26,12 +27,18 @@ public struct JSONFields {
     return value
   }
 
+  /// The string of that name; nil if it is missing or null.
+  ///
+  /// - Throws: ``JSONFieldError`` for another type.
   public mutating func string(_ name: String) throws(JSONFieldError) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.stringValue else { throw wrong(name, "a string", value) }
     return text
   }
 
+  /// The string of that name, which is not empty.
+  ///
+  /// - Throws: ``JSONFieldError`` if it is missing, null, empty or of another type.
   public mutating func requiredString(_ name: String) throws(JSONFieldError) -> String {
     guard let text = try string(name), !text.isEmpty else {
       throw JSONFieldError("\"\(name)\" is missing in \(place)")
@@ -39,6 +46,9 @@ public struct JSONFields {
     return text
   }
 
+  /// The whole number of that name; nil if it is missing or null.
+  ///
+  /// - Throws: ``JSONFieldError`` for another type, and for a number out of the range.
   public mutating func int(_ name: String, in range: ClosedRange<Int>) throws(JSONFieldError) -> Int? {
     guard let value = value(name) else { return nil }
     guard let number = value.intValue, range.contains(number) else {
@@ -47,12 +57,18 @@ public struct JSONFields {
     return number
   }
 
+  /// True or false; nil if the member is missing or null.
+  ///
+  /// - Throws: ``JSONFieldError`` for another type.
   public mutating func bool(_ name: String) throws(JSONFieldError) -> Bool? {
     guard let value = value(name) else { return nil }
     guard let flag = value.boolValue else { throw wrong(name, "true or false", value) }
     return flag
   }
 
+  /// The strings in the array of that name; nil if it is missing or null.
+  ///
+  /// - Throws: ``JSONFieldError`` for another type of the member or of an element.
   public mutating func strings(_ name: String) throws(JSONFieldError) -> [String]? {
     guard let value = value(name) else { return nil }
     guard let elements = value.arrayValue else { throw wrong(name, "an array of strings", value) }
@@ -91,7 +107,9 @@ public struct JSONFields {
 
 /// What is wrong with a JSON object that a person wrote.
 public struct JSONFieldError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong: a sentence that names the member.
   public let description: String
 
+  /// An error with that sentence.
   public init(_ description: String) { self.description = description }
 }

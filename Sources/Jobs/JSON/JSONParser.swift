@@ -15,6 +15,7 @@ public struct JSONParser {
   /// How deep arrays and objects may lie in each other: keeps hostile input from exhausting the stack.
   public static let maximumDepth = 128
 
+  /// A parser at the beginning of a text in UTF-8.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The one value that the text holds.
@@ -75,8 +76,10 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   public let line: Int
   /// In bytes, from 1.
   public let column: Int
+  /// What is wrong there.
   public let reason: String
 
+  /// The place and the reason.
   public var description: String { "line \(line), column \(column): \(reason)" }
 }
 

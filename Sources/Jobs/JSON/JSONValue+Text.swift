@@ -6,6 +6,7 @@ extension JSONValue: CustomStringConvertible {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// The same as ``text``.
   public var description: String { text }
 
   /// Appends ``text`` as UTF-8.

@@ -63,9 +63,12 @@ public enum JSONValue: Hashable, Sendable {
 
 /// One name and its value in a JSON object.
 public struct JSONMember: Hashable, Sendable {
+  /// The member's name, not escaped.
   public var name: String
+  /// The value.
   public var value: JSONValue
 
+  /// A member of that name and value.
   public init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value
@@ -75,11 +78,17 @@ public struct JSONMember: Hashable, Sendable {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+  /// A string.
   public init(stringLiteral value: String) { self = .string(value) }
+  /// A whole number.
   public init(integerLiteral value: Int) { self = .number(String(value)) }
+  /// `true` or `false`.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// `null`.
   public init(nilLiteral: ()) { self = .null }
+  /// An array of these values.
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  /// An object of these members, in this order.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(elements.map { JSONMember($0.0, $0.1) })
   }

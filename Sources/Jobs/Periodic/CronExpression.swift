@@ -2,9 +2,9 @@ import Foundation
 
 /// Times in five fields: minute, hour, day of the month, month, day of the week, as cron has them.
 ///
-/// Each field is `*`, a number, a range `1-5`, one of these with a step `*/15`, or a list of them with commas. Months and days of the
-/// week have names, too (`jan`, `mon`); Sunday is 0 and 7. When both days are given, either will do. `@hourly`, `@daily`, `@weekly`,
-/// `@monthly` and `@yearly` stand for what they say.
+/// Each field is `*`, a number, a range `1-5`, one of these with a step `*/15`, or a list of them with commas. Months
+/// and days of the week have names, too (`jan`, `mon`); Sunday is 0 and 7. When both days are given, either will do.
+/// `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly` stand for what they say.
 ///
 /// Source: crontab(5).
 public struct CronExpression: Hashable, Sendable {
@@ -91,9 +91,9 @@ public struct CronExpression: Hashable, Sendable {
 
   /// The first time after `date`, in that time zone.
   ///
-  /// Where clocks are put forward, a time that is skipped comes at the moment of the change; where they are put back, a time that
-  /// comes twice counts the first time. An expression of every hour knows no such times: it goes on as the hours do, without a gap in
-  /// autumn and without one more in spring.
+  /// Where clocks are put forward, a time that is skipped comes at the moment of the change; where they are put back, a
+  /// time that comes twice counts the first time. An expression of every hour knows no such times: it goes on as the
+  /// hours do, without a gap in autumn and without one more in spring.
   public func next(after date: Date, in zone: TimeZone) -> Date? {
     let local = Self.civil(date, in: zone)
     // Around a change of the clocks a time that is shown earlier may come later, so more of them are looked at.
@@ -163,6 +163,7 @@ public struct CronExpression: Hashable, Sendable {
 
 /// Why a text is no cron expression; follows "the expression".
 public struct CronError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong: continues a sentence that begins with the expression.
   public let description: String
   init(_ description: String) { self.description = description }
 }

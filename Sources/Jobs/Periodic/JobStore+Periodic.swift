@@ -3,6 +3,7 @@ import CoreData
 extension JobStore {
   /// What came of a look at periodic entries.
   public struct PeriodicRound {
+    /// The new jobs.
     public var jobs: [PoolJob] = []
     /// When the next job is due; nil without entries.
     public var next: Date?
@@ -10,12 +11,12 @@ extension JobStore {
     public var corrected: [String: Date] = [:]
   }
 
-  /// Inserts the jobs of all entries whose time has come, without saving: the save that brings a job also notes that its time is
-  /// settled, so that a crash neither loses nor doubles it.
+  /// Inserts the jobs of all entries whose time has come, without saving: the save that brings a job also notes that
+  /// its time is settled, so that a crash neither loses nor doubles it.
   ///
-  /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than ``PeriodicEntry/patience``
-  /// ahead: the clock was wrong when it was noted, and the entry would be silent until then. Marks of entries that are gone are deleted, but for those of
-  /// `names`, whose files cannot be read at the moment.
+  /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than
+  /// ``PeriodicEntry/patience`` ahead: the clock was wrong when it was noted, and the entry would be silent until then.
+  /// Marks of entries that are gone are deleted, but for those of `names`, whose files cannot be read at the moment.
   public func insertPeriodic(
     _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date = Date(),
     into context: NSManagedObjectContext

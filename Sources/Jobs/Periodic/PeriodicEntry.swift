@@ -16,11 +16,13 @@ public struct PeriodicEntry: Hashable, Sendable {
 
   /// The name of its file, without the ending.
   public let name: String
+  /// The times at which a job is submitted.
   public let cron: CronExpression
   /// Default: UTC.
   public let timeZone: TimeZone
   /// Default: `last`.
   public let catchUp: CatchUp
+  /// The job that is submitted.
   public let job: JobRequest
 
   /// How many missed times have a job of their own at most: the last ones.
@@ -33,6 +35,7 @@ public struct PeriodicEntry: Hashable, Sendable {
   /// What tells a changed entry from what it was: a change of its job alone does not begin it anew.
   public var definition: String { "\(cron.text) \(timeZone.identifier)" }
 
+  /// An entry of that name.
   public init(
     name: String, cron: CronExpression, timeZone: TimeZone = .gmt, catchUp: CatchUp = .last, job: JobRequest
   ) {
@@ -99,8 +102,11 @@ public struct PeriodicEntry: Hashable, Sendable {
 
 /// What is wrong with the file of a periodic entry.
 public struct PeriodicEntryError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the entry.
   public let name: String
+  /// What is wrong with its file.
   public let reason: String
 
+  /// The path of the file in the queue directory, and the reason.
   public var description: String { "periodic/\(name).json: \(reason)" }
 }
