@@ -57,7 +57,7 @@ public enum JobFile {
     return jobs
   }
 
-  /// Labels name one job each, and jobs wait for earlier ones only, so that none can wait for itself.
+  /// A label names one job, and a job waits for earlier lines only, so that no job waits for itself.
   private static func checkLabels(
     of job: JobRequest, _ labels: inout Set<String>, line: Int
   ) throws(JobFileError) {

@@ -1,6 +1,6 @@
 import CoreData
 
-/// What a job asks for beside the usual: kept as one JSON text, since few jobs ask for any of it.
+/// The wishes that few jobs have. A row keeps them as one JSON text.
 public struct JobOptions: Hashable, Sendable {
   /// What becomes of a job when one that it waits for is dead or cancelled.
   public enum FailureRule: String, Sendable, CaseIterable {
@@ -8,7 +8,7 @@ public struct JobOptions: Hashable, Sendable {
     case wait
     /// It is cancelled, too.
     case cancel
-    /// It runs all the same.
+    /// It runs anyway.
     case run
   }
 

@@ -4,7 +4,7 @@ import Foundation
 ///
 ///     available ─claim─▶ running ─save─▶ succeeded
 ///     scheduled ─time──▶ available        ├─throws─▶ retryable ─backoff─▶ available … ─max attempts─▶ dead
-///     pending ─looked at─▶ blocked        ├─crash──▶ retryable … ─max crashes─▶ dead
+///     pending ─checked──▶ blocked         ├─crash──▶ retryable … ─max crashes─▶ dead
 ///     blocked ─others done─▶ available    ├─snooze─▶ scheduled
 ///                                         └─cancel─▶ cancelled          dead ─retry (by hand)─▶ available
 ///
@@ -23,7 +23,7 @@ public enum JobState: Int16, Sendable, CaseIterable {
   case dead = 4
   /// Taken back by a person, or because a job before it was.
   case cancelled = 5
-  /// Is to run after other jobs; the coordinator has not yet looked how far they are. Momentary while a pool runs.
+  /// Runs after other jobs, which the coordinator has not checked yet. Lasts a moment while a pool runs.
   case pending = 6
   /// Waits for other jobs: see ``PoolWait``.
   case blocked = 7

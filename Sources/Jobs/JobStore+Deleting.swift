@@ -1,7 +1,7 @@
 import CoreData
 
 extension JobStore {
-  /// Deletes jobs at somebody's wish, without saving. What runs must be kept from this by the caller.
+  /// Deletes jobs that a person chose, without saving. The caller leaves out jobs that run.
   ///
   /// - Parameter awaited: jobs that stay because unfinished ones wait for them, as ``AwaitedJobs`` knows; nil deletes
   ///   those, too.
@@ -11,7 +11,7 @@ extension JobStore {
     var stay: Set<Int64> = []
     if let awaited {
       stay = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
-      // A job that has succeeded holds up nobody who does not know it yet.
+      // Jobs that wait for a job that has succeeded need its row no longer.
       stay.formUnion(jobs.filter { $0.state != .succeeded && awaited.includes($0) }.compactMap(\.objectID.key))
     }
     for job in jobs where job.objectID.key.map(stay.contains) != true { context.delete(job) }

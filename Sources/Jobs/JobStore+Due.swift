@@ -21,7 +21,7 @@ extension JobStore {
   /// Jobs that wait for others keep their time for afterwards.
   private static let timedStates = [JobState.scheduled, .retryable].map { NSNumber(value: $0.rawValue) }
 
-  /// The first time that a scheduled or retryable job waits for; nil when none waits.
+  /// The first time that a scheduled or retryable job waits for; nil when no job waits.
   public func nextDue(in context: NSManagedObjectContext) throws -> Date? {
     let request = PoolJob.fetchRequest()
     request.predicate = NSPredicate(format: "runAt != nil AND state IN %@", Self.timedStates)

@@ -22,7 +22,7 @@ extension JobStore {
   ///
   /// Jobs that others wait for stay, as do failed ones that others must not pass over, and those whose unique key is
   /// still kept from others.
-  /// - Parameter limit: deletes so many at most; call again after the save while it deletes any.
+  /// - Parameter limit: the most jobs that one call deletes; save and call again until it returns 0.
   /// - Returns: how many.
   /// - Complexity: reads the finished jobs from the oldest on. What jobs that wait ask for is read only once a failed
   ///   job has to go, which one of them may wait for.

@@ -38,7 +38,7 @@ extension JobStore {
     return request
   }
 
-  /// How many jobs of their key may run beside each of these, where the job says so.
+  /// How many jobs of the same key may run at a time, for those of these jobs that set a limit.
   private func limits(of jobs: [PoolJob], in context: NSManagedObjectContext) throws -> [Int64: Int] {
     guard !jobs.isEmpty else { return [:] }
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)

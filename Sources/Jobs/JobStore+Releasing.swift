@@ -6,21 +6,21 @@ import CoreData
 /// nothing. One row of ``PoolWait`` for each blocked job says which job to look at again; of several unfinished ones
 /// that is the youngest, which most likely ends last, so that a long list is not read again with each of its jobs.
 extension JobStore {
-  /// What came of a look at jobs that wait.
+  /// The result of checking jobs that wait.
   public struct Release: Hashable, Sendable {
     /// Jobs that may run now.
     public var ready: [JobSummary] = []
-    /// Keys of jobs that were cancelled because one before them was: those after them are to be looked at next.
+    /// Keys of jobs that were cancelled because a job before them was. Check the jobs that wait for these next.
     public var cancelled: [Int64] = []
     /// Whether some of them have to wait for a time yet.
     public var isSomeScheduled = false
-    /// Jobs that were to wait for a batch of which there is no job.
+    /// Jobs that name a batch without jobs.
     public var withoutBatch: [WithoutBatch] = []
-    /// How many jobs were looked at.
+    /// How many jobs were checked.
     public var count = 0
   }
 
-  /// A job that was to wait for a batch of which there is no job.
+  /// A job that names a batch without jobs.
   public struct WithoutBatch: Hashable, Sendable {
     /// The key of the job.
     public let job: Int64
@@ -28,9 +28,9 @@ extension JobStore {
     public let batch: String
   }
 
-  /// Looks at jobs that nobody has looked at yet, without saving.
+  /// Checks pending jobs, without saving: each becomes blocked, available, scheduled or cancelled.
   ///
-  /// - Parameter limit: at most so many; call again after the save while it looks at as many.
+  /// - Parameter limit: the most jobs that one call checks; save and call again until it checks fewer.
   public func adoptPending(
     limit: Int = 500, at now: Date = Date(), in context: NSManagedObjectContext
   ) throws -> Release {
@@ -55,7 +55,7 @@ extension JobStore {
     return release
   }
 
-  /// The keys of all jobs that some job waits for: after a crash they are looked at as if they had just ended.
+  /// The keys of all jobs that some job waits for. After a crash the pool treats them as if they had just ended.
   public func blockers(in context: NSManagedObjectContext) throws -> [Int64] {
     let request = NSFetchRequest<NSDictionary>(entityName: "PoolWait")
     request.resultType = .dictionaryResultType
@@ -98,7 +98,7 @@ extension JobStore {
     release.count += 1
     switch try blocker(of: job, in: context) {
     case .none:
-      // Most likely its name is mistyped, or its jobs come too late.
+      // Most likely the name is mistyped, or the jobs of the batch come later.
       if wait == nil, let batch = job.options.afterBatch, try !hasJobs(batch, in: context) {
         release.withoutBatch.append(WithoutBatch(job: job.objectID.key ?? 0, batch: batch))
       }
@@ -139,7 +139,7 @@ extension JobStore {
     if !ids.isEmpty { groups.append(NSPredicate(format: "self IN %@", ids)) }
     if let batch = options.afterBatch { groups.append(NSPredicate(format: "batch == %@", batch)) }
     let failed = [JobState.dead, .cancelled].map { NSNumber(value: $0.rawValue) }
-    // What is dead decides first where it does decide, so that nobody waits for the rest in vain.
+    // A failed job decides first, so that the job does not wait for the others without need.
     if options.whenFailed == .cancel, let key = try youngest(groups, in: failed, besides: job, context) {
       return .failed(key)
     }

@@ -1,7 +1,7 @@
 import CoreData
 
 extension JobStore {
-  /// How many different names are looked at: a person mistypes one of a few.
+  /// The most names that are read. People mistype a name that is one of a few.
   private static let mostNames = 200
 
   /// The name if unfinished jobs of one of these kinds have it as their queue, and else the queues of jobs, some of

@@ -12,7 +12,7 @@ extension JobStore {
   /// Seconds for which a token is remembered at least, however soon finished jobs are deleted.
   public static let shortestTokenMemory = 86_400.0
 
-  /// What came of the submissions with these tokens, as far as the pool has taken them.
+  /// The jobs of the submissions with these tokens that the pool has taken, by token.
   public func submissions(
     _ tokens: some Sequence<String>, in context: NSManagedObjectContext
   ) throws -> [String: SubmittedJobs] {

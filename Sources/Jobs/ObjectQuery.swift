@@ -79,7 +79,7 @@ public struct ObjectQuery: Hashable, Sendable {
 public enum ObjectQueryError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The model has no entity of that name.
   case unknownEntity(String, known: [String])
-  /// The predicate is no predicate; with the reason.
+  /// The predicate cannot be read; with the reason.
   case badPredicate(String)
 
   /// A sentence that names the nearest entity, or says where the predicate is wrong.

@@ -4,7 +4,7 @@ extension PoolJob {
   /// Inserts one job into a context whose coordinator has the pool's store, without saving; nil when another job has
   /// its unique key.
   ///
-  /// A plugin or an app submits jobs in this way: they exist exactly if the save comes through that holds its own work.
+  /// A plugin or an app submits jobs in this way. They exist exactly if the save with its own work succeeds.
   /// If another process takes the unique key meanwhile, that save fails with a constraint conflict.
   /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has
   ///   a unique key.

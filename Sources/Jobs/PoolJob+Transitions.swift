@@ -3,7 +3,7 @@ import CoreData
 extension PoolJob {
   /// Marks the job done. WorkerKit calls it in the context of the plugin's changes, so that one save holds both.
   ///
-  /// - Throws: ``JobTransitionError`` when the job is not `available`: somebody else has finished or cancelled it.
+  /// - Throws: ``JobTransitionError`` when the job is not `available`: another process has finished or cancelled it.
   public func markSucceeded(startedAt: Date, at now: Date = Date()) throws {
     try move(.succeeded, policy: RetryPolicy(), at: now)
     attempt += 1
@@ -25,7 +25,7 @@ extension PoolJob {
 
   /// Notes that a worker died of the job: it waits for the next attempt, or is dead after a few crashes.
   ///
-  /// - Throws: ``JobTransitionError`` when the job is not `available`: its save came through before the worker died.
+  /// - Throws: ``JobTransitionError`` when the job is not `available`: the worker saved it before it died.
   public func markCrashed(
     _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
   ) throws {

@@ -22,7 +22,7 @@ extension PoolJob {
     get throws { try parametersText.map { text throws(JSONError) in try JSONParser.parse(text) } ?? .object([]) }
   }
 
-  /// What the job asks for beside the usual, read anew with each call.
+  /// The wishes that few jobs have, read anew with each call.
   public internal(set) var options: JobOptions {
     get { JobOptions(text: optionsText) }
     set { optionsText = newValue.text }

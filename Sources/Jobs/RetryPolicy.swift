@@ -39,7 +39,7 @@ public struct RetryPolicy: Hashable, Sendable {
 
   /// The wait before the next attempt, in seconds: exponential with full jitter.
   ///
-  /// Evenly spread between nothing and the longest wait, so that jobs that failed together do not come back together.
+  /// Evenly spread between 0 and the longest wait, so that jobs that failed together do not run together again.
   /// - Parameter failures: attempts or crashes so far, from 1.
   public func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Double {
     .random(in: 0...longestDelay(afterFailures: failures), using: &generator)

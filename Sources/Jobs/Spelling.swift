@@ -1,6 +1,6 @@
 /// Finds the word that somebody probably meant: used wherever a key, an option or a command is not known.
 public enum Spelling {
-  /// The candidate nearest to `word`, or nil when none is near enough to be meant.
+  /// The candidate nearest to `word`, or nil when no candidate is near enough.
   ///
   /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
   /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a

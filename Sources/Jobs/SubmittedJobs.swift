@@ -1,4 +1,4 @@
-/// Which jobs came of one submission, in the order of its requests.
+/// The jobs of one submission, in the order of its requests.
 ///
 /// Runs of consecutive keys keep it small: a file of many jobs usually gets one run.
 public struct SubmittedJobs: Codable, Hashable, Sendable {

@@ -67,7 +67,7 @@ private struct Scanner {
     return true
   }
 
-  /// A number of exactly so many digits.
+  /// A number of exactly that many digits.
   mutating func number(_ count: Int) -> Int? {
     let digits = rest.prefix(count)
     guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

@@ -8,7 +8,7 @@ public struct JSONFields {
   private var known: [String] = []
 
   /// - Parameter place: what the object is, at the beginning of a sentence: "the parameters".
-  /// - Throws: ``JSONFieldError`` when the value is no object.
+  /// - Throws: ``JSONFieldError`` when the value is not an object.
   public init(_ value: JSONValue, place: String) throws(JSONFieldError) {
     guard case .object(let members) = value else {
       throw JSONFieldError("\(place) must be a JSON object, not \(value.kindDescription)")
@@ -92,7 +92,7 @@ public struct JSONFields {
       "\"\(name)\" in \(place) cannot be \"\(text)\"; \(hint ?? "it is \(words.joined(separator: " or "))")")
   }
 
-  /// - Throws: ``JSONFieldError`` for a member that nobody asked for.
+  /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {
     guard let stranger = names.first(where: { !known.contains($0) }) else { return }
     let hint = Spelling.nearest(to: stranger, among: known).map { "did you mean \"\($0)\"?" }

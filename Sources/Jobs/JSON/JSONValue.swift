@@ -10,7 +10,7 @@ public enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   case object([JSONMember])
 
-  /// The member of that name, nil if this is no object or has no such member.
+  /// The member of that name, nil if this is not an object, or has no such member.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value

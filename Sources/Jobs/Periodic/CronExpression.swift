@@ -42,7 +42,7 @@ public struct CronExpression: Hashable, Sendable {
     months = try Self.field(fields[3], "month", 1...12, names: Self.monthNames, firstName: 1)
     let weekdays = try Self.field(fields[4], "day of the week", 0...7, names: Self.weekdayNames, firstName: 0)
     self.weekdays = Set(weekdays.map { $0 % 7 })
-    // As cron has it, a field that begins with a star is no restriction, even with a step.
+    // As in cron, a field that begins with a star does not restrict the days, even with a step.
     eitherDay = !fields[2].hasPrefix("*") && !fields[4].hasPrefix("*")
     if nextDay(from: CivilTime.day(year: 2000, month: 1, day: 1)) == nil {
       throw CronError("names a day that never comes")
@@ -161,7 +161,7 @@ public struct CronExpression: Hashable, Sendable {
   }
 }
 
-/// Why a text is no cron expression; follows "the expression".
+/// Why a text is not a cron expression; follows "the expression".
 public struct CronError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong: continues a sentence that begins with the expression.
   public let description: String

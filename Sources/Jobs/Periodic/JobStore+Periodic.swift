@@ -1,7 +1,7 @@
 import CoreData
 
 extension JobStore {
-  /// What came of a look at periodic entries.
+  /// The result of checking the periodic entries.
   public struct PeriodicRound {
     /// The new jobs.
     public var jobs: [PoolJob] = []

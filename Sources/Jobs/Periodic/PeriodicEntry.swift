@@ -1,6 +1,6 @@
 import CoreData
 
-/// A job that comes again and again: one file of `queue/periodic/`.
+/// A job that the pool submits again and again: one file of `queue/periodic/`.
 ///
 ///     {"cron": "30 2 * * *", "timeZone": "Europe/Berlin", "catchUp": "last", "job": {"kind": "report"}}
 public struct PeriodicEntry: Hashable, Sendable {
@@ -78,7 +78,7 @@ public struct PeriodicEntry: Hashable, Sendable {
     }
   }
 
-  /// The times after `last` up to `now` for which there is to be a job, oldest first.
+  /// The times after `last` up to `now` that get a job, oldest first.
   public func due(after last: Date, at now: Date) -> [Date] {
     let most = catchUp == .all ? Self.mostCaughtUp : 1
     // After a long time only the last of very many are wanted: they are looked for in longer and longer stretches.
