@@ -1,5 +1,5 @@
-// Counts allocations. An executable that links this file has a malloc of its own, which every library in the process
-// uses (ld.so(8) looks into the executable first) and which passes on to glibc's. The count costs a few nanoseconds.
+// Counts allocations. An executable that links this file has its own malloc, which calls glibc's. Every library in the
+// process uses it, because ld.so(8) searches the executable first. A count costs a few nanoseconds.
 
 #include "CCounters.h"
 

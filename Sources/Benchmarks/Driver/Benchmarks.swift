@@ -1,8 +1,9 @@
 import CoreData
 import Foundation
 
-/// Runs each benchmark beside the same work in plain `sqlite3` calls and prints the ratio. Each has a process of its own
-/// and works on stores that a further process has filled. If one fails, its reason is reported and the others still run.
+/// Runs each benchmark beside the same work in plain `sqlite3` calls and prints the ratio. Each benchmark has a process
+/// of its own and works on stores that another process filled. If one fails, its reason is reported and the others
+/// still run.
 ///
 ///     swift run -c release Benchmarks [--rows 200000] [--rounds 7] [--json] [--compare FILE] [--check FILE] [NAME …]
 @main
@@ -33,7 +34,7 @@ struct Benchmarks {
         "No measure is named \(unknown.joined(separator: ", ")). There are: "
           + measures.map(\.name).joined(separator: ", "))
     }
-    // What is wrong with these files is said before minutes of measuring.
+    // Faults in these files are reported before minutes of measuring.
     let former = try options.former.map(Run.init(readFrom:))
     let thresholds = try options.thresholds.map(Thresholds.init(readFrom:))
     let chosen = measures.filter { options.names.isEmpty || options.names.contains($0.name) }
@@ -50,7 +51,7 @@ struct Benchmarks {
     if !violations.isEmpty { Foundation.exit(1) }
   }
 
-  /// Takes the measures one after the other, and prints each line of the table as soon as it is there.
+  /// Takes the measures one after the other and prints each line of the table at once.
   private static func take(_ measures: [Measure], _ options: Options) -> Run {
     var run = Run(options)
     if !options.printsJSON {
@@ -68,7 +69,7 @@ struct Benchmarks {
     return run
   }
 
-  /// Takes one measure in this process, and writes its figures for the process that has started it.
+  /// Takes one measure in this process and writes its figures for the process that started it.
   private static func measure(_ name: String, _ options: Options) {
     Use.begin()
     guard let measure = measures.first(where: { $0.name == name }) else {
@@ -84,7 +85,7 @@ struct Benchmarks {
 
   // MARK: Output
 
-  /// A line that also a file has at once.
+  /// Prints a line without buffering, even into a file.
   private static func show(_ line: String) {
     print(line)
     fflush(nil)
@@ -98,11 +99,11 @@ struct Benchmarks {
   }
 }
 
-/// One measure: gives its figures.
+/// One measure, which gives figures.
 struct Measure {
   let name: String
   let run: (Options) throws -> [Figure]
 }
 
-/// Seconds that the body takes.
+/// The seconds that the body takes.
 func seconds(_ body: () throws -> Void) rethrows -> Double { try Use.of(body).seconds }

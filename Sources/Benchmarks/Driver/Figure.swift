@@ -1,11 +1,11 @@
 import Foundation
 
-/// What one row of the table is made of: the same work on both sides, in several rounds.
+/// The content of one row of the table: the same work on both sides, in several rounds.
 struct Figure: Codable, Sendable {
   enum Unit: String, Codable, Sendable {
     case seconds
     case nanoseconds
-    /// Pieces of work in a second: more is better.
+    /// Pieces of work per second: more is better.
     case rate
     case mebibytes
     case number
@@ -15,22 +15,23 @@ struct Figure: Codable, Sendable {
   let unit: Unit
   /// One value for each round.
   var ours: [Double]
-  /// The same for the other side, round by round; empty where there is none.
+  /// The same for the other side, round by round; empty without another side.
   var plain: [Double] = []
-  /// What the other side is.
+  /// The name of the other side.
   var comparedWith = "plain C"
-  /// What each round took; empty where only the values are known.
+  /// The resources used in each round; empty if only the values are known.
   var oursUse: [Use] = []
   var plainUse: [Use] = []
-  /// Rows, objects or jobs that each round worked on.
+  /// The number of rows, objects or jobs of each round.
   var rows: Int?
 
-  /// How many times as long as the other side, in each round.
+  /// The time of each round divided by that of the other side.
   var ratios: [Double] {
     zip(ours, plain).map { ours, plain in unit == .rate ? plain / ours : ours / plain }
   }
 
-  /// The ratio of cycles in each round; of processor time where the machine counts no cycles. ``Thresholds`` limit it.
+  /// The ratio of cycles in each round; the ratio of processor time if the machine counts no cycles. ``Thresholds``
+  /// limit it.
   var processorRatios: [Double] {
     zip(oursUse, plainUse).map { ours, plain in
       if let cycles = ours.cycles, let others = plain.cycles, others > 0 { return Double(cycles) / Double(others) }
@@ -38,7 +39,7 @@ struct Figure: Codable, Sendable {
     }
   }
 
-  /// Allocations for each row, on both sides.
+  /// The allocations per row on both sides.
   var allocationsPerRow: (ours: Double, plain: Double)? {
     guard let rows, rows > 0 else { return nil }
     let ours = oursUse.compactMap(\.allocations).map { Double($0) }
@@ -55,7 +56,7 @@ extension Figure {
   }
 }
 
-/// The middle of several values, and where the middle half of them lies.
+/// The median of several values, and the range of their middle half.
 struct Spread: Equatable, Sendable {
   let median: Double
   let lower: Double
@@ -67,13 +68,14 @@ struct Spread: Equatable, Sendable {
     (median, lower, upper) = (values.median, values.percentile(0.25), values.percentile(0.75))
   }
 
-  /// Whether the middle halves have nothing in common.
+  /// Whether the middle halves do not overlap.
   func isApart(from other: Spread) -> Bool { lower > other.upper || upper < other.lower }
 }
 
-/// Runs both sides in turn, so that a noisy neighbour disturbs both alike; who goes first changes with each round.
+/// Runs both sides in turn, so that a noisy neighbour disturbs both alike. The side that goes first changes with each
+/// round.
 ///
-/// - Parameter rows: what each side works on.
+/// - Parameter rows: the number of rows that each side works on.
 func compare(
   _ name: String, _ options: Options, rows: Int? = nil, ours: () throws -> Use, plain: () throws -> Use
 ) rethrows -> Figure {
@@ -91,7 +93,7 @@ func compare(
 extension Array where Element == Double {
   var median: Double { percentile(0.5) }
 
-  /// The value below which so large a part of the others lies; between two values the nearer one. NaN without values.
+  /// The value below which the given part of the others lies; between two values the nearer one. NaN without values.
   func percentile(_ part: Double) -> Double {
     guard !isEmpty else { return .nan }
     return sorted()[Int((Double(count - 1) * part).rounded())]

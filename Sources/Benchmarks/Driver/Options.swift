@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Sendable {
   static let usage = """
     usage: Benchmarks [options] [NAME …]
@@ -15,18 +15,18 @@ struct Options: Sendable {
 
   var rows = 200_000
   var rounds = 7
-  /// Jobs of the backlog.
+  /// The number of jobs in the backlog.
   var backlog = 1_000_000
-  /// Bytes of parameters in each of them.
+  /// The size of each job's parameters in bytes.
   var parameters = 0
   var printsJSON = false
-  /// A file that `--json` has printed, to compare with.
+  /// The path of an earlier output of `--json`, to compare with.
   var former: String?
-  /// A file of ``Thresholds``.
+  /// The path of a file with ``Thresholds``.
   var thresholds: String?
-  /// Names of the measures to take; all without any.
+  /// The names of the measures to take; empty for all.
   var names: [String] = []
-  /// The one measure that this process takes for another one, which prints the table.
+  /// The only measure that this process takes, for the process that prints the table.
   var measureOfThisProcess: String?
 
   /// - Throws: ``UsageError``.
@@ -57,7 +57,7 @@ struct Options: Sendable {
     }
   }
 
-  /// The arguments that make a process take this measure alone.
+  /// The arguments that make a process take only this measure.
   func arguments(for name: String) -> [String] {
     [
       "--rows", "\(rows)", "--rounds", "\(rounds)", "--backlog", "\(backlog)", "--parameters", "\(parameters)",
@@ -66,7 +66,7 @@ struct Options: Sendable {
   }
 }
 
-/// What is wrong with the command line.
+/// The fault in the command line or a file.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 

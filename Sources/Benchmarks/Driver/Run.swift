@@ -1,11 +1,11 @@
 import Foundation
 
-/// All that a run has measured: what `--json` prints and `--compare` reads.
+/// The figures of a run: `--json` prints them and `--compare` reads them.
 struct Run: Codable, Sendable {
   var rows: Int
   var rounds: Int
   var figures: [Figure] = []
-  /// Why measures failed, by their names.
+  /// The reasons of failed measures, by name.
   var failures: [String: String] = [:]
 
   init(_ options: Options) {
@@ -13,7 +13,7 @@ struct Run: Codable, Sendable {
     rounds = options.rounds
   }
 
-  /// - Throws: ``UsageError`` when the file is not one that `--json` has printed.
+  /// - Throws: ``UsageError`` if `--json` did not write the file.
   init(readFrom path: String) throws {
     do {
       self = try JSONDecoder().decode(Run.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
@@ -31,7 +31,7 @@ struct Run: Codable, Sendable {
   }
 }
 
-/// What is different in one run from another: only what moved beyond the spread of both.
+/// The differences of two runs: only those beyond the spread of both.
 struct Comparison: Sendable {
   struct Move: Equatable, Sendable {
     let name: String
@@ -42,11 +42,11 @@ struct Comparison: Sendable {
   }
 
   var moves: [Move] = []
-  /// Figures that one of the runs lacks.
+  /// The names of figures that one of the runs lacks.
   var missing: [String] = []
   var compared = 0
 
-  /// Compares ratios where there is another side, so that two machines can be compared; else the values themselves.
+  /// Compares ratios if there is another side, so that results of two machines can be compared; else the values.
   init(before: Run, after: Run) {
     let former = Dictionary(before.figures.map { ($0.name, $0) }) { first, _ in first }
     for figure in after.figures {
@@ -78,11 +78,11 @@ struct Comparison: Sendable {
   }
 }
 
-/// Ratios of processor work that a figure may have at most, by its name.
+/// The highest allowed ratios of processor work, by the figure's name.
 ///
-/// The file is JSON: `{"margin": 1.3, "ratios": {"insert and save": 3.8}}`. A ratio is one of cycles, or of processor time
-/// where cycles are not counted. A figure fails when the smallest of its rounds is above the ratio times the margin: noise
-/// makes a round slower, and hardly ever faster.
+/// The file is JSON: `{"margin": 1.3, "ratios": {"insert and save": 3.8}}`. A ratio compares cycles, or processor time
+/// if cycles are not counted. A figure fails if its smallest round is above the ratio times the margin: noise makes a
+/// round slower, and hardly ever faster.
 struct Thresholds: Codable, Sendable {
   var margin: Double
   var ratios: [String: Double]
@@ -96,7 +96,7 @@ struct Thresholds: Codable, Sendable {
     }
   }
 
-  /// What is above its threshold, and what has one and was not measured.
+  /// The figures above their threshold, and those with a threshold that were not measured.
   func violations(_ run: Run) -> [String] {
     ratios.sorted { $0.key < $1.key }.compactMap { name, ratio in
       guard let figure = run.figures.first(where: { $0.name == name }), let best = figure.processorRatios.min() else {

@@ -2,18 +2,18 @@ import CCounters
 import Foundation
 import LinuxSystem
 
-/// What a piece of work took of the machine.
+/// The machine's resources that a piece of work used.
 struct Use: Codable, Equatable, Sendable {
   var seconds: Double
   /// Processor time outside the kernel, of all threads of this process, in seconds.
   var processorSeconds: Double
-  /// Cycles and instructions outside the kernel; nil where the kernel or the machine does not count them.
+  /// Cycles and instructions outside the kernel; nil if the kernel or the machine does not count them.
   var cycles: UInt64?
   var instructions: UInt64?
-  /// Calls of malloc(3) and its relatives; nil where they are not counted.
+  /// Calls of malloc(3) and its relatives; nil if they are not counted.
   var allocations: UInt64?
 
-  /// What the body takes.
+  /// The resources that the body uses.
   static func of(_ body: () throws -> Void) rethrows -> Use {
     let before = Reading()
     try body()
@@ -30,10 +30,10 @@ struct Use: Codable, Equatable, Sendable {
     return after - before
   }
 
-  /// Opens the counters of the processor, which count threads that begin afterwards: called before there are any.
+  /// Opens the processor's counters. They only count threads that start later, so call it before any starts.
   static func begin() { _ = (Counter.cycles, Counter.instructions) }
 
-  /// All counters at one moment.
+  /// The values of all counters at one moment.
   private struct Reading {
     let time = MachineClock.now
     let processorTime: Double
@@ -56,7 +56,7 @@ private struct Counter: Sendable {
 
   private let descriptor: Descriptor
 
-  /// Nil where there is none: in most virtual machines, and where `perf_event_paranoid` forbids it.
+  /// Nil if the counter is missing: in most virtual machines, and if `perf_event_paranoid` forbids it.
   private init?(_ event: ccounters_event) {
     guard let descriptor = try? Descriptor(ccounters_open(event), "perf_event_open") else { return nil }
     self.descriptor = descriptor

@@ -33,7 +33,7 @@ enum PoolBenchmarks {
     return figure
   }
 
-  /// Seconds for as many commits of one changed row, in plain C.
+  /// The seconds for `count` commits of one changed row, in plain C.
   private static func commits(_ count: Int, in path: String) -> Double {
     let sqlite = PlainSQLite(path)
     sqlite.execute("CREATE TABLE job (id INTEGER PRIMARY KEY, state INTEGER, version INTEGER)")

@@ -29,7 +29,7 @@ enum AccessorBenchmarks {
       let people = try context.fetch(NSFetchRequest<Person>(entityName: "Person"))
       // Give each object its values and, for the writes, a snapshot.
       for person in people { person.age += 1 }
-      /// Nanoseconds for one access, in each round.
+      /// The nanoseconds for one access, in each round.
       func measure<Object>(_ objects: [Object], _ body: (Object) -> Int) -> [Double] {
         var times: [Double] = []
         for _ in 0..<options.rounds {

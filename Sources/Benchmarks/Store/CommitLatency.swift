@@ -39,7 +39,7 @@ enum CommitLatency {
       Figure(
         name: name, unit: .seconds, ours: [samples.ours.percentile(part)], plain: [samples.plain.percentile(part)])
     }
-    /// How much a commit takes with the fetch, as a part of what it takes without.
+    /// The duration of a commit with the fetch, as a multiple of its duration without.
     func slowdown(_ name: String, _ part: Double) -> Figure {
       Figure(
         name: name, unit: .number, ours: [during.ours.percentile(part) / alone.ours.percentile(part)],

@@ -2,12 +2,12 @@ import CoreData
 import Foundation
 import LinuxSystem
 
-/// A store of people that another process has filled, so that this process's memory is as fresh as a program's that opens
-/// a store.
+/// A store of people that another process filled, so that this process's memory is as fresh as that of a program that
+/// opens a store.
 final class FilledStore {
   private let template: Stack.Folder
 
-  /// - Parameter teams: how many teams the people are spread over.
+  /// - Parameter teams: the number of teams of the people.
   init(rows: Int, teams: Int = 0) throws {
     template = try Stack.Folder()
     let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
@@ -21,7 +21,7 @@ final class FilledStore {
     guard status == 0 else { throw UsageError("the store of \(rows) rows could not be filled") }
   }
 
-  /// A coordinator on a copy of the file, which goes with it.
+  /// A coordinator on a copy of the file, which is removed with the stack.
   func copy() throws -> Stack {
     let folder = try Stack.Folder()
     try FileManager.default.copyItem(
@@ -58,7 +58,7 @@ final class FilledStore {
       }
       try context.save()
     }
-    // Closing the last connection moves the log into the file, which can be copied then.
+    // Closing the last connection moves the log into the file, which can then be copied.
     for store in stack.coordinator.persistentStores { try stack.coordinator.remove(store) }
   }
 }

@@ -5,7 +5,7 @@ import Foundation
 final class Stack {
   static let fileName = "store.sqlite"
 
-  /// A folder of its own, which goes with the last stack in it.
+  /// A folder that is removed with its last stack.
   final class Folder {
     let url: URL
 
@@ -21,13 +21,13 @@ final class Stack {
   let path: String
   private let folder: Folder?
 
-  /// On a new file in a new folder.
+  /// A stack on a new file in a new folder.
   convenience init() throws { try self.init(Folder()) }
 
-  /// On the file in the folder, which is made if it is not there.
+  /// A stack on the folder's file, which is created if it is missing.
   convenience init(_ folder: Folder) throws { try self.init(folder.url, folder: folder) }
 
-  /// A further coordinator on the file in a folder of somebody else.
+  /// A further coordinator on the file in another owner's folder.
   convenience init(at folder: URL, options: [AnyHashable: Any]? = nil) throws {
     try self.init(folder, folder: nil, options: options)
   }
@@ -41,7 +41,7 @@ final class Stack {
       ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: options)
   }
 
-  /// A coordinator of its own on the same file: no row is in a cache of its.
+  /// Another coordinator on the same file, with an empty row cache.
   func another(options: [AnyHashable: Any]? = nil) throws -> Stack {
     try Stack(URL(fileURLWithPath: path).deletingLastPathComponent(), folder: folder, options: options)
   }
