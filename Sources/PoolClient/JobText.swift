@@ -49,8 +49,8 @@ public enum JobText {
     job.progressTotal > 0 ? "\(job.progressDone)/\(job.progressTotal)" : ""
   }
 
-  /// The whole job, as `workerpool jobs --json` shows it: each ``JobField`` of its row, its URI, its state, and the process that runs it.
-  /// Called on the queue of its context.
+  /// The whole job, as `workerpool jobs --json` shows it: each ``JobField`` of its row, its URI, its state, and the
+  /// process that runs it.
   ///
   /// - Parameter run: who runs it.
   public static func json(_ job: Job, run: JobRun? = nil) -> JSONValue {

@@ -1,6 +1,8 @@
-/// A file with an app's store and a pool's, as the pool left it whose model was still written in Swift: SQLite's dump of it.
+/// SQLite's dump of a file with an app's store and a pool's. It is from a version of the pool whose model was written
+/// in Swift.
 ///
-/// Six jobs of one submission (waiting, two dead, scheduled, blocked and cancelled), a periodic entry, pauses, and an owner.
+/// It has six jobs of one submission (waiting, two dead, scheduled, blocked and cancelled), a periodic entry, pauses,
+/// and an owner.
 enum EarlierStore {
   static let sql = #"""
     PRAGMA foreign_keys=OFF;

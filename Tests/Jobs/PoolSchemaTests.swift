@@ -4,8 +4,8 @@ import Testing
 @testable import CoreData
 @testable import Jobs
 
-/// The pool's tables stay as they are, byte for byte: stores of earlier versions are opened without a change, and the workers in other
-/// languages know the columns.
+/// The pool's tables stay the same, byte for byte: this version opens stores of earlier ones unchanged, and workers in
+/// other languages know the columns.
 @Suite struct PoolSchemaTests {
   private final class Place {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("schema-\(UUID().uuidString)")

@@ -20,7 +20,7 @@ extension PoolServer {
       let reason = "a process that an earlier pool has left may run any job; `workerpool status` names it"
       return client.reply(StatusReply(ok: false, error: reason))
     }
-    // What is in a worker's hand stays. From here on, and until the store has answered, none of the others gets into one.
+    // Jobs that a worker holds stay. From here on, until the store has answered, no worker gets any of the others.
     let others = jobs.filter { job in
       coordinator.held[job] == nil && !coordinator.settling.contains(job) && !isInSurvivorsHand(job)
         && !withheld.contains(job)

@@ -5,12 +5,12 @@ import Synchronization
 
 /// The lock that makes one pool the only one of a store.
 ///
-/// It is on the database file itself, so it is met through symbolic links, hard links and bind mounts, and the kernel releases it
-/// when the process ends. flock(2) and SQLite's own locks (fcntl) do not meet on local file systems, and WAL needs a local one
-/// (https://www.sqlite.org/wal.html).
+/// It is on the database file itself, so symbolic links, hard links and bind mounts lead to the same lock, and the
+/// kernel releases it when the process ends. On local file systems flock(2) does not affect SQLite's own locks (fcntl),
+/// and WAL needs a local one (https://www.sqlite.org/wal.html).
 ///
-/// The descriptor is never closed: closing any descriptor of the file drops all locks that SQLite holds on it for this process
-/// (https://www.sqlite.org/howtocorrupt.html, 2.2). A later pool of this process uses it again.
+/// The descriptor is never closed: closing any descriptor of the file drops all locks that SQLite holds on it in this
+/// process (https://www.sqlite.org/howtocorrupt.html, 2.2). A later pool of this process uses it again.
 final class StoreLock: Sendable {
   /// The path of the file without symbolic links, beside which SQLite keeps its log.
   let path: String

@@ -3,12 +3,13 @@ import Glibc
 import Jobs
 import LinuxSystem
 
-/// The time from the start of a pool until its store is open: others may have it locked, and then the pool says so, obeys signals and
-/// requests, and gives up after a while.
+/// The time from the start of a pool until its store is open. Another process may have the store locked: the pool then
+/// says so, obeys signals and requests, and gives up after a while.
 ///
-/// The store is opened on a thread of its own, since SQLite blocks; all else happens on a loop.
+/// A separate thread opens the store, because SQLite blocks; everything else happens on a loop.
 final class StoreOpening {
-  /// Seconds after which the pool says what it waits for, and begins to answer; it says so again after three times as long.
+  /// The seconds after which the pool says what it waits for and begins to answer. It repeats this after three times as
+  /// long.
   static let firstNotice = 1.0
   /// Seconds between two tries.
   static let retryDelay = 0.5
@@ -43,7 +44,7 @@ final class StoreOpening {
     results = try Mailbox()
   }
 
-  /// Returns the open store's source, or `nil` when the pool was told to end; throws ``Pool/StartError`` or `FileError`.
+  /// Returns the open store's source, or nil if the pool was told to end. Throws ``Pool/StartError`` or `FileError`.
   func run() throws -> (any JobSource)? {
     try loop.deliver(from: results) { [weak self] in self?.handle($0) }
     if let signals {
