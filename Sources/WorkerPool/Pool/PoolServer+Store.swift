@@ -36,12 +36,11 @@ extension PoolServer {
     case .foundNames(let ticket, let names): foundNames(ticket, names)
     case .submissions(let found): foundSubmissions(found)
     case .promoted(let jobs, let areMore, let next):
-      isLookingForDueJobs = false
       loop.timers.cancel(dueTimer)
       dueTimer = next.map { seconds in
         loop.timers.after(min(seconds, Self.longestDueTimer)) { [weak self] in self?.lookForDueJobs() }
       }
-      if mustLookForDueJobs { lookForDueJobs() }
+      if dueFlight.ended() { lookForDueJobs() }
       coordinator.becameReady(notWithheld(jobs))
       if areMore { coordinator.lookForNewJobs() }
     case .took(let jobs, let ready, let someWait, let postponed, let messages):
@@ -196,10 +195,6 @@ extension PoolServer {
 
   /// Makes jobs available that are due; while one look is under way, the next waits for it.
   func lookForDueJobs() {
-    mustLookForDueJobs = true
-    guard !isLookingForDueJobs else { return }
-    mustLookForDueJobs = false
-    isLookingForDueJobs = true
-    source.promoteDueJobs()
+    if dueFlight.request() { source.promoteDueJobs() }
   }
 }

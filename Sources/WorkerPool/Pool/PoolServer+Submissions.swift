@@ -36,16 +36,12 @@ extension PoolServer {
 
   /// Looks into the store for what is asked for; while one look is under way, the next waits for it.
   func findSubmissions() {
-    guard !submissionAskers.isEmpty else { return }
-    mustFindSubmissions = true
-    guard !isFindingSubmissions else { return }
-    mustFindSubmissions = false
-    isFindingSubmissions = true
+    guard !submissionAskers.isEmpty, submissionFlight.request() else { return }
     source.findSubmissions(Set(submissionAskers.values.map(\.token)).sorted())
   }
 
   func foundSubmissions(_ found: [String: SubmittedJobs]) {
-    isFindingSubmissions = false
+    let mustFindAgain = submissionFlight.ended()
     for (number, asker) in submissionAskers {
       guard let jobs = found[asker.token] else { continue }
       submissionAskers[number] = nil
@@ -56,6 +52,6 @@ extension PoolServer {
             token: asker.token, uriPrefix: coordinator.jobURIs.prefix, runs: jobs.runs,
             store: URL(fileURLWithPath: configuration.store).path)))
     }
-    if mustFindSubmissions { findSubmissions() }
+    if mustFindAgain { findSubmissions() }
   }
 }

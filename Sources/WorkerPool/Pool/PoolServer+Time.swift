@@ -47,17 +47,11 @@ extension PoolServer {
   /// Submits what is due; while that is under way, the next look waits for it.
   private func submitPeriodic() {
     guard !isStopping else { return }
-    guard !isSubmittingPeriodic else {
-      mustSubmitPeriodic = true
-      return
-    }
-    isSubmittingPeriodic = true
-    mustSubmitPeriodic = false
-    source.submitPeriodic()
+    if periodicFlight.request() { source.submitPeriodic() }
   }
 
   func submittedPeriodic(_ jobs: [WindowJob], _ next: Double?, _ messages: [String]) {
-    isSubmittingPeriodic = false
+    let mustSubmitAgain = periodicFlight.ended()
     for message in messages where !periodicMessages.contains(message) { log(.trouble, message) }
     periodicMessages = Set(messages)
     coordinator.becameReady(notWithheld(jobs))
@@ -65,7 +59,7 @@ extension PoolServer {
     periodicTimer = next.map { seconds in
       loop.timers.after(min(seconds, Self.longestDueTimer)) { [weak self] in self?.submitPeriodic() }
     }
-    if mustSubmitPeriodic { submitPeriodic() }
+    if mustSubmitAgain { submitPeriodic() }
   }
 
   func prune() {

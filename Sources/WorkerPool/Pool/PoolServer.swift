@@ -44,8 +44,7 @@ final class PoolServer {
   var pluginsByKind: [String: [String]] = [:]
   /// What is wrong with periodic entries, said once.
   var periodicMessages: Set<String> = []
-  var isSubmittingPeriodic = false
-  var mustSubmitPeriodic = false
+  var periodicFlight = SingleFlight()
   var dueTimer: TimerQueue.Token?
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
   var rescanTimer: TimerQueue.Token?
@@ -54,8 +53,7 @@ final class PoolServer {
   var logWatch = LogWatch()
   var heartbeat = Heartbeat()
   var heartbeatTimer: TimerQueue.Token?
-  var isLookingForDueJobs = false
-  var mustLookForDueJobs = false
+  var dueFlight = SingleFlight()
   private var demandHasChanged = false
   /// Requests that wait for the store, with how many jobs they have changed already.
   var tickets: [Int: (client: StatusServer.Client, count: Int)] = [:]
@@ -70,8 +68,7 @@ final class PoolServer {
   var deletions: [Int: Deletion] = [:]
   /// Senders who wait to hear which jobs came of their submissions.
   var submissionAskers: [Int: SubmissionAsker] = [:]
-  var isFindingSubmissions = false
-  var mustFindSubmissions = false
+  var submissionFlight = SingleFlight()
   /// Workers of an earlier pool that are still alive, by pid.
   var survivors: [Int32: Survivor] = [:]
   /// Crashes that no pool has seen, until the plugins are known.
