@@ -43,11 +43,12 @@ public enum Pool {
     }
   }
 
-  /// Runs a pool on the calling thread until it is told to stop, through a signal or its status socket; returns the exit code.
+  /// Runs a pool on the calling thread until it is told to stop, through a signal or its status socket; returns the
+  /// exit code.
   ///
-  /// The thread must be the process's main thread or live as long as the process: the kernel tells workers of their supervisor's
-  /// death when the thread ends that started them. Throws ``StartError``, `FileError`, an error that says that another pool runs on
-  /// the queue directory, or a failed system call.
+  /// The thread must be the process's main thread or live as long as the process: the kernel tells workers of their
+  /// supervisor's death when the thread ends that started them. Throws ``StartError``, `FileError`, an error that says
+  /// that another pool runs on the queue directory, or a failed system call.
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()

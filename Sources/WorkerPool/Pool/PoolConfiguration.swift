@@ -24,7 +24,8 @@ public struct PoolConfiguration: Sendable {
   public var queueLimits: [String: Int] = [:]
   /// How many jobs of a kind may begin in a time; instead of what the plugin says.
   public var kindRates: [String: JobRate] = [:]
-  /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`. Default `false`.
+  /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`.
+  /// Default `false`.
   public var allowsGroup = false
   /// How long finished jobs are kept.
   public var retention = JobRetention()
@@ -34,7 +35,8 @@ public struct PoolConfiguration: Sendable {
   public var stopDeadline = 30.0
   /// A file to which all that is said between coordinator and workers is appended; default none.
   public var recording: String?
-  /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing else.
+  /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
+  /// else.
   public var handlesSignals = true
   /// Names of variables that the workers get from the pool's own environment, beside ``WorkerEnvironmentRule/passed``.
   public var passedVariables: Set<String> = []
@@ -42,8 +44,8 @@ public struct PoolConfiguration: Sendable {
   public var extraEnvironment: [String: String] = [:]
   /// What one worker process may use.
   public var limits = WorkerLimits()
-  /// Seconds between two looks at whether workers that hold jobs still answer; one that has said nothing for two to three of them hangs,
-  /// and is killed. 0: never look. Default 15.
+  /// Seconds between two looks at whether workers that hold jobs still answer; one that has said nothing for two to
+  /// three of them hangs, and is killed. 0: never look. Default 15.
   public var heartbeat = 15.0
   /// Seconds that a worker may go on with its job after the pool's death. Default 300.
   public var orphanDeadline = 300.0
@@ -85,7 +87,8 @@ public struct PoolConfiguration: Sendable {
     var environment = ProcessInfo.processInfo.environment.filter {
       WorkerEnvironmentRule.passes($0.key) || passedVariables.contains($0.key)
     }
-    // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory holds.
+    // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory
+    // holds.
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
     environment.merge(extraEnvironment) { $1 }
     environment[.protocolEdition] = ProtocolEdition.current.description
@@ -101,7 +104,8 @@ public struct PoolConfiguration: Sendable {
   }
 }
 
-/// Which variables of the pool's environment reach its workers: what a program needs to run, and no secret that somebody left there.
+/// Which variables of the pool's environment reach its workers: what a program needs to run, and no secret that
+/// somebody left there.
 public enum WorkerEnvironmentRule {
   /// The names that are passed on; beside them all that begin with `LC_`.
   public static let passed: Set<String> = [

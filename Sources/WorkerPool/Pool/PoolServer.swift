@@ -5,129 +5,151 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Puts the parts together on one loop: the supervisor with its processes, the coordinator with its workers' sockets, the store's
-/// answers, job files, the status socket and signals.
+/// A running pool: puts its parts together on one loop, carries the store's answers to them, and does what the
+/// coordinator wants.
+///
+/// Each part owns its state and refers only to parts that are made before it, so that no cycle keeps them alive.
 final class PoolServer {
-  let loop: EventLoop
-  let log: Log
-  let configuration: PoolConfiguration
-  let source: any JobSource
-  let supervisor: Supervisor
-  let workerServer: WorkerServer
-  var statusServer: StatusServer?
-  var coordinator = Coordinator()
-  let startedAt = Clock.now
-  let problems = RecentProblems()
-  let output = WorkerOutputQueue()
-  /// Jobs whose attempt has ended in this turn, by worker.
-  var endedInTurn: [WorkerID: [JobKey]] = [:]
-  var history = PoolHistory(now: Clock.now)
-  /// Looks at the whole pool that wait for the store.
-  var looks: [Int: Look] = [:]
-  var metricsTimer: TimerQueue.Token?
-  var serviceManager: ServiceManager?
+  /// The signals that a pool takes.
+  static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD]
+  /// Seconds that the store has for its last words when all workers are gone: a disk that hangs must not keep the pool
+  /// from ending.
+  static let finishTimeout = 20.0
 
-  let mailbox: Mailbox<JobSourceEvent>
+  let core: PoolCore
+  private let mailbox: Mailbox<JobSourceEvent>
+  private let ready: ReadyJobs
+  private let schedule: JobSchedule
+  private let upkeep: StoreUpkeep
+  private let incoming: IncomingFiles
+  private let survivors: Survivors
+  private let supervisor: Supervisor
+  private let sockets: WorkerServer
+  private let status: StatusService
+  private let workers: WorkerService
+  private let serviceManager: ServiceManager?
   private let signals: SignalSource?
   /// How often a signal has asked for the end.
   private var stopRequests = 0
-  var directoryWatch: DirectoryWatch?
-  var periodicWatch: DirectoryWatch?
-  /// The store's write-ahead log, when it was looked at, how long it is left alone after that, and the newest job that was seen.
-  var commitWatch: FileWatch?
-  var lastCommitLook = 0.0
-  var commitPause = PoolServer.commitPauses.lowerBound
-  var newestJob: Int64 = 0
-  var periodicTimer: TimerQueue.Token?
-  var clockWatch: ClockWatch?
-  /// The names of the plugins that run a kind.
-  var pluginsByKind: [String: [String]] = [:]
-  /// What is wrong with periodic entries, said once.
-  var periodicMessages: Set<String> = []
-  var periodicFlight = SingleFlight()
-  var dueTimer: TimerQueue.Token?
-  private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
-  var rescanTimer: TimerQueue.Token?
-  var lookAgainTimer: TimerQueue.Token?
-  var storeTimer: TimerQueue.Token?
-  var logWatch = LogWatch()
-  var heartbeat = Heartbeat()
-  var heartbeatTimer: TimerQueue.Token?
-  var dueFlight = SingleFlight()
+  /// Whether jobs wait for processes, or processes for jobs, in another way than at the end of the last turn.
   private var demandHasChanged = false
-  /// Requests that wait for the store, with how many jobs they have changed already.
-  var tickets: [Int: (client: StatusServer.Client, count: Int)] = [:]
-  var lastTicket = 0
-  var nameAskers: [Int: NameAsker] = [:]
-  /// Names in options of which it was said that nobody knows them.
-  var toldOptions: Set<String> = []
-  /// What the queue directory's troubles were when they were told.
-  var repeated = RepeatedTrouble()
-  /// Jobs that are being deleted: none of them may begin.
-  var withheld: Set<JobKey> = []
-  var deletions: [Int: Deletion] = [:]
-  /// Senders who wait to hear which jobs came of their submissions.
-  var submissionAskers: [Int: SubmissionAsker] = [:]
-  var submissionFlight = SingleFlight()
-  /// Workers of an earlier pool that are still alive, by pid.
-  var survivors: [Int32: Survivor] = [:]
-  /// Crashes that no pool has seen, until the plugins are known.
-  var uncountedCrashes: [JobSourceClaim] = []
-  /// The store's files that are open, and what has happened to them.
-  var storeFiles: StoreFiles?
-  var storeFilesWatch: FileNameWatch?
-  var storeFailure: String?
-  private(set) var isStopping = false
-  var isFinishing = false
-  var exitCode: Int32 = 0
-
-  /// The signals that a pool takes.
-  static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD]
+  private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
 
   /// - Parameter signals: a source of ``signals``; `nil` when the process has other uses for them.
   init(_ configuration: PoolConfiguration, source: any JobSource, signals: SignalSource? = nil) throws {
-    self.configuration = configuration
-    self.source = source
-    self.signals = signals
-    log = .records { [problems, output, log = configuration.log] record in
+    let problems = RecentProblems()
+    let output = WorkerOutputQueue()
+    let log = Log.records { [log = configuration.log] record in
       problems.note(record)
       if !output.keeps(record) { log(record) }
     }
-    loop = try EventLoop()
+    self.signals = signals
+    core = PoolCore(configuration, loop: try EventLoop(), log: log, source: source)
     mailbox = try Mailbox()
+    ready = ReadyJobs(core)
+    schedule = JobSchedule(core, ready)
+    upkeep = StoreUpkeep(core, ready)
+    incoming = IncomingFiles(core, ready: ready, schedule: schedule, upkeep: upkeep)
+    survivors = Survivors(core, ready)
     let workerSocket = QueueLayout(root: configuration.queue).workerSocket
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
-    coordinator.weights = QueueWeights(configuration.queueWeights)
-    coordinator.queueLimits = QueueLimits(configuration.queueLimits)
-    workerServer = try WorkerServer(path: workerSocket, loop: loop, log: log, recorder: recorder)
-    let service = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
-    serviceManager = service
+    sockets = try WorkerServer(path: workerSocket, loop: core.loop, log: log, recorder: recorder)
+    serviceManager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     supervisor = try Supervisor(
-      loop: loop, log: log,
-      configuration: .init(
-        pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
-        fixedWorkers: configuration.fixedWorkers,
-        environment: configuration.workerEnvironment(socket: workerSocket), limits: configuration.limits))
-    supervisor.delegate = self
+      loop: core.loop, log: log, configuration: .init(configuration, socket: workerSocket))
     if configuration.handlesSignals {
-      supervisor.orphans = OrphanedProcesses(loop: loop, log: log, pool: configuration.identity)
+      supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
     }
-    workerServer.delegate = self
+    status = StatusService(
+      core, supervisor, ready, survivors, upkeep,
+      StatusCollector(core, supervisor, survivors, upkeep.files, problems, mailbox))
+    workers = WorkerService(core, supervisor, sockets, status, survivors, upkeep.checkpoints, output)
+    try connect()
+  }
+
+  private func connect() throws {
+    core.stop = { [weak self] deadline in self?.stop(deadline: deadline) }
+    workers.whenGone = { [weak self] in self?.finish() }
     if let signals {
-      try loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
+      try core.loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
         for signal in signals.collect() { self?.handle(signal: signal) }
       }
     }
-    try loop.deliver(from: mailbox) { [weak self] event in self?.handle(event) }
-    loop.atEndOfTurn { [weak self] in self?.endTurn() }
+    try core.loop.deliver(from: mailbox) { [weak self] event in self?.handle(event) }
+    core.loop.atEndOfTurn { [weak self] in self?.endTurn() }
   }
 
   /// Runs until the pool has been stopped. Returns the exit code.
   func run() -> Int32 {
-    source.start { [mailbox] event in mailbox.post(event) }
-    loop.run()
-    logOutput()
-    return exitCode
+    core.source.start { [mailbox] event in mailbox.post(event) }
+    core.loop.run()
+    workers.writeOutput()
+    return core.ending.rawValue
+  }
+
+  private func started(_ start: JobSourceStart) {
+    core.coordinator.jobURIs = start.jobURIs
+    core.coordinator.pauses = start.pauses
+    survivors.takeOver(start)
+    status.start()
+    if let files = start.files { upkeep.files.start(files) }
+    if core.isStopping { return }
+    supervisor.childEnded()
+    supervisor.reload()
+    ready.promoteDueJobs()
+    core.coordinator.lookForWaitingJobs()
+    incoming.start()
+    upkeep.commits.start()
+    schedule.start()
+    upkeep.prune()
+    upkeep.checkpoints.walWasWritten()
+    status.metrics.start()
+    serviceManager?.ready(loop: core.loop)
+    let configuration = core.configuration
+    core.log(
+      .poolStarted, "running on \(configuration.queue), \(configuration.workers) workers", .pid(getpid()),
+      .path(configuration.queue))
+  }
+
+  // MARK: What comes from the store and from the queue directory
+
+  private func handle(_ event: JobSourceEvent) {
+    core.coordinator.now = Clock.now
+    switch event {
+    case .started(let start): started(start)
+    case .fetched(let query, let jobs, let isComplete, let seconds):
+      ready.fetched(query, jobs, isComplete: isComplete, seconds: seconds)
+    case .fetchFailed(let query, let reason): ready.fetchFailed(query, reason)
+    case .released(let jobs, let remain, let reason): ready.released(jobs, remain: remain, reason)
+    case .promoted(let jobs, let areMore, let next): ready.promoted(jobs, areMore: areMore, next: next)
+    case .periodic(let jobs, let next, let messages): schedule.submitted(jobs, next: next, messages)
+    case .took(let count, let jobs, let someWait, let postponed, let messages):
+      incoming.took(count, ready: jobs, someWait: someWait, postponed: postponed, messages)
+      if count > 0 { status.submissions.find() }
+    case .replaced(let parts): incoming.replaced(parts)
+    case .settled(let jobs, let reason):
+      if let reason { core.log(.trouble, "the end of a job could not be noted: \(reason)") }
+      core.coordinator.settled(jobs)
+      status.publish(ended: jobs)
+    case .cancelled(let jobs):
+      core.coordinator.noteOver(jobs)
+      status.publish(ended: jobs)
+    case .deleted(let ticket, let asked, let deleted, let awaited, let reason):
+      status.publish(ended: deleted)
+      status.deletions.deleted(ticket, asked: asked, deleted: deleted, awaited: awaited, reason)
+    case .replied(let ticket, let count, let error):
+      core.coordinator.lookForNewJobs()
+      ready.promoteDueJobs()
+      status.replied(ticket, count: count, error)
+    case .foundNames(let ticket, let names): status.names.found(ticket, names)
+    case .submissions(let found): status.submissions.found(found)
+    case .looked(let ticket, let overview): status.collector.looked(ticket, overview)
+    case .checkpointed(let isDone): upkeep.checkpoints.checkpointed(isDone: isDone)
+    case .newest(let key): upkeep.commits.foundNewest(key)
+    case .logged(let record), .said(let record): core.log(record)
+    case .trouble(let text): core.log(.trouble, text)
+    case .finished: core.loop.stop()
+    }
   }
 
   // MARK: The end of a turn
@@ -141,18 +163,17 @@ final class PoolServer {
       carryOut()
     }
     scheduleDeadline()
-    scheduleHeartbeat()
-    watchStore()
-    workerServer.flush()
-    statusServer?.flush()
-    logOutput()
+    upkeep.watchForDelay()
+    workers.endTurn()
+    status.flush()
+    workers.writeOutput()
   }
 
   /// Does what the coordinator wants, until it wants nothing more.
-  func carryOut() {
-    coordinator.now = Clock.now
+  private func carryOut() {
+    core.coordinator.now = Clock.now
     while true {
-      let effects = coordinator.takeEffects()
+      let effects = core.coordinator.takeEffects()
       if effects.isEmpty { return }
       for effect in effects { perform(effect) }
     }
@@ -160,32 +181,32 @@ final class PoolServer {
 
   private func perform(_ effect: CoordinatorEffect) {
     switch effect {
-    case .send(let message, let id): workerServer.send(message, to: id)
-    case .fetchReady(let query): source.fetchReady(query)
-    case .release(let ended): source.release(after: ended)
+    case .send(let message, let id): sockets.send(message, to: id)
+    case .fetchReady(let query): core.source.fetchReady(query)
+    case .release(let ended): core.source.release(after: ended)
     case .settle(let jobs, let settlement):
-      tell(jobs, settlement)
-      source.settle(jobs, settlement)
-    case .cancelStored(let job): source.cancel([job], ticket: nil)
-    case .lookForDueJobs: lookForDueJobs()
+      workers.tell(jobs, settlement)
+      core.source.settle(jobs, settlement)
+    case .cancelStored(let job): core.source.cancel([job], ticket: nil)
+    case .lookForDueJobs: ready.promoteDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)
     case .worked(let id, let jobs): supervisor.worked(id, jobs: jobs)
-    case .dismiss(let id, let refusal): workerServer.dismiss(id, refusal)
-    case .saved(let change, let objects): statusServer?.publish(change, objects)
+    case .dismiss(let id, let refusal): sockets.dismiss(id, refusal)
+    case .saved(let change, let objects): status.publish(change, objects)
     case .demandChanged: demandHasChanged = true
     }
   }
 
   private func scheduleDeadline() {
-    let next = coordinator.nextDeadline
+    let next = core.coordinator.nextDeadline
     guard next != deadlineTimer?.at else { return }
-    loop.timers.cancel(deadlineTimer?.token)
+    core.loop.timers.cancel(deadlineTimer?.token)
     deadlineTimer = next.map { deadline in
-      let token = loop.timers.after(deadline - Clock.now) { [weak self] in
+      let token = core.loop.timers.after(deadline - Clock.now) { [weak self] in
         guard let self else { return }
         deadlineTimer = nil
-        coordinator.now = Clock.now
-        coordinator.deadlinePassed()
+        core.coordinator.now = Clock.now
+        core.coordinator.deadlinePassed()
       }
       return (deadline, token)
     }
@@ -193,7 +214,8 @@ final class PoolServer {
 
   // MARK: Signals and the end
 
-  /// TERM and INT drain; a second one ends at once what still runs, a third kills it, as QUIT does. HUP reloads, TTIN and TTOU scale.
+  /// TERM and INT drain; a second one ends at once what still runs, a third kills it, as QUIT does. HUP reloads, TTIN
+  /// and TTOU scale.
   private func handle(signal: Int32) {
     switch signal {
     case SIGQUIT:
@@ -206,45 +228,54 @@ final class PoolServer {
     default:
       stopRequests += 1
       switch stopRequests {
-      case 1: stop(deadline: configuration.stopDeadline)
+      case 1: stop(deadline: core.configuration.stopDeadline)
       case 2: stop(deadline: 0)
       default: supervisor.killAll()
       }
     }
   }
 
-  /// A pool that can start nothing is of no use. Where the model has been replaced by one that does not fit the store any more, no worker
-  /// can open it.
-  func nothingCanBeStarted() {
-    let misfit = StoreFitness.misfit(model: configuration.model, store: configuration.store).map {
-      Pool.StartError.modelDoesNotFit(model: configuration.model, store: configuration.store, difference: $0)
-    }
-    log(.poolStopping, "stopping: no plugin can be started\(misfit.map { "; \($0)" } ?? "")")
-    exitCode = misfit == nil ? Self.nothingCanBeStartedCode : Self.storeIsUnfitCode
-    stop(deadline: 0)
-  }
-
-  /// The exit code of a pool whose store it cannot use as it is: another model, or no right to write.
-  static let storeIsUnfitCode: Int32 = 7
-
-  /// The exit code of a pool none of whose plugins can be started.
-  static let nothingCanBeStartedCode: Int32 = 4
-
   /// Takes no more files, lets the workers finish for up to `deadline` seconds, then ends them, and `run` returns.
-  func stop(deadline: Double) {
-    if !isStopping {
-      isStopping = true
+  private func stop(deadline: Double) {
+    if !core.isStopping {
+      core.phase = .stopping
       serviceManager?.stopping()
-      loop.timers.cancel(rescanTimer)
-      if let watch = directoryWatch { loop.unwatch(watch.descriptor) }
-      directoryWatch = nil
-      if let watch = periodicWatch { loop.unwatch(watch.descriptor) }
-      periodicWatch = nil
-      loop.timers.cancel(periodicTimer)
-      endWatchingCommits()
-      coordinator.close()
-      coordinator.ledger?.stop()
+      incoming.stop()
+      schedule.stop()
+      upkeep.commits.stop()
+      core.coordinator.close()
+      core.coordinator.ledger?.stop()
     }
     supervisor.stop(deadline: deadline)
+  }
+
+  /// The last worker is gone: the store brings to an end what it was asked for.
+  private func finish() {
+    guard !core.isFinishing else { return }
+    core.phase = .finishing
+    // The last worker may have crashed: that is noted before the end.
+    carryOut()
+    status.metrics.end()
+    core.source.finish()
+    core.loop.timers.after(Self.finishTimeout) { [weak self] in
+      guard let self else { return }
+      core.log(
+        .trouble,
+        "the store has not answered for \(Int(Self.finishTimeout)) s; the next pool finds what is to be noted there")
+      core.ending = .failed
+      core.loop.stop()
+    }
+  }
+}
+
+extension Supervisor.Configuration {
+  /// The part of a pool's configuration that its processes need.
+  ///
+  /// - Parameter socket: the path of the socket that workers connect to.
+  init(_ configuration: PoolConfiguration, socket: String) {
+    self.init(
+      pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
+      fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment(socket: socket),
+      limits: configuration.limits)
   }
 }

@@ -4,7 +4,7 @@ import LinuxSystem
 import WorkerProtocol
 
 /// Processes of earlier pools that are still alive: nobody gets their jobs until they have ended.
-extension PoolServer {
+final class Survivors {
   /// A process that outlived its pool.
   struct Survivor {
     /// Becomes readable when the process ends.
@@ -14,66 +14,85 @@ extension PoolServer {
     var mayRunAnything = false
   }
 
+  private let core: PoolCore
+  private let ready: ReadyJobs
+  /// By process ID.
+  private(set) var all: [Int32: Survivor] = [:]
+  /// Crashes that no pool has seen, until the plugins are known.
+  private var uncountedCrashes: [JobSourceClaim] = []
+
+  init(_ core: PoolCore, _ ready: ReadyJobs) {
+    self.core = core
+    self.ready = ready
+  }
+
+  /// The jobs that they run.
+  var jobs: [JobKey] { all.values.flatMap(\.claims).map(\.job) }
+
+  /// Whether it is not known of one of them what it runs.
+  var mayRunAnything: Bool { all.values.contains(where: \.mayRunAnything) }
+
   /// Takes over what earlier pools have left.
   func takeOver(_ start: JobSourceStart) {
-    coordinator.ledger = start.ledger
-    for claim in start.elsewhere where watchSurvivor(claim.pid) { survivors[claim.pid]?.claims.append(claim) }
-    for process in start.strangers where watchSurvivor(process.pid) { survivors[process.pid]?.mayRunAnything = true }
-    coordinator.inherit(suspects: start.suspects)
+    core.coordinator.ledger = start.ledger
+    for claim in start.elsewhere where watch(claim.pid) { all[claim.pid]?.claims.append(claim) }
+    for process in start.strangers where watch(process.pid) { all[process.pid]?.mayRunAnything = true }
+    core.coordinator.inherit(suspects: start.suspects)
     uncountedCrashes = start.crashed
-    coordinator.settling.formUnion(start.crashed.map(\.job))
-    tellCoordinatorOfSurvivors()
-    for message in start.messages { log(.trouble, message) }
-    for (pid, survivor) in survivors.sorted(by: { $0.key < $1.key }) {
+    core.coordinator.settling.formUnion(start.crashed.map(\.job))
+    tellCoordinator()
+    for message in start.messages { core.log(.trouble, message) }
+    for (pid, survivor) in all.sorted(by: { $0.key < $1.key }) {
       let work = survivor.mayRunAnything ? "may still run a job; none begins before it has ended" : "finishes its job"
-      log(.processStray, "process \(pid) of an earlier pool \(work)", .pid(pid))
+      core.log(.processStray, "process \(pid) of an earlier pool \(work)", .pid(pid))
     }
   }
 
   /// Counts crashes that no pool has seen. Called when it is known how often a job of each kind may crash.
   func countUncountedCrashes() {
     for claim in uncountedCrashes {
-      coordinator.workerDiedUnseen(claim.job, Obituary(pid: claim.pid, death: .unseen, cause: .itself, lastLines: []))
+      core.coordinator.workerDiedUnseen(
+        claim.job, Obituary(pid: claim.pid, death: .unseen, cause: .itself, lastLines: []))
     }
     uncountedCrashes = []
   }
 
   /// Waits for the process's end; false when it has ended already.
-  private func watchSurvivor(_ pid: Int32) -> Bool {
-    if survivors[pid] != nil { return true }
+  private func watch(_ pid: Int32) -> Bool {
+    if all[pid] != nil { return true }
     do throws(SystemCallError) {
       let process = try Descriptor.ofProcess(pid)
-      survivors[pid] = Survivor(process: process)
+      all[pid] = Survivor(process: process)
       watchEnd(of: pid, process)
       return true
     } catch {
-      if error.number != ESRCH { log(.trouble, "process \(pid) of an earlier pool cannot be watched: \(error)") }
-      coordinator.ledger?.endInherited(pid)
+      if error.number != ESRCH { core.log(.trouble, "process \(pid) of an earlier pool cannot be watched: \(error)") }
+      core.coordinator.ledger?.endInherited(pid)
       return false
     }
   }
 
   private func watchEnd(of pid: Int32, _ process: Descriptor) {
     do throws(SystemCallError) {
-      try loop.watch(process.number, for: .readable) { [weak self] in self?.survivorEnded(pid) }
+      try core.loop.watch(process.number, for: .readable) { [weak self] in self?.ended(pid) }
     } catch {
       // Out of memory for one more descriptor: its jobs stay its own until its end can be seen.
-      loop.timers.after(Self.retryInterval) { [weak self] in self?.watchEnd(of: pid, process) }
+      core.loop.timers.after(PoolCore.retryDelay) { [weak self] in self?.watchEnd(of: pid, process) }
     }
   }
 
-  private func survivorEnded(_ pid: Int32) {
-    guard let ended = survivors.removeValue(forKey: pid) else { return }
-    loop.unwatch(ended.process.number)
-    coordinator.ledger?.endInherited(pid)
-    coordinator.now = Clock.now
-    coordinator.noteOver(ended.claims.map(\.job))
-    lookForDueJobs()
-    tellCoordinatorOfSurvivors()
+  private func ended(_ pid: Int32) {
+    guard let ended = all.removeValue(forKey: pid) else { return }
+    core.loop.unwatch(ended.process.number)
+    core.coordinator.ledger?.endInherited(pid)
+    core.coordinator.now = Clock.now
+    core.coordinator.noteOver(ended.claims.map(\.job))
+    ready.promoteDueJobs()
+    tellCoordinator()
   }
 
-  private func tellCoordinatorOfSurvivors() {
-    coordinator.setClaimedElsewhere(survivors.values.flatMap(\.claims))
-    coordinator.setWaitsForStrangers(survivors.values.contains(where: \.mayRunAnything))
+  private func tellCoordinator() {
+    core.coordinator.setClaimedElsewhere(all.values.flatMap(\.claims))
+    core.coordinator.setWaitsForStrangers(mayRunAnything)
   }
 }

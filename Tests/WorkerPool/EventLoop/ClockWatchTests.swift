@@ -19,21 +19,4 @@ import Testing
     var ready = pollfd(fd: watch.descriptor, events: Int16(POLLIN), revents: 0)
     #expect(poll(&ready, 1, 0) == 0)
   }
-
-  @Test func whenTheClockIsSetWhatIsDueIsWorkedOutAnew() throws {
-    let queue = FileManager.default.temporaryDirectory.appendingPathComponent("clock-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: queue.appendingPathComponent("run"), withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: queue) }
-    var configuration = PoolConfiguration(
-      store: queue.path + "/app.sqlite", model: queue.path + "/App.xcdatamodel", queue: queue.path, workers: 1)
-    let log = Collected<String>()
-    configuration.handlesSignals = false
-    configuration.log = Log { log.add($0) }
-    let source = MemoryJobSource([])
-    let server = try PoolServer(configuration, source: source)
-    server.clockWasSet()
-    #expect(source.asked.all == ["due jobs", "periodic entries"])
-    #expect(log.all.contains { $0.contains("the system's clock was set") })
-  }
 }

@@ -57,6 +57,8 @@ final class MemoryJobSource: JobSource {
   /// What it was asked for that comes with time.
   let asked = Collected<String>()
   let checkpoints = Collected<WALCheckpointer.Effort>()
+  /// The names of the files that it was asked to take; `nil`: all.
+  let takes = Collected<[String]?>()
   /// As a log that a reader keeps long.
   let isLogHeld = Atomic<Bool>(false)
 
@@ -117,7 +119,10 @@ final class MemoryJobSource: JobSource {
     if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
   }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}
-  func takeFiles(_ names: [String]?) { report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: [])) }
+  func takeFiles(_ names: [String]?) {
+    takes.add(names)
+    report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: []))
+  }
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
     checkpoints.add(effort)
     report(.checkpointed(isDone: !isLogHeld.load(ordering: .relaxed)))

@@ -1,70 +1,92 @@
 import Jobs
 
-/// What comes with time alone: periodic jobs, and the end of old ones.
-extension PoolServer {
-  /// Seconds between two looks for finished jobs that need not be kept any longer.
-  static let pruneInterval = 60.0
-  /// Seconds after which the clock is asked again in any case how long it is to a due time: not every kernel tells when it is set.
-  static let longestDueTimer = 3600.0
+/// Jobs that come with time alone: periodic entries, and what is due when somebody sets the system's clock.
+final class JobSchedule {
+  private let core: PoolCore
+  private let ready: ReadyJobs
+  private var directoryWatch: DirectoryWatch?
+  private var clockWatch: ClockWatch?
+  private var flight = SingleFlight()
+  private var timer: TimerQueue.Token?
+  /// What is wrong with entries, said once.
+  private var messages: Set<String> = []
 
-  func watchClock() {
+  init(_ core: PoolCore, _ ready: ReadyJobs) {
+    self.core = core
+    self.ready = ready
+  }
+
+  func start() {
+    watchClock()
+    watchEntries()
+  }
+
+  func stop() {
+    unwatchEntries()
+    core.loop.timers.cancel(timer)
+  }
+
+  // MARK: The clock
+
+  private func watchClock() {
     do {
       let watch = try ClockWatch()
-      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+      try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
         if watch.collect() { self?.clockWasSet() }
       }
       clockWatch = watch
     } catch {
-      log(.trouble, "it is not noticed at once when the system's clock is set: \(error)")
+      core.log(.trouble, "it is not noticed at once when the system's clock is set: \(error)")
     }
   }
 
   /// How long it is to the times at which jobs are due has changed.
   func clockWasSet() {
-    guard !isStopping else { return }
-    log(.clockSet, "the system's clock was set: what is due is worked out anew")
-    lookForDueJobs()
-    submitPeriodic()
+    guard !core.isStopping else { return }
+    core.log(.clockSet, "the system's clock was set: what is due is worked out anew")
+    ready.promoteDueJobs()
+    submit()
   }
 
-  func watchPeriodicEntries() {
-    let path = QueueLayout(root: configuration.queue).periodic
-    if let watch = periodicWatch { loop.unwatch(watch.descriptor) }
-    periodicWatch = nil
+  // MARK: Periodic entries
+
+  /// Watches the directory of the entries, also another one in its place.
+  func watchEntries() {
+    let path = QueueLayout(root: core.configuration.queue).periodic
+    unwatchEntries()
     do {
       let watch = try DirectoryWatch(path)
-      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
-        if watch.collect().needsScan { self?.source.takeFiles(nil) }
-        self?.submitPeriodic()
+      try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+        if watch.collect().needsScan { self?.core.source.takeFiles(nil) }
+        self?.submit()
       }
-      periodicWatch = watch
+      directoryWatch = watch
     } catch {
-      log(.trouble, "\(path) cannot be watched; what changes there is seen when the pool starts again: \(error)")
+      core.log(.trouble, "\(path) cannot be watched; what changes there is seen when the pool starts again: \(error)")
     }
-    submitPeriodic()
+    submit()
   }
 
-  /// Submits what is due; while that is under way, the next look waits for it.
-  private func submitPeriodic() {
-    guard !isStopping else { return }
-    if periodicFlight.request() { source.submitPeriodic() }
+  private func unwatchEntries() {
+    if let watch = directoryWatch { core.loop.unwatch(watch.descriptor) }
+    directoryWatch = nil
   }
 
-  func submittedPeriodic(_ jobs: [WindowJob], _ next: Double?, _ messages: [String]) {
-    let mustSubmitAgain = periodicFlight.ended()
-    for message in messages where !periodicMessages.contains(message) { log(.trouble, message) }
-    periodicMessages = Set(messages)
-    coordinator.becameReady(notWithheld(jobs))
-    loop.timers.cancel(periodicTimer)
-    periodicTimer = next.map { seconds in
-      loop.timers.after(min(seconds, Self.longestDueTimer)) { [weak self] in self?.submitPeriodic() }
+  private func submit() {
+    guard !core.isStopping else { return }
+    if flight.request() { core.source.submitPeriodic() }
+  }
+
+  /// The store has the jobs of all entries that were due; the next one is due in `next` seconds.
+  func submitted(_ jobs: [WindowJob], next: Double?, _ messages: [String]) {
+    let mustSubmitAgain = flight.ended()
+    for message in messages where !self.messages.contains(message) { core.log(.trouble, message) }
+    self.messages = Set(messages)
+    core.becameReady(jobs)
+    core.loop.timers.cancel(timer)
+    timer = next.map { seconds in
+      core.loop.timers.after(min(seconds, ReadyJobs.longestTimer)) { [weak self] in self?.submit() }
     }
-    if mustSubmitAgain { submitPeriodic() }
-  }
-
-  func prune() {
-    guard !isStopping else { return }
-    source.prune()
-    loop.timers.after(Self.pruneInterval) { [weak self] in self?.prune() }
+    if mustSubmitAgain { submit() }
   }
 }

@@ -1,8 +1,26 @@
 import Jobs
 
 /// Finds the names that nobody in the pool knows: of kinds, plugins, queues and batches.
-extension PoolServer {
-  /// Tells an asker which of the names in the request the pool does not know.
+final class NameCheck {
+  /// Somebody who waits for what the store knows of names.
+  private struct Asker {
+    let request: StatusRequest
+    let client: StatusServer.Client
+    var unknown: [StatusReply.UnknownName]
+  }
+
+  private let core: PoolCore
+  private let supervisor: Supervisor
+  private var askers = Tickets<Asker>()
+  /// Names in options of which it was said that nobody knows them.
+  private var toldOptions: Set<String> = []
+
+  init(_ core: PoolCore, _ supervisor: Supervisor) {
+    self.core = core
+    self.supervisor = supervisor
+  }
+
+  /// Tells a client which of the names in its request the pool does not know.
   func check(_ request: StatusRequest, _ client: StatusServer.Client) {
     var unknown: [StatusReply.UnknownName] = []
     if let kind = request.kind { unknown += unknownKind(kind) }
@@ -10,23 +28,18 @@ extension PoolServer {
       unknown.append(name)
     }
     guard request.queue != nil || request.batch != nil else { return client.reply(StatusReply(unknown: unknown)) }
-    lastTicket += 1
-    nameAskers[lastTicket] = NameAsker(request: request, client: client, unknown: unknown)
-    source.findNames(
-      queue: request.queue, batch: request.batch, kinds: coordinator.kinds.keys.sorted(), ticket: lastTicket)
+    core.source.findNames(
+      queue: request.queue, batch: request.batch, kinds: core.coordinator.kinds.keys.sorted(),
+      ticket: askers.issue(to: Asker(request: request, client: client, unknown: unknown)))
   }
 
-  /// Somebody who waits for what the store knows of names.
-  struct NameAsker {
-    let request: StatusRequest
-    let client: StatusServer.Client
-    var unknown: [StatusReply.UnknownName]
-  }
-
-  func foundNames(_ ticket: Int, _ names: KnownNames) {
-    guard var asker = nameAskers.removeValue(forKey: ticket) else { return }
+  /// The store knows these names, near or equal to those that were asked for.
+  func found(_ ticket: Int, _ names: KnownNames) {
+    guard var asker = askers.redeem(ticket) else { return }
     if let queue = asker.request.queue {
-      let known = [JobRequest.defaultQueue] + configuration.queueWeights.keys + coordinator.pauses.queues + names.queues
+      let known =
+        [JobRequest.defaultQueue] + core.configuration.queueWeights.keys + core.coordinator.pauses.queues
+        + names.queues
       if let name = unknown("queue", queue, among: known) { asker.unknown.append(name) }
     }
     if let batch = asker.request.batch, let name = unknown("batch", batch, among: names.batches) {
@@ -35,11 +48,14 @@ extension PoolServer {
     asker.client.reply(StatusReply(unknown: asker.unknown))
   }
 
+  /// The kinds that plugins run.
+  private var kinds: [String] { supervisor.plugins.flatMap(\.description.kinds).map(\.kind) }
+
   /// While no plugin is known, nobody can say which kinds there are.
   private func unknownKind(_ kind: String) -> [StatusReply.UnknownName] {
-    let kinds = supervisor.plugins.flatMap(\.description.kinds).map(\.kind)
+    let kinds = kinds
     if kinds.isEmpty { return [] }
-    guard let name = unknown("kind", kind, among: kinds + coordinator.pauses.kinds) else { return [] }
+    guard let name = unknown("kind", kind, among: kinds + core.coordinator.pauses.kinds) else { return [] }
     // A plugin that cannot be used now may run it.
     return name.nearest == nil && !supervisor.failures.isEmpty ? [] : [name]
   }
@@ -51,22 +67,23 @@ extension PoolServer {
 
   /// Says which names in the options of the pool no plugin knows. Each is said once.
   func tellUnknownOptions() {
-    let kinds = supervisor.plugins.flatMap(\.description.kinds).map(\.kind)
+    let kinds = kinds
     guard !kinds.isEmpty else { return }
     let options = [
-      ("--limit", configuration.kindLimits.keys.sorted()), ("--rate", configuration.kindRates.keys.sorted()),
+      ("--limit", core.configuration.kindLimits.keys.sorted()), ("--rate", core.configuration.kindRates.keys.sorted()),
     ]
     for (option, names) in options {
       for kind in names {
         guard let name = unknown("kind", kind, among: kinds), toldOptions.insert("\(option) \(kind)").inserted
         else { continue }
-        log(.optionUnknown, "\(option) \(kind): no plugin runs the kind \(kind)\(name.hint)")
+        core.log(.optionUnknown, "\(option) \(kind): no plugin runs the kind \(kind)\(name.hint)")
       }
     }
   }
 }
 
 extension StatusReply.UnknownName {
-  /// What was probably meant, at the end of a sentence.
+  /// The known name that was probably meant, as the end of a sentence: "; did you mean NAME?". Empty when no known name
+  /// is near.
   public var hint: String { nearest.map { "; did you mean \($0)?" } ?? "" }
 }

@@ -1,106 +1,161 @@
 import Foundation
-import Glibc
 import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Answers to the requests of the status socket.
-extension PoolServer {
-  func answer(_ request: StatusRequest, _ client: StatusServer.Client) {
-    coordinator.now = Clock.now
+/// The pool's side of the status socket: answers requests, and tells observers what has ended or was saved.
+final class StatusService {
+  /// Jobs that are named one by one in the log when somebody changes them; of more only the number is told.
+  private static let namedJobs = 20
+
+  private let core: PoolCore
+  private let supervisor: Supervisor
+  private let ready: ReadyJobs
+  private var server: StatusServer?
+  /// Requests that wait for the store, with how many jobs they have changed already.
+  private var tickets = Tickets<(client: StatusServer.Client, count: Int)>()
+  let collector: StatusCollector
+  let metrics: MetricsFile
+  let names: NameCheck
+  let submissions: SubmissionWaiters
+  let deletions: JobDeletions
+
+  init(
+    _ core: PoolCore, _ supervisor: Supervisor, _ ready: ReadyJobs, _ survivors: Survivors, _ upkeep: StoreUpkeep,
+    _ collector: StatusCollector
+  ) {
+    self.core = core
+    self.supervisor = supervisor
+    self.ready = ready
+    self.collector = collector
+    metrics = MetricsFile(core, collector)
+    names = NameCheck(core, supervisor)
+    submissions = SubmissionWaiters(core)
+    deletions = JobDeletions(core, survivors, upkeep.checkpoints)
+  }
+
+  /// Takes requests from now on, when it is known what they refer to. Without a status socket nobody could stop the
+  /// pool, so it ends.
+  func start() {
+    do {
+      let path = QueueLayout(root: core.configuration.queue).statusSocket
+      server = try StatusServer(path: path, loop: core.loop, log: core.log) { [weak self] request, client in
+        self?.answer(request, client)
+      }
+    } catch {
+      core.log(.trouble, "there is no status socket, so nobody could stop the pool: \(error)")
+      core.fail(.failed)
+    }
+  }
+
+  /// Writes what waits for clients, once for each turn of the loop.
+  func flush() { server?.flush() }
+
+  // MARK: Observers
+
+  /// Tells observers of a save.
+  func publish(_ change: SavedChange, _ objects: [ObjectURI]) { server?.publish(change, objects) }
+
+  /// Tells observers that attempts of these jobs have ended.
+  func publish(ended jobs: [JobKey]) { server?.publish(ended: core.coordinator.jobURIs.texts(jobs)) }
+
+  // MARK: Requests
+
+  private func answer(_ request: StatusRequest, _ client: StatusServer.Client) {
+    core.coordinator.now = Clock.now
     switch request.command {
-    case .status: look { client.reply(StatusReply(status: $0)) }
-    case .pause, .resume:
-      let scope = request.queue.map(PauseScope.queue) ?? request.kind.map(PauseScope.kind) ?? .everything
-      if request.command == .pause { coordinator.pause(scope) } else { coordinator.resume(scope) }
-      source.savePauses(coordinator.pauses, ticket: ticket(client))
-      log(
-        request.command == .pause ? .poolPaused : .poolResumed,
-        "\(request.queue.map { "queue \($0)" } ?? request.kind.map { "kind \($0)" } ?? "everything") "
-          + (request.command == .pause ? "is paused" : "goes on"))
-    case .scale:
-      guard let count = request.count, count >= 0 else {
-        return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))
-      }
-      if let plugin = request.plugin, !supervisor.plugins.contains(where: { $0.name == plugin }) {
-        let names = supervisor.plugins.map(\.name)
-        let hint = Spelling.nearest(to: plugin, among: names).map { "did you mean \($0)?" }
-        return client.reply(
-          StatusReply(
-            ok: false,
-            error: "there is no plugin \(plugin); \(hint ?? "there are \(names.joined(separator: ", "))")"))
-      }
-      supervisor.scale(to: count, plugin: request.plugin)
-      client.reply(StatusReply())
+    case .status: collector.collect { client.reply(StatusReply(status: $0)) }
+    case .pause, .resume: pause(request, client)
+    case .scale: scale(request, client)
     case .stop:
       client.reply(StatusReply())
-      stop(deadline: request.deadline ?? configuration.stopDeadline)
+      core.stop(request.deadline ?? core.configuration.stopDeadline)
     case .reload:
       supervisor.reload()
       client.reply(StatusReply())
     case .nudge:
-      source.takeFiles(nil)
-      lookForDueJobs()
-      coordinator.lookForNewJobs()
-      coordinator.lookForWaitingJobs()
+      core.source.takeFiles(nil)
+      ready.promoteDueJobs()
+      core.refetchJobs()
       client.reply(StatusReply())
-    case .cancel: cancel(request.jobs ?? [], client)
-    case .retry:
-      guard let jobs = jobs(request.jobs ?? [], client) else { return }
-      log(record(.jobRetried, jobs, "to run again"))
-      source.retry(jobs, ticket: ticket(client))
-    case .check: check(request, client)
-    case .delete: delete(request, client)
-    case .submission: askForSubmission(request, client)
-    case .checkpoint: source.checkpoint(.inPause, ticket: ticket(client))
+    case .cancel: withJobs(of: request, client) { cancel($0, client) }
+    case .retry: withJobs(of: request, client) { retry($0, client) }
+    case .delete: withJobs(of: request, client) { deletions.delete($0, request, client) }
+    case .check: names.check(request, client)
+    case .submission: submissions.wait(request, client)
+    case .checkpoint: core.source.checkpoint(.inPause, ticket: tickets.issue(to: (client, 0)))
     case .observe:
       client.observe()
       client.reply(StatusReply())
     }
   }
 
-  /// What a person wants done with jobs, for the log: many of them are not named one by one.
-  func record(_ event: LogEvent, _ jobs: [JobKey], _ what: String) -> LogRecord {
-    let names = jobs.count == 1 ? "\(coordinator.jobURIs[jobs[0]]) is" : "\(jobs.count) jobs are"
-    let fields: [LogField] = jobs.count <= Self.namedJobs ? [.jobs(coordinator.jobURIs.texts(jobs))] : []
-    return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
+  /// The store has done what a request asked for.
+  func replied(_ ticket: Int, count: Int, _ error: String?) {
+    guard let asked = tickets.redeem(ticket) else { return }
+    let isSome = error == nil || asked.count > 0
+    asked.client.reply(StatusReply(ok: isSome, error: isSome ? nil : error, count: asked.count + count))
   }
 
-  private static let namedJobs = 20
+  private func pause(_ request: StatusRequest, _ client: StatusServer.Client) {
+    let scope = request.queue.map(PauseScope.queue) ?? request.kind.map(PauseScope.kind) ?? .everything
+    let isPause = request.command == .pause
+    if isPause { core.coordinator.pause(scope) } else { core.coordinator.resume(scope) }
+    core.source.savePauses(core.coordinator.pauses, ticket: tickets.issue(to: (client, 0)))
+    let what = request.queue.map { "queue \($0)" } ?? request.kind.map { "kind \($0)" } ?? "everything"
+    core.log(isPause ? .poolPaused : .poolResumed, "\(what) \(isPause ? "is paused" : "goes on")")
+  }
+
+  private func scale(_ request: StatusRequest, _ client: StatusServer.Client) {
+    guard let count = request.count, count >= 0 else {
+      return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))
+    }
+    if let plugin = request.plugin, !supervisor.plugins.contains(where: { $0.name == plugin }) {
+      let names = supervisor.plugins.map(\.name)
+      let hint = Spelling.nearest(to: plugin, among: names).map { "did you mean \($0)?" }
+      let known = hint ?? "there are \(names.joined(separator: ", "))"
+      return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin); \(known)"))
+    }
+    supervisor.scale(to: count, plugin: request.plugin)
+    client.reply(StatusReply())
+  }
+
+  // MARK: Jobs
 
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
-  private func cancel(_ texts: [String], _ client: StatusServer.Client) {
-    guard let jobs = jobs(texts, client) else { return }
-    log(record(.jobCancelled, jobs, "to be cancelled"))
-    let inHand = jobs.filter { coordinator.held[$0] != nil }
-    for job in inHand { coordinator.cancel(job) }
-    let others = jobs.filter { coordinator.held[$0] == nil }
-    coordinator.forget(others)
+  private func cancel(_ jobs: [JobKey], _ client: StatusServer.Client) {
+    core.log(Self.record(.jobCancelled, jobs, "to be cancelled", core.coordinator.jobURIs))
+    let inHand = jobs.filter { core.coordinator.held[$0] != nil }
+    for job in inHand { core.coordinator.cancel(job) }
+    let others = jobs.filter { core.coordinator.held[$0] == nil }
+    core.coordinator.forget(others)
     guard !others.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
-    source.cancel(others, ticket: ticket(client, count: inHand.count))
+    core.source.cancel(others, ticket: tickets.issue(to: (client, inHand.count)))
   }
 
-  /// The jobs that a request names. Replies to a request that names none, or anything else, and returns nil.
-  func jobs(_ texts: [String], _ client: StatusServer.Client) -> [JobKey]? {
+  private func retry(_ jobs: [JobKey], _ client: StatusServer.Client) {
+    core.log(Self.record(.jobRetried, jobs, "to run again", core.coordinator.jobURIs))
+    core.source.retry(jobs, ticket: tickets.issue(to: (client, 0)))
+  }
+
+  /// Goes on with the jobs that a request names. A request that names none, or anything else, gets an error.
+  private func withJobs(of request: StatusRequest, _ client: StatusServer.Client, _ body: ([JobKey]) -> Void) {
+    let texts = request.jobs ?? []
     let uris = texts.compactMap { ObjectURI($0) }
     guard !uris.isEmpty, uris.count == texts.count else {
-      client.reply(StatusReply(ok: false, error: "jobs must be one object URI or more"))
-      return nil
+      return client.reply(StatusReply(ok: false, error: "jobs must be one object URI or more"))
     }
-    let jobs = uris.map(coordinator.jobURIs.key)
+    let jobs = uris.map(core.coordinator.jobURIs.key)
     if let stranger = jobs.firstIndex(of: nil) {
-      client.reply(StatusReply(ok: false, error: "\(uris[stranger]) is no job of this pool"))
-      return nil
+      return client.reply(StatusReply(ok: false, error: "\(uris[stranger]) is no job of this pool"))
     }
-    return jobs.compactMap(\.self)
+    body(jobs.compactMap(\.self))
   }
 
-  /// Tells observers that attempts of these jobs have ended.
-  func publish(ended jobs: [JobKey]) { statusServer?.publish(ended: coordinator.jobURIs.texts(jobs)) }
-
-  func ticket(_ client: StatusServer.Client, count: Int = 0) -> Int {
-    lastTicket += 1
-    tickets[lastTicket] = (client, count)
-    return lastTicket
+  /// What a person wants done with jobs, for the log: many of them are not named one by one.
+  static func record(_ event: LogEvent, _ jobs: [JobKey], _ what: String, _ uris: JobURIs) -> LogRecord {
+    let names = jobs.count == 1 ? "\(uris[jobs[0]]) is" : "\(jobs.count) jobs are"
+    let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(uris.texts(jobs))] : []
+    return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
   }
 }

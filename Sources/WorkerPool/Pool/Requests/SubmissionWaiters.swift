@@ -2,56 +2,62 @@ import Foundation
 import Jobs
 
 /// Tells senders which jobs came of their submissions, as soon as the store has them.
-extension PoolServer {
-  /// Somebody who waits for the jobs of a submission.
-  struct SubmissionAsker {
+final class SubmissionWaiters {
+  /// A client that waits for the jobs of a submission.
+  private struct Waiter {
     let token: String
     let client: StatusServer.Client
     let timeout: TimerQueue.Token
   }
 
-  /// Seconds for which an asker waits when it does not say for how long.
-  static let submissionPatience = 10.0
-  /// Askers who wait at a time; further ones are refused.
-  static let mostSubmissionAskers = 1024
+  /// Seconds for which a client waits when it does not say for how long.
+  static let timeout = 10.0
+  /// Clients that wait at a time; further ones are refused.
+  static let limit = 1024
 
-  func askForSubmission(_ request: StatusRequest, _ client: StatusServer.Client) {
+  private let core: PoolCore
+  private var waiters = Tickets<Waiter>()
+  private var flight = SingleFlight()
+
+  init(_ core: PoolCore) { self.core = core }
+
+  func wait(_ request: StatusRequest, _ client: StatusServer.Client) {
     guard let token = request.submission, JobFile.isName(token) else {
       return client.reply(StatusReply(ok: false, error: "submission needs the token of a submission"))
     }
-    guard submissionAskers.count < Self.mostSubmissionAskers else {
+    guard waiters.all.count < Self.limit else {
       return client.reply(StatusReply(ok: false, error: "too many ask for their submissions; ask again later"))
     }
-    let patience = request.deadline ?? Self.submissionPatience
-    lastTicket += 1
-    let number = lastTicket
-    let timeout = loop.timers.after(patience) { [weak self] in
-      guard let asker = self?.submissionAskers.removeValue(forKey: number) else { return }
-      asker.client.reply(
-        StatusReply(ok: false, error: "no job file with the submission \(token) was taken within \(patience) s"))
+    let seconds = request.deadline ?? Self.timeout
+    let ticket = waiters.next()
+    let timeout = core.loop.timers.after(seconds) { [weak self] in
+      guard let waiter = self?.waiters.redeem(ticket) else { return }
+      waiter.client.reply(
+        StatusReply(ok: false, error: "no job file with the submission \(token) was taken within \(seconds) s"))
     }
-    submissionAskers[number] = SubmissionAsker(token: token, client: client, timeout: timeout)
-    findSubmissions()
+    waiters[ticket] = Waiter(token: token, client: client, timeout: timeout)
+    find()
   }
 
-  /// Looks into the store for what is asked for; while one look is under way, the next waits for it.
-  func findSubmissions() {
-    guard !submissionAskers.isEmpty, submissionFlight.request() else { return }
-    source.findSubmissions(Set(submissionAskers.values.map(\.token)).sorted())
+  /// Looks into the store for the jobs that clients wait for. Called when there are new ones.
+  func find() {
+    guard !waiters.all.isEmpty, flight.request() else { return }
+    core.source.findSubmissions(Set(waiters.all.values.map(\.token)).sorted())
   }
 
-  func foundSubmissions(_ found: [String: SubmittedJobs]) {
-    let mustFindAgain = submissionFlight.ended()
-    for (number, asker) in submissionAskers {
-      guard let jobs = found[asker.token] else { continue }
-      submissionAskers[number] = nil
-      loop.timers.cancel(asker.timeout)
-      asker.client.reply(
+  /// The store has the jobs of these submissions, by token.
+  func found(_ found: [String: SubmittedJobs]) {
+    let mustFindAgain = flight.ended()
+    for (ticket, waiter) in waiters.all {
+      guard let jobs = found[waiter.token] else { continue }
+      waiters[ticket] = nil
+      core.loop.timers.cancel(waiter.timeout)
+      waiter.client.reply(
         StatusReply(
           submission: .init(
-            token: asker.token, uriPrefix: coordinator.jobURIs.prefix, runs: jobs.runs,
-            store: URL(fileURLWithPath: configuration.store).path)))
+            token: waiter.token, uriPrefix: core.coordinator.jobURIs.prefix, runs: jobs.runs,
+            store: URL(fileURLWithPath: core.configuration.store).path)))
     }
-    if mustFindAgain { findSubmissions() }
+    if mustFindAgain { find() }
   }
 }

@@ -1,43 +1,48 @@
-import Glibc
 import Jobs
 
-/// The pool follows the files that SQLite has open. When their paths lead elsewhere, it ends.
-extension PoolServer {
-  /// The exit code of a pool whose store was replaced, renamed or deleted.
-  static let storePartedCode: Int32 = 6
+/// The pool follows the files that SQLite has open. When their paths lead elsewhere, it ends: what is committed from
+/// then on would be lost.
+final class StoreFileWatch {
+  private let core: PoolCore
+  private var files: StoreFiles?
+  private var watch: FileNameWatch?
+  /// What has happened to the files, as a sentence; `nil` while their paths lead to them.
+  private(set) var failure: String?
+
+  init(_ core: PoolCore) { self.core = core }
 
   /// Notices at once when something happens to the files or their names.
-  func watchStoreFiles(_ files: StoreFiles) {
-    storeFiles = files
+  func start(_ files: StoreFiles) {
+    self.files = files
     do {
       let watch = try FileNameWatch(files.paths)
-      try loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
+      try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
         watch.collect()
-        self?.checkStoreFiles()
+        self?.check()
       }
-      storeFilesWatch = watch
+      self.watch = watch
     } catch {
-      log(.trouble, "the store's files cannot be watched and are looked at every \(Self.rescanInterval) s: \(error)")
+      core.log(
+        .trouble,
+        "the store's files cannot be watched and are looked at every \(IncomingFiles.rescanInterval) s: \(error)")
     }
-    checkStoreFiles()
+    check()
   }
 
-  /// Ends the pool when the store's path leads to another file than the one that is open, or to none: what is committed from now on
-  /// would be lost.
-  func checkStoreFiles() {
-    guard storeFailure == nil, let storeFiles else { return }
+  /// Ends the pool when the store's path leads to another file than the one that is open, or to none.
+  func check() {
+    guard failure == nil, let files else { return }
     do {
-      try storeFiles.check()
+      try files.check()
     } catch {
       let sentence = "\(error): no more job files are taken, and the pool ends"
-      storeFailure = sentence
-      if let watch = storeFilesWatch { loop.unwatch(watch.descriptor) }
-      storeFilesWatch = nil
-      log(
+      failure = sentence
+      if let watch { core.loop.unwatch(watch.descriptor) }
+      watch = nil
+      core.log(
         .storeParted, "\(sentence); see to it that the right file stands there before you start the pool again",
         .path(error.path))
-      exitCode = Self.storePartedCode
-      stop(deadline: 0)
+      core.fail(.storeParted)
     }
   }
 }

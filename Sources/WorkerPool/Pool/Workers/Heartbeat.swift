@@ -1,7 +1,7 @@
 /// Finds workers that hang without dying: which to ask, and which have not answered. A pure state machine.
 ///
-/// A worker that says something by itself lives. One that has said nothing since the last look is asked; one that has said nothing
-/// since it was asked hangs.
+/// A worker that says something by itself lives. One that has said nothing since the last look is asked; one that has
+/// said nothing since it was asked hangs.
 struct Heartbeat {
   private var asked: Set<WorkerID> = []
 
@@ -22,22 +22,36 @@ struct Heartbeat {
   }
 }
 
-extension PoolServer {
-  /// There is a timer only while a worker holds jobs: an idle pool sleeps.
-  func scheduleHeartbeat() {
-    guard heartbeatTimer == nil, configuration.heartbeat > 0, !coordinator.held.isEmpty else { return }
-    heartbeatTimer = loop.timers.after(configuration.heartbeat) { [weak self] in self?.lookForHungWorkers() }
+/// Looks from time to time whether workers that hold jobs still answer. There is a timer only while a worker holds
+/// jobs: an idle pool sleeps.
+final class HeartbeatTimer {
+  private let core: PoolCore
+  private let supervisor: Supervisor
+  private let sockets: WorkerServer
+  private var heartbeat = Heartbeat()
+  private var timer: TimerQueue.Token?
+
+  init(_ core: PoolCore, _ supervisor: Supervisor, _ sockets: WorkerServer) {
+    self.core = core
+    self.supervisor = supervisor
+    self.sockets = sockets
+  }
+
+  /// Sets the timer if it is needed. Called at the end of each turn.
+  func schedule() {
+    guard timer == nil, core.configuration.heartbeat > 0, !core.coordinator.held.isEmpty else { return }
+    timer = core.loop.timers.after(core.configuration.heartbeat) { [weak self] in self?.lookForHungWorkers() }
   }
 
   private func lookForHungWorkers() {
-    heartbeatTimer = nil
+    timer = nil
     let busy = supervisor.workers.values.filter { worker in
-      worker.plugin.description.heartbeat == true && isBusy(worker.id)
+      worker.plugin.description.heartbeat == true && core.coordinator.workers[worker.id]?.held.isEmpty == false
         && (worker.phase == .up || worker.phase == .draining)
     }
     let look = heartbeat.look(
-      at: busy.sorted { $0.id.number < $1.id.number }.map { ($0.id, workerServer.hasSpoken($0.id)) })
-    for id in look.toAsk { workerServer.send(.ping, to: id) }
-    for id in look.hung { supervisor.hung(id, seconds: 2 * configuration.heartbeat) }
+      at: busy.sorted { $0.id.number < $1.id.number }.map { ($0.id, sockets.hasSpoken($0.id)) })
+    for id in look.toAsk { sockets.send(.ping, to: id) }
+    for id in look.hung { supervisor.hung(id, seconds: 2 * core.configuration.heartbeat) }
   }
 }

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Keeps what workers write, and all that is logged after it, until the end of a turn of the loop: only then is it known which jobs
-/// they had begun, since what a worker says on its socket may be read after what it writes to its pipe.
+/// Keeps what workers write, and all that is logged after it, until the end of a turn of the loop: only then is it
+/// known which jobs they had begun, since what a worker says on its socket may be read after what it writes to its
+/// pipe.
 final class WorkerOutputQueue: Sendable {
   private let records = Mutex<[LogRecord]>([])
 
@@ -20,20 +21,5 @@ final class WorkerOutputQueue: Sendable {
       defer { records = [] }
       return records
     }
-  }
-}
-
-extension PoolServer {
-  /// Writes what workers have written in this turn, with the jobs that they ran.
-  func logOutput() {
-    for var record in output.takeAll() {
-      for case .worker(let number) in record.fields where record.event == .workerOutput {
-        let id = WorkerID(number: number)
-        let jobs = Set(endedInTurn[id] ?? []).union(coordinator.workers[id]?.begun ?? [])
-        if !jobs.isEmpty { record.fields.append(.jobs(coordinator.jobURIs.texts(jobs).sorted())) }
-      }
-      configuration.log(record)
-    }
-    if !endedInTurn.isEmpty { endedInTurn = [:] }
   }
 }

@@ -1,36 +1,105 @@
 import LinuxSystem
 import WorkerProtocol
 
-/// What the supervisor asks and tells.
-extension PoolServer: SupervisorDelegate {
-  /// Seconds that the store has for its last words when all workers are gone: a disk that hangs must not keep the pool from ending.
-  static let finishPatience = 20.0
+/// Stands between the worker processes with their sockets on one side and the coordinator on the other: decides who may
+/// connect, hands on what workers say, and tells the supervisor what their jobs need.
+final class WorkerService {
+  private let core: PoolCore
+  private let supervisor: Supervisor
+  private let sockets: WorkerServer
+  private let status: StatusService
+  private let survivors: Survivors
+  private let checkpoints: WALCheckpoints
+  private let output: WorkerOutputQueue
+  private let heartbeat: HeartbeatTimer
+  /// Jobs whose attempt has ended in this turn, by worker.
+  private var endedInTurn: [WorkerID: [JobKey]] = [:]
+  /// The names of the plugins that run a kind.
+  private var pluginsByKind: [String: [String]] = [:]
+  /// Called when the last worker of a pool that stops is gone.
+  var whenGone: () -> Void = {}
 
+  init(
+    _ core: PoolCore, _ supervisor: Supervisor, _ sockets: WorkerServer, _ status: StatusService,
+    _ survivors: Survivors, _ checkpoints: WALCheckpoints, _ output: WorkerOutputQueue
+  ) {
+    self.core = core
+    self.supervisor = supervisor
+    self.sockets = sockets
+    self.status = status
+    self.survivors = survivors
+    self.checkpoints = checkpoints
+    self.output = output
+    heartbeat = HeartbeatTimer(core, supervisor, sockets)
+    supervisor.delegate = self
+    sockets.delegate = self
+  }
+
+  /// Does what is due at the end of each turn of the loop.
+  func endTurn() {
+    heartbeat.schedule()
+    sockets.flush()
+  }
+
+  // MARK: The log
+
+  /// Writes what workers have written in this turn, with the jobs that they ran.
+  func writeOutput() {
+    for var record in output.takeAll() {
+      for case .worker(let number) in record.fields where record.event == .workerOutput {
+        let id = WorkerID(number: number)
+        let jobs = Set(endedInTurn[id] ?? []).union(core.coordinator.workers[id]?.begun ?? [])
+        if !jobs.isEmpty { record.fields.append(.jobs(core.coordinator.jobURIs.texts(jobs).sorted())) }
+      }
+      core.configuration.log(record)
+    }
+    if !endedInTurn.isEmpty { endedInTurn = [:] }
+  }
+
+  /// Puts a worker's death into the log as what it means for its jobs.
+  func tell(_ jobs: [JobKey], _ settlement: Settlement) {
+    let uris = core.coordinator.jobURIs.texts(jobs)
+    let names = uris.joined(separator: " ")
+    switch settlement {
+    case .crashed(let obituary):
+      core.log(
+        .jobCrashed, "\(names) crashed: process \(obituary.pid) \(obituary.reason)", .pid(obituary.pid), .jobs(uris))
+    case .timedOut(let obituary, let seconds):
+      core.log(.jobTimedOut, "\(names) took longer than \(seconds) seconds", .pid(obituary.pid), .jobs(uris))
+    case .cancelled:
+      core.log(.jobCancelled, "\(names) did not stop when it was cancelled, and ended with its process", .jobs(uris))
+    }
+  }
+}
+
+// MARK: - What the supervisor asks and tells
+
+extension WorkerService: SupervisorDelegate {
   func waitingJobs() -> [String: Int] {
-    coordinator.now = Clock.now
-    return coordinator.startableByKind().reduce(into: [:]) { result, entry in
+    core.coordinator.now = Clock.now
+    return core.coordinator.startableByKind().reduce(into: [:]) { result, entry in
       for plugin in pluginsByKind[entry.key] ?? [] { result[plugin, default: 0] += entry.value }
     }
   }
 
-  func isBusy(_ id: WorkerID) -> Bool { coordinator.workers[id]?.held.isEmpty == false }
+  func isBusy(_ id: WorkerID) -> Bool { core.coordinator.workers[id]?.held.isEmpty == false }
 
   func work(of id: WorkerID) -> String? {
-    guard let begun = coordinator.workers[id]?.begun, let first = begun.first else { return nil }
-    let name = coordinator.jobURIs[first].name
+    guard let begun = core.coordinator.workers[id]?.begun, let first = begun.first else { return nil }
+    let name = core.coordinator.jobURIs[first].name
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
 
-  func processStarted(_ id: WorkerID) { workerServer.admitWaiting() }
+  func processStarted(_ id: WorkerID) { sockets.admitWaiting() }
 
-  func drain(_ id: WorkerID) { coordinator.drain(id) }
+  func drain(_ id: WorkerID) { core.coordinator.drain(id) }
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
-    workerServer.finish(id)
-    for job in coordinator.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
-    coordinator.now = Clock.now
-    coordinator.workerDied(id, obituary)
-    coordinator.ledger?.remove(worker: id.number)
+    sockets.finish(id)
+    for job in core.coordinator.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
+    core.coordinator.now = Clock.now
+    core.coordinator.workerDied(id, obituary)
+    core.coordinator.ledger?.remove(worker: id.number)
   }
 
   func pluginsChanged(_ plugins: [Plugin]) {
@@ -38,9 +107,10 @@ extension PoolServer: SupervisorDelegate {
     pluginsByKind = plugins.reduce(into: [:]) { names, plugin in
       for kind in plugin.description.kinds { names[kind.kind, default: []].append(plugin.name) }
     }
-    source.setKinds(kinds)
-    tellUnknownOptions()
-    coordinator.setKinds(
+    core.source.setKinds(kinds)
+    status.names.tellUnknownOptions()
+    let configuration = core.configuration
+    core.coordinator.setKinds(
       Dictionary(
         kinds.map { kind in
           (
@@ -50,32 +120,27 @@ extension PoolServer: SupervisorDelegate {
               rate: configuration.kindRates[kind.kind] ?? kind.rate)
           )
         }, uniquingKeysWith: { first, _ in first }))
-    countUncountedCrashes()
+    survivors.countUncountedCrashes()
   }
 
-  func supervisorStopped() {
-    guard !isFinishing else { return }
-    isFinishing = true
-    // The last worker may have crashed: that is noted before the end.
-    carryOut()
-    endMetricsFile()
-    source.finish()
-    loop.timers.after(Self.finishPatience) { [weak self] in
-      guard let self else { return }
-      log(
-        .trouble,
-        "the store has not answered for \(Int(Self.finishPatience)) s; the next pool finds what is to be noted there")
-      exitCode = 1
-      loop.stop()
+  /// A pool that can start nothing is of no use. Where the model has been replaced by one that does not fit the store
+  /// any more, no worker can open it.
+  func nothingCanBeStarted() {
+    let (model, store) = (core.configuration.model, core.configuration.store)
+    let misfit = StoreFitness.misfit(model: model, store: store).map {
+      Pool.StartError.modelDoesNotFit(model: model, store: store, difference: $0)
     }
+    core.log(.poolStopping, "stopping: no plugin can be started\(misfit.map { "; \($0)" } ?? "")")
+    core.fail(misfit == nil ? .nothingCanBeStarted : .storeIsUnfit)
   }
+
+  func supervisorStopped() { whenGone() }
 }
 
-/// What comes through the workers' sockets.
-extension PoolServer: WorkerServerDelegate {
-  func admit(
-    version: Int, token: String, kinds: [String], peer: PeerCredentials
-  ) -> Admission {
+// MARK: - What comes through the workers' sockets
+
+extension WorkerService: WorkerServerDelegate {
+  func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Admission {
     if supervisor.isStarting(token: token) { return .later }
     guard let worker = supervisor.worker(token: token, peer: peer), worker.phase == .starting else {
       if let worker = supervisor.worker(pid: peer.pid), worker.phase == .starting {
@@ -87,53 +152,54 @@ extension PoolServer: WorkerServerDelegate {
       supervisor.refused(worker, because: .wrongVersion([version]))
       return .refused(.version)
     }
-    coordinator.ledger?.add(worker: worker.id.number, ProcessIdentity(of: worker.pid))
+    core.coordinator.ledger?.add(worker: worker.id.number, ProcessIdentity(of: worker.pid))
     supervisor.cameUp(worker.id)
     return .admitted(worker.id)
   }
 
   func received(_ message: WorkerMessage, from id: WorkerID) {
-    coordinator.now = Clock.now
+    core.coordinator.now = Clock.now
     switch message {
-    case .hello(_, _, let kinds) where coordinator.workers[id] == nil: coordinator.workerCameUp(id, kinds: kinds)
+    case .hello(_, _, let kinds) where core.coordinator.workers[id] == nil:
+      core.coordinator.workerCameUp(id, kinds: kinds)
     case .progress:
-      coordinator.workerSaid(message, id)
-      logWasWritten()
+      core.coordinator.workerSaid(message, id)
+      checkpoints.walWasWritten()
     case .waiting(let reason, let uris):
-      coordinator.workerSaid(message, id)
+      core.coordinator.workerSaid(message, id)
       tellWait(of: uris, reason, id)
     case .done(let uris):
-      let jobs = uris.compactMap(coordinator.jobURIs.key)
-      history.note(done: jobs, now: coordinator.now)
+      let jobs = uris.compactMap(core.coordinator.jobURIs.key)
+      status.collector.history.note(done: jobs, now: core.coordinator.now)
       ended(jobs, message, id)
     case .failed(let uri):
-      history.noteFailure(now: coordinator.now)
-      log(.jobFailed, "\(uri) failed; `workerpool jobs show` with it says why", .jobs([uri.description]))
-      ended([uri].compactMap(coordinator.jobURIs.key), message, id)
-    default: coordinator.workerSaid(message, id)
+      status.collector.history.noteFailure(now: core.coordinator.now)
+      core.log(.jobFailed, "\(uri) failed; `workerpool jobs show` with it says why", .jobs([uri.description]))
+      ended([uri].compactMap(core.coordinator.jobURIs.key), message, id)
+    default: core.coordinator.workerSaid(message, id)
     }
   }
 
   private func tellWait(of uris: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
     guard let text = StoreWaitText.text(reason), let worker = supervisor.workers[id] else { return }
-    let isBegun = uris.compactMap(coordinator.jobURIs.key).contains { coordinator.held[$0]?.begunAt != nil }
-    log(
+    let isBegun = uris.compactMap(core.coordinator.jobURIs.key).contains { core.coordinator.held[$0]?.begunAt != nil }
+    core.log(
       .storeWaiting,
       "\(uris.map(\.description).joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",
-      .pid(worker.pid), .jobs(uris.map(\.description)), .path(configuration.store))
+      .pid(worker.pid), .jobs(uris.map(\.description)), .path(core.configuration.store))
   }
 
   private func ended(_ jobs: [JobKey], _ message: WorkerMessage, _ id: WorkerID) {
     endedInTurn[id, default: []] += jobs
-    coordinator.workerSaid(message, id)
-    publish(ended: jobs)
-    logWasWritten()
+    core.coordinator.workerSaid(message, id)
+    status.publish(ended: jobs)
+    checkpoints.walWasWritten()
   }
 
   func cannotAccept(_ error: SystemCallError) { supervisor.acceptFailure = (Clock.now, error) }
 
   func disconnected(_ id: WorkerID) {
-    coordinator.workerLeft(id)
+    core.coordinator.workerLeft(id)
     supervisor.disconnected(id)
   }
 }

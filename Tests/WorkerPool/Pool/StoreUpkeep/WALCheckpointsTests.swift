@@ -3,7 +3,7 @@ import Testing
 @testable import WorkerPool
 
 /// When a pool looks at the store's write-ahead log.
-@Suite struct LogWatchTests {
+@Suite struct WALCheckpointsTests {
   @Test(.timeLimit(.minutes(20))) func theLogIsLookedAtSoonAfterAWriteAndInThePause() throws {
     let pool = try PoolHarness()
     let looks = pool.source.checkpoints

@@ -1,0 +1,61 @@
+import Jobs
+import LinuxSystem
+
+/// Jobs in the store that may run now, or when their time has come: takes the store's answers, and asks again in time.
+final class ReadyJobs {
+  /// Seconds after which the clock is asked again in any case how long it is to a due time: not every kernel tells when
+  /// it is set.
+  static let longestTimer = 3600.0
+
+  private let core: PoolCore
+  private var dueFlight = SingleFlight()
+  private var dueTimer: TimerQueue.Token?
+  private var retryTimer: TimerQueue.Token?
+
+  init(_ core: PoolCore) { self.core = core }
+
+  // MARK: Jobs that may run now
+
+  func fetched(_ query: ReadyQuery, _ jobs: [WindowJob], isComplete: Bool, seconds: Double) {
+    core.coordinator.fetched(query, jobs, isComplete: isComplete, seconds: seconds, besides: core.withheld)
+  }
+
+  func fetchFailed(_ query: ReadyQuery, _ reason: String) {
+    core.coordinator.fetchFailed(query)
+    refetchSoon("ready jobs of kind \(query.kind) cannot be fetched: \(reason)")
+  }
+
+  /// These jobs need not wait for others any longer. With a reason the store could not look at all that wait.
+  func released(_ jobs: [WindowJob], remain: Bool, _ reason: String?) {
+    core.coordinator.released(core.notWithheld(jobs), remain: remain)
+    promoteDueJobs()
+    if let reason { refetchSoon("jobs that wait for others cannot be looked at: \(reason)") }
+  }
+
+  private func refetchSoon(_ message: String) {
+    core.log(.trouble, message)
+    guard retryTimer == nil else { return }
+    retryTimer = core.loop.timers.after(PoolCore.retryDelay) { [weak self] in
+      self?.retryTimer = nil
+      self?.core.refetchJobs()
+    }
+  }
+
+  // MARK: Jobs whose time has come
+
+  /// Makes jobs available that are due.
+  func promoteDueJobs() {
+    if dueFlight.request() { core.source.promoteDueJobs() }
+  }
+
+  /// These jobs have become available. With `areMore` there are others; the next one is due in `next` seconds.
+  func promoted(_ jobs: [WindowJob], areMore: Bool, next: Double?) {
+    core.loop.timers.cancel(dueTimer)
+    dueTimer = next.map { seconds in
+      core.loop.timers.after(min(seconds, Self.longestTimer)) { [weak self] in self?.promoteDueJobs() }
+    }
+    if dueFlight.ended() { promoteDueJobs() }
+    core.becameReady(jobs)
+    if areMore { core.coordinator.lookForNewJobs() }
+  }
+}

@@ -1,0 +1,76 @@
+import Jobs
+import LinuxSystem
+
+/// What the parts of a running pool share: the loop that all of them run on, the log, the store, and the coordinator.
+///
+/// It knows none of the parts, so each of them may hold it. Everything here is used on the loop's thread only.
+final class PoolCore {
+  /// How far the pool has come.
+  enum Phase: Comparable {
+    case running
+    /// No more files are taken, and workers finish what they have begun.
+    case stopping
+    /// All workers are gone, and the store brings its last work to an end.
+    case finishing
+  }
+
+  /// Seconds after which something that failed is tried again.
+  static let retryDelay = 1.0
+
+  let configuration: PoolConfiguration
+  let loop: EventLoop
+  let log: Log
+  let source: any JobSource
+  /// Decides who gets which job. What it wants done is carried out at the end of the turn.
+  var coordinator = Coordinator()
+  /// Jobs that are being deleted: none of them may begin.
+  var withheld: Set<JobKey> = []
+  var phase = Phase.running
+  var ending = PoolEnding.stopped
+  /// Ends the pool; workers have so many seconds for the jobs in hand. Whoever puts the parts together sets it.
+  var stop: (_ deadline: Double) -> Void = { _ in }
+
+  init(_ configuration: PoolConfiguration, loop: EventLoop, log: Log, source: any JobSource) {
+    self.configuration = configuration
+    self.loop = loop
+    self.log = log
+    self.source = source
+    coordinator.weights = QueueWeights(configuration.queueWeights)
+    coordinator.queueLimits = QueueLimits(configuration.queueLimits)
+  }
+
+  var isStopping: Bool { phase >= .stopping }
+  var isFinishing: Bool { phase == .finishing }
+
+  /// Ends the pool because of something that a person must put right.
+  func fail(_ ending: PoolEnding) {
+    self.ending = ending
+    stop(0)
+  }
+
+  /// Hands the coordinator jobs that may run now, but for those that are being deleted.
+  func becameReady(_ jobs: [WindowJob]) { coordinator.becameReady(notWithheld(jobs)) }
+
+  func notWithheld(_ jobs: [WindowJob]) -> [WindowJob] {
+    withheld.isEmpty ? jobs : jobs.filter { !withheld.contains($0.key) }
+  }
+
+  /// There may be jobs in the store that nobody told of: new ones, and new ones that wait for others.
+  func refetchJobs() {
+    coordinator.lookForNewJobs()
+    coordinator.lookForWaitingJobs()
+  }
+}
+
+/// How a pool ended; the raw value is the exit code of its process.
+enum PoolEnding: Int32 {
+  case stopped = 0
+  /// Something failed; the log says what.
+  case failed = 1
+  /// None of the plugins can be started.
+  case nothingCanBeStarted = 4
+  /// The store was replaced, renamed or deleted.
+  case storeParted = 6
+  /// The store cannot be used as it is: it is of another model, or may not be written.
+  case storeIsUnfit = 7
+}

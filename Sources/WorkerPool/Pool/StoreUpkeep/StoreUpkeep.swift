@@ -1,0 +1,50 @@
+import Jobs
+
+/// What the pool does for the store itself: keeps its log short, deletes what is old, notices who else writes, and
+/// tells when the store does not answer or its files are gone.
+final class StoreUpkeep {
+  /// Seconds between two looks for finished jobs that need not be kept any longer.
+  static let pruneInterval = 60.0
+
+  private let core: PoolCore
+  let checkpoints: WALCheckpoints
+  let commits: CommitWatch
+  let files: StoreFileWatch
+  private var delayTimer: TimerQueue.Token?
+
+  init(_ core: PoolCore, _ ready: ReadyJobs) {
+    self.core = core
+    checkpoints = WALCheckpoints(core)
+    commits = CommitWatch(core, ready, checkpoints)
+    files = StoreFileWatch(core)
+  }
+
+  /// Deletes old jobs, now and from time to time.
+  func prune() {
+    guard !core.isStopping else { return }
+    core.source.prune()
+    core.loop.timers.after(Self.pruneInterval) { [weak self] in self?.prune() }
+  }
+
+  /// While the store has something to do, a timer looks whether it takes too long. Called at the end of each turn.
+  func watchForDelay() {
+    guard core.source.isBusy else {
+      core.loop.timers.cancel(delayTimer)
+      delayTimer = nil
+      return
+    }
+    guard delayTimer == nil else { return }
+    delayTimer = core.loop.timers.after(StoreWatch.patience) { [weak self] in
+      self?.delayTimer = nil
+      self?.tellDelay()
+    }
+  }
+
+  private func tellDelay() {
+    guard core.source.takeDelay() else { return }
+    let store = core.configuration.store
+    let reason = StoreLocks.named(store: store) ?? "it waits for a lock, or there is much to do"
+    core.log(
+      .storeWaiting, "the store has not answered for \(Int(StoreWatch.patience)) s: \(reason)", .path(store))
+  }
+}

@@ -1,0 +1,59 @@
+import Jobs
+
+/// Brings the store's write-ahead log into the store: soon while something is written, once more in the pause after
+/// that, and again and again while somebody keeps the log long. An idle pool does nothing.
+///
+/// The pool's process is the only one that checkpoints, so no worker's commit pays for it.
+final class WALCheckpoints {
+  /// Seconds from a write to the checkpoint: the log may not become too long in that time.
+  static let writingInterval = 0.1
+  /// Seconds without a write that are a pause.
+  static let pause = 1.0
+
+  private let core: PoolCore
+  private var timer: TimerQueue.Token?
+  /// Whether the timer waits for a pause, and not for the checkpoint that follows a write.
+  private var waitsForPause = false
+  private var flight = SingleFlight()
+  /// Whether the checkpoint that has to follow the one under way is for a pause.
+  private var nextIsInPause = false
+
+  init(_ core: PoolCore) { self.core = core }
+
+  func walWasWritten() {
+    guard !core.isFinishing, timer == nil || waitsForPause else { return }
+    checkpoint(after: Self.writingInterval, inPause: false)
+  }
+
+  private func checkpoint(after seconds: Double, inPause: Bool) {
+    core.loop.timers.cancel(timer)
+    waitsForPause = inPause
+    timer = core.loop.timers.after(seconds) { [weak self] in
+      self?.timer = nil
+      self?.checkpoint(inPause: inPause)
+    }
+  }
+
+  private func checkpoint(inPause: Bool) {
+    // On a slow disk one checkpoint may take long; the next one is no use before its end.
+    guard flight.request() else {
+      nextIsInPause = inPause
+      return
+    }
+    // A job says nothing of what it writes until it ends.
+    let mayBeWritten = !inPause || core.coordinator.workers.values.contains { !$0.begun.isEmpty }
+    core.source.checkpoint(mayBeWritten ? .whileWriting : .inPause, ticket: nil)
+    if mayBeWritten { checkpoint(after: Self.pause, inPause: true) }
+  }
+
+  /// A checkpoint has ended. Unless it is done, readers or writers kept some of the log, which needs another one.
+  func checkpointed(isDone: Bool) {
+    let isNext = flight.ended()
+    guard !core.isFinishing, timer == nil else { return }
+    if isNext {
+      checkpoint(after: Self.writingInterval, inPause: nextIsInPause)
+    } else if !isDone {
+      checkpoint(after: Self.pause, inPause: true)
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import LinuxSystem
+import Testing
+
+@testable import WorkerPool
+
+@Suite struct SurvivorsTests {
+  private let pool: PoolParts
+  private let survivors: Survivors
+
+  init() throws {
+    pool = try PoolParts()
+    survivors = Survivors(pool.core, pool.ready)
+  }
+
+  /// A process in a group of its own that sleeps until it is ended.
+  private func sleeper() throws -> pid_t {
+    let pipe = try PipeEnds()
+    return try Program(path: "/bin/sleep", arguments: ["600"], environment: [:])
+      .start(output: pipe.writing, errors: pipe.writing)
+  }
+
+  @Test func aJobThatAnEarlierPoolsProcessRunsIsNobodysUntilItEnds() throws {
+    let pid = try sleeper()
+    pool.addWorker(credit: 2)
+    let job = fakeJob("ok", 1)
+    survivors.takeOver(
+      JobSourceStart(
+        elsewhere: [JobSourceClaim(job: job.key, pid: pid, kind: "fake", queue: "default", limitKey: nil)]))
+    #expect(survivors.jobs == [job.key] && !survivors.mayRunAnything)
+    #expect(pool.core.coordinator.claimedElsewhere == [job.key])
+    #expect(pool.log.all.map(\.text) == ["process \(pid) of an earlier pool finishes its job"])
+    OwnChildren.end(pid)
+    #expect(pool.turn { survivors.all.isEmpty })
+    #expect(pool.core.coordinator.claimedElsewhere.isEmpty)
+    #expect(pool.source.asked.all == ["due jobs"])
+  }
+
+  @Test func besideAProcessThatMayRunAnythingNothingBegins() throws {
+    let pid = try sleeper()
+    pool.addWorker(credit: 2)
+    survivors.takeOver(JobSourceStart(strangers: [try #require(ProcessIdentity(of: pid))]))
+    #expect(survivors.mayRunAnything)
+    pool.core.becameReady([fakeJob("ok", 1)])
+    #expect(pool.runs() == [])
+    OwnChildren.end(pid)
+    #expect(pool.turn { survivors.all.isEmpty })
+    // It may have run the job to its end: the store is asked anew.
+    let queries = pool.core.coordinator.takeEffects().compactMap { effect -> ReadyQuery? in
+      guard case .fetchReady(let query) = effect else { return nil }
+      return query
+    }
+    pool.ready.fetched(try #require(queries.first), [fakeJob("ok", 1)], isComplete: true, seconds: 0)
+    #expect(pool.runs() == [fakeJob("ok", 1).key])
+  }
+
+  @Test func aProcessThatHasEndedClaimsNothing() throws {
+    let pid = try sleeper()
+    OwnChildren.end(pid)
+    survivors.takeOver(
+      JobSourceStart(elsewhere: [JobSourceClaim(job: 1, pid: pid, kind: nil, queue: nil, limitKey: nil)]))
+    #expect(survivors.all.isEmpty && pool.core.coordinator.claimedElsewhere.isEmpty)
+  }
+
+  @Test func crashesThatNoPoolHasSeenAreCountedOnce() throws {
+    survivors.takeOver(
+      JobSourceStart(crashed: [JobSourceClaim(job: 7, pid: 1, kind: "fake", queue: nil, limitKey: nil)]))
+    #expect(pool.core.coordinator.settling == [7], "it does not begin before its crash is counted")
+    let settled = { pool.core.coordinator.takeEffects().count { if case .settle = $0 { true } else { false } } }
+    survivors.countUncountedCrashes()
+    #expect(settled() == 1)
+    survivors.countUncountedCrashes()
+    #expect(settled() == 0)
+  }
+}
