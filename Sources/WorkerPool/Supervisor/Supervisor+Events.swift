@@ -2,123 +2,137 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// What the coordinator's side reports about single workers.
+/// What happens to single workers: each report is an event in the life of a worker, and its effects are carried out
+/// here.
 extension Supervisor {
-  /// The worker that owns this token, if the process at the other end of the socket is really it.
-  func worker(token: String, peer: PeerCredentials) -> WorkerProcess? {
-    guard peer.userID == geteuid(), let worker = workers.values.first(where: { $0.token == token }),
-      worker.process?.owns(pid: peer.pid) == true
-    else { return nil }
-    return worker
-  }
-
-  /// Whether the worker that owns this token has no process yet, as far as is known: whoever has it may be that.
-  func isStarting(token: String) -> Bool {
-    workers.values.contains { $0.token == token && $0.process?.isStarting == true }
-  }
-
-  /// The worker whose process this is, whatever it said.
-  func worker(pid: Int32) -> WorkerProcess? {
-    workers.values.first { $0.process?.owns(pid: pid) == true }
-  }
-
   /// The worker said a good hello. What that changes for others follows when the coordinator knows of it.
-  func cameUp(_ id: WorkerID) {
-    guard let worker = workers[id], worker.phase == .starting else { return }
-    worker.phase = .up
-    worker.upSince = Clock.now
-    demand.cameUp(worker.plugin.name, after: Clock.now - worker.startedAt)
+  func cameUp(_ id: WorkerID) { apply(.hello, to: id) }
+
+  /// The worker's hello was not good. It is told so, and ended if it stays.
+  func refused(_ worker: WorkerProcess, because failure: StartFailure) { apply(.refused(failure), to: worker) }
+
+  /// The worker closed its connection, or said what nobody may say. It has the time between TERM and KILL to exit.
+  func disconnected(_ id: WorkerID) { apply(.disconnected, to: id) }
+
+  /// The worker's job took too long and did not stop when asked.
+  func timedOut(_ id: WorkerID) { apply(.kill(.timedOut), to: id) }
+
+  /// The worker holds jobs and has not answered for so long. It is asked for its stacks, which say where it hangs, and
+  /// killed.
+  func hung(_ id: WorkerID, seconds: Double) { apply(.hung(seconds: seconds), to: id) }
+
+  private func apply(_ event: WorkerLife.Event, to id: WorkerID) {
+    if let worker = workers[id] { apply(event, to: worker) }
+  }
+
+  /// Carries out what follows from an event. When the process is gone, its slot is free for another one.
+  func apply(_ event: WorkerLife.Event, to worker: WorkerProcess) {
+    let wasThere = worker.life.state != .gone
+    for effect in worker.life.handle(event) { perform(effect, worker) }
+    guard wasThere, worker.life.state == .gone else { return }
+    rebalance()
+    finishStopIfEmpty()
+  }
+
+  private func perform(_ effect: WorkerLife.Effect, _ worker: WorkerProcess) {
+    switch effect {
+    case .announce: announce(worker)
+    case .cameUp: noteArrival(of: worker)
+    case .tellRefusal(let failure): log(.workerRefused, "\(worker.name): \(failure)", worker)
+    case .forget: forget(worker)
+    case .blameStart(let error): couldNotSpawn(worker.plugin, error)
+    case .blameFileSystem: hangs(worker.plugin)
+    case .tellDrain:
+      worker.drainingSince = Clock.now
+      delegate?.drain(worker.id)
+    case .wait(let wait): setDeadline(of: worker, wait)
+    case .signal(let number): worker.process?.signal(number)
+    case .signalLeader(let number): worker.process?.signalLeader(number)
+    case .log(let event, let text): log(event, "\(worker.name) \(text)", worker)
+    case .bury(let death, let ending): bury(worker, death, ending)
+    }
+  }
+
+  private func log(_ event: LogEvent, _ text: String, _ worker: WorkerProcess) {
+    log(event, text, .pid(worker.pid), .worker(worker.id.number))
+  }
+
+  private func announce(_ worker: WorkerProcess) {
+    log(
+      .workerStarted, "\(worker.name) is started as worker \(worker.id)", .pid(worker.pid), .worker(worker.id.number),
+      .plugin(worker.plugin.name))
+    delegate?.processStarted(worker.id)
+  }
+
+  private func noteArrival(of worker: WorkerProcess) {
+    let now = Clock.now
+    worker.upSince = now
+    demand.cameUp(worker.plugin.name, after: now - worker.startedAt)
     loop.timers.cancel(worker.deadline)
     policies[worker.plugin.name, default: RestartPolicy()].cameUp()
     log(
-      .workerUp, "\(worker.plugin.name)[\(worker.pid)] is up", .pid(worker.pid), .worker(id.number),
-      .plugin(worker.plugin.name))
+      .workerUp, "\(worker.name) is up", .pid(worker.pid), .worker(worker.id.number), .plugin(worker.plugin.name))
   }
 
-  /// The worker's hello was not good. It is told so, and ended if it stays.
-  func refused(_ worker: WorkerProcess, because failure: StartFailure) {
-    worker.startFailure = failure
-    log(.workerRefused, "\(worker.plugin.name)[\(worker.pid)]: \(failure)", .pid(worker.pid), .worker(worker.id.number))
-    disconnected(worker.id)
-  }
-
-  /// The worker closed its connection, or said what nobody may say. It has the time between TERM and KILL to exit.
-  func disconnected(_ id: WorkerID) {
-    guard let worker = workers[id], worker.phase != .terminating, worker.phase != .killed else { return }
-    worker.isDisconnected = true
+  /// Gives the worker so much time; what follows after that is its life's.
+  func setDeadline(of worker: WorkerProcess, _ wait: WorkerLife.Wait) {
+    let seconds =
+      switch wait {
+      case .hello: configuration.helloPatience
+      case .exit: configuration.killDelay
+      case .stacks: configuration.stackDelay
+      }
     loop.timers.cancel(worker.deadline)
-    worker.deadline = loop.timers.after(configuration.killDelay) { [weak self, weak worker] in
+    worker.deadline = loop.timers.after(seconds) { [weak self, weak worker] in
       guard let self, let worker else { return }
-      kill(worker, cause: .disconnected)
+      apply(.deadline(shortage: reasonForSilence(of: worker)), to: worker)
     }
   }
 
-  /// The worker's job took too long and did not stop when asked.
-  func timedOut(_ id: WorkerID) {
-    guard let worker = workers[id] else { return }
-    kill(worker, cause: .timedOut)
+  /// A process whose connection was not accepted had no way to say hello.
+  private func reasonForSilence(of worker: WorkerProcess) -> StartFailure? {
+    guard let failed = acceptFailure, failed.at >= worker.startedAt else { return nil }
+    return .shortage("its connection could not be accepted: \(failed.error.explained)")
   }
 
-  /// The worker holds jobs and has not answered for so long. It is asked for its stacks, which say where it hangs, and killed.
-  func hung(_ id: WorkerID, seconds: Double) {
-    guard let worker = workers[id], worker.phase == .up || worker.phase == .draining else { return }
-    log(
-      .workerHung,
-      "\(worker.plugin.name)[\(worker.pid)] has not answered for \(Int(seconds)) seconds; its stacks follow",
-      .pid(worker.pid), .worker(id.number))
-    worker.phase = .terminating
-    worker.cause = .hung(seconds: seconds)
-    worker.process?.signalLeader(SIGQUIT)
-    // One that was stopped prints nothing until it goes on.
-    worker.process?.signalLeader(SIGCONT)
+  /// Lets go of a worker that has no process. Should it come to be, it is killed.
+  private func forget(_ worker: WorkerProcess) {
     loop.timers.cancel(worker.deadline)
-    worker.deadline = loop.timers.after(configuration.stackDelay) { [weak self, weak worker] in
-      guard let self, let worker else { return }
-      kill(worker, cause: worker.cause)
-    }
+    workers[worker.id] = nil
+    worker.process = nil
   }
 
-  func drain(_ worker: WorkerProcess) {
-    guard worker.isStaying || worker.isRetiring && worker.phase == .up else { return }
-    if worker.phase == .starting {
-      end(worker, .workerDraining, "is not needed any more and ends before it is up")
-    } else {
-      worker.phase = .draining
-      worker.drainingSince = Clock.now
-      log(
-        .workerDraining, "\(worker.plugin.name)[\(worker.pid)] is to finish", .pid(worker.pid),
-        .worker(worker.id.number))
-      delegate?.drain(worker.id)
-    }
-  }
+  // MARK: The end
 
-  func terminate(_ worker: WorkerProcess) {
-    guard worker.phase != .terminating, worker.phase != .killed else { return }
-    end(worker, .workerTerminated, "is told to stop")
-  }
-
-  /// SIGTERM, and SIGKILL for one that goes on.
-  private func end(_ worker: WorkerProcess, _ event: LogEvent, _ text: String) {
-    worker.phase = .terminating
-    worker.cause = .stopped
-    log(event, "\(worker.plugin.name)[\(worker.pid)] \(text)", .pid(worker.pid), .worker(worker.id.number))
-    worker.process?.signal(SIGTERM)
+  /// Settles the jobs and the slot of a worker that has ended.
+  private func bury(_ worker: WorkerProcess, _ death: Death, _ ending: WorkerLife.Ending) {
     loop.timers.cancel(worker.deadline)
-    worker.deadline = loop.timers.after(configuration.killDelay) { [weak self, weak worker] in
-      guard let self, let worker else { return }
-      kill(worker, cause: .stopped)
-    }
+    tellOmittedLines(of: worker)
+    workers[worker.id] = nil
+    orphans?.end()
+    let obituary = Obituary(pid: worker.pid, death: death, cause: worker.life.cause, lastLines: worker.lastLines)
+    log(ending == .wanted ? .workerEnded : .workerDied, "\(worker.name) \(obituary.reason)", worker)
+    delegate?.workerDied(worker.id, obituary)
+    if !stopping { followUp(worker, death, ending) }
+    guard failures[worker.plugin.name] != nil else { return }
+    delegate?.pluginsChanged(usablePlugins)
+    endIfNothingCanBeStarted()
   }
 
-  func kill(_ worker: WorkerProcess, cause: Obituary.Cause) {
-    guard worker.phase != .killed else { return }
-    if worker.process?.isStarting == true {
-      forget(worker)
-      return finishStopIfEmpty()
+  /// Decides when the slot of a worker that has ended gets its next one.
+  private func followUp(_ worker: WorkerProcess, _ death: Death, _ ending: WorkerLife.Ending) {
+    let name = worker.plugin.name
+    switch ending {
+    case .wanted: break
+    case .neverCameUp(.shortage(let reason)): tryAgainLater(name, .shortage(reason))
+    case .neverCameUp(let failure):
+      failedToStart(name, failure ?? .exitedBeforeHello(death, lastLines: worker.lastLines.suffix(3)))
+    case .died(let mayBlamePlugin):
+      restarts += 1
+      guard mayBlamePlugin else { return }
+      let delay = policies[name, default: RestartPolicy()].died(
+        hadWorked: worker.hasWorked, jitter: .random(in: 0...1))
+      keepSlotEmpty(of: name, for: delay)
     }
-    if worker.phase != .starting { worker.phase = .killed }
-    worker.cause = cause
-    log(.workerKilled, "\(worker.plugin.name)[\(worker.pid)] is killed", .pid(worker.pid), .worker(worker.id.number))
-    worker.process?.signal(SIGKILL)
   }
 }

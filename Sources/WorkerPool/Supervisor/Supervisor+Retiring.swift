@@ -4,34 +4,31 @@ import LinuxSystem
 extension Supervisor {
   /// Replaces a process that has done enough, or has become too large.
   func retire(_ worker: WorkerProcess, because reason: String) {
-    guard worker.phase == .up, worker.isStaying, !stopping else { return }
-    worker.isRetiring = true
-    log(
-      .workerRetiring, "\(worker.plugin.name)[\(worker.pid)] is to be replaced: \(reason)", .pid(worker.pid),
-      .worker(worker.id.number))
+    guard worker.life.state == .up, !stopping else { return }
+    tellAndRetire(worker, because: reason)
     rebalance()
   }
 
-  /// Lets go of retiring processes for which there is a replacement, and retires the next outdated one: one at a time, so that jobs go on
-  /// being done, and nothing is lost when the new executable does not start.
+  private func tellAndRetire(_ worker: WorkerProcess, because reason: String) {
+    apply(.retire, to: worker)
+    log(
+      .workerRetiring, "\(worker.name) is to be replaced: \(reason)", .pid(worker.pid), .worker(worker.id.number))
+  }
+
+  /// Lets go of retiring processes for which there is a replacement, and retires the next outdated one: one at a time,
+  /// so that jobs go on being done, and nothing is lost when the new executable does not start.
   func retireOutdated(_ plugin: Plugin, target: Int) {
-    guard workers.values.contains(where: { $0.isRetiring || $0.isOutdated }) else { return }
-    var retiring = retiring(plugin)
-    let fresh = staying(plugin).count { $0.phase == .up }
-    while !retiring.isEmpty, fresh + retiring.count > target { drain(retiring.removeFirst()) }
-    guard retiring.isEmpty, !staying(plugin).contains(where: { $0.phase == .starting && !$0.isOutdated }) else {
-      return
-    }
-    let outdated = staying(plugin).filter(\.isOutdated)
-    if let worker = outdated.min(by: { $0.id.number < $1.id.number }) {
-      if worker.phase == .up {
-        worker.isRetiring = true
-        log(
-          .workerRetiring, "\(worker.plugin.name)[\(worker.pid)] is to be replaced: plugins were reloaded",
-          .pid(worker.pid), .worker(worker.id.number))
-      } else {
-        drain(worker)
-      }
+    guard workers.values.contains(where: { $0.life.hasGivenSlotAway || $0.isOutdated }) else { return }
+    var retiring = workers.retiring(of: plugin.name)
+    let fresh = workers.staying(of: plugin.name).count { $0.life.state == .up }
+    while !retiring.isEmpty, fresh + retiring.count > target { apply(.drain, to: retiring.removeFirst()) }
+    let staying = workers.staying(of: plugin.name)
+    guard retiring.isEmpty, !staying.contains(where: { $0.life.state != .up && !$0.isOutdated }) else { return }
+    guard let worker = staying.filter(\.isOutdated).min(by: { $0.id.number < $1.id.number }) else { return }
+    if worker.life.state == .up {
+      tellAndRetire(worker, because: "plugins were reloaded")
+    } else {
+      apply(.drain, to: worker)
     }
   }
 
@@ -43,7 +40,7 @@ extension Supervisor {
       worker.hasWorked = true
       policies[worker.plugin.name, default: RestartPolicy()].worked()
     }
-    guard worker.isStaying, worker.phase == .up else { return }
+    guard worker.life.state == .up else { return }
     if let limit = worker.jobLimit, worker.jobsDone >= limit {
       retire(worker, because: "it has done \(worker.jobsDone) jobs")
     } else if let limit = configuration.limits.residentMemory, Clock.now >= worker.memoryCheckedAt + 1 {

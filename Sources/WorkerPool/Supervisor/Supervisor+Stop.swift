@@ -1,17 +1,17 @@
 /// Ending and changing the number of processes.
 extension Supervisor {
-  /// Ends all processes: they give back what they have not begun and finish the rest until `deadline` seconds are over; then they
-  /// get TERM, then KILL. Called again with a shorter deadline it hurries.
+  /// Ends all processes: they give back what they have not begun and finish the rest until `deadline` seconds are over;
+  /// then they get TERM, then KILL. Called again with a shorter deadline it hurries.
   func stop(deadline: Double) {
     if !stopping {
       stopping = true
       log(.poolStopping, "stopping: \(workers.count) workers finish their jobs", .count(workers.count))
-      for worker in workers.values { drain(worker) }
+      for worker in workers.values { apply(.drain, to: worker) }
     }
     loop.timers.cancel(drainDeadline)
     drainDeadline = loop.timers.after(deadline) { [weak self] in
       guard let self else { return }
-      for worker in workers.values { terminate(worker) }
+      for worker in workers.values { apply(.terminate, to: worker) }
     }
     loop.timers.after(0) { [weak self] in self?.finishStopIfEmpty() }
   }
@@ -19,7 +19,7 @@ extension Supervisor {
   /// Ends all processes at once.
   func killAll() {
     stop(deadline: 0)
-    for worker in workers.values { kill(worker, cause: .stopped) }
+    for worker in workers.values { apply(.kill(.stopped), to: worker) }
   }
 
   func finishStopIfEmpty() {

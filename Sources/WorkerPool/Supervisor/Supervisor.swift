@@ -57,7 +57,7 @@ final class Supervisor {
   /// Why plugins cannot be used or were given up, by name.
   var failures: [String: StartFailure] = [:]
   var policies: [String: RestartPolicy] = [:]
-  var workers: [WorkerID: WorkerProcess] = [:]
+  var workers = WorkerTable()
   /// Waits before a replacement: for each plugin how many slots stay empty until their time has come.
   var waitingSlots: [String: Int] = [:]
   var stopping = false
@@ -89,8 +89,8 @@ final class Supervisor {
     starter.whenBack = { [weak self] in self?.isBack($0) }
   }
 
-  /// Finds the plugins and starts processes. Called again it looks for plugins anew: new ones are added, processes of the old
-  /// ones are replaced one by one as they finish their work, and plugins that were given up get another chance.
+  /// Finds the plugins and starts processes. Called again it looks for plugins anew: new ones are added, processes of
+  /// the old ones are replaced one by one as they finish their work, and plugins that were given up get another chance.
   func reload() {
     guard !stopping else { return }
     discovery = PluginDiscovery(
@@ -103,9 +103,10 @@ final class Supervisor {
   }
 
   /// The processes that were started here and are not waited for yet.
-  private var children: Set<pid_t> { Set(workers.values.map(\.pid)).union(discovery?.processes ?? []) }
+  private var children: Set<pid_t> { workers.pids.union(discovery?.processes ?? []) }
 
-  /// A child of this process has died. Those that were started here are observed one by one; the others are only let go of.
+  /// A child of this process has died. Those that were started here are observed one by one; the others are only let go
+  /// of.
   func childEnded() {
     guard let orphans else { return }
     ForeignZombies.reap(except: children.union(orphans.ending), startedBy: starter.threadIDs)
@@ -137,7 +138,7 @@ final class Supervisor {
       if plugins.contains(where: { $0.name == worker.plugin.name }) {
         worker.isOutdated = true
       } else {
-        drain(worker)
+        apply(.drain, to: worker)
       }
     }
     rebalance()
@@ -147,7 +148,7 @@ final class Supervisor {
   /// Plugins whose jobs can be run: those that can be started, and those of which a process is still there.
   var usablePlugins: [Plugin] {
     plugins.filter { plugin in
-      failures[plugin.name] == nil || workers.values.contains { $0.plugin.name == plugin.name && $0.isStaying }
+      failures[plugin.name] == nil || !workers.staying(of: plugin.name).isEmpty
     }
   }
 
@@ -161,7 +162,7 @@ final class Supervisor {
   func rebalance() {
     guard !stopping, let delegate else { return }
     let waiting = delegate.waitingJobs()
-    let known = plugins.filter { failures[$0.name] == nil || !staying($0).isEmpty }
+    let known = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
       .map { state(of: $0, waiting: waiting[$0.name] ?? 0) }
     let total = configuration.workers - finishingForLong
     let plan = SlotPlan.targets(total: total, plugins: known)
@@ -175,27 +176,27 @@ final class Supervisor {
     for state in known.sorted(by: { $0.absent > $1.absent }) {
       guard let plugin = plugins.first(where: { $0.name == state.name }) else { continue }
       let target = plan[plugin.name] ?? 0
-      let surplus = staying(plugin).count - target
-      if surplus > 0 { leave(staying(plugin), surplus) }
+      let staying = workers.staying(of: plugin.name)
+      if staying.count > target { leave(staying, staying.count - target) }
       guard state.canStart else { continue }
       retireOutdated(plugin, target: target)
-      fill(plugin, missing: target - staying(plugin).count)
+      fill(plugin, missing: target - workers.staying(of: plugin.name).count)
     }
   }
 
   /// Ends processes of a plugin: idle ones first, then those that have not come up yet.
   private func leave(_ workers: [WorkerProcess], _ count: Int) {
     func need(_ worker: WorkerProcess) -> Int {
-      delegate?.isBusy(worker.id) == true ? 2 : worker.phase == .starting ? 1 : 0
+      delegate?.isBusy(worker.id) == true ? 2 : worker.life.phase == .starting ? 1 : 0
     }
-    for worker in workers.sorted(by: { need($0) < need($1) }).prefix(count) { drain(worker) }
+    for worker in workers.sorted(by: { need($0) < need($1) }).prefix(count) { apply(.drain, to: worker) }
   }
 
   /// What the plan is to know of a plugin.
   private func state(of plugin: Plugin, waiting: Int) -> SlotPlan.Plugin {
-    let staying = staying(plugin)
+    let staying = workers.staying(of: plugin.name)
     // A process that is to be replaced holds its slot until its successor has it.
-    let present = staying + retiring(plugin).filter { successor(of: $0) == nil }
+    let present = staying + workers.retiring(of: plugin.name).filter { workers.successor(of: $0) == nil }
     let now = Clock.now
     let seen = SlotPlan.Plugin(
       name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting,
@@ -213,29 +214,15 @@ final class Supervisor {
     }
   }
 
-  func staying(_ plugin: Plugin) -> [WorkerProcess] {
-    workers.values.filter { $0.plugin.name == plugin.name && $0.isStaying }
-  }
-
-  /// Processes that go on working until their successors are up.
-  func retiring(_ plugin: Plugin) -> [WorkerProcess] {
-    workers.values.filter { $0.plugin.name == plugin.name && $0.isRetiring && $0.phase == .up }
-  }
-
-  func successor(of worker: WorkerProcess) -> WorkerProcess? {
-    workers.values.first { $0.replaces == worker.id && $0.isStaying }
-  }
-
-  /// Starts processes for empty slots of a plugin. A slot is empty only when the process that leaves it is gone, or keeps it until its
-  /// replacement is there: beside those there are never more processes than slots in all, except of plugins whose number was set by hand.
+  /// Starts processes for empty slots of a plugin. A slot is empty only when the process that leaves it is gone, or
+  /// keeps it until its replacement is there: beside those there are never more processes than slots in all, except of
+  /// plugins whose number was set by hand.
   private func fill(_ plugin: Plugin, missing: Int) {
     let delayed = waitingSlots[plugin.name] ?? 0
     let fixed = configuration.fixedWorkers[plugin.name]
     for _ in 0..<max(0, missing - delayed) {
-      let occupied = workers.values.count { worker in
-        guard !worker.isRetiring else { return false }
-        return fixed == nil
-          ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
+      let occupied = workers.occupied { worker in
+        fixed == nil ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
       }
       // Plugins that cannot start reserve no slots.
       let reserved = plugins.reduce(0) { sum, plugin in

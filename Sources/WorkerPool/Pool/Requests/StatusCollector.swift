@@ -117,12 +117,12 @@ final class StatusCollector {
     let begunAt = known?.begun.compactMap { coordinator.held[$0]?.begunAt }.min()
     let wait = known?.held.compactMap { coordinator.held[$0]?.storeWait }.first
     return PoolStatus.Worker(
-      id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.phase.rawValue,
+      id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.life.phase.rawValue,
       age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
       running: coordinator.jobURIs.texts(known?.begun ?? []).sorted(), progressDone: progress?.done,
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
       memory: ProcessUsage.residentBytes(of: worker.pid),
-      processorTime: ProcessUsage.processorSeconds(of: worker.pid), isRetiring: worker.isRetiring,
+      processorTime: ProcessUsage.processorSeconds(of: worker.pid), isRetiring: worker.life.hasGivenSlotAway,
       path: worker.plugin.path, lastLines: worker.lastLines, waitsForStore: wait?.rawValue)
   }
 }

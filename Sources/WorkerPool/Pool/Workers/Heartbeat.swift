@@ -47,7 +47,7 @@ final class HeartbeatTimer {
     timer = nil
     let busy = supervisor.workers.values.filter { worker in
       worker.plugin.description.heartbeat == true && core.coordinator.workers[worker.id]?.held.isEmpty == false
-        && (worker.phase == .up || worker.phase == .draining)
+        && (worker.life.phase == .up || worker.life.phase == .draining)
     }
     let look = heartbeat.look(
       at: busy.sorted { $0.id.number < $1.id.number }.map { ($0.id, sockets.hasSpoken($0.id)) })

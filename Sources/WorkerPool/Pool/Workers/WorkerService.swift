@@ -141,9 +141,9 @@ extension WorkerService: SupervisorDelegate {
 
 extension WorkerService: WorkerServerDelegate {
   func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Admission {
-    if supervisor.isStarting(token: token) { return .later }
-    guard let worker = supervisor.worker(token: token, peer: peer), worker.phase == .starting else {
-      if let worker = supervisor.worker(pid: peer.pid), worker.phase == .starting {
+    if supervisor.workers.isStarting(token: token) { return .later }
+    guard let worker = supervisor.workers.worker(token: token, peer: peer), worker.life.state == .greeting else {
+      if let worker = supervisor.workers.worker(pid: peer.pid) {
         supervisor.refused(worker, because: .refused(.token))
       }
       return .refused(.token)

@@ -1,0 +1,41 @@
+import Glibc
+
+/// How a worker process ended, for those who have to clear up after it.
+struct Obituary: Equatable, Sendable {
+  /// Who brought it about.
+  enum Cause: Equatable, Sendable {
+    /// The process itself, or somebody unknown: a job in hand may be the reason.
+    case itself
+    /// The pool, because it stops or needs fewer processes: no job is to blame.
+    case stopped
+    /// The pool, because its job took too long.
+    case timedOut
+    /// The pool, because it closed its connection, or broke the protocol, and stayed.
+    case disconnected
+    /// The pool, because it did not answer for so many seconds.
+    case hung(seconds: Double)
+    /// The pool, because it had been started so many seconds ago and had not said hello.
+    case silent(seconds: Double)
+  }
+
+  var pid: Int32
+  var death: Death
+  var cause: Cause
+  /// The last lines of its standard error.
+  var lastLines: [String]
+
+  /// What happened, as the rest of a sentence.
+  var reason: String {
+    switch cause {
+    case .itself: death.description
+    case .stopped where death == .signalled(SIGKILL): "was killed, since it did not stop when told to"
+    case .stopped: death.description
+    case .timedOut: "was killed because its job took too long"
+    case .disconnected where death == .signalled(SIGKILL):
+      "was killed because it had closed its connection or broken the protocol"
+    case .disconnected: death.description
+    case .hung(let seconds): "was killed because it had not answered for \(Int(seconds)) seconds"
+    case .silent(let seconds): "was killed because it had not said hello within \(seconds) seconds"
+    }
+  }
+}

@@ -1,0 +1,321 @@
+import Glibc
+import LinuxSystem
+
+/// The life of a worker process, from the wish for one to its end: a pure state machine.
+///
+///     spawning ──started──▶ greeting ──hello──▶ up ──retire──▶ retiring ──drain──▶ draining ──leaves──▶ closing
+///
+/// All other states are ways off this one. A process may be `unwanted` before it is there. It is `refused` for a bad hello
+/// and `silent` without one. It is `severed` when it closes its connection unasked. It is `ending` from SIGTERM on, and
+/// `killed` from SIGKILL on. `WorkerLifeTests` has the table of all states and events.
+///
+/// The supervisor tells what happens to the process, and carries out what follows from it.
+struct WorkerLife: Equatable, Sendable {
+  enum State: String, CaseIterable, Sendable {
+    /// Its program is being executed. There is no process, as far as is known.
+    case spawning
+    /// There is still no process, and none is needed any more. Should it come to be, it gets SIGTERM at once.
+    case unwanted
+    /// The process is there and has not said hello.
+    case greeting
+    /// Its hello was not good. It has some time to exit.
+    case refused
+    /// It was killed because it had not said hello in time.
+    case silent
+    /// It takes jobs.
+    case up
+    /// It takes jobs until its successor is up.
+    case retiring
+    /// It takes no more jobs, finishes what it has, and exits.
+    case draining
+    /// It has finished, and closed its connection. It has some time to exit.
+    case closing
+    /// It closed its connection, or broke the protocol, though nobody had told it to go. It has some time to exit.
+    case severed
+    /// It was told to stop the job in hand, or, because it hangs, to print its stacks. It has some time to exit.
+    case ending
+    /// It was killed, and is about to be reaped.
+    case killed
+    /// There is no process any more.
+    case gone
+  }
+
+  /// What happens to the process, or is wanted of it.
+  enum Event: Equatable, Sendable {
+    /// There is a process now.
+    case started
+    /// There will be none.
+    case couldNotStart(SystemCallError)
+    /// It said a good hello.
+    case hello
+    /// It said a hello that was not good.
+    case refused(StartFailure)
+    /// It closed its connection, or said what nobody may say.
+    case disconnected
+    /// It is to be replaced.
+    case retire
+    /// Its successors cannot be started, so it stays.
+    case keep
+    /// It is not needed any more.
+    case drain
+    /// The pool does not wait any longer for its jobs in hand.
+    case terminate
+    /// It holds jobs and has not answered for so many seconds.
+    case hung(seconds: Double)
+    /// It is to end at once.
+    case kill(Obituary.Cause)
+    /// The time is over that the last effect ``Effect/wait(_:)`` gave it. With the reason for which it could not say
+    /// hello, where one is known.
+    case deadline(shortage: StartFailure?)
+    case exited(Death)
+  }
+
+  /// What a process gets time for.
+  enum Wait: CaseIterable, Sendable {
+    /// To say hello.
+    case hello
+    /// To exit by itself, before it is killed.
+    case exit
+    /// To print its stacks.
+    case stacks
+  }
+
+  /// What is to be done.
+  enum Effect: Equatable, Sendable {
+    /// Tell the log, and whoever waits for the process, that it is there.
+    case announce
+    /// Note that it came up, and how long that took.
+    case cameUp
+    /// Tell the log why its hello was not good.
+    case tellRefusal(StartFailure)
+    /// Let go of a process that does not exist; it is killed should it come to be.
+    case forget
+    /// No process could be started, for this reason.
+    case blameStart(SystemCallError)
+    /// The program's file system does not answer.
+    case blameFileSystem
+    /// Tell the coordinator that it gets no more jobs.
+    case tellDrain
+    case wait(Wait)
+    /// Send it a signal, and to all that it has started.
+    case signal(Int32)
+    /// Send a signal to the process alone.
+    case signalLeader(Int32)
+    /// Write a line that begins with the name of the process.
+    case log(LogEvent, String)
+    /// Settle its jobs and its slot.
+    case bury(Death, Ending)
+  }
+
+  /// How a process ended, for its slot and its plugin.
+  enum Ending: Equatable, Sendable {
+    /// As the pool wanted: it went when it was told to, or the pool ended it because it stops or needs fewer processes.
+    case wanted
+    /// It never came up. Without a reason it had ended before it said hello.
+    case neverCameUp(StartFailure?)
+    /// It died. Where its plugin may be at fault its slot may stay empty for a while.
+    case died(mayBlamePlugin: Bool)
+  }
+
+  /// Seconds that a process has to say hello.
+  let helloPatience: Double
+  private(set) var state = State.spawning
+  /// Who brings its end about, as far as is known.
+  private(set) var cause = Obituary.Cause.itself
+  /// Why it never came up, when that is known before its end.
+  private(set) var failure: StartFailure?
+  /// Its slot belongs to its successor, since it was told to retire.
+  private(set) var hasGivenSlotAway = false
+
+  init(helloPatience: Double) { self.helloPatience = helloPatience }
+
+  /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next one is started when
+  /// it is known how it ended.
+  var isStaying: Bool { [.spawning, .greeting, .silent, .up].contains(state) }
+
+  /// What a status shows of it.
+  var phase: Phase {
+    switch state {
+    case .spawning, .greeting, .refused, .silent: .starting
+    case .up, .retiring, .severed: .up
+    case .draining, .closing: .draining
+    case .unwanted, .ending: .terminating
+    case .killed, .gone: .killed
+    }
+  }
+
+  /// The states as a status tells them.
+  enum Phase: String, Sendable {
+    case starting, up, draining, terminating, killed
+  }
+}
+
+// MARK: - The table
+
+extension WorkerLife {
+  /// Goes on to the next state; returns what is to be done, in order. An event that means nothing in a state is
+  /// ignored.
+  mutating func handle(_ event: Event) -> [Effect] {
+    switch event {
+    case .started: started()
+    case .couldNotStart(let error): couldNotStart(error)
+    case .hello: hello()
+    case .refused(let failure): refused(failure)
+    case .disconnected: disconnected()
+    case .retire: retire()
+    case .keep: keep()
+    case .drain: drain()
+    case .terminate: terminate()
+    case .hung(let seconds): hung(seconds)
+    case .kill(let cause): kill(cause)
+    case .deadline(let shortage): deadline(shortage)
+    case .exited(let death): exited(death)
+    }
+  }
+
+  private mutating func started() -> [Effect] {
+    switch state {
+    case .spawning: state = .greeting
+    // The signal that it was given then reaches it now.
+    case .unwanted: state = .ending
+    default: return []
+    }
+    return [.announce]
+  }
+
+  private mutating func couldNotStart(_ error: SystemCallError) -> [Effect] {
+    switch state {
+    case .spawning:
+      state = .gone
+      return [.forget, .blameStart(error)]
+    case .unwanted:
+      state = .gone
+      return [.forget]
+    default: return []
+    }
+  }
+
+  private mutating func hello() -> [Effect] {
+    guard state == .greeting else { return [] }
+    state = .up
+    return [.cameUp]
+  }
+
+  private mutating func refused(_ failure: StartFailure) -> [Effect] {
+    guard state == .greeting else { return [] }
+    state = .refused
+    self.failure = failure
+    return [.tellRefusal(failure), .wait(.exit)]
+  }
+
+  private mutating func disconnected() -> [Effect] {
+    switch state {
+    case .up, .retiring: state = .severed
+    case .draining: state = .closing
+    default: return []
+    }
+    return [.wait(.exit)]
+  }
+
+  private mutating func retire() -> [Effect] {
+    guard state == .up else { return [] }
+    state = .retiring
+    hasGivenSlotAway = true
+    return []
+  }
+
+  private mutating func keep() -> [Effect] {
+    hasGivenSlotAway = false
+    if state == .retiring { state = .up }
+    return []
+  }
+
+  private mutating func drain() -> [Effect] {
+    switch state {
+    case .spawning:
+      state = .unwanted
+      return end(.workerDraining, Self.notNeeded)
+    case .greeting:
+      state = .ending
+      return end(.workerDraining, Self.notNeeded)
+    case .up, .retiring:
+      state = .draining
+      return [.log(.workerDraining, "is to finish"), .tellDrain]
+    default: return []
+    }
+  }
+
+  private static let notNeeded = "is not needed any more and ends before it is up"
+
+  private mutating func terminate() -> [Effect] {
+    switch state {
+    case .spawning: state = .unwanted
+    case .greeting, .refused, .up, .retiring, .draining, .closing, .severed: state = .ending
+    default: return []
+    }
+    return end(.workerTerminated, "is told to stop")
+  }
+
+  /// SIGTERM, and SIGKILL for one that goes on.
+  private mutating func end(_ event: LogEvent, _ text: String) -> [Effect] {
+    cause = .stopped
+    return [.log(event, text), .signal(SIGTERM), .wait(.exit)]
+  }
+
+  private mutating func hung(_ seconds: Double) -> [Effect] {
+    switch state {
+    case .up, .retiring, .draining, .closing, .severed: state = .ending
+    default: return []
+    }
+    cause = .hung(seconds: seconds)
+    let text = "has not answered for \(Int(seconds)) seconds; its stacks follow"
+    // One that was stopped prints nothing until it goes on.
+    return [.log(.workerHung, text), .signalLeader(SIGQUIT), .signalLeader(SIGCONT), .wait(.stacks)]
+  }
+
+  private mutating func kill(_ cause: Obituary.Cause) -> [Effect] {
+    switch state {
+    case .spawning, .unwanted:
+      state = .gone
+      return [.forget]
+    case .greeting, .refused, .up, .retiring, .draining, .closing, .severed, .ending:
+      state = .killed
+      self.cause = cause
+      return [.log(.workerKilled, "is killed"), .signal(SIGKILL)]
+    case .silent, .killed, .gone: return []
+    }
+  }
+
+  private mutating func deadline(_ shortage: StartFailure?) -> [Effect] {
+    switch state {
+    case .spawning:
+      state = .gone
+      return [.forget, .blameFileSystem]
+    case .greeting:
+      failure = shortage ?? .silent(seconds: helloPatience)
+      let effects = kill(.silent(seconds: helloPatience))
+      state = .silent
+      return effects
+    case .refused, .closing, .severed: return kill(.disconnected)
+    case .unwanted, .ending: return kill(cause)
+    case .silent, .up, .retiring, .draining, .killed, .gone: return []
+    }
+  }
+
+  private mutating func exited(_ death: Death) -> [Effect] {
+    if [.spawning, .unwanted, .gone].contains(state) { return [] }
+    let ending = ending(death)
+    state = .gone
+    return [.bury(death, ending)]
+  }
+
+  private func ending(_ death: Death) -> Ending {
+    if cause == .stopped { return .wanted }
+    if let failure { return .neverCameUp(failure) }
+    let wasToldToGo = [.draining, .closing, .ending, .killed].contains(state)
+    if wasToldToGo, death == .exited(code: 0) { return .wanted }
+    // A process that somebody killed, or the kernel for want of memory, is not to blame for not having come up.
+    if state == .greeting, death != .signalled(SIGKILL) { return .neverCameUp(nil) }
+    return .died(mayBlamePlugin: cause == .itself || cause == .disconnected)
+  }
+}
