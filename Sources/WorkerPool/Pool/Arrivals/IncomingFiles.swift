@@ -78,9 +78,10 @@ final class IncomingFiles {
     rescanTimer = core.loop.timers.after(seconds) { [weak self] in self?.rescan() }
   }
 
-  /// Finds what no event has told of.
-  private func rescan() {
+  /// Finds what no event has told of. Where the store's files turn out to be gone, nothing more is taken.
+  func rescan() {
     upkeep.files.check()
+    guard !core.isStopping else { return }
     core.source.takeFiles(nil)
     upkeep.commits.start()
     core.refetchJobs()

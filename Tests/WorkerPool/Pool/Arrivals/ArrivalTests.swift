@@ -128,6 +128,20 @@ import Testing
     incoming.stop()
   }
 
+  /// No event tells of it where the kernel has no watch for the files: the next scan finds it, before it takes anything.
+  @Test func aPoolWhoseStoreIsGoneTakesNoMoreFiles() throws {
+    let store = pool.core.configuration.store
+    for suffix in ["", "-wal", "-shm"] { try Data().write(to: URL(fileURLWithPath: store + suffix)) }
+    upkeep.files.start(StoreFiles(path: store))
+    incoming.rescan()
+    #expect(pool.source.takes.all == [nil])
+    try FileManager.default.removeItem(atPath: store)
+    incoming.rescan()
+    #expect(pool.core.ending == .storeParted)
+    #expect(pool.source.takes.all == [nil], "nothing since")
+    incoming.stop()
+  }
+
   @Test func jobsThatWereNotAllToldAreLookedFor() throws {
     pool.addWorker(credit: 1)
     incoming.took(1, ready: [fakeJob("ok", 1)], someWait: false, postponed: 0, [])
