@@ -44,7 +44,7 @@ protocol JobSource: AnyObject, Sendable {
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?)
   /// Whether work is under way. This and the next may be called from any thread.
   var isBusy: Bool { get }
-  /// Whether work takes longer than ``StoreWatch/patience``; true once for each piece of work.
+  /// Whether work takes longer than ``StoreWatch/timeout``; true once for each piece of work.
   func takeDelay() -> Bool
   /// Finishes the work that is under way; `finished` is the last event.
   func finish()

@@ -18,11 +18,12 @@ public enum Pool {
     case storeIsTaken(path: String, pid: Int32?, queue: String?)
     /// The store, or the directory in which it lies, may not be written.
     case storeIsReadOnly(path: String, directory: String?, reason: String)
-    /// The store is of another model, or of another version of it.
+    /// The store was made with another model, or with another version of it.
     case modelDoesNotFit(model: String, store: String, difference: String)
-    /// The store was not open after so many seconds: most likely another process has it locked.
+    /// The store was not open after this many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
+    /// What happened and what to do, as one line.
     public var description: String {
       switch self {
       case .model(let path): "\(path) is not a data model that can be read"
@@ -63,7 +64,7 @@ public enum Pool {
     if configuration.handlesSignals {
       // A log that nobody reads any more is no reason to die.
       signal(SIGPIPE, SIG_IGN)
-      // Whoever ignores it has no children to wait for (waitpid(2)), and hands that on to what he starts.
+      // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
       signal(SIGCHLD, SIG_DFL)
       OpenFileLimit.raise()
     }
@@ -99,7 +100,7 @@ public enum Pool {
     return code
   }
 
-  /// Makes this the one pool of the store. Nothing is written before.
+  /// Makes this the one pool of the store. Nothing is written before that.
   private static func takeStore(_ path: String) throws -> StoreLock {
     do {
       return try StoreLock.take(path)
@@ -113,7 +114,7 @@ public enum Pool {
     }
   }
 
-  /// Blocks until the store is open and in order, or its locks have been waited for long enough.
+  /// Opens the store and puts it in order. Blocks; throws where another process has the store locked for too long.
   private static func openSource(
     _ configuration: PoolConfiguration, _ layout: QueueLayout, _ place: PoolPlace
   ) throws -> StoreJobSource {

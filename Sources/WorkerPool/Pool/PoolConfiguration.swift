@@ -10,7 +10,7 @@ public struct PoolConfiguration: Sendable {
   public var model: String
   /// Path of the queue directory; created when there is none.
   public var queue: String
-  /// Where `worker-NAME` executables are looked for; the first directory that has a name wins.
+  /// Directories with `worker-NAME` executables; the first directory that has a name wins.
   public var pluginDirectories: [String]
   /// Worker processes in all. Default 2.
   public var workers: Int
@@ -18,11 +18,12 @@ public struct PoolConfiguration: Sendable {
   public var fixedWorkers: [String: Int] = [:]
   /// Shares of the picks for queues, by name; queues without a weight share 1. Default: priority decides alone.
   public var queueWeights: [String: Int] = [:]
-  /// How many jobs of a kind may run at a time; instead of what the plugin says.
+  /// How many jobs of a kind may be in hand at a time; instead of what the plugin says.
   public var kindLimits: [String: Int] = [:]
-  /// How many jobs of a queue may run at a time, by the queue's name or by a pattern with `*`: see ``QueueLimits``.
+  /// How many jobs of a queue may be in hand at a time, by the queue's name or by a pattern with `*`: see
+  /// ``QueueLimits``.
   public var queueLimits: [String: Int] = [:]
-  /// How many jobs of a kind may begin in a time; instead of what the plugin says.
+  /// How many jobs of a kind may begin in a period; instead of what the plugin says.
   public var kindRates: [String: JobRate] = [:]
   /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`.
   /// Default `false`.
@@ -33,7 +34,7 @@ public struct PoolConfiguration: Sendable {
   public var storePatience = 60.0
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
   public var stopDeadline = 30.0
-  /// A file to which all that is said between coordinator and workers is appended; default none.
+  /// A file to which the conversation of coordinator and workers is appended; default none.
   public var recording: String?
   /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
   /// else.
@@ -82,7 +83,8 @@ public struct PoolConfiguration: Sendable {
 
   var incomingDirectory: String { QueueLayout(root: queue).incoming }
 
-  /// What PROTOCOL.md promises a worker, but for the token. Paths are absolute: a worker may have another directory.
+  /// The variables that PROTOCOL.md promises a worker, without the token. Paths are absolute: a worker may have another
+  /// working directory.
   func workerEnvironment(socket: String) -> [String: String] {
     var environment = ProcessInfo.processInfo.environment.filter {
       WorkerEnvironmentRule.passes($0.key) || passedVariables.contains($0.key)

@@ -3,9 +3,9 @@ import Jobs
 import Synchronization
 import WorkerProtocol
 
-/// What the pool remembers for those who look: how often jobs end, which ended last, and what went wrong.
+/// Remembers for a status how often jobs end, and which ended last.
 ///
-/// Noting an ended job is an addition and a place in a ring; all else is worked out when somebody asks.
+/// Noting an ended job costs an addition and a place in a ring. All else is computed when somebody asks.
 struct PoolHistory {
   /// Ended jobs whose rows tell how long jobs wait and run.
   static let sample = 250

@@ -8,7 +8,7 @@ import WorkerProtocol
 /// reply is made and most of the earlier replies are taken: a client that asks without end, or does not read, blocks
 /// nobody and uses no memory.
 final class StatusServer {
-  /// One asker; replies are sent through it, at once or later.
+  /// One client; replies are sent through it, at once or later.
   final class Client {
     fileprivate let connection: Connection
     fileprivate weak var server: StatusServer?
@@ -25,7 +25,7 @@ final class StatusServer {
       self.server = server
     }
 
-    /// Sends a reply. An asker that is gone gets none.
+    /// Sends a reply. A client that is gone gets none.
     func reply(_ reply: StatusReply) { server?.answer(self, reply) }
 
     /// From now on the client gets `saved` replies.
@@ -36,16 +36,16 @@ final class StatusServer {
 
   /// The longest request in bytes.
   static let requestLimit = 1 << 20
-  /// An observer that does not read loses what comes while so many bytes wait for it.
+  /// Bytes that may wait for an observer. While more wait, it loses what comes.
   static let observerBacklog = 1 << 20
 
-  /// Askers at a time; when there are more, the oldest is closed.
+  /// Clients at a time; when there are more, the oldest is closed.
   static let clientLimit = 128
-  /// No further request of an asker is read while so many bytes of replies wait for it.
+  /// Bytes of replies that may wait for a client. While more wait, none of its requests is read.
   static let replyShare = 1 << 16
-  /// An asker is closed when so many bytes wait for it.
+  /// Bytes that may wait for a client. When more wait, its connection is closed.
   static let replyBacklog = 16 << 20
-  /// Requests of one asker, and new connections, that are handled in one turn.
+  /// Requests of one client, and new connections, that are handled in one turn.
   static let requestsPerTurn = 16
   static let connectionsPerTurn = 64
   /// Seconds until connections are accepted again after that has failed.

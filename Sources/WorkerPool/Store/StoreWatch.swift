@@ -4,15 +4,15 @@ import Synchronization
 /// Times the work on the store, so that the pool can report work that takes very long, most often because another
 /// process has the store locked.
 ///
-/// It sets no timer: whoever has one looks while there is work.
+/// It sets no timer. Whoever has one asks ``takeDelay()`` while there is work.
 final class StoreWatch: Sendable {
   /// Seconds that work may take before somebody is told.
-  static let patience = 3.0
+  static let timeout = 3.0
 
   private struct State {
     /// Work that was asked for and is not done.
     var pending = 0
-    /// When what is being done should be done, in seconds of the monotonic clock; taken out when it has been told of.
+    /// When the work under way should be done, in seconds of the monotonic clock; taken out when it was reported.
     var deadlines: [Int: Double] = [:]
     var lastNumber = 0
   }
@@ -30,18 +30,18 @@ final class StoreWatch: Sendable {
 
   /// Runs a part of the work that may have to wait, on the thread of the caller.
   ///
-  /// - Parameter size: seconds that it may take besides, there being much to do.
+  /// - Parameter size: seconds that it may take in addition, since there is much to do.
   func during<T>(size: Double = 0, _ work: () throws -> T) rethrows -> T {
     let number = state.withLock { state in
       state.lastNumber += 1
-      state.deadlines[state.lastNumber] = Clock.now + Self.patience + size
+      state.deadlines[state.lastNumber] = Clock.now + Self.timeout + size
       return state.lastNumber
     }
     defer { state.withLock { $0.deadlines[number] = nil } }
     return try work()
   }
 
-  /// Whether something takes too long that nobody has been told of.
+  /// Whether something takes too long that was not reported before. Asking counts as reporting it.
   func takeDelay() -> Bool {
     state.withLock { state in
       let late = state.deadlines.filter { $0.value <= Clock.now }.keys

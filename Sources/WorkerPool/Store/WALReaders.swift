@@ -9,7 +9,7 @@ struct PinnedReader: Hashable, Sendable {
   let pin: WALCheckpointer.Pin
 }
 
-/// Who keeps a store's write-ahead log from being brought into the file by reading an older state.
+/// Finds the processes that read an older state of a store, and so keep its WAL from being copied into the file.
 ///
 /// A reader holds a shared lock on one of the bytes 123 to 127 of the `-shm` file
 /// (https://www.sqlite.org/walformat.html, "WAL Locks"); the kernel lists such locks with their owners. This must not
@@ -37,7 +37,7 @@ enum WALReaders {
   }
 }
 
-/// Who keeps others from using a store at all: a process that has it for itself, or writes.
+/// Finds the processes that keep others from using a store at all: they have it for themselves, or write.
 enum StoreLocks {
   /// The process IDs of those that hold a write lock on the store at `path` or on its index, without this process.
   static func holders(store path: String) -> Set<Int32> {
@@ -58,7 +58,7 @@ enum StoreLocks {
   /// time, and a lock that goes between two pages can hide one that stays.
   private static let reads = 3
 
-  /// The same in words; `nil` when nobody holds one.
+  /// The holders in words: "process 4711 (sqlite3) has it locked"; `nil` when nobody holds a lock.
   static func named(store path: String) -> String? {
     let names = holders(store: path).sorted().map { "process \($0) (\(ProcFile.command($0)))" }
     return names.isEmpty ? nil : "\(names.joined(separator: ", ")) has it locked"
@@ -97,12 +97,12 @@ struct KernelLock {
   }
 }
 
-/// Since when readers have been keeping the log from being brought into the file.
+/// Since when readers have kept the WAL from being copied into the file.
 ///
 /// Processes that only read for a moment appear in single looks. A reader that holds the same place at the same mark in
-/// looks that are ``patience`` apart has held it all the time.
+/// looks that are ``minimumAge`` apart has held it all the time.
 struct PinnedLog: Sendable {
-  static let patience = 0.5
+  static let minimumAge = 0.5
 
   /// Monotonic seconds of the first look that found each.
   private var firstSeen: [PinnedReader: Double] = [:]
@@ -117,7 +117,7 @@ struct PinnedLog: Sendable {
 
   /// The processes that read for long, with the monotonic time since when.
   var since: [Int32: Double] {
-    let lasting = firstSeen.filter { lastLook - $0.value >= Self.patience }
+    let lasting = firstSeen.filter { lastLook - $0.value >= Self.minimumAge }
     return Dictionary(lasting.map { ($0.key.pid, $0.value) }, uniquingKeysWith: min)
   }
 }

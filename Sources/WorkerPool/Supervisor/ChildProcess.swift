@@ -11,17 +11,18 @@ final class ChildProcess {
   private let starter: ProcessStarter
   /// While it is being started.
   private var ticket: Int?
-  /// What it is to get as soon as it was started.
+  /// The signal that it gets as soon as it was started.
   private var firstSignal: Int32?
   private var output: [OutputReader] = []
   private let onStart: (SystemCallError?) -> Void
   private var onDeath: ((Death) -> Void)?
 
-  /// Begins to start the process. `onStart` is called when that is over, with an error when there is no process: ENOENT, EACCES and ENOEXEC
-  /// say that the file is no program. `onLine` gets each line of its output and whether it came from standard error; `onDeath` is
-  /// called once, after the last line.
+  /// Begins to start the process. `onStart` is called when that is over, with an error when there is no process:
+  /// ENOENT, EACCES and ENOEXEC say that the file is no program. `onLine` gets each line of its output and whether it
+  /// came from standard error; `onDeath` is called once, after the last line.
   ///
-  /// A line of its standard output that is longer than `longestLine` is handed over in pieces. Throws when there are no pipes for it.
+  /// A line of its standard output that is longer than `longestLine` is handed over in pieces. Throws when there are no
+  /// pipes for it.
   init(
     _ program: Program, longestLine: Int = OutputReader.longestLine, loop: EventLoop, starter: ProcessStarter,
     onStart: @escaping (SystemCallError?) -> Void,
@@ -50,7 +51,7 @@ final class ChildProcess {
     OwnChildren.end(pid)
   }
 
-  /// Whether it is not known yet if there will be a process: its program's file system has not answered.
+  /// Whether there is no process yet: the file system of its program has not answered.
   var isStarting: Bool { ticket != nil }
 
   private func started(_ outcome: ProcessStarter.Outcome) {
@@ -96,8 +97,8 @@ final class ChildProcess {
   }
 
   private func reap() {
-    // Whatever it left running in its group must not outlive it: it would hold the pipes and the store. The pidfd is readable, so
-    // the process has ended; until it is waited for, nobody else gets its number.
+    // What it left running in its group must not outlive it: that would hold the pipes and the store. The pidfd is
+    // readable, so the process has ended. Until it is waited for, nobody else gets its number.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
     let waited = waitpid(pid, &status, WNOHANG)

@@ -7,7 +7,8 @@ enum Death: Equatable, Sendable, CustomStringConvertible {
   case signalled(Int32)
   /// Together with its pool, or after it: nobody saw how.
   case unseen
-  /// It ended, and the kernel did not tell how: this process ignores SIGCHLD, or waits for all its children (waitpid(2), ECHILD).
+  /// It ended, and the kernel did not tell how: this process ignores SIGCHLD, or waits for all its children
+  /// (waitpid(2), ECHILD).
   case untold
 
   /// Reads the status of `waitpid`.

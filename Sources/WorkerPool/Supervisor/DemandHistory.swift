@@ -1,4 +1,4 @@
-/// What is remembered of each plugin's jobs and processes: since when there have been any, and what a start costs.
+/// Remembers of each plugin since when it has had jobs and processes, and what a start costs.
 struct DemandHistory {
   private struct Record {
     /// When it last had a job in hand, and a process; monotonic seconds.
@@ -14,8 +14,8 @@ struct DemandHistory {
     var warmth = SlotPlan.warmth
   }
 
-  /// A plugin that needs a process within so many seconds after it has lost its last one should have kept it: the next time it does, for
-  /// twice as long, up to the longest warmth.
+  /// A plugin that needs a process within so many seconds after it has lost its last one should have kept it: the next
+  /// time it does, for twice as long, up to the longest warmth.
   private static let regretTime = 60.0
   private static let longestWarmth = 40.0
 
@@ -48,7 +48,7 @@ struct DemandHistory {
     }
   }
 
-  /// A further process was started: whether that is enough shows later.
+  /// A further process was started. Whether that is enough shows later.
   mutating func started(_ name: String) { records[name]?.pressedSince = nil }
 
   /// A process came up so many seconds after its start.

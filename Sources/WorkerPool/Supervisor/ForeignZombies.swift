@@ -1,7 +1,8 @@
 import Glibc
 import LinuxSystem
 
-/// Dead children of this process that nobody here has started: orphans come to the first process of a container, and to a subreaper.
+/// Dead children of this process that nobody here has started: orphans come to the first process of a container, and to
+/// a subreaper.
 enum ForeignZombies {
   /// Takes their exit status, so that the kernel lets go of them.
   static func reap(except known: Set<pid_t>, startedBy threads: Set<pid_t>) {

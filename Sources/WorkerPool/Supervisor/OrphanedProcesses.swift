@@ -3,22 +3,24 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// What dead workers had started, in whatever group or session: it has become this process's child, and is ended.
+/// Ends what dead workers had started, in whatever group or session. Such processes have become this process's
+/// children.
 ///
-/// The kernel gives the children of a process that has died to the nearest ancestor that asked for them (PR_SET_CHILD_SUBREAPER,
-/// prctl(2)). Each worker does, so that they stay with it while it lives, and so does the pool, where its process is a pool and nothing else.
+/// The kernel gives the children of a process that has died to the nearest ancestor that asked for them
+/// (PR_SET_CHILD_SUBREAPER, prctl(2)). Each worker does, so that they stay with it while it lives, and so does the
+/// pool, where its process is a pool and nothing else.
 final class OrphanedProcesses {
   private let loop: EventLoop
   private let log: Log
   private let pool: String?
-  /// This process has children of others, too: it was started in place of a program that had some, or is the first of its container.
-  /// Then only what its environment marks as a worker's is ended.
+  /// This process has children of others, too: it was started in place of a program that had some, or is the first of
+  /// its container. Then only what its environment marks as a worker's is ended.
   private let hasOtherChildren: Bool
   /// Descriptors of processes that were killed, by process ID.
   private var dying: [pid_t: Descriptor] = [:]
-  /// The children that are none.
+  /// Children that are no orphans.
   var known: () -> Set<pid_t> = { [] }
-  /// Threads of this process whose children are none either, also while they are being started.
+  /// Threads of this process whose children are no orphans either, also while they are being started.
   var starters: () -> Set<pid_t> = { [] }
   /// Called when the last one has ended.
   var whenGone: () -> Void = {}
@@ -42,7 +44,7 @@ final class OrphanedProcesses {
   /// Whether none is left.
   var isEmpty: Bool { dying.isEmpty }
 
-  /// Kills those that have come since the last call, and in time what they have started.
+  /// Kills the orphans that have come since the last call, and later what they have started.
   func end() {
     let known = known()
     for pid in OwnChildren.all(except: starters()) where !known.contains(pid) && dying[pid] == nil && isOurs(pid) {

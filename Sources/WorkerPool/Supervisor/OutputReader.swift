@@ -33,7 +33,8 @@ final class OutputReader {
 
   deinit { shut() }
 
-  /// Reads what is in the pipe and closes it. Somebody else may hold its other end and go on writing: that is not waited for.
+  /// Reads what is in the pipe and closes it. Somebody else may hold its other end and go on writing: that is not
+  /// waited for.
   func finish() {
     var left: Int32 = 0
     if let pipe, csystem_waiting_bytes(pipe.number, &left) == 0 {

@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Finds `worker-NAME` files and asks each what it is, all at a time and without blocking the loop.
+/// Finds `worker-NAME` files and asks each what it is: all at the same time, and without blocking the loop.
 final class PluginDiscovery {
   /// What a round of discovery found.
   struct Result: Equatable {
@@ -13,12 +13,13 @@ final class PluginDiscovery {
   }
 
   /// How long `describe` may take, in seconds.
-  static let patience = 10.0
-  /// Seconds between two tries while the machine is short of something, or when the process was killed, and how many tries follow
-  /// the first.
+  static let timeout = 10.0
+  /// Seconds between two tries while the machine is short of something, or when the process was killed, and how many
+  /// tries follow the first.
   static let retryDelay = 0.5
   static let retries = 10
-  /// What `describe` may print, in bytes, and the lines of its standard error that are kept for the reason of a failure.
+  /// What `describe` may print, in bytes, and the lines of its standard error that are kept for the reason of a
+  /// failure.
   static let outputLimit = 1 << 20
   private static let keptErrors = 3
   static let prefix = "worker-"
@@ -56,7 +57,8 @@ final class PluginDiscovery {
     }
   }
 
-  /// Looks into `directories`, the first one that has a plugin's name wins; calls `completion` once, with plugins by name.
+  /// Looks into `directories`, the first one that has a plugin's name wins; calls `completion` once, with plugins by
+  /// name.
   ///
   /// - Parameter environment: what the plugins' processes get.
   init(
@@ -83,7 +85,7 @@ final class PluginDiscovery {
         let name = String(file.dropFirst(prefix.count))
         let path = directory + "/" + file
         var status = stat()
-        // A link that leads nowhere is found, too: that it cannot be executed is to be known.
+        // A link that leads nowhere is found, too: its failure says that it cannot be executed.
         let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         guard file.hasPrefix(prefix), isProtocolName(name), !name.contains("."), files[name] == nil, !isDirectory
         else { continue }
@@ -106,7 +108,7 @@ final class PluginDiscovery {
           probes[name]?.add(line)
           if probes[name]?.isTooLong == true { probes[name]?.process.signal(SIGKILL) }
         }, onDeath: { [weak self] death in self?.finish(name, path, death) })
-      let timer = loop.timers.after(Self.patience) { [weak self] in self?.isLate(name, path) }
+      let timer = loop.timers.after(Self.timeout) { [weak self] in self?.isLate(name, path) }
       probes[name] = Probe(process: process, timer: timer, triesLeft: triesLeft)
     } catch {
       cannotStart(name, path, error, triesLeft)
@@ -130,7 +132,7 @@ final class PluginDiscovery {
     guard let probe = probes[name] else { return }
     if probe.process.isStarting {
       probes[name] = nil
-      result.failures[name] = .hangs(path: path, seconds: Self.patience)
+      result.failures[name] = .hangs(path: path, seconds: Self.timeout)
       return finishIfComplete()
     }
     probes[name]?.isLate = true
@@ -151,7 +153,7 @@ final class PluginDiscovery {
   private func finish(_ name: String, _ path: String, _ death: Death) {
     guard let probe = probes.removeValue(forKey: name) else { return }
     loop.timers.cancel(probe.timer)
-    // Somebody's deed, or the kernel's for want of memory, says nothing of the plugin.
+    // A SIGKILL from a user or from the kernel, for want of memory, is not the plugin's fault.
     if death == .signalled(SIGKILL), !probe.isLate, !probe.isTooLong, probe.triesLeft > 0 {
       return startLater(name, path, triesLeft: probe.triesLeft - 1)
     }
@@ -169,7 +171,7 @@ final class PluginDiscovery {
     if probe.isTooLong {
       throw .badDescription(path: path, reason: "it printed more than \(outputLimit >> 20) MiB")
     }
-    if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Int(patience)) seconds") }
+    if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Int(timeout)) seconds") }
     guard death == .exited(code: 0) else {
       throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.joined(separator: " | "))")
     }

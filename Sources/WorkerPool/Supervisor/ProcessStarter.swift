@@ -5,10 +5,11 @@ import LinuxSystem
 import Synchronization
 import WorkerProtocol
 
-/// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not hang with that.
+/// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not hang
+/// with that.
 ///
-/// Each program has a thread, so that one that hangs keeps no other. The threads live as long as the starter: the kernel tells a child of
-/// its parent's death when the thread ends that started it (PR_SET_PDEATHSIG, prctl(2)).
+/// Each program has a thread, so that one that hangs keeps no other. The threads live as long as the starter: the
+/// kernel tells a child of its parent's death when the thread ends that started it (PR_SET_PDEATHSIG, prctl(2)).
 final class ProcessStarter {
   /// The child's process ID, or why there is none.
   typealias Outcome = Result<pid_t, SystemCallError>
@@ -77,7 +78,8 @@ final class SpawnRequest: Sendable {
     self.errors = errors
   }
 
-  /// Starts the program so that it, and what it leaves behind, can be told from all else. Blocks as long as execve(2) does.
+  /// Starts the program so that it, and what it leaves behind, can be told from all else. Blocks as long as execve(2)
+  /// does.
   fileprivate func spawn() -> ProcessStarter.Outcome {
     if isAbandoned.load(ordering: .relaxed) { return .failure(cancelled) }
     var program = program

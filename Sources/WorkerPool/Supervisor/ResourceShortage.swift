@@ -12,7 +12,7 @@ enum OpenFileLimit {
     return getrlimit(resource, &limit) == 0 ? UInt64(limit.rlim_cur) : 0
   }
 
-  /// Makes the limit as high as it may be: a pool needs four descriptors for each worker.
+  /// Raises the limit as far as it may be raised: a pool needs four descriptors for each worker.
   static func raise() {
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }

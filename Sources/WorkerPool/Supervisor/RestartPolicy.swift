@@ -1,11 +1,11 @@
 /// When a slot whose process died gets its next one.
 ///
 /// A process that had done something is replaced at once; one that had not is replaced after a wait that doubles each
-/// time, with jitter, so that a plugin which dies at its start does not keep the machine busy. After a few failures to start in a
-/// row the plugin is given up.
+/// time, with jitter, so that a plugin which dies at its start does not keep the machine busy. After a few failures to
+/// start in a row the plugin is given up.
 struct RestartPolicy: Equatable, Sendable {
   /// Failures to start in a row after which the plugin is given up.
-  static let patience = 5
+  static let mostFailures = 5
   /// The first wait in seconds, and the longest.
   static let firstDelay = 0.1
   static let longestDelay = 30.0
@@ -14,7 +14,7 @@ struct RestartPolicy: Equatable, Sendable {
   private(set) var fruitlessDeaths = 0
 
   /// Whether no further process should be started.
-  var hasGivenUp: Bool { failuresToStart >= Self.patience }
+  var hasGivenUp: Bool { failuresToStart >= Self.mostFailures }
 
   /// A process said hello.
   mutating func cameUp() { failuresToStart = 0 }

@@ -1,13 +1,14 @@
 /// How many processes each plugin should have: a pure function of who waits, who works, and for how long.
 ///
-/// A process stays with its plugin until jobs of another plugin need its slot, and have needed it for long enough to pay for the start of
-/// a new process. A plugin without jobs takes no process from anyone.
+/// A process stays with its plugin until jobs of another plugin need its slot, and have needed it for long enough to
+/// pay for the start of a new process. A plugin without jobs takes no process from anyone.
 enum SlotPlan {
   /// Seconds that a plugin's last process may work before it makes place for another plugin that has none, at least.
   static let turn = 2.0
   /// Seconds for which a plugin that has just had work keeps its last process, at first: more may come.
   static let warmth = 5.0
-  /// A move, and a turn, last for so many times the time that a process takes to come up, within these bounds in seconds.
+  /// A move, and a turn, last for so many times the time that a process takes to come up, within these bounds in
+  /// seconds.
   private static let startsWorth = 4.0
   private static let moveDelays = 1.0...10.0
 
@@ -52,10 +53,10 @@ enum SlotPlan {
 
   /// Shares `total` processes out.
   ///
-  /// Fixed numbers come first. Free slots go where jobs wait, then to plugins that have no process. When there is none, a plugin with
-  /// jobs and no process gets one at once: one that has no work, one of several of another plugin, or the last one of a plugin that
-  /// has had its turn. A plugin that needs more than it has gets what others do not use when its jobs have waited for long enough. Whoever
-  /// wants processes for a plugin in any case sets their number by hand.
+  /// Fixed numbers come first. Free slots go where jobs wait, then to plugins that have no process. When there is none,
+  /// a plugin with jobs and no process gets one at once: one that has no work, one of several of another plugin, or the
+  /// last one of a plugin that has had its turn. A plugin that needs more than it has gets what others do not use when
+  /// its jobs have waited for long enough. Whoever wants processes for a plugin in any case sets their number by hand.
   static func targets(total: Int, plugins: [Plugin]) -> [String: Int] {
     let free = plugins.filter { $0.fixed == nil }
     let places = total - plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
@@ -76,8 +77,8 @@ enum SlotPlan {
     return targets
   }
 
-  /// Whether the plan may be another one in a while, though nothing happens: jobs wait for the turn of another plugin to end, for one to
-  /// cool down, or to have waited for long enough.
+  /// Whether the plan may be another one in a while, though nothing happens: jobs wait for the turn of another plugin
+  /// to end, for one to cool down, or to have waited for long enough.
   static func changesWithTime(total: Int, _ plugins: [Plugin]) -> Bool {
     let free = plugins.filter { $0.fixed == nil }
     let reserved = plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
@@ -119,7 +120,8 @@ private struct Shares {
 
   // MARK: Numbers that do not fit
 
-  /// Who loses a process when there are too many: one that has some to spare, of several before a last one, else the largest.
+  /// Who loses a process when there are too many: one that has some to spare, of several before a last one, else the
+  /// largest.
   var leastNeeded: Int? {
     let spare = counts.indices.filter(hasSpare)
     if let index = spare.filter({ counts[$0] > 1 }).max(by: isMoreUsed) ?? spare.max(by: isMoreUsed) { return index }

@@ -38,8 +38,8 @@ enum StrayProcesses {
     return left
   }
 
-  /// The worker of the pool of that identity which the process is, or which has started it, as its environment tells; `nil` for all
-  /// other processes.
+  /// The worker of the pool of that identity which the process is, or which has started it, as its environment tells;
+  /// `nil` for all other processes.
   static func worker(of pid: Int32, pool: String) -> Int32? {
     variables(of: pid).flatMap { worker(in: $0, pool: pool) }
   }

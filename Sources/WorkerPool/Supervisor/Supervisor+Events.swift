@@ -78,7 +78,7 @@ extension Supervisor {
   func setDeadline(of worker: WorkerProcess, _ wait: WorkerLife.Wait) {
     let seconds =
       switch wait {
-      case .hello: configuration.helloPatience
+      case .hello: configuration.helloTimeout
       case .exit: configuration.killDelay
       case .stacks: configuration.stackDelay
       }

@@ -10,7 +10,7 @@ extension Supervisor {
     let id = WorkerID(number: lastNumber)
     let limits = configuration.limits
     let worker = WorkerProcess(
-      id: id, plugin: plugin, token: UUID().uuidString, helloPatience: configuration.helloPatience)
+      id: id, plugin: plugin, token: UUID().uuidString, helloTimeout: configuration.helloTimeout)
     worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
     worker.replaces = workers.retiring(of: plugin.name).first { workers.successor(of: $0) == nil }?.id
     demand.started(plugin.name)
@@ -44,7 +44,7 @@ extension Supervisor {
 
   /// The plugin's file system does not answer: its slot is for others until it does.
   func hangs(_ plugin: Plugin) {
-    let failure = StartFailure.hangs(path: plugin.path, seconds: configuration.helloPatience)
+    let failure = StartFailure.hangs(path: plugin.path, seconds: configuration.helloTimeout)
     log(.pluginFailed, "plugin \(plugin.name) did not start: \(failure)", .plugin(plugin.name))
     failures[plugin.name] = failure
     delegate?.pluginsChanged(usablePlugins)
@@ -88,7 +88,8 @@ extension Supervisor {
     let delay = policies[name, default: RestartPolicy()].failedToStart(jitter: .random(in: 0...1))
     if let delay { return keepSlotEmpty(of: name, for: delay) }
     failures[name] = failure
-    log(.pluginGivenUp, "plugin \(name) is given up after \(RestartPolicy.patience) failures to start", .plugin(name))
+    log(
+      .pluginGivenUp, "plugin \(name) is given up after \(RestartPolicy.mostFailures) failures to start", .plugin(name))
     // Processes that were to be replaced stay: they are better than none.
     for worker in workers.values where worker.plugin.name == name { apply(.keep, to: worker) }
     delegate?.pluginsChanged(usablePlugins)

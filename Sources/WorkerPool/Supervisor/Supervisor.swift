@@ -11,7 +11,7 @@ protocol SupervisorDelegate: AnyObject {
   func isBusy(_ id: WorkerID) -> Bool
   /// What the worker is doing, as it stands in the log beside what it prints; `nil` when it does nothing.
   func work(of id: WorkerID) -> String?
-  /// The worker's process is there: whoever says that he is it can be told from others.
+  /// The worker's process is there, so that its hello can be told from anybody else's.
   func processStarted(_ id: WorkerID)
   /// The worker shall be told to finish what it has begun and to exit.
   func drain(_ id: WorkerID)
@@ -29,7 +29,7 @@ protocol SupervisorDelegate: AnyObject {
 ///
 /// It knows plugins, processes and slots, and nothing of jobs.
 final class Supervisor {
-  /// What does not change while it runs.
+  /// What the supervisor needs to know.
   struct Configuration {
     var pluginDirectories: [String]
     /// Processes in all.
@@ -39,11 +39,11 @@ final class Supervisor {
     /// The environment of the workers; the token is added for each.
     var environment: [String: String]
     var limits = WorkerLimits()
-    /// Seconds until a started process must have said hello.
-    var helloPatience = 10.0
+    /// Seconds that a started process has to say hello.
+    var helloTimeout = 10.0
     /// Seconds between SIGTERM and SIGKILL.
     var killDelay = 5.0
-    /// Seconds that a process which hangs gets to print its stacks.
+    /// Seconds that a process that hangs has to print its stacks.
     var stackDelay = 3.0
   }
 
@@ -58,7 +58,7 @@ final class Supervisor {
   var failures: [String: StartFailure] = [:]
   var policies: [String: RestartPolicy] = [:]
   var workers = WorkerTable()
-  /// Waits before a replacement: for each plugin how many slots stay empty until their time has come.
+  /// For each plugin, how many slots stay empty for now, since processes in them have died.
   var waitingSlots: [String: Int] = [:]
   var stopping = false
   var drainDeadline: TimerQueue.Token?
@@ -69,10 +69,10 @@ final class Supervisor {
   var demand = DemandHistory()
   /// When a connection to the workers' socket could not be accepted last, and why.
   var acceptFailure: (at: Double, error: SystemCallError)?
-  /// While plugins wait for the turn of others: seconds between two looks at whether it has ended.
+  /// Seconds between two plans while plugins wait for the turn of others to end.
   private static let rebalanceInterval = 0.5
   private var rebalanceTimer: TimerQueue.Token?
-  /// Where this process is a pool and nothing else.
+  /// Ends what dead workers leave behind; `nil` where this process is more than a pool.
   var orphans: OrphanedProcesses? {
     didSet {
       orphans?.known = { [weak self] in self?.children ?? [] }
@@ -192,7 +192,7 @@ final class Supervisor {
     for worker in workers.sorted(by: { need($0) < need($1) }).prefix(count) { apply(.drain, to: worker) }
   }
 
-  /// What the plan is to know of a plugin.
+  /// What the plan has to know of a plugin.
   private func state(of plugin: Plugin, waiting: Int) -> SlotPlan.Plugin {
     let staying = workers.staying(of: plugin.name)
     // A process that is to be replaced holds its slot until its successor has it.

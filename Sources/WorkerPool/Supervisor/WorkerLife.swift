@@ -5,9 +5,9 @@ import LinuxSystem
 ///
 ///     spawning ──started──▶ greeting ──hello──▶ up ──retire──▶ retiring ──drain──▶ draining ──leaves──▶ closing
 ///
-/// All other states are ways off this one. A process may be `unwanted` before it is there. It is `refused` for a bad hello
-/// and `silent` without one. It is `severed` when it closes its connection unasked. It is `ending` from SIGTERM on, and
-/// `killed` from SIGKILL on. `WorkerLifeTests` has the table of all states and events.
+/// All other states are ways off this one. A process may be `unwanted` before it is there. It is `refused` for a bad
+/// hello and `silent` without one. It is `severed` when it closes its connection unasked. It is `ending` from SIGTERM
+/// on, and `killed` from SIGKILL on. `WorkerLifeTests` has the table of all states and events.
 ///
 /// The supervisor tells what happens to the process, and carries out what follows from it.
 struct WorkerLife: Equatable, Sendable {
@@ -118,7 +118,7 @@ struct WorkerLife: Equatable, Sendable {
   }
 
   /// Seconds that a process has to say hello.
-  let helloPatience: Double
+  let helloTimeout: Double
   private(set) var state = State.spawning
   /// Who brings its end about, as far as is known.
   private(set) var cause = Obituary.Cause.itself
@@ -127,7 +127,7 @@ struct WorkerLife: Equatable, Sendable {
   /// Its slot belongs to its successor, since it was told to retire.
   private(set) var hasGivenSlotAway = false
 
-  init(helloPatience: Double) { self.helloPatience = helloPatience }
+  init(helloTimeout: Double) { self.helloTimeout = helloTimeout }
 
   /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next one is started when
   /// it is known how it ended.
@@ -292,8 +292,8 @@ extension WorkerLife {
       state = .gone
       return [.forget, .blameFileSystem]
     case .greeting:
-      failure = shortage ?? .silent(seconds: helloPatience)
-      let effects = kill(.silent(seconds: helloPatience))
+      failure = shortage ?? .silent(seconds: helloTimeout)
+      let effects = kill(.silent(seconds: helloTimeout))
       state = .silent
       return effects
     case .refused, .closing, .severed: return kill(.disconnected)

@@ -17,9 +17,10 @@ public struct WorkerLimits: Equatable, Sendable {
   /// Resident bytes beyond which a process is replaced when its jobs in hand are done. Default none.
   public var residentMemory: Int?
 
+  /// The defaults: 4096 open descriptors, no core file, nothing else limited.
   public init() {}
 
-  /// What the kernel keeps to.
+  /// The limits that the kernel enforces.
   var resources: [ResourceLimit] {
     let limits: [(Int32, Int?)] = [
       (Int32(RLIMIT_DATA.rawValue), memory), (Int32(RLIMIT_CPU.rawValue), processorTime),
@@ -30,7 +31,9 @@ public struct WorkerLimits: Equatable, Sendable {
     }
   }
 
-  /// The jobs that one process may do: all of a pool's should not be replaced at the same time.
+  /// The jobs that one process may do. With jitter not all processes of a pool are replaced at the same time.
+  ///
+  /// - Parameter jitter: from 0 to 1.
   func jobs(jitter: Double) -> Int? {
     jobs.map { max(1, Int((Double($0) * (0.9 + 0.2 * jitter)).rounded())) }
   }

@@ -34,11 +34,11 @@ final class WorkerProcess {
   /// The process itself, also while it is being started.
   var process: ChildProcess?
 
-  init(id: WorkerID, plugin: Plugin, token: String, helloPatience: Double) {
+  init(id: WorkerID, plugin: Plugin, token: String, helloTimeout: Double) {
     self.id = id
     self.plugin = plugin
     self.token = token
-    life = WorkerLife(helloPatience: helloPatience)
+    life = WorkerLife(helloTimeout: helloTimeout)
     startedAt = Clock.now
   }
 

@@ -233,7 +233,7 @@ import WorkerProtocol
   /// Somebody kills them, or the kernel for want of memory: that may pass.
   @Test func aPluginWhoseProcessesAreKilledBeforeHelloIsNotGivenUp() throws {
     let pool = try PoolHarness(plugins: ["fake", "victim"], workers: 2)
-    #expect(pool.effects.wait { $0.count > RestartPolicy.patience })
+    #expect(pool.effects.wait { $0.count > RestartPolicy.mostFailures })
     #expect(try failure(of: "victim", in: pool) == nil)
     try pool.end()
   }
@@ -321,7 +321,7 @@ import WorkerProtocol
     let time = try clock.measure { result = try discover(script: script, name: "flood") }
     #expect(result.plugins.isEmpty)
     #expect(result.failures["flood"]?.description.hasSuffix("it printed more than 1 MiB") == true, "\(result.failures)")
-    #expect(time < .seconds(PluginDiscovery.patience))
+    #expect(time < .seconds(PluginDiscovery.timeout))
   }
 
   @Test func aLongDescriptionIsReadWhole() throws {
@@ -343,7 +343,7 @@ import WorkerProtocol
     let lines = Collected<String>()
     let supervisor = try Supervisor(
       loop: loop, log: Log { lines.add($0) },
-      configuration: .init(pluginDirectories: [directory.path], workers: 3, environment: [:], helloPatience: 0.05))
+      configuration: .init(pluginDirectories: [directory.path], workers: 3, environment: [:], helloTimeout: 0.05))
     let delegate = NobodyWaits()
     supervisor.delegate = delegate
     supervisor.reload()

@@ -5,8 +5,9 @@ import Testing
 
 @testable import WorkerPool
 
-/// A program whose file cannot be opened for now, as on a server that does not answer: somebody has a lease on it, and who opens it waits,
-/// in execve(2), too, until that is given back or /proc/sys/fs/lease-break-time is over (fcntl(2), F_SETLEASE).
+/// A program whose file cannot be opened for now, as on a server that does not answer: somebody has a lease on it, and
+/// who opens it waits, in execve(2), too, until that is given back or /proc/sys/fs/lease-break-time is over (fcntl(2),
+/// F_SETLEASE).
 private final class HangingProgram {
   let path: String
   let directory: String
@@ -74,11 +75,11 @@ private final class HangsWhenFound: SupervisorDelegate {
     delegate = HangsWhenFound(program)
   }
 
-  private func supervisor(helloPatience: Double) throws -> Supervisor {
+  private func supervisor(helloTimeout: Double) throws -> Supervisor {
     let supervisor = try Supervisor(
       loop: loop, log: Log { [log] in log.add($0) },
       configuration: .init(
-        pluginDirectories: [program.directory], workers: 1, environment: [:], helloPatience: helloPatience,
+        pluginDirectories: [program.directory], workers: 1, environment: [:], helloTimeout: helloTimeout,
         killDelay: 0.1))
     supervisor.delegate = delegate
     supervisor.reload()
@@ -95,7 +96,7 @@ private final class HangsWhenFound: SupervisorDelegate {
   }
 
   @Test func aPluginWhoseFileSystemHangsIsToldApartAndStartedWhenItAnswers() throws {
-    let supervisor = try supervisor(helloPatience: 0.5)
+    let supervisor = try supervisor(helloTimeout: 0.5)
     turn { supervisor.failures["mute"] != nil }
     #expect(supervisor.failures["mute"] == .hangs(path: program.path, seconds: 0.5))
     #expect(log.all.contains { $0.contains("its file system does not answer") })
@@ -109,7 +110,7 @@ private final class HangsWhenFound: SupervisorDelegate {
   }
 
   @Test func aProgramThatHangsKeepsNoPoolFromEnding() throws {
-    let supervisor = try supervisor(helloPatience: 600)
+    let supervisor = try supervisor(helloTimeout: 600)
     turn { supervisor.workers.values.contains { $0.process?.isStarting == true } && delegate.hasHung }
     supervisor.stop(deadline: 0)
     turn { delegate.isStopped }

@@ -193,14 +193,14 @@ import Testing
 
   @Test func aPluginThatCannotStartIsGivenUpAfterAFewTries() {
     var policy = RestartPolicy()
-    for _ in 1..<RestartPolicy.patience { #expect(policy.failedToStart(jitter: 0) != nil) }
+    for _ in 1..<RestartPolicy.mostFailures { #expect(policy.failedToStart(jitter: 0) != nil) }
     #expect(policy.failedToStart(jitter: 0) == nil)
     #expect(policy.hasGivenUp)
   }
 
   @Test func oneGoodStartForgetsTheFailures() {
     var policy = RestartPolicy()
-    for _ in 1..<RestartPolicy.patience { _ = policy.failedToStart(jitter: 0) }
+    for _ in 1..<RestartPolicy.mostFailures { _ = policy.failedToStart(jitter: 0) }
     policy.cameUp()
     #expect(policy.failedToStart(jitter: 0) == RestartPolicy.firstDelay)
   }

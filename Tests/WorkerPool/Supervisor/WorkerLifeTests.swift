@@ -46,7 +46,7 @@ private let ways: [State: [Event]] = [
 ]
 
 private func makeLife(after events: [Event]) -> WorkerLife {
-  var life = WorkerLife(helloPatience: 10)
+  var life = WorkerLife(helloTimeout: 10)
   for event in events { _ = life.handle(event) }
   return life
 }
@@ -230,7 +230,7 @@ private func effects(of events: Event...) -> [Effect] {
   @Test func noProcessIsForgottenOrLeftWaiting() {
     var seen: Set<String> = []
     var open: [(life: WorkerLife, path: [String], isThere: Bool, hasTime: Bool)] = [
-      (WorkerLife(helloPatience: 10), [], false, true)
+      (WorkerLife(helloTimeout: 10), [], false, true)
     ]
     while let (life, path, isThere, hasTime) = open.popLast() {
       for (name, event) in events {

@@ -31,7 +31,7 @@ final class StoreLock: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Locks the file at the path, which is made empty if there is none. Never waits.
+  /// Locks the file at the path, and makes an empty one where there is none. Never waits.
   ///
   /// - Throws: ``Taken``, or `FileError`.
   static func take(_ path: String) throws -> StoreLock {

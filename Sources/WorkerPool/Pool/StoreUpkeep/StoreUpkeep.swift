@@ -34,7 +34,7 @@ final class StoreUpkeep {
       return
     }
     guard delayTimer == nil else { return }
-    delayTimer = core.loop.timers.after(StoreWatch.patience) { [weak self] in
+    delayTimer = core.loop.timers.after(StoreWatch.timeout) { [weak self] in
       self?.delayTimer = nil
       self?.tellDelay()
     }
@@ -45,6 +45,6 @@ final class StoreUpkeep {
     let store = core.configuration.store
     let reason = StoreLocks.named(store: store) ?? "it waits for a lock, or there is much to do"
     core.log(
-      .storeWaiting, "the store has not answered for \(Int(StoreWatch.patience)) s: \(reason)", .path(store))
+      .storeWaiting, "the store has not answered for \(Int(StoreWatch.timeout)) s: \(reason)", .path(store))
   }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import WorkerProtocol
 
-/// What becomes of a worker that says hello.
+/// The answer to a hello.
 enum Admission: Equatable {
   case admitted(WorkerID)
   case refused(Refusal)
@@ -41,14 +41,15 @@ final class WorkerServer {
 
   /// Connections that have not said hello; when there are more, the oldest is closed.
   static let strangers = 64
-  /// A worker that does not read gets no more `SAVED` lines while so many bytes wait for it.
+  /// Bytes that may wait for a worker. While more wait, it gets no `SAVED` lines.
   static let savedBacklog = 1 << 20
-  /// A worker that does not read is given up when so many bytes wait for it.
+  /// Bytes that may wait for a worker. When more wait, its connection is closed.
   static let unreadLimit = 16 << 20
   /// Lines of one worker, and new connections, that are handled in one turn.
   static let linesPerTurn = 256
   static let connectionsPerTurn = 64
-  /// Bytes of a dead worker that are read at most: more than its socket holds, since what it started may go on writing.
+  /// Bytes that are read of a dead worker: more than its socket holds, and no more, since what it started may go on
+  /// writing.
   static let lastBytes = 1 << 20
 
   private let loop: EventLoop
@@ -102,7 +103,7 @@ final class WorkerServer {
     forget(peer)
   }
 
-  /// Looks again at those who have said hello and could not be told from others.
+  /// Decides about connections whose hello came before it was known which process is the worker.
   func admitWaiting() {
     for peer in waiting.compactMap({ peers[$0] }) {
       guard let hello = peer.hello else { continue }
