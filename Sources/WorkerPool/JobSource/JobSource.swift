@@ -57,9 +57,9 @@ struct JobSourceStart: Equatable, Sendable {
   /// What was paused before.
   var pauses = JobPauses()
   /// Jobs that processes of earlier pools still hold.
-  var elsewhere: [JobSourceClaim] = []
+  var elsewhere: [InheritedJob] = []
   /// Jobs whose worker died together with its pool, so that nobody has counted it.
-  var crashed: [JobSourceClaim] = []
+  var crashed: [InheritedJob] = []
   /// Jobs that had begun together when that happened.
   var suspects: Set<JobKey> = []
   /// Processes of earlier pools of which it is not known what they run.

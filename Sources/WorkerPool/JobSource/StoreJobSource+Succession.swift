@@ -86,8 +86,8 @@ extension StoreJobSource {
     return (job.failures.last?.date ?? .distantPast) < entry.begunAt
   }
 
-  private func claim(_ entry: LedgerEntry, _ job: Job?) -> JobSourceClaim {
-    JobSourceClaim(
+  private func claim(_ entry: LedgerEntry, _ job: Job?) -> InheritedJob {
+    InheritedJob(
       job: entry.job, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
   }
 

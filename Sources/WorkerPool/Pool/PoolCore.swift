@@ -57,8 +57,8 @@ final class PoolCore {
 
   /// There may be jobs in the store that nobody told of: new ones, and new ones that wait for others.
   func refetchJobs() {
-    coordinator.lookForNewJobs()
-    coordinator.lookForWaitingJobs()
+    coordinator.refetchAll()
+    coordinator.checkDependents()
   }
 }
 

@@ -97,7 +97,7 @@ final class PoolServer {
     supervisor.childEnded()
     supervisor.reload()
     ready.promoteDueJobs()
-    core.coordinator.lookForWaitingJobs()
+    core.coordinator.checkDependents()
     incoming.start()
     upkeep.commits.start()
     schedule.start()
@@ -132,13 +132,13 @@ final class PoolServer {
       core.coordinator.settled(jobs)
       status.publish(ended: jobs)
     case .cancelled(let jobs):
-      core.coordinator.noteOver(jobs)
+      core.coordinator.releaseDependents(of: jobs)
       status.publish(ended: jobs)
     case .deleted(let ticket, let asked, let deleted, let awaited, let reason):
       status.publish(ended: deleted)
       status.deletions.deleted(ticket, asked: asked, deleted: deleted, awaited: awaited, reason)
     case .replied(let ticket, let count, let error):
-      core.coordinator.lookForNewJobs()
+      core.coordinator.refetchAll()
       ready.promoteDueJobs()
       status.replied(ticket, count: count, error)
     case .foundNames(let ticket, let names): status.names.found(ticket, names)

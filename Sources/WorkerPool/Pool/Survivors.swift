@@ -9,7 +9,7 @@ final class Survivors {
   struct Survivor {
     /// Becomes readable when the process ends.
     let process: Descriptor
-    var claims: [JobSourceClaim] = []
+    var claims: [InheritedJob] = []
     /// It is not known what it runs, so nothing begins beside it.
     var mayRunAnything = false
   }
@@ -19,7 +19,7 @@ final class Survivors {
   /// By process ID.
   private(set) var all: [Int32: Survivor] = [:]
   /// Crashes that no pool has seen, until the plugins are known.
-  private var uncountedCrashes: [JobSourceClaim] = []
+  private var uncountedCrashes: [InheritedJob] = []
 
   init(_ core: PoolCore, _ ready: ReadyJobs) {
     self.core = core
@@ -86,13 +86,13 @@ final class Survivors {
     core.loop.unwatch(ended.process.number)
     core.coordinator.ledger?.endInherited(pid)
     core.coordinator.now = Clock.now
-    core.coordinator.noteOver(ended.claims.map(\.job))
+    core.coordinator.releaseDependents(of: ended.claims.map(\.job))
     ready.promoteDueJobs()
     tellCoordinator()
   }
 
   private func tellCoordinator() {
-    core.coordinator.setClaimedElsewhere(all.values.flatMap(\.claims))
-    core.coordinator.setWaitsForStrangers(mayRunAnything)
+    core.coordinator.setSurvivorJobs(all.values.flatMap(\.claims))
+    core.coordinator.setWaitsForSurvivors(mayRunAnything)
   }
 }

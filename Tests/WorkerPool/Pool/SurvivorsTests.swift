@@ -26,13 +26,13 @@ import Testing
     let job = fakeJob("ok", 1)
     survivors.takeOver(
       JobSourceStart(
-        elsewhere: [JobSourceClaim(job: job.key, pid: pid, kind: "fake", queue: "default", limitKey: nil)]))
+        elsewhere: [InheritedJob(job: job.key, pid: pid, kind: "fake", queue: "default", limitKey: nil)]))
     #expect(survivors.jobs == [job.key] && !survivors.mayRunAnything)
-    #expect(pool.core.coordinator.claimedElsewhere == [job.key])
+    #expect(pool.core.coordinator.survivorJobs == [job.key])
     #expect(pool.log.all.map(\.text) == ["process \(pid) of an earlier pool finishes its job"])
     OwnChildren.end(pid)
     #expect(pool.turn { survivors.all.isEmpty })
-    #expect(pool.core.coordinator.claimedElsewhere.isEmpty)
+    #expect(pool.core.coordinator.survivorJobs.isEmpty)
     #expect(pool.source.asked.all == ["due jobs"])
   }
 
@@ -58,13 +58,13 @@ import Testing
     let pid = try sleeper()
     OwnChildren.end(pid)
     survivors.takeOver(
-      JobSourceStart(elsewhere: [JobSourceClaim(job: 1, pid: pid, kind: nil, queue: nil, limitKey: nil)]))
-    #expect(survivors.all.isEmpty && pool.core.coordinator.claimedElsewhere.isEmpty)
+      JobSourceStart(elsewhere: [InheritedJob(job: 1, pid: pid, kind: nil, queue: nil, limitKey: nil)]))
+    #expect(survivors.all.isEmpty && pool.core.coordinator.survivorJobs.isEmpty)
   }
 
   @Test func crashesThatNoPoolHasSeenAreCountedOnce() throws {
     survivors.takeOver(
-      JobSourceStart(crashed: [JobSourceClaim(job: 7, pid: 1, kind: "fake", queue: nil, limitKey: nil)]))
+      JobSourceStart(crashed: [InheritedJob(job: 7, pid: 1, kind: "fake", queue: nil, limitKey: nil)]))
     #expect(pool.core.coordinator.settling == [7], "it does not begin before its crash is counted")
     let settled = { pool.core.coordinator.takeEffects().count { if case .settle = $0 { true } else { false } } }
     survivors.countUncountedCrashes()

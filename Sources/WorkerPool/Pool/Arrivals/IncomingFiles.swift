@@ -96,10 +96,10 @@ final class IncomingFiles {
     for message in messages where repeated.isNews(message, now: Clock.now) { core.log(message) }
     core.becameReady(jobs)
     if jobs.count < count {
-      core.coordinator.lookForNewJobs()
+      core.coordinator.refetchAll()
       ready.promoteDueJobs()
     }
-    if someWait { core.coordinator.lookForWaitingJobs() }
+    if someWait { core.coordinator.checkDependents() }
     if count > 0 { upkeep.checkpoints.walWasWritten() }
     if postponed > 0 { scheduleRescan(PoolCore.retryDelay) }
   }

@@ -56,6 +56,6 @@ final class ReadyJobs {
     }
     if dueFlight.ended() { promoteDueJobs() }
     core.becameReady(jobs)
-    if areMore { core.coordinator.lookForNewJobs() }
+    if areMore { core.coordinator.refetchAll() }
   }
 }

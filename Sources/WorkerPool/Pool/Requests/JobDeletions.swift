@@ -52,8 +52,8 @@ final class JobDeletions {
   func deleted(_ ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, _ reason: String?) {
     core.withheld.subtract(asked)
     // Those that stay may begin; those that waited for one that is gone need not.
-    core.coordinator.noteOver(deleted)
-    core.coordinator.lookForNewJobs()
+    core.coordinator.releaseDependents(of: deleted)
+    core.coordinator.refetchAll()
     checkpoints.walWasWritten()
     guard let deletion = tickets.redeem(ticket) else { return }
     let isDone = reason == nil || !deleted.isEmpty

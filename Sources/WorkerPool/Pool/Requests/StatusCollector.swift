@@ -88,7 +88,7 @@ final class StatusCollector {
       model: URL(fileURLWithPath: core.configuration.model).path, phase: core.isStopping ? "stopping" : "running",
       age: Clock.now - startedAt, isPaused: coordinator.pauses.all, pausedQueues: coordinator.pauses.queues.sorted(),
       pausedKinds: coordinator.pauses.kinds.sorted(), workerCount: supervisor.configuration.workers, workers: workers,
-      plugins: plugins(workers), waiting: coordinator.waitingByKind,
+      plugins: plugins(workers), waiting: coordinator.notBegunByKind,
       counters: .init(
         handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
         crashed: counters.crashed, timedOut: counters.timedOut),

@@ -77,7 +77,7 @@ final class WorkerService {
 extension WorkerService: SupervisorDelegate {
   func waitingJobs() -> [String: Int] {
     core.coordinator.now = Clock.now
-    return core.coordinator.startableByKind().reduce(into: [:]) { result, entry in
+    return core.coordinator.demandByKind().reduce(into: [:]) { result, entry in
       for plugin in pluginsByKind[entry.key] ?? [] { result[plugin, default: 0] += entry.value }
     }
   }

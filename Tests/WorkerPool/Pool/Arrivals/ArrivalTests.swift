@@ -39,7 +39,7 @@ import Testing
   @Test func afterSeveralFailuresTheStoreIsAskedOnce() throws {
     let pool = try PoolParts()
     pool.addWorker(credit: 1)
-    #expect(!pool.core.coordinator.waiting.hasNew)
+    #expect(!pool.core.coordinator.dependents.hasNew)
     pool.ready.released([], remain: true, "locked")
     pool.ready.released([], remain: true, "locked")
     #expect(pool.log.all.map(\.event) == [.trouble, .trouble])
