@@ -186,6 +186,17 @@ final class JobPool {
   /// Makes jobs run now that wait for their next attempt.
   func retry(_ jobs: [String]) throws { _ = try request(StatusRequest(.retry, jobs: jobs)) }
 
+  /// Waits until the jobs have succeeded or are dead. One that waits for its next attempt gets it at once.
+  func finish(_ jobs: [String]) throws {
+    var unfinished = jobs
+    while true {
+      unfinished = try unfinished.filter { ![.succeeded, .dead].contains(try row($0).state) }
+      if unfinished.isEmpty { return }
+      try retry(unfinished)
+      guard let reply = try observer?.next(), reply.ended != nil || reply.saved != nil else { return }
+    }
+  }
+
   // MARK: What is in the store
 
   struct Row: Equatable {

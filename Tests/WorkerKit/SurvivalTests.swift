@@ -56,13 +56,8 @@ import WorkerPool
       let jobs = try pool.submit(
         pool.items.enumerated().map { JobRequest(kind: $0 == 8 ? "fail-for-good" : "add", objects: [$1]) })
       try pool.start()
-      try pool.waitForEnd(of: jobs)
       // What was begun when the worker died may wait for another attempt.
-      let later = try jobs.filter { [.retryable, .available].contains(try pool.row($0).state) }
-      if !later.isEmpty {
-        try pool.retry(later)
-        try pool.waitForEnd(of: later)
-      }
+      try pool.finish(jobs)
       let point = try? String(contentsOfFile: mark, encoding: .utf8)
       #expect(
         try pool.values() == (0..<12).map { $0 == 8 ? 0 : 1 }, "after a death at point \(number), \(point ?? "none")")
