@@ -17,6 +17,7 @@ extension NSPersistentStoreCoordinator {
     for store in persistentStores where store.url?.standardizedFileURL == url.standardizedFileURL { try remove(store) }
   }
 
+  /// Empties a store's file, in the spelling of newer code.
   public final func destroyPersistentStore(
     at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -38,6 +39,7 @@ extension NSPersistentStoreCoordinator {
       with: StoreFile(url: sourceURL, options: sourceOptions))
   }
 
+  /// Replaces the content of a store, in the spelling of newer code.
   public final func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
@@ -75,6 +77,7 @@ extension NSPersistentStoreCoordinator {
     return new
   }
 
+  /// Copies a store to another place and uses the copy, in the spelling of newer code.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil,

@@ -1,5 +1,6 @@
 /// What stores say of themselves.
 extension NSPersistentStoreCoordinator {
+  /// What a store says of itself, its UUID and its model's version hashes among it. Empty before the store is open.
   public final func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
 
   /// Replaces what a store says of itself, apart from what it needs itself: version hashes, type and UUID stay. Written with the
@@ -15,6 +16,7 @@ extension NSPersistentStoreCoordinator {
     try storeClass(storeType).metadata(at: url, options)
   }
 
+  /// What a store's file says of itself, in the spelling of newer code.
   public class func metadataForPersistentStore(
     type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
@@ -29,6 +31,7 @@ extension NSPersistentStoreCoordinator {
     try storeClass(storeType).setMetadata(metadata ?? [:], at: url, options)
   }
 
+  /// Replaces what a store's file says of itself, in the spelling of newer code.
   public class func setMetadata(
     _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws {

@@ -6,6 +6,7 @@ package import ObjectIdentity
 ///
 /// `@unchecked Sendable`: the stores are changed under `lock`; stores and their databases do their own locking.
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
+  /// The model of all stores; each holds the entities of its configuration.
   public let managedObjectModel: NSManagedObjectModel
   open var name: String?
   final let lock = NSRecursiveLock()

@@ -19,6 +19,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     super.init()
   }
 
+  /// A store in a file.
   public init(url: URL) {
     self.url = url
     super.init()

@@ -15,6 +15,7 @@ extension Notification.Name {
 
 /// Arrays of `NSPersistentStore`.
 public let NSAddedPersistentStoresKey = "added"
+/// An array of `NSPersistentStore`: the stores that were removed.
 public let NSRemovedPersistentStoresKey = "removed"
 /// An array: the old store, the new store, and then the IDs of all objects, each old one followed by the new one.
 public let NSUUIDChangedPersistentStoresKey = "uuid"

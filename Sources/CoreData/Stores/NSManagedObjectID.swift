@@ -63,6 +63,7 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
 
   var relatedKey: RelatedKey { RelatedKey(key: key, number: Int64(home.number)) }
 
+  /// The ID itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   public override var hash: Int { Int(truncatingIfNeeded: key) ^ (Int(home.table) << 40) }

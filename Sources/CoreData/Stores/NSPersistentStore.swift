@@ -5,18 +5,29 @@
 open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// The names of store types that newer code uses.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
+    /// The name under which the class is registered.
     public let rawValue: String
+    /// A type by its name: one of an app's own, for example.
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// A SQLite file. It takes batch requests, keeps history and can be used by several processes.
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
+    /// Rows in memory, which are gone with the coordinator.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+    /// A binary file that is read whole and written whole.
     public static let binary = StoreType(rawValue: NSBinaryStoreType)
+    /// An XML file that is read whole and written whole.
     public static let xml = StoreType(rawValue: NSXMLStoreType)
   }
 
+  /// The coordinator that has the store open; nil after it was removed.
   public internal(set) weak var persistentStoreCoordinator: NSPersistentStoreCoordinator?
+  /// The configuration of the model whose entities the store holds.
   public let configurationName: String
+  /// Where the store is; nil for a memory without a URL.
   public internal(set) var url: URL?
+  /// The options that the store was opened with.
   public let options: [AnyHashable: Any]?
+  /// Whether the store was opened with `NSReadOnlyPersistentStoreOption`; then saves to it fail (134030).
   public let isReadOnly: Bool
 
   /// What the store's class is registered as: `NSSQLiteStoreType`, or the name of a type of the app's own.
@@ -68,9 +79,13 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   }
 }
 
+/// The type of stores in SQLite files.
 public let NSSQLiteStoreType = "SQLite"
+/// The type of stores in memory.
 public let NSInMemoryStoreType = "InMemory"
+/// The type of stores in binary files, which are read and written whole.
 public let NSBinaryStoreType = "Binary"
+/// The type of stores in XML files, which are read and written whole.
 public let NSXMLStoreType = "XML"
 
 extension NSPersistentStore {
@@ -85,11 +100,17 @@ extension NSPersistentStore {
 
 // MARK: Options
 
+/// An NSNumber: whether the store may only be read. Default: false.
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
+/// An NSNumber: seconds to wait for another process's lock. Default: 30 for a coordinator, 240 for a description.
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
+/// A dictionary: the pragmas of SQLite to run on each connection, by their names.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
+/// An NSNumber: whether a store of another model version is migrated when it is opened. Default: false.
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
+/// An NSNumber: whether a migration infers the mapping from the two models. Default: false.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
+/// An NSNumber: whether to open a store without a look at its model's version hashes. Default: false.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
 /// Kept and without effect: migrations are never put off. Apple's text of the name was not seen.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
@@ -98,6 +119,7 @@ public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 /// An NSNumber: whether to rebuild the file without gaps when the store is opened (`VACUUM`).
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
+/// An NSNumber: how many connections may read a SQLite file at once.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
 
 /// Whether the store keeps a history of its transactions: an NSNumber. A file that has a history goes on with it without the
@@ -123,5 +145,7 @@ public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 /// `true` makes opening a file that does not exist an error; without it the file is made. Not one of Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
+/// A key of metadata that Apple's framework may write. Kept and without effect.
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
+/// The URL of the store that a remote-change notification is about.
 public let NSPersistentStoreURLKey = "storeURL"

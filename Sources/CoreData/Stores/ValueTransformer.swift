@@ -79,9 +79,14 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   }
 }
 
+/// What a value transformer is registered as, and what models name.
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
+  /// The name itself.
   public let rawValue: String
+  /// A transformer's name.
   public init(rawValue: String) { self.rawValue = rawValue }
+  /// A transformer's name.
   public init(_ rawValue: String) { self.rawValue = rawValue }
+  /// The name that models give to `NSSecureUnarchiveFromDataTransformer`.
   public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }

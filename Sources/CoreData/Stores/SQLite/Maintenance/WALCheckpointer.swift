@@ -16,6 +16,7 @@ public final class WALCheckpointer {
     /// A longer file is cut off: its blocks are given back instead of being written over.
     public var file = 16 << 20
 
+    /// Settings with the default values.
     public init() {}
   }
 
