@@ -4,7 +4,7 @@ import Jobs
 extension Coordinator {
   /// Takes note of the jobs in the hands of survivors: nobody else gets them, and they count against the limits.
   mutating func setSurvivorJobs(_ inherited: [InheritedJob]) {
-    let jobs = Set(inherited.map(\.job))
+    let jobs = Set(inherited.map(\.key))
     let freed = !survivorJobs.subtracting(jobs).isEmpty
     let groups = Set(survivorJobsByGroup.keys)
     survivorJobs = jobs

@@ -182,14 +182,14 @@ struct Coordinator {
     case .failed(let uri):
       counters.failed += end(inHand([uri], of: id))
       effects.append(.worked(id, jobs: 1))
-      effects.append(.lookForDueJobs)
+      effects.append(.promoteDueJobs)
       mustDispatch = true
     case .returned(let uris): returned(inHand(uris, of: id), id)
     case .pong: break
     case .nudge:
       refetchAll()
       checkDependents()
-      effects.append(.lookForDueJobs)
+      effects.append(.promoteDueJobs)
     }
   }
 
@@ -273,7 +273,7 @@ struct Coordinator {
     ledger?.forget(jobs)
     noteEnded(jobs)
     releaseDependents(of: jobs)
-    effects.append(.lookForDueJobs)
+    effects.append(.promoteDueJobs)
   }
 
   private mutating func begin(_ jobs: [JobKey], _ id: WorkerID) {

@@ -13,7 +13,7 @@ enum CoordinatorEffect: Equatable, Sendable {
   /// Write into the job's row that it is cancelled, if it is unfinished.
   case cancelStored(JobKey)
   /// Make due jobs available, and find out when the next is due.
-  case lookForDueJobs
+  case promoteDueJobs
   /// Kill the worker, since its job has taken too long.
   case killTimedOut(WorkerID)
   /// The worker has ended that many jobs.

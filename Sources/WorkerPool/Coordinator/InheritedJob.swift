@@ -2,7 +2,7 @@ import Jobs
 
 /// A job that an earlier pool handed out, and the process that holds it, or held it.
 struct InheritedJob: Equatable, Sendable {
-  let job: JobKey
+  let key: JobKey
   let pid: Int32
   /// The limits that it counts against; nil where its row is gone.
   var kind: String?

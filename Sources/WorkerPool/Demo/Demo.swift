@@ -19,7 +19,7 @@ public struct Demo {
   /// No more files are indexed.
   static let mostFiles = 2000
   static let workers = 2
-  /// Seconds between two looks at the pool.
+  /// Seconds between two requests for the status.
   static let interval = 0.1
 
   /// - Parameters:

@@ -3,12 +3,12 @@
 ///
 /// However many requests come during a run, one run follows it, which begins after all of them.
 ///
-///     func lookForDueJobs() {
+///     func promoteDueJobs() {
 ///       if dueJobs.request() { source.promoteDueJobs() }
 ///     }
 ///
 ///     func promoted() {
-///       if dueJobs.ended() { lookForDueJobs() }
+///       if dueJobs.ended() { promoteDueJobs() }
 ///     }
 struct SingleFlight: Equatable, Sendable {
   private(set) var isRunning = false

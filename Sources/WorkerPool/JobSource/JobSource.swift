@@ -38,7 +38,7 @@ protocol JobSource: AnyObject, Sendable {
   /// Counts the jobs for a status, and reads the times of those that ended last; calls back on any thread.
   ///
   /// - Parameter running: jobs that workers have begun.
-  func look(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void)
+  func readOverview(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void)
   /// Copies the write-ahead log into the store, as far as that effort allows; answered with `checkpointed`, and with
   /// `replied` if there is a ticket.
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?)
@@ -57,13 +57,13 @@ struct JobSourceStart: Equatable, Sendable {
   /// What was paused before.
   var pauses = JobPauses()
   /// Jobs that processes of earlier pools still hold.
-  var elsewhere: [InheritedJob] = []
+  var survivorJobs: [InheritedJob] = []
   /// Jobs whose worker died together with its pool, so that nobody has counted it.
   var crashed: [InheritedJob] = []
   /// Jobs that had begun together when that happened.
   var suspects: Set<JobKey> = []
   /// Processes of earlier pools of which it is not known what they run.
-  var strangers: Set<ProcessIdentity> = []
+  var unlisted: Set<ProcessIdentity> = []
   /// The ledger of this pool.
   var ledger: JobLedger?
   /// What could not be found out, for the log.
@@ -102,15 +102,13 @@ enum JobSourceEvent: Equatable, Sendable {
   case foundNames(ticket: Int, KnownNames)
   /// A WAL checkpoint has ended. Unless it is done, readers or writers held some of the log, and another one is needed.
   case checkpointed(isDone: Bool)
-  /// The answer to `look`.
-  case looked(ticket: Int, StoreOverview)
+  /// The answer to `readOverview`.
+  case overview(ticket: Int, StoreOverview)
   /// The key of the newest job; 0 without any.
   case newest(Int64)
   /// A record for the log.
   case logged(LogRecord)
   /// A failure for the log.
   case trouble(String)
-  /// Something happened that the log tells.
-  case said(LogRecord)
   case finished
 }

@@ -50,6 +50,6 @@ extension StoreJobSource {
 
 /// What the last checkpoints have found.
 struct WALState: Sendable {
-  var pins = PinnedLog()
+  var pins = PinnedWAL()
   var isTooLong = false
 }

@@ -13,7 +13,7 @@ extension StoreJobSource {
         let text =
           "periodic/\(name).json had run for \(Timestamp.text(last)), which is still to come, "
           + "since the clock was ahead then: it goes on from now"
-        report(.said(LogRecord(event: .clockSet, text: text)))
+        report(.logged(LogRecord(event: .clockSet, text: text)))
       }
       let ready = round.jobs.compactMap(JobSummary.init)
       // Never too early, so that the next call finds what is due.

@@ -31,16 +31,16 @@ extension StoreJobSource {
       uniquingKeysWith: { first, _ in first })
     let crashed = succession.crashed.filter { isUnfinished($0, jobs[$0.job]) }
     let suspects = succession.suspects.filter { isUnfinished($0, jobs[$0.job]) }
-    start.elsewhere = succession.held.map { claim($0, jobs[$0.job]) }
-    start.crashed = crashed.map { claim($0, jobs[$0.job]) }
+    start.survivorJobs = succession.held.map { inherited($0, jobs[$0.job]) }
+    start.crashed = crashed.map { inherited($0, jobs[$0.job]) }
     start.suspects = Set(suspects.map(\.job))
-    start.strangers = succession.strangers
+    start.unlisted = succession.unlisted
 
     let name = RandomName.make()
     let path = QueueLayout(root: place.queue).ledger(name)
     let ledger = try JobLedger(path: path, name: name, pool: place.identity, store: store.poolIdentifier)
     for entry in succession.held { ledger.inherit(entry) }
-    for process in succession.strangers {
+    for process in succession.unlisted {
       ledger.inherit(LedgerEntry(job: 0, process: process, state: .handedOut, begunAt: Date()))
     }
     for var entry in crashed + suspects {
@@ -86,9 +86,9 @@ extension StoreJobSource {
     return (job.failures.last?.date ?? .distantPast) < entry.begunAt
   }
 
-  private func claim(_ entry: LedgerEntry, _ job: Job?) -> InheritedJob {
+  private func inherited(_ entry: LedgerEntry, _ job: Job?) -> InheritedJob {
     InheritedJob(
-      job: entry.job, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
+      key: entry.job, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
   }
 
   private func removeLedgers(but name: String) {

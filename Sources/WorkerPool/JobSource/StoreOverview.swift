@@ -12,7 +12,7 @@ struct StoreOverview: Equatable, Sendable {
   var backlogRest: [String: Int]?
   var times = JobTimes()
   var rejectedFiles: Int?
-  var log = WALStatus()
+  var wal = WALStatus()
 
   /// The state that is shown for jobs that run; the store has none.
   static let running = JobText.runningName
@@ -21,7 +21,7 @@ struct StoreOverview: Equatable, Sendable {
 }
 
 extension StoreJobSource {
-  func look(
+  func readOverview(
     at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void
   ) {
     countingContext.perform { [self] in
@@ -35,7 +35,7 @@ extension StoreJobSource {
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
-      overview.log = walStatus
+      overview.wal = walStatus
       completion(overview)
     }
   }

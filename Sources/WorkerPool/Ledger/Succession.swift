@@ -11,7 +11,7 @@ struct Succession: Equatable, Sendable {
   /// Suspects: jobs that had begun together when their worker died.
   var suspects: [LedgerEntry] = []
   /// Survivors whose jobs the ledger does not list: nothing begins beside them.
-  var strangers: Set<ProcessIdentity> = []
+  var unlisted: Set<ProcessIdentity> = []
 
   init() {}
 
@@ -24,22 +24,22 @@ struct Succession: Equatable, Sendable {
     ledger: LedgerContents?, boot: String, orphans: Set<ProcessIdentity>, dying: Set<ProcessIdentity> = [],
     isAlive: (ProcessIdentity) -> Bool
   ) {
-    strangers = dying.filter(isAlive)
+    unlisted = dying.filter(isAlive)
     // After a boot nothing is left, and the machine is to blame, not the jobs.
     guard let ledger, ledger.boot == boot else {
-      strangers.formUnion(orphans)
+      unlisted.formUnion(orphans)
       return
     }
     for (process, entries) in Dictionary(grouping: ledger.entries, by: \.process) {
       if isAlive(process) {
-        if entries.contains(where: { $0.job == 0 }) { strangers.insert(process) }
+        if entries.contains(where: { $0.job == 0 }) { unlisted.insert(process) }
         held += entries.filter { $0.job != 0 }
       } else {
         sort(entries.filter { $0.job != 0 }, isStopping: ledger.flags.contains(.stopping))
       }
     }
     // A ledger lists all that workers hold, so an orphan that is not in it holds nothing.
-    if ledger.flags.contains(.incomplete) { strangers.formUnion(orphans) }
+    if ledger.flags.contains(.incomplete) { unlisted.formUnion(orphans) }
   }
 
   /// The jobs of one dead worker.

@@ -54,7 +54,7 @@ public enum Pool {
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
-    let lock = try runtime.claim()
+    let lock = try runtime.lock()
     defer { close(lock) }
     var configuration = configuration
     configuration.log = configuration.log.and(try LogDirectory(queue: configuration.queue).open())
@@ -128,7 +128,7 @@ public enum Pool {
           "wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)", "synchronous": "NORMAL",
         ],
         NSPersistentStoreWriteTurnOption: layout.writeTurn,
-        // The pool looks at each job a few times, and its parameters may be large.
+        // The pool reads each job a few times, and its parameters may be large.
         NSPersistentStoreRowCacheOption: 64,
       ])
     guard store.files.main == configuration.storeFile else {

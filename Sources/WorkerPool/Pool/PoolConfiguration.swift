@@ -31,7 +31,7 @@ public struct PoolConfiguration: Sendable {
   /// How long finished jobs are kept.
   public var retention = JobRetention()
   /// Seconds that the store may take to open, which others may have locked; then the pool ends. Default 60.
-  public var storePatience = 60.0
+  public var storeTimeout = 60.0
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
   public var stopDeadline = 30.0
   /// A file to which the conversation of coordinator and workers is appended; default none.
@@ -45,8 +45,8 @@ public struct PoolConfiguration: Sendable {
   public var extraEnvironment: [String: String] = [:]
   /// What one worker process may use.
   public var limits = WorkerLimits()
-  /// Seconds between two looks at whether workers that hold jobs still answer; one that has said nothing for two to
-  /// three of them hangs, and is killed. 0: never look. Default 15.
+  /// Seconds between liveness checks of workers that hold jobs. One that has been silent for two to three of them
+  /// hangs, and is killed. 0: never. Default 15.
   public var heartbeat = 15.0
   /// Seconds that a worker may go on with its job after the pool's death. Default 300.
   public var orphanDeadline = 300.0

@@ -9,7 +9,7 @@ final class Survivors {
   struct Survivor {
     /// Becomes readable when the process ends.
     let process: Descriptor
-    var claims: [InheritedJob] = []
+    var jobs: [InheritedJob] = []
     /// It is not known what it runs, so nothing begins beside it.
     var mayRunAnything = false
   }
@@ -27,7 +27,7 @@ final class Survivors {
   }
 
   /// The jobs that they run.
-  var jobs: [JobKey] { all.values.flatMap(\.claims).map(\.job) }
+  var jobs: [JobKey] { all.values.flatMap(\.jobs).map(\.key) }
 
   /// Whether it is not known of one of them what it runs.
   var mayRunAnything: Bool { all.values.contains(where: \.mayRunAnything) }
@@ -35,11 +35,11 @@ final class Survivors {
   /// Takes over what earlier pools have left.
   func takeOver(_ start: JobSourceStart) {
     core.coordinator.ledger = start.ledger
-    for claim in start.elsewhere where watch(claim.pid) { all[claim.pid]?.claims.append(claim) }
-    for process in start.strangers where watch(process.pid) { all[process.pid]?.mayRunAnything = true }
+    for job in start.survivorJobs where watch(job.pid) { all[job.pid]?.jobs.append(job) }
+    for process in start.unlisted where watch(process.pid) { all[process.pid]?.mayRunAnything = true }
     core.coordinator.inherit(suspects: start.suspects)
     uncountedCrashes = start.crashed
-    core.coordinator.settling.formUnion(start.crashed.map(\.job))
+    core.coordinator.settling.formUnion(start.crashed.map(\.key))
     tellCoordinator()
     for message in start.messages { core.log(.trouble, message) }
     for (pid, survivor) in all.sorted(by: { $0.key < $1.key }) {
@@ -50,9 +50,9 @@ final class Survivors {
 
   /// Counts crashes that no pool has seen. Called when it is known how often a job of each kind may crash.
   func countUncountedCrashes() {
-    for claim in uncountedCrashes {
+    for job in uncountedCrashes {
       core.coordinator.workerDiedUnseen(
-        claim.job, Obituary(pid: claim.pid, death: .unseen, cause: .itself, lastLines: []))
+        job.key, Obituary(pid: job.pid, death: .unseen, cause: .itself, lastLines: []))
     }
     uncountedCrashes = []
   }
@@ -86,13 +86,13 @@ final class Survivors {
     core.loop.unwatch(ended.process.number)
     core.coordinator.ledger?.endInherited(pid)
     core.coordinator.now = Clock.now
-    core.coordinator.releaseDependents(of: ended.claims.map(\.job))
+    core.coordinator.releaseDependents(of: ended.jobs.map(\.key))
     ready.promoteDueJobs()
     tellCoordinator()
   }
 
   private func tellCoordinator() {
-    core.coordinator.setSurvivorJobs(all.values.flatMap(\.claims))
+    core.coordinator.setSurvivorJobs(all.values.flatMap(\.jobs))
     core.coordinator.setWaitsForSurvivors(mayRunAnything)
   }
 }

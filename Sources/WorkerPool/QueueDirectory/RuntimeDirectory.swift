@@ -36,7 +36,7 @@ struct RuntimeDirectory {
   ///
   /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its
   /// successor.
-  func claim() throws -> Int32 {
+  func lock() throws -> Int32 {
     try makeSafe()
     let descriptor = open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemCallError("open", path: queue) }

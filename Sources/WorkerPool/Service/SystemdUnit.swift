@@ -3,11 +3,11 @@ import Foundation
 /// A unit file that runs a pool under systemd.
 public enum SystemdUnit {
   /// The text of the unit, for a pool with these arguments of `workerpool run`.
-  public static func text(executable: String, arguments: [String], storePatience: Double, stopDeadline: Double)
+  public static func text(executable: String, arguments: [String], storeTimeout: Double, stopDeadline: Double)
     -> String
   {
     // The pool is ready when its store is open.
-    let startTime = Int(storePatience) + 30
+    let startTime = Int(storeTimeout) + 30
     // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what
     // happened.
     let stopTime = Int(stopDeadline) + 30

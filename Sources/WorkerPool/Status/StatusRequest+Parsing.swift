@@ -45,7 +45,7 @@ extension StatusRequest {
     return request
   }
 
-  /// A name that no job can have is an error at once: nobody looks for it, or keeps it.
+  /// A name that no job can have is an error at once: nothing searches for it, or keeps it.
   private static func checkNames(_ request: StatusRequest) throws(StatusRequestError) {
     for (key, name) in [("queue", request.queue), ("kind", request.kind)] {
       guard let name, !JobFile.isName(name) else { continue }

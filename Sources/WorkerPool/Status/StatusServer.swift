@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import WorkerProtocol
 
-/// The socket that people and scripts ask: JSON requests and replies, a line each, in order.
+/// The socket for people and scripts: JSON requests and replies, a line each, in order.
 ///
 /// Each client has one request in work at a time, and gets a share of each turn. Its next request is read once the
 /// reply is made and most of the earlier replies are taken: a client that asks without end, or does not read, blocks

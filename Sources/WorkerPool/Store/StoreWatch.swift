@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It sets no timer. Whoever has one asks ``takeDelay()`` while there is work.
 final class StoreWatch: Sendable {
-  /// Seconds that work may take before somebody is told.
+  /// Seconds after which work counts as slow and is reported.
   static let timeout = 3.0
 
   private struct State {

@@ -99,25 +99,25 @@ struct KernelLock {
 
 /// Since when readers have kept the WAL from being copied into the file.
 ///
-/// Processes that only read for a moment appear in single looks. A reader that holds the same place at the same mark in
-/// looks that are ``minimumAge`` apart has held it all the time.
-struct PinnedLog: Sendable {
+/// Processes that only read for a moment appear in single checks. A reader that holds the same place at the same mark in
+/// checks that are ``minimumAge`` apart has held it all the time.
+struct PinnedWAL: Sendable {
   static let minimumAge = 0.5
 
-  /// Monotonic seconds of the first look that found each.
+  /// Monotonic seconds of the first check that found each.
   private var firstSeen: [PinnedReader: Double] = [:]
-  private var lastLook = 0.0
+  private var lastCheck = 0.0
 
-  /// Notes what a look has found.
+  /// Notes what a check has found.
   mutating func note(_ readers: Set<PinnedReader>, now: Double) {
-    lastLook = now
+    lastCheck = now
     firstSeen = firstSeen.filter { readers.contains($0.key) }
     for reader in readers where firstSeen[reader] == nil { firstSeen[reader] = now }
   }
 
   /// The processes that read for long, with the monotonic time since when.
   var since: [Int32: Double] {
-    let lasting = firstSeen.filter { lastLook - $0.value >= Self.minimumAge }
+    let lasting = firstSeen.filter { lastCheck - $0.value >= Self.minimumAge }
     return Dictionary(lasting.map { ($0.key.pid, $0.value) }, uniquingKeysWith: min)
   }
 }

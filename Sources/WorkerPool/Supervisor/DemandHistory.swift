@@ -22,13 +22,13 @@ struct DemandHistory {
   private var records: [String: Record] = [:]
 
   /// Completes what is seen of a plugin at a moment with what was seen before.
-  mutating func look(at seen: SlotPlan.Plugin, now: Double) -> SlotPlan.Plugin {
+  mutating func note(_ seen: SlotPlan.Plugin, now: Double) -> SlotPlan.Plugin {
     var record = records[seen.name] ?? Record()
     if seen.busy > 0 { record.busyAt = now }
     if seen.current == 0, record.presentAt != nil, record.lostAt == nil { record.lostAt = now }
     if seen.current > 0 { (record.presentAt, record.lostAt, record.isMissed) = (now, nil, false) }
     if let lostAt = record.lostAt { reconsider(&record, lostAt, seen, now) }
-    record.pressedSince = seen.waiting > seen.current - seen.busy ? record.pressedSince ?? now : nil
+    record.pressedSince = seen.demand > seen.current - seen.busy ? record.pressedSince ?? now : nil
     records[seen.name] = record
     var plugin = seen
     plugin.idle = record.busyAt.map { now - $0 } ?? .infinity
@@ -42,7 +42,7 @@ struct DemandHistory {
   private func reconsider(_ record: inout Record, _ lostAt: Double, _ seen: SlotPlan.Plugin, _ now: Double) {
     if now - lostAt > Self.regretTime {
       record.warmth = SlotPlan.warmth
-    } else if seen.waiting > 0, !record.isMissed {
+    } else if seen.demand > 0, !record.isMissed {
       record.isMissed = true
       record.warmth = min(2 * record.warmth, Self.longestWarmth)
     }

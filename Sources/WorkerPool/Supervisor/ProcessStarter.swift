@@ -23,7 +23,7 @@ final class ProcessStarter {
   private let loop: EventLoop
   private let answers: Mailbox<Answer>
   private var threads: [String: StarterThread] = [:]
-  private var waiting: [Int: (request: SpawnRequest, completion: (Outcome) -> Void)] = [:]
+  private var requests: [Int: (request: SpawnRequest, completion: (Outcome) -> Void)] = [:]
   private var lastTicket = 0
   /// Called with the path of a program when a start that was abandoned has come to an end.
   var whenBack: (String) -> Void = { _ in }
@@ -42,7 +42,7 @@ final class ProcessStarter {
   /// Starts a program; calls `completion` once on the loop, unless the start is abandoned. Returns its ticket.
   func start(_ request: SpawnRequest, completion: @escaping (Outcome) -> Void) -> Int {
     lastTicket += 1
-    waiting[lastTicket] = (request, completion)
+    requests[lastTicket] = (request, completion)
     let path = request.program.path
     let thread = threads[path] ?? StarterThread(answers)
     threads[path] = thread
@@ -52,14 +52,14 @@ final class ProcessStarter {
 
   /// Nobody waits for that start any more: its process is killed should it come to be.
   func abandon(_ ticket: Int) {
-    waiting.removeValue(forKey: ticket)?.request.isAbandoned.store(true, ordering: .relaxed)
+    requests.removeValue(forKey: ticket)?.request.isAbandoned.store(true, ordering: .relaxed)
   }
 
   /// The threads whose children are processes that were started here.
   var threadIDs: Set<Int32> { Set(threads.values.map(\.id)) }
 
   private func handle(_ answer: Answer) {
-    if let waiting = waiting.removeValue(forKey: answer.ticket) { return waiting.completion(answer.outcome) }
+    if let request = requests.removeValue(forKey: answer.ticket) { return request.completion(answer.outcome) }
     if case .success(let pid) = answer.outcome { OwnChildren.end(pid) }
     whenBack(answer.path)
   }

@@ -18,7 +18,7 @@ enum SlotPlan {
     /// A number set by hand (`NAME=K`), which the plan keeps.
     var fixed: Int?
     /// Jobs that nobody has begun, and that would begin if there were a process for each.
-    var waiting = 0
+    var demand = 0
     /// Processes that hold a job.
     var busy = 0
     /// Processes that there are.
@@ -42,7 +42,7 @@ enum SlotPlan {
     /// Whether it has had work lately, and may have more soon.
     var isWarm: Bool { current > 0 && (busy > 0 || idle < warmth) }
     /// Processes that are not to be taken away without need: those at work, and those that will be at it soon.
-    fileprivate var kept: Int { busy + min(max(0, current - busy), waiting) }
+    fileprivate var kept: Int { busy + min(max(0, current - busy), demand) }
     /// Seconds after which a further process for it pays.
     private var moveDelay: Double { min(max(startsWorth * startTime, moveDelays.lowerBound), moveDelays.upperBound) }
     fileprivate var isPressed: Bool { canStartNow && pressed >= moveDelay }
@@ -84,8 +84,8 @@ enum SlotPlan {
     let reserved = plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
     guard total > reserved else { return false }
     return free.contains { plugin in
-      guard plugin.canStartNow, plugin.waiting > plugin.current - plugin.busy else { return false }
-      return plugin.current == 0 || free.contains { $0.name != plugin.name && $0.waiting == 0 && $0.current > $0.kept }
+      guard plugin.canStartNow, plugin.demand > plugin.current - plugin.busy else { return false }
+      return plugin.current == 0 || free.contains { $0.name != plugin.name && $0.demand == 0 && $0.current > $0.kept }
     }
   }
 }
@@ -110,7 +110,7 @@ private struct Shares {
   /// Jobs for each process of a plugin, with one more, that no process of it will take soon.
   private func pressure(_ index: Int) -> Double {
     let idle = counts[index] - min(plugins[index].busy, counts[index])
-    return Double(plugins[index].waiting - idle) / Double(counts[index] + 1)
+    return Double(plugins[index].demand - idle) / Double(counts[index] + 1)
   }
 
   /// Whether it has a process that it does not need; those that it is to get are for its jobs.
@@ -148,7 +148,7 @@ private struct Shares {
 
   /// Plugins with jobs and without a process: first who has been without for longest.
   var needy: [Int] {
-    let needy = counts.indices.filter { counts[$0] == 0 && plugins[$0].waiting > 0 && plugins[$0].canStartNow }
+    let needy = counts.indices.filter { counts[$0] == 0 && plugins[$0].demand > 0 && plugins[$0].canStartNow }
     return needy.sorted { (plugins[$1].absent, plugins[$0].name) < (plugins[$0].absent, plugins[$1].name) }
   }
 
@@ -174,7 +174,7 @@ private struct Shares {
 
   /// Who has a process that it does not use: the last one of a plugin goes only when it has had no work for a while.
   func giver(toPressed taker: Int) -> Int? {
-    let spare = counts.indices.filter { $0 != taker && plugins[$0].waiting == 0 && hasSpare($0) }
+    let spare = counts.indices.filter { $0 != taker && plugins[$0].demand == 0 && hasSpare($0) }
     return longestIdle(among: spare.filter { !plugins[$0].isWarm })
       ?? spare.filter { counts[$0] > 1 }.max { counts[$0] < counts[$1] }
   }

@@ -67,7 +67,7 @@ extension Supervisor {
   private func noteArrival(of worker: WorkerProcess) {
     let now = Clock.now
     worker.upSince = now
-    demand.cameUp(worker.plugin.name, after: now - worker.startedAt)
+    demandHistory.cameUp(worker.plugin.name, after: now - worker.startedAt)
     loop.timers.cancel(worker.deadline)
     policies[worker.plugin.name, default: RestartPolicy()].cameUp()
     log(

@@ -13,7 +13,7 @@ extension Supervisor {
       id: id, plugin: plugin, token: UUID().uuidString, helloTimeout: configuration.helloTimeout)
     worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
     worker.replaces = workers.retiring(of: plugin.name).first { workers.successor(of: $0) == nil }?.id
-    demand.started(plugin.name)
+    demandHistory.started(plugin.name)
     var environment = configuration.environment
     environment[.token] = worker.token
     do {
@@ -98,10 +98,10 @@ extension Supervisor {
 
   func keepSlotEmpty(of name: String, for seconds: Double) {
     guard seconds > 0 else { return }
-    waitingSlots[name, default: 0] += 1
+    delayedStarts[name, default: 0] += 1
     loop.timers.after(seconds) { [weak self] in
       guard let self else { return }
-      waitingSlots[name, default: 1] -= 1
+      delayedStarts[name, default: 1] -= 1
       rebalance()
     }
   }

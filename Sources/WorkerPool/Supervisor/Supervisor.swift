@@ -6,7 +6,7 @@ import WorkerProtocol
 /// What the supervisor asks of and tells to the rest of the pool. All calls come on the loop.
 protocol SupervisorDelegate: AnyObject {
   /// Jobs that would begin now if there were a process for each, for each plugin's name.
-  func waitingJobs() -> [String: Int]
+  func demand() -> [String: Int]
   /// Whether the worker holds jobs.
   func isBusy(_ id: WorkerID) -> Bool
   /// What the worker is doing, as it stands in the log beside what it prints; `nil` when it does nothing.
@@ -59,14 +59,14 @@ final class Supervisor {
   var policies: [String: RestartPolicy] = [:]
   var workers = WorkerTable()
   /// For each plugin, how many slots stay empty for now, since processes in them have died.
-  var waitingSlots: [String: Int] = [:]
+  var delayedStarts: [String: Int] = [:]
   var stopping = false
   var drainDeadline: TimerQueue.Token?
   /// Processes that died and were replaced.
   var restarts = 0
   var lastNumber = 0
   private var discovery: PluginDiscovery?
-  var demand = DemandHistory()
+  var demandHistory = DemandHistory()
   /// When a connection to the workers' socket could not be accepted last, and why.
   var acceptFailure: (at: Double, error: SystemCallError)?
   /// Seconds between two plans while plugins wait for the turn of others to end.
@@ -89,8 +89,9 @@ final class Supervisor {
     starter.whenBack = { [weak self] in self?.isBack($0) }
   }
 
-  /// Finds the plugins and starts processes. Called again it looks for plugins anew: new ones are added, processes of
-  /// the old ones are replaced one by one as they finish their work, and plugins that were given up get another chance.
+  /// Finds the plugins and starts processes. Called again it searches for plugins anew: new ones are added, processes
+  /// of the old ones are replaced one by one as they finish their work, and plugins that were given up get another
+  /// chance.
   func reload() {
     guard !stopping else { return }
     discovery = PluginDiscovery(
@@ -161,9 +162,9 @@ final class Supervisor {
   /// Starts and drains processes until each plugin has those that the plan gives it.
   func rebalance() {
     guard !stopping, let delegate else { return }
-    let waiting = delegate.waitingJobs()
+    let demands = delegate.demand()
     let known = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
-      .map { state(of: $0, waiting: waiting[$0.name] ?? 0) }
+      .map { state(of: $0, demand: demands[$0.name] ?? 0) }
     let total = configuration.workers - finishingForLong
     let plan = SlotPlan.targets(total: total, plugins: known)
     if rebalanceTimer == nil, SlotPlan.changesWithTime(total: configuration.workers, known) {
@@ -193,17 +194,17 @@ final class Supervisor {
   }
 
   /// What the plan has to know of a plugin.
-  private func state(of plugin: Plugin, waiting: Int) -> SlotPlan.Plugin {
+  private func state(of plugin: Plugin, demand: Int) -> SlotPlan.Plugin {
     let staying = workers.staying(of: plugin.name)
     // A process that is to be replaced holds its slot until its successor has it.
     let present = staying + workers.retiring(of: plugin.name).filter { workers.successor(of: $0) == nil }
     let now = Clock.now
     let seen = SlotPlan.Plugin(
-      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], waiting: waiting,
+      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], demand: demand,
       busy: present.count { delegate?.isBusy($0.id) == true },
       current: present.count, age: present.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
-      canStart: failures[plugin.name] == nil, isDelayed: waitingSlots[plugin.name, default: 0] > 0 && staying.isEmpty)
-    return demand.look(at: seen, now: now)
+      canStart: failures[plugin.name] == nil, isDelayed: delayedStarts[plugin.name, default: 0] > 0 && staying.isEmpty)
+    return demandHistory.note(seen, now: now)
   }
 
   /// Processes that have had a turn's time to finish what they have in hand: their slots are not free soon.
@@ -218,7 +219,7 @@ final class Supervisor {
   /// keeps it until its replacement is there: beside those there are never more processes than slots in all, except of
   /// plugins whose number was set by hand.
   private func fill(_ plugin: Plugin, missing: Int) {
-    let delayed = waitingSlots[plugin.name] ?? 0
+    let delayed = delayedStarts[plugin.name] ?? 0
     let fixed = configuration.fixedWorkers[plugin.name]
     for _ in 0..<max(0, missing - delayed) {
       let occupied = workers.occupied { worker in

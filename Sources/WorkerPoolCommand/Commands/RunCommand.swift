@@ -64,7 +64,7 @@ let runCommand = CommandDescription(
       name: "store-wait", value: "SECONDS",
       help:
         "how long the store may take to open when another process has it locked; then the pool ends with code \(ExitCode.storeIsLocked.rawValue)",
-      defaultText: text(defaults.storePatience)),
+      defaultText: text(defaults.storeTimeout)),
     CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
       defaultText: text(defaults.stopDeadline)),
@@ -126,7 +126,7 @@ let systemdUnitCommand = CommandDescription(
     }
     Output.text(
       SystemdUnit.text(
-        executable: PoolConfiguration.executablePath, arguments: words, storePatience: configuration.storePatience,
+        executable: PoolConfiguration.executablePath, arguments: words, storeTimeout: configuration.storeTimeout,
         stopDeadline: configuration.stopDeadline))
     return .success
   })
@@ -154,7 +154,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   try applyRules(arguments, to: &configuration)
   configuration.passedVariables = Set(arguments.strings("env"))
   configuration.limits = try limits(arguments)
-  if let seconds = try arguments.seconds("store-wait", in: 0...86_400) { configuration.storePatience = seconds }
+  if let seconds = try arguments.seconds("store-wait", in: 0...86_400) { configuration.storeTimeout = seconds }
   if let seconds = try arguments.seconds("heartbeat", in: 0...86_400) { configuration.heartbeat = seconds }
   if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }

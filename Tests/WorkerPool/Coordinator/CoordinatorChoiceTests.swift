@@ -104,7 +104,7 @@ import WorkerProtocol
 
   /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
   @Test func limitsHoldAcrossPools() {
-    let ours = InheritedJob(job: 1, pid: 7, kind: "index", limitKey: "customer 7")
+    let ours = InheritedJob(key: 1, pid: 7, kind: "index", limitKey: "customer 7")
     var scene = Scene(kinds: ["index": 2, "export": nil])
     scene.coordinator.setSurvivorJobs([ours])
     scene.coordinator.becameReady(
@@ -318,7 +318,7 @@ import WorkerProtocol
     #expect(!scene.releases().contains { _ in true })
     scene.coordinator.checkDependents()
     #expect(scene.releases() == [[]])
-    // What ends while the store looks is looked at next.
+    // What ends during a check is checked next.
     scene.coordinator.workerSaid(.done([uri(2)]), worker)
     #expect(scene.releases() == [])
     scene.coordinator.released([], remain: true)
@@ -331,7 +331,7 @@ import WorkerProtocol
 }
 
 extension Scene {
-  /// The looks at jobs that wait, since the last call.
+  /// The checks of dependents since the last call.
   fileprivate mutating func releases() -> [[JobKey]] {
     effects().compactMap { if case .release(let ended) = $0 { ended } else { nil } }
   }

@@ -145,7 +145,7 @@ import WorkerProtocol
   /// What a worker of an earlier pool still runs counts against its queue's limit.
   @Test func aQueuesLimitHoldsAcrossPools() {
     var scene = Scene(queueLimits: ["mail": 1])
-    scene.coordinator.setSurvivorJobs([InheritedJob(job: 1, pid: 7, kind: "index", queue: "mail")])
+    scene.coordinator.setSurvivorJobs([InheritedJob(key: 1, pid: 7, kind: "index", queue: "mail")])
     scene.coordinator.becameReady([job(2, queue: "mail")])
     let worker = scene.worker(credit: 10)
     #expect(scene.runs() == [:])
@@ -237,7 +237,7 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(50), uri(99)]])
   }
 
-  /// A look that takes the store long is not made again at once.
+  /// A slow refetch is not repeated at once.
   @Test func looksThatTakeLongAreSeldom() {
     var scene = Scene()
     scene.refetch()

@@ -7,7 +7,7 @@ import WorkerProtocol
 
 @testable import WorkerPool
 
-/// A coordinator with workers of its own, and what it wanted done since the last look.
+/// A coordinator with workers of its own, and its effects since the last call.
 struct Scene {
   var coordinator = Coordinator()
   private var lastWorker = 0
@@ -37,7 +37,7 @@ struct Scene {
     coordinator.fetched(query, jobs, isComplete: isComplete)
   }
 
-  /// Lets the coordinator look for new jobs.
+  /// Lets the coordinator refetch its windows.
   mutating func refetch() { coordinator.refetchAll() }
 
   mutating func worker(credit: Int, kinds: [String] = ["index"]) -> WorkerID {
@@ -162,7 +162,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.fetched("index", [job(1)])
     #expect(scene.runs() == [:])
     scene.coordinator.settled([1])
-    #expect(scene.effects().contains(.lookForDueJobs))
+    #expect(scene.effects().contains(.promoteDueJobs))
   }
 
   @Test func jobsBegunInAGroupThatDiedAreTriedOneByOneAndNotBlamed() {
@@ -384,7 +384,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func jobsOfWorkersThatOutlivedTheirSupervisorAreLeftAlone() {
     var scene = Scene()
-    scene.coordinator.setSurvivorJobs([InheritedJob(job: 1, pid: 7)])
+    scene.coordinator.setSurvivorJobs([InheritedJob(key: 1, pid: 7)])
     let worker = scene.worker(credit: 2)
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])

@@ -108,7 +108,7 @@ import WorkerProtocol
     #expect(left.crashed.map(\.job) == [1], "the second of that worker had not begun")
     #expect(left.suspects.map(\.job).sorted() == [3, 4])
     #expect(left.held.map(\.job).sorted() == [5, 6], "also what it has not begun")
-    #expect(left.strangers.isEmpty, "an orphan that is not in the ledger holds nothing")
+    #expect(left.unlisted.isEmpty, "an orphan that is not in the ledger holds nothing")
   }
 
   @Test func aBootAndAStopBlameNoJob() throws {
@@ -128,16 +128,16 @@ import WorkerProtocol
   @Test func whatIsNotKnownIsWaitedFor() throws {
     let orphan = ProcessIdentity(pid: 13, start: 130)
     let blind = Succession(ledger: nil, boot: Boot.id(), orphans: [orphan], dying: [alive, dead]) { $0 == alive }
-    #expect(blind.strangers == [orphan, alive])
+    #expect(blind.unlisted == [orphan, alive])
     // A pool hands on what it has not seen to the end.
     let ledger = try make()
     defer { unlink(path) }
     ledger.inherit(LedgerEntry(job: 0, process: alive, state: .handedOut, begunAt: Date()))
     ledger.inheritDead(LedgerEntry(job: 7, process: dead, state: .begun, begunAt: Date()))
-    #expect(try succession().strangers == [alive])
+    #expect(try succession().unlisted == [alive])
     #expect(try succession().crashed.map(\.job) == [7])
     ledger.endInherited(alive.pid)
-    #expect(try succession().strangers.isEmpty)
+    #expect(try succession().unlisted.isEmpty)
   }
 
   @Test func aDamagedFileIsNotRead() throws {

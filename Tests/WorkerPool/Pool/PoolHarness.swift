@@ -9,7 +9,7 @@ import WorkerProtocol
 @testable import WorkerPool
 
 /// How long a test waits for something that should happen soon, before it says that it did not.
-private let patience = 30.0
+private let timeout = 30.0
 
 /// A list that one thread adds to and another waits on.
 final class Collected<Element: Sendable>: @unchecked Sendable {
@@ -34,7 +34,7 @@ final class Collected<Element: Sendable>: @unchecked Sendable {
   func wait(until isSatisfied: ([Element]) -> Bool) -> Bool {
     condition.lock()
     defer { condition.unlock() }
-    let deadline = Date(timeIntervalSinceNow: patience)
+    let deadline = Date(timeIntervalSinceNow: timeout)
     while !isSatisfied(elements) {
       if !condition.wait(until: deadline) { return isSatisfied(elements) }
     }
@@ -115,7 +115,7 @@ final class MemoryJobSource: JobSource {
   }
 
   func prune() {}
-  func look(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
+  func readOverview(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
     if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
   }
   func setKinds(_ kinds: [PluginDescription.Kind]) {}

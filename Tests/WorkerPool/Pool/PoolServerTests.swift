@@ -359,7 +359,7 @@ import WorkerProtocol
 
 /// A delegate without jobs.
 private final class NobodyWaits: SupervisorDelegate {
-  func waitingJobs() -> [String: Int] { [:] }
+  func demand() -> [String: Int] { [:] }
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
   func nothingCanBeStarted() {}

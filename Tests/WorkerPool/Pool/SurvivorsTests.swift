@@ -26,7 +26,7 @@ import Testing
     let job = fakeJob("ok", 1)
     survivors.takeOver(
       JobSourceStart(
-        elsewhere: [InheritedJob(job: job.key, pid: pid, kind: "fake", queue: "default", limitKey: nil)]))
+        survivorJobs: [InheritedJob(key: job.key, pid: pid, kind: "fake", queue: "default", limitKey: nil)]))
     #expect(survivors.jobs == [job.key] && !survivors.mayRunAnything)
     #expect(pool.core.coordinator.survivorJobs == [job.key])
     #expect(pool.log.all.map(\.text) == ["process \(pid) of an earlier pool finishes its job"])
@@ -39,7 +39,7 @@ import Testing
   @Test func besideAProcessThatMayRunAnythingNothingBegins() throws {
     let pid = try sleeper()
     pool.addWorker(credit: 2)
-    survivors.takeOver(JobSourceStart(strangers: [try #require(ProcessIdentity(of: pid))]))
+    survivors.takeOver(JobSourceStart(unlisted: [try #require(ProcessIdentity(of: pid))]))
     #expect(survivors.mayRunAnything)
     pool.core.becameReady([fakeJob("ok", 1)])
     #expect(pool.runs() == [])
@@ -58,13 +58,13 @@ import Testing
     let pid = try sleeper()
     OwnChildren.end(pid)
     survivors.takeOver(
-      JobSourceStart(elsewhere: [InheritedJob(job: 1, pid: pid, kind: nil, queue: nil, limitKey: nil)]))
+      JobSourceStart(survivorJobs: [InheritedJob(key: 1, pid: pid, kind: nil, queue: nil, limitKey: nil)]))
     #expect(survivors.all.isEmpty && pool.core.coordinator.survivorJobs.isEmpty)
   }
 
   @Test func crashesThatNoPoolHasSeenAreCountedOnce() throws {
     survivors.takeOver(
-      JobSourceStart(crashed: [InheritedJob(job: 7, pid: 1, kind: "fake", queue: nil, limitKey: nil)]))
+      JobSourceStart(crashed: [InheritedJob(key: 7, pid: 1, kind: "fake", queue: nil, limitKey: nil)]))
     #expect(pool.core.coordinator.settling == [7], "it does not begin before its crash is counted")
     let settled = { pool.core.coordinator.takeEffects().count { if case .settle = $0 { true } else { false } } }
     survivors.countUncountedCrashes()

@@ -34,7 +34,7 @@ import Testing
 
   /// A process that reads now and then is there at each look, and keeps nothing.
   @Test func onlyAReaderThatStaysAtItsMarkIsNamedWithItsAge() {
-    var log = PinnedLog()
+    var log = PinnedWAL()
     let long = reader(1, pin(1, mark: 100))
     for look in 0..<10 {
       let short = reader(2, pin(2, mark: 110 + look))

@@ -115,12 +115,12 @@ import WorkerProtocol
   @Test func aSecondClaimIsRefusedWhateverWasRemoved() throws {
     let queue = try place()
     defer { try? FileManager.default.removeItem(atPath: queue) }
-    let lock = try RuntimeDirectory(queue: queue).claim()
-    #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).claim() }
+    let lock = try RuntimeDirectory(queue: queue).lock()
+    #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).lock() }
     try FileManager.default.removeItem(atPath: queue + "/run")
-    #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).claim() }
+    #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).lock() }
     close(lock)
-    close(try RuntimeDirectory(queue: queue).claim())
+    close(try RuntimeDirectory(queue: queue).lock())
   }
 
   @Test func aLinkInItsPlaceIsRefused() throws {
@@ -128,14 +128,14 @@ import WorkerProtocol
     let elsewhere = try place()
     defer { for path in [queue, elsewhere] { try? FileManager.default.removeItem(atPath: path) } }
     try FileManager.default.createSymbolicLink(atPath: queue + "/run", withDestinationPath: elsewhere)
-    #expect(throws: RuntimeDirectory.Unsafe.self) { try RuntimeDirectory(queue: queue).claim() }
+    #expect(throws: RuntimeDirectory.Unsafe.self) { try RuntimeDirectory(queue: queue).lock() }
   }
 
   @Test func itsIdentityStaysWithTheDirectoryAndNotWithItsCopies() throws {
     let queue = try place()
     let copy = queue + "-copy"
     defer { for path in [queue, copy] { try? FileManager.default.removeItem(atPath: path) } }
-    close(try RuntimeDirectory(queue: queue).claim())
+    close(try RuntimeDirectory(queue: queue).lock())
     let identity = try RuntimeDirectory(queue: queue).identity()
     #expect(identity.count == 32)
     #expect(try RuntimeDirectory(queue: queue).identity() == identity)
@@ -150,7 +150,7 @@ import WorkerProtocol
     defer { try? FileManager.default.removeItem(atPath: queue) }
     try FileManager.default.createDirectory(atPath: queue + "/run", withIntermediateDirectories: true)
     chmod(queue + "/run", 0o777)
-    close(try RuntimeDirectory(queue: queue).claim())
+    close(try RuntimeDirectory(queue: queue).lock())
     var status = stat()
     #expect(stat(queue + "/run", &status) == 0 && status.st_mode & 0o777 == 0o700)
   }

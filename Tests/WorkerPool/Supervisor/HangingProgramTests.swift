@@ -54,7 +54,7 @@ private final class HangsWhenFound: SupervisorDelegate {
   }
 
   func supervisorStopped() { isStopped = true }
-  func waitingJobs() -> [String: Int] { [:] }
+  func demand() -> [String: Int] { [:] }
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
   func processStarted(_ id: WorkerID) {}

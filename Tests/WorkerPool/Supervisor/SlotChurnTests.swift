@@ -49,7 +49,7 @@ private struct SimulatedPool {
         processes[index].busyUntil = max(processes[index].busyUntil, now - tick) + job
       }
     }
-    let seen = plugins.map { history.look(at: state(of: $0), now: now) }
+    let seen = plugins.map { history.note(state(of: $0), now: now) }
     let targets = SlotPlan.targets(total: slots, plugins: seen)
     for name in plugins { reduce(name, to: targets[name] ?? 0) }
     for name in plugins {
@@ -62,7 +62,7 @@ private struct SimulatedPool {
   private func state(of name: String) -> SlotPlan.Plugin {
     let own = processes.filter { $0.plugin == name }
     return SlotPlan.Plugin(
-      name: name, waiting: waiting[name]?.count ?? 0, busy: own.count { $0.busyUntil > now },
+      name: name, demand: waiting[name]?.count ?? 0, busy: own.count { $0.busyUntil > now },
       current: own.count, age: own.map { now - $0.upAt }.max() ?? 0)
   }
 
@@ -125,8 +125,8 @@ private struct SimulatedPool {
     #expect(Set(pool.starts.map(\.plugin)) == ["one", "other"])
   }
 
-  /// A job of a plugin each minute, beside one with a job now and then: each keeps the process that it has, also in the company of plugins
-  /// that have nothing to do.
+  /// A job of a plugin each minute, beside one with a job now and then: each keeps the process that it has, also in the
+  /// company of plugins that have nothing to do.
   @Test func aJobEachMinuteTakesTheProcessOfNobodyWhoUsesIt() {
     for plugins in [["import", "maintain"], ["exec", "export", "import", "index", "maintain"]] {
       var pool = SimulatedPool(slots: 2, plugins: plugins, tick: 0.02)
@@ -141,7 +141,8 @@ private struct SimulatedPool {
     }
   }
 
-  /// While jobs of another plugin wait all the time, the process comes and goes with its job: twice a minute is worth it.
+  /// While jobs of another plugin wait all the time, the process comes and goes with its job: twice a minute is worth
+  /// it.
   @Test func besideALongBacklogAPeriodicJobCostsTwoStartsAMinute() {
     var pool = SimulatedPool(slots: 2, plugins: ["import", "maintain"], tick: 0.02)
     pool.add(100_000, of: "import", seconds: 0.05)

@@ -15,30 +15,30 @@ import Testing
 
   @Test func slotsGoWhereJobsHaveWaitedForLongEnough() {
     let b = SlotPlan.Plugin(name: "b", current: 3)
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 2), b) == ["a": 4, "b": 0])
+    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 2), b) == ["a": 4, "b": 0])
     // A start has to pay: the longer it takes, the longer jobs have waited before.
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 0.5), b) == ["a": 1, "b": 3])
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 2, startTime: 1), b) == ["a": 1, "b": 3])
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1, pressed: 4, startTime: 1), b) == ["a": 4, "b": 0])
+    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 0.5), b) == ["a": 1, "b": 3])
+    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 2, startTime: 1), b) == ["a": 1, "b": 3])
+    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 4, startTime: 1), b) == ["a": 4, "b": 0])
     // A plugin that has no process gets its first one at once, however many plugins without work there are.
-    let c = SlotPlan.Plugin(name: "c", waiting: 9)
+    let c = SlotPlan.Plugin(name: "c", demand: 9)
     #expect(
       plan(2, .init(name: "a", current: 1, idle: 20), .init(name: "b", current: 1, idle: 10), c)
         == ["a": 0, "b": 1, "c": 1])
-    #expect(plan(1, .init(name: "a", current: 1), .init(name: "b", waiting: 1)) == ["a": 0, "b": 1])
+    #expect(plan(1, .init(name: "a", current: 1), .init(name: "b", demand: 1)) == ["a": 0, "b": 1])
   }
 
   /// Nobody loses anything by that.
   @Test func freeSlotsAreFilledAtOnce() {
-    #expect(plan(4, .init(name: "a", waiting: 100), .init(name: "b", waiting: 100)) == ["a": 2, "b": 2])
-    #expect(plan(4, .init(name: "a", waiting: 100, current: 1), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
+    #expect(plan(4, .init(name: "a", demand: 100), .init(name: "b", demand: 100)) == ["a": 2, "b": 2])
+    #expect(plan(4, .init(name: "a", demand: 100, current: 1), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
     // Where no jobs wait, to plugins without a process: first to the one that had work last.
     let plugins = ["a", "b", "c"].map { SlotPlan.Plugin(name: $0, idle: $0 == "b" ? 10 : 20) }
     #expect(SlotPlan.targets(total: 2, plugins: plugins) == ["a": 1, "b": 1, "c": 0])
   }
 
   @Test func whoHasHadNoWorkForLongestMakesPlace() {
-    let d = SlotPlan.Plugin(name: "d", waiting: 1)
+    let d = SlotPlan.Plugin(name: "d", demand: 1)
     let one = SlotPlan.Plugin(name: "a", current: 1, idle: 50)
     let two = SlotPlan.Plugin(name: "b", current: 1, idle: 60)
     #expect(plan(2, one, two, d) == ["a": 1, "b": 0, "d": 1])
@@ -52,46 +52,46 @@ import Testing
 
   @Test func aPluginWithoutJobsTakesNoProcessFromAnyone() {
     #expect(plan(4, .init(name: "a", current: 4), .init(name: "b")) == ["a": 4, "b": 0])
-    #expect(plan(4, .init(name: "a", waiting: 9, busy: 4, current: 4), .init(name: "b")) == ["a": 4, "b": 0])
+    #expect(plan(4, .init(name: "a", demand: 9, busy: 4, current: 4), .init(name: "b")) == ["a": 4, "b": 0])
   }
 
   @Test func aPluginThatHasJustHadWorkKeepsAProcess() {
     let warm = SlotPlan.Plugin(name: "b", current: 1, idle: 1)
     let cold = SlotPlan.Plugin(name: "b", current: 1, idle: SlotPlan.warmth)
-    let busy = SlotPlan.Plugin(name: "a", waiting: 100, busy: 3, current: 3, pressed: 60)
+    let busy = SlotPlan.Plugin(name: "a", demand: 100, busy: 3, current: 3, pressed: 60)
     #expect(plan(4, busy, warm) == ["a": 3, "b": 1])
     #expect(plan(4, busy, cold) == ["a": 4, "b": 0])
     #expect(SlotPlan.changesWithTime(total: 4, [busy, warm]))
-    #expect(SlotPlan.changesWithTime(total: 4, [.init(name: "a", waiting: 9, busy: 3, current: 3), cold]))
-    #expect(!SlotPlan.changesWithTime(total: 4, [.init(name: "a", waiting: 9, busy: 4, current: 4), .init(name: "b")]))
+    #expect(SlotPlan.changesWithTime(total: 4, [.init(name: "a", demand: 9, busy: 3, current: 3), cold]))
+    #expect(!SlotPlan.changesWithTime(total: 4, [.init(name: "a", demand: 9, busy: 4, current: 4), .init(name: "b")]))
     // Those that it has beside its last one go to who needs them.
     #expect(
       plan(
-        4, .init(name: "a", waiting: 9, busy: 1, current: 1, pressed: 60),
+        4, .init(name: "a", demand: 9, busy: 1, current: 1, pressed: 60),
         .init(name: "b", busy: 1, current: 3, idle: 0))
         == ["a": 3, "b": 1])
   }
 
   @Test func oneOfSeveralBusyProcessesMakesPlaceForAPluginThatHasNone() {
     #expect(
-      plan(2, .init(name: "a", waiting: 9, busy: 2, current: 2), .init(name: "b", waiting: 50)) == ["a": 1, "b": 1])
+      plan(2, .init(name: "a", demand: 9, busy: 2, current: 2), .init(name: "b", demand: 50)) == ["a": 1, "b": 1])
     #expect(
-      plan(2, .init(name: "a", waiting: 9, busy: 1, current: 2), .init(name: "b", waiting: 50)) == ["a": 1, "b": 1])
+      plan(2, .init(name: "a", demand: 9, busy: 1, current: 2), .init(name: "b", demand: 50)) == ["a": 1, "b": 1])
     #expect(
-      plan(2, .init(name: "a", waiting: 9, busy: 2, current: 2), .init(name: "b")) == ["a": 2, "b": 0])
+      plan(2, .init(name: "a", demand: 9, busy: 2, current: 2), .init(name: "b")) == ["a": 2, "b": 0])
   }
 
   @Test func theLastProcessOfAPluginMakesPlaceWhenItHasHadItsTurn() {
-    let young = SlotPlan.Plugin(name: "a", waiting: 9, busy: 1, current: 1, age: SlotPlan.turn / 2)
-    let old = SlotPlan.Plugin(name: "a", waiting: 9, busy: 1, current: 1, age: SlotPlan.turn)
-    let first = SlotPlan.Plugin(name: "b", waiting: 1, absent: 10)
-    let second = SlotPlan.Plugin(name: "c", waiting: 1, absent: 20)
+    let young = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: SlotPlan.turn / 2)
+    let old = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: SlotPlan.turn)
+    let first = SlotPlan.Plugin(name: "b", demand: 1, absent: 10)
+    let second = SlotPlan.Plugin(name: "c", demand: 1, absent: 20)
     #expect(plan(1, young, first) == ["a": 1, "b": 0])
     #expect(SlotPlan.changesWithTime(total: 1, [young, first]))
     #expect(!SlotPlan.changesWithTime(total: 0, [young, first]), "there is nothing to wait for")
     #expect(plan(1, old, first) == ["a": 0, "b": 1])
     // One that is just being started is not given up for another.
-    let starting = SlotPlan.Plugin(name: "a", waiting: 9, current: 1, absent: 0)
+    let starting = SlotPlan.Plugin(name: "a", demand: 9, current: 1, absent: 0)
     #expect(plan(1, starting, first, second) == ["a": 1, "b": 0, "c": 0])
     // Who has been without a process for longest is next.
     #expect(plan(1, old, first, second) == ["a": 0, "b": 0, "c": 1])
@@ -99,37 +99,37 @@ import Testing
 
   /// Who waits more changes from moment to moment: that is no reason to end a process before it has come up.
   @Test func processesThatAreBeingStartedStay() {
-    let a = SlotPlan.Plugin(name: "a", waiting: 500, busy: 1, current: 2)
-    #expect(plan(3, a, .init(name: "b", waiting: 1500, busy: 1, current: 1)) == ["a": 2, "b": 1])
+    let a = SlotPlan.Plugin(name: "a", demand: 500, busy: 1, current: 2)
+    #expect(plan(3, a, .init(name: "b", demand: 1500, busy: 1, current: 1)) == ["a": 2, "b": 1])
     // Unless nothing waits for it any more.
     let idle = SlotPlan.Plugin(name: "a", busy: 1, current: 2)
-    #expect(plan(3, idle, .init(name: "b", waiting: 1500, busy: 1, current: 1, pressed: 60)) == ["a": 1, "b": 2])
+    #expect(plan(3, idle, .init(name: "b", demand: 1500, busy: 1, current: 1, pressed: 60)) == ["a": 1, "b": 2])
     // And one that is on its way is enough for one job.
     #expect(
-      plan(3, .init(name: "a", waiting: 1, current: 1, pressed: 60), .init(name: "b", current: 2))
+      plan(3, .init(name: "a", demand: 1, current: 1, pressed: 60), .init(name: "b", current: 2))
         == ["a": 1, "b": 2])
   }
 
   @Test func aPluginThatCannotBeStartedTakesNoPlaceAndKeepsWhatItHas() {
-    let a = SlotPlan.Plugin(name: "a", waiting: 9, busy: 1, current: 1, age: 60)
-    #expect(plan(1, a, .init(name: "b", waiting: 9, absent: 60, canStart: false)) == ["a": 1, "b": 0])
-    #expect(plan(2, a, .init(name: "b", waiting: 9, absent: 60, canStart: false)) == ["a": 2, "b": 0])
-    #expect(plan(2, a, .init(name: "b", waiting: 9, current: 1, canStart: false)) == ["a": 1, "b": 1])
+    let a = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: 60)
+    #expect(plan(1, a, .init(name: "b", demand: 9, absent: 60, canStart: false)) == ["a": 1, "b": 0])
+    #expect(plan(2, a, .init(name: "b", demand: 9, absent: 60, canStart: false)) == ["a": 2, "b": 0])
+    #expect(plan(2, a, .init(name: "b", demand: 9, current: 1, canStart: false)) == ["a": 1, "b": 1])
     // Without work its process makes place.
-    #expect(plan(1, .init(name: "a", waiting: 9), .init(name: "b", current: 1, canStart: false)) == ["a": 1, "b": 0])
+    #expect(plan(1, .init(name: "a", demand: 9), .init(name: "b", current: 1, canStart: false)) == ["a": 1, "b": 0])
   }
 
   /// It has said hello, and not yet how many jobs it takes.
   @Test func aProcessThatHasJustComeUpForJobsThatWaitIsNotTakenAway() {
-    let fresh = SlotPlan.Plugin(name: "a", waiting: 1, current: 1, age: 0)
-    #expect(plan(1, fresh, .init(name: "b", waiting: 1, absent: 10)) == ["a": 1, "b": 0])
+    let fresh = SlotPlan.Plugin(name: "a", demand: 1, current: 1, age: 0)
+    #expect(plan(1, fresh, .init(name: "b", demand: 1, absent: 10)) == ["a": 1, "b": 0])
   }
 
   /// Its slot stays free for it while no jobs of others need one.
   @Test func aPluginThatMayStartOnlyAfterAWhileTakesNoPlaceUntilThen() {
-    let delayed = SlotPlan.Plugin(name: "b", waiting: 9, isDelayed: true)
+    let delayed = SlotPlan.Plugin(name: "b", demand: 9, isDelayed: true)
     #expect(plan(2, .init(name: "a", current: 1), delayed) == ["a": 1, "b": 1])
-    #expect(plan(2, .init(name: "a", waiting: 9, current: 1), delayed) == ["a": 2, "b": 0])
+    #expect(plan(2, .init(name: "a", demand: 9, current: 1), delayed) == ["a": 2, "b": 0])
     #expect(plan(1, .init(name: "a", current: 1), delayed) == ["a": 1, "b": 0])
     #expect(!SlotPlan.changesWithTime(total: 1, [.init(name: "a", current: 1), delayed]))
   }
@@ -142,8 +142,8 @@ import Testing
     for _ in 0..<9 {
       let plugins = ["a", "b", "c"].map { name in
         name == holder
-          ? SlotPlan.Plugin(name: name, waiting: 9, busy: 1, current: 1, age: SlotPlan.turn, idle: 0, absent: 0)
-          : SlotPlan.Plugin(name: name, waiting: 9, absent: absent[name] ?? 0)
+          ? SlotPlan.Plugin(name: name, demand: 9, busy: 1, current: 1, age: SlotPlan.turn, idle: 0, absent: 0)
+          : SlotPlan.Plugin(name: name, demand: 9, absent: absent[name] ?? 0)
       }
       let next = SlotPlan.targets(total: 1, plugins: plugins).first { $0.value == 1 }?.key ?? ""
       for name in absent.keys { absent[name, default: 0] += SlotPlan.turn }
@@ -158,12 +158,12 @@ import Testing
   @Test func withoutNeedEverythingStaysAsItIs() {
     #expect(plan(4, .init(name: "a", current: 3), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
     #expect(
-      plan(4, .init(name: "a", waiting: 1, current: 3, pressed: 60), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
+      plan(4, .init(name: "a", demand: 1, current: 3, pressed: 60), .init(name: "b", current: 1)) == ["a": 3, "b": 1])
   }
 
   @Test func aNumberSetByHandIsKept() {
     #expect(
-      plan(4, .init(name: "a", fixed: 1, waiting: 100), .init(name: "b", waiting: 1)) == ["a": 1, "b": 3])
+      plan(4, .init(name: "a", fixed: 1, demand: 100), .init(name: "b", demand: 1)) == ["a": 1, "b": 3])
     #expect(plan(1, .init(name: "a", fixed: 3), .init(name: "b")) == ["a": 3, "b": 0])
     #expect(plan(2, .init(name: "a", fixed: 0), .init(name: "b")) == ["a": 0, "b": 2])
   }

@@ -1,9 +1,9 @@
 import Jobs
 import LinuxSystem
 
-/// Job files: watches the directory that they come into, has them taken, and looks at everything anew now and then.
+/// Job files: watches the directory that they come into, has them taken, and scans everything now and then.
 final class IncomingFiles {
-  /// Seconds between two looks at the whole queue directory.
+  /// Seconds between two scans of the queue directory.
   static let rescanInterval = 10.0
 
   private let core: PoolCore
@@ -46,7 +46,7 @@ final class IncomingFiles {
       }
       self.watch = watch
     } catch {
-      core.log(.trouble, "\(path) cannot be watched and is looked at every \(Self.rescanInterval) s: \(error)")
+      core.log(.trouble, "\(path) cannot be watched and is scanned every \(Self.rescanInterval) s: \(error)")
     }
   }
 
@@ -90,7 +90,7 @@ final class IncomingFiles {
 
   // MARK: What was taken
 
-  /// Job files were taken: `count` jobs are new, and `jobs` of them may run now. `postponed` files have to be looked at
+  /// Job files were taken: `count` jobs are new, and `jobs` of them may run now. `postponed` files have to be scanned
   /// again.
   func took(_ count: Int, ready jobs: [WindowJob], someWait: Bool, postponed: Int, _ messages: [LogRecord]) {
     for message in messages where repeated.isNews(message, now: Clock.now) { core.log(message) }

@@ -25,11 +25,11 @@ final class ReadyJobs {
     refetchSoon("ready jobs of kind \(query.kind) cannot be fetched: \(reason)")
   }
 
-  /// These jobs need not wait for others any longer. With a reason the store could not look at all that wait.
+  /// These dependents may run now. With a reason the store could not check all of them.
   func released(_ jobs: [WindowJob], remain: Bool, _ reason: String?) {
     core.coordinator.released(core.notWithheld(jobs), remain: remain)
     promoteDueJobs()
-    if let reason { refetchSoon("jobs that wait for others cannot be looked at: \(reason)") }
+    if let reason { refetchSoon("dependent jobs cannot be checked: \(reason)") }
   }
 
   private func refetchSoon(_ message: String) {

@@ -53,7 +53,7 @@ final class StoreOpening {
       }
     }
     loop.atEndOfTurn { [weak self] in self?.statusServer?.flush() }
-    loop.timers.after(configuration.storePatience) { [weak self] in self?.giveUp() }
+    loop.timers.after(configuration.storeTimeout) { [weak self] in self?.giveUp() }
     sayLater(Self.firstNotice)
     tryToOpen()
     loop.run()
@@ -115,7 +115,7 @@ final class StoreOpening {
     end(
       .failure(
         Pool.StartError.storeIsLocked(
-          path: configuration.store, seconds: configuration.storePatience, reason: reason)))
+          path: configuration.store, seconds: configuration.storeTimeout, reason: reason)))
   }
 
   private func listen() {

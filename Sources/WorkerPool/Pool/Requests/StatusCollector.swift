@@ -17,7 +17,7 @@ final class StatusCollector {
 
   /// Seconds that the store gets to answer: a status without what only it knows is better than none.
   static let storeTimeout = 5.0
-  /// Seconds between two looks at who has the store locked: a process that both looks find keeps others waiting.
+  /// Seconds between two checks of who has the store locked: a process that both find keeps others waiting.
   static let lockInterval = 0.1
 
   private let core: PoolCore
@@ -52,13 +52,13 @@ final class StatusCollector {
       status: status(), lockHolders: StoreLocks.holders(store: core.configuration.store), timeout: timeout,
       completion: completion)
     let running = core.coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.key)
-    core.source.look(at: history.lastEnded, running: running + survivors.jobs) { [mailbox] in
-      mailbox.post(.looked(ticket: ticket, $0))
+    core.source.readOverview(at: history.lastEnded, running: running + survivors.jobs) { [mailbox] in
+      mailbox.post(.overview(ticket: ticket, $0))
     }
   }
 
   /// The store has answered.
-  func looked(_ ticket: Int, _ overview: StoreOverview) {
+  func storeAnswered(_ ticket: Int, _ overview: StoreOverview) {
     guard let collection = collections[ticket] else { return }
     collections[ticket]?.status.take(overview)
     if collection.lockHolders.isEmpty { return complete(ticket) }
@@ -95,7 +95,7 @@ final class StatusCollector {
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
     status.storeFailure = storeFiles.failure
     status.survivors = survivors.all.sorted { $0.key < $1.key }.map { pid, survivor in
-      PoolStatus.Survivor(pid: pid, jobs: coordinator.jobURIs.texts(survivor.claims.map(\.job)).sorted())
+      PoolStatus.Survivor(pid: pid, jobs: coordinator.jobURIs.texts(survivor.jobs.map(\.key)).sorted())
     }
     return status
   }
@@ -131,9 +131,9 @@ extension PoolStatus {
   /// Takes over what the store says of itself and its jobs.
   fileprivate mutating func take(_ overview: StoreOverview) {
     jobs = overview.jobs
-    walBytes = overview.log.bytes
-    walIsHeldByOthers = overview.log.isHeldByOthers
-    walReaders = overview.log.readers.sorted { $0.value < $1.value }.map { pid, since in
+    walBytes = overview.wal.bytes
+    walIsHeldByOthers = overview.wal.isHeldByOthers
+    walReaders = overview.wal.readers.sorted { $0.value < $1.value }.map { pid, since in
       WALReader(pid: pid, command: ProcFile.command(pid), age: Clock.now - since)
     }
     backlog = overview.backlog

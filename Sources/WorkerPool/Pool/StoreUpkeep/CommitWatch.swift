@@ -4,7 +4,7 @@ import LinuxSystem
 /// Finds jobs that another process saves into the store without telling the pool, or before it can: every commit is
 /// written to the write-ahead log, which is watched.
 final class CommitWatch {
-  /// Seconds between two looks at a log that is being written. While looks find nothing new the time doubles.
+  /// Seconds between two checks of a WAL that is being written. While checks find nothing new the time doubles.
   static let pauses = 0.01...0.4
   /// Seconds without a commit after which the next one begins anew with the shortest pause.
   private static let quiet = 1.0
@@ -13,7 +13,7 @@ final class CommitWatch {
   private let ready: ReadyJobs
   private let checkpoints: WALCheckpoints
   private var watch: FileWatch?
-  private var lastLook = 0.0
+  private var lastCheck = 0.0
   private var pause = CommitWatch.pauses.lowerBound
   private var newestJob: Int64 = 0
 
@@ -49,8 +49,8 @@ final class CommitWatch {
   private func somebodyCommitted(_ watch: FileWatch) {
     guard watch.collect() else { return stop() }
     checkpoints.walWasWritten()
-    if Clock.now - lastLook > Self.quiet { pause = Self.pauses.lowerBound }
-    lastLook = Clock.now
+    if Clock.now - lastCheck > Self.quiet { pause = Self.pauses.lowerBound }
+    lastCheck = Clock.now
     core.loop.setInterest([], of: watch.descriptor)
     core.loop.timers.after(pause) { [weak self, weak watch] in
       guard let self, let watch, watch === self.watch else { return }

@@ -24,7 +24,7 @@ final class StoreFileWatch {
     } catch {
       core.log(
         .trouble,
-        "the store's files cannot be watched and are looked at every \(IncomingFiles.rescanInterval) s: \(error)")
+        "the store's files cannot be watched and are checked every \(IncomingFiles.rescanInterval) s: \(error)")
     }
     check()
   }

@@ -3,7 +3,7 @@ import Jobs
 /// What the pool does for the store itself: keeps its log short, deletes what is old, notices who else writes, and
 /// tells when the store does not answer or its files are gone.
 final class StoreUpkeep {
-  /// Seconds between two looks for finished jobs that need not be kept any longer.
+  /// Seconds between two deletions of finished jobs that are past their retention.
   static let pruneInterval = 60.0
 
   private let core: PoolCore
@@ -26,7 +26,7 @@ final class StoreUpkeep {
     core.loop.timers.after(Self.pruneInterval) { [weak self] in self?.prune() }
   }
 
-  /// While the store has something to do, a timer looks whether it takes too long. Called at the end of each turn.
+  /// While the store has work, a timer checks whether it takes too long. Called at the end of each turn.
   func watchForDelay() {
     guard core.source.isBusy else {
       core.loop.timers.cancel(delayTimer)

@@ -1,24 +1,24 @@
 /// Finds workers that hang without dying: which to ask, and which have not answered. A pure state machine.
 ///
-/// A worker that says something by itself lives. One that has said nothing since the last look is asked; one that has
+/// A worker that says something by itself lives. One that has said nothing since the last check is asked; one that has
 /// said nothing since it was asked hangs.
 struct Heartbeat {
   private var asked: Set<WorkerID> = []
 
-  /// What follows from a look.
-  struct Look: Equatable {
+  /// What follows from a check.
+  struct Check: Equatable {
     var toAsk: [WorkerID] = []
     var hung: [WorkerID] = []
   }
 
-  /// One look at the workers that hold jobs and can answer, with what each has done since the look before.
-  mutating func look(at workers: [(id: WorkerID, hasSpoken: Bool)]) -> Look {
-    var look = Look()
+  /// Checks the workers that hold jobs and can answer PING, with whether each has sent anything since the last check.
+  mutating func check(_ workers: [(id: WorkerID, hasSpoken: Bool)]) -> Check {
+    var check = Check()
     for worker in workers where !worker.hasSpoken {
-      if asked.contains(worker.id) { look.hung.append(worker.id) } else { look.toAsk.append(worker.id) }
+      if asked.contains(worker.id) { check.hung.append(worker.id) } else { check.toAsk.append(worker.id) }
     }
-    asked = Set(look.toAsk)
-    return look
+    asked = Set(check.toAsk)
+    return check
   }
 }
 
@@ -40,18 +40,18 @@ final class HeartbeatTimer {
   /// Sets the timer if it is needed. Called at the end of each turn.
   func schedule() {
     guard timer == nil, core.configuration.heartbeat > 0, !core.coordinator.held.isEmpty else { return }
-    timer = core.loop.timers.after(core.configuration.heartbeat) { [weak self] in self?.lookForHungWorkers() }
+    timer = core.loop.timers.after(core.configuration.heartbeat) { [weak self] in self?.checkWorkers() }
   }
 
-  private func lookForHungWorkers() {
+  private func checkWorkers() {
     timer = nil
     let busy = supervisor.workers.values.filter { worker in
       worker.plugin.description.heartbeat == true && core.coordinator.workers[worker.id]?.held.isEmpty == false
         && (worker.life.phase == .up || worker.life.phase == .draining)
     }
-    let look = heartbeat.look(
-      at: busy.sorted { $0.id.number < $1.id.number }.map { ($0.id, sockets.hasSpoken($0.id)) })
-    for id in look.toAsk { sockets.send(.ping, to: id) }
-    for id in look.hung { supervisor.hung(id, seconds: 2 * core.configuration.heartbeat) }
+    let check = heartbeat.check(
+      busy.sorted { $0.id.number < $1.id.number }.map { ($0.id, sockets.hasSpoken($0.id)) })
+    for id in check.toAsk { sockets.send(.ping, to: id) }
+    for id in check.hung { supervisor.hung(id, seconds: 2 * core.configuration.heartbeat) }
   }
 }

@@ -5,7 +5,7 @@ import WorkerProtocol
 enum Admission: Equatable {
   case admitted(WorkerID)
   case refused(Refusal)
-  /// It is not known yet which process is the worker: `admitWaiting` follows.
+  /// It is not known yet which process is the worker: `admitNewcomers` follows.
   case later
 }
 
@@ -31,7 +31,7 @@ final class WorkerServer {
     var isClosing = false
     /// What it said, while it cannot be known whether that is true. Nothing more of it is read until then.
     var hello: (version: Int, token: String, kinds: [String])?
-    /// Something came since the last look at it.
+    /// It has sent something since the last call of `hasSpoken`.
     var hasSpoken = false
     /// Lines of it wait for the next turn.
     var isPostponed = false
@@ -40,7 +40,7 @@ final class WorkerServer {
   }
 
   /// Connections that have not said hello; when there are more, the oldest is closed.
-  static let strangers = 64
+  static let mostNewcomers = 64
   /// Bytes that may wait for a worker. While more wait, it gets no `SAVED` lines.
   static let savedBacklog = 1 << 20
   /// Bytes that may wait for a worker. When more wait, its connection is closed.
@@ -60,7 +60,7 @@ final class WorkerServer {
   private var peersByID: [WorkerID: Peer] = [:]
   private var unflushed: Set<Int32> = []
   /// Connections without a hello, the oldest first.
-  private var waiting: [Int32] = []
+  private var newcomers: [Int32] = []
   /// The last connection could not be accepted.
   private var cannotAccept = false
   weak var delegate: WorkerServerDelegate?
@@ -104,8 +104,8 @@ final class WorkerServer {
   }
 
   /// Decides about connections whose hello came before it was known which process is the worker.
-  func admitWaiting() {
-    for peer in waiting.compactMap({ peers[$0] }) {
+  func admitNewcomers() {
+    for peer in newcomers.compactMap({ peers[$0] }) {
       guard let hello = peer.hello else { continue }
       peer.hello = nil
       admit(peer, hello.version, hello.token, hello.kinds)
@@ -161,8 +161,8 @@ final class WorkerServer {
       ready(peer)
     }
     peers[descriptor] = peer
-    waiting.append(descriptor)
-    if waiting.count > Self.strangers, let oldest = peers[waiting[0]] { forget(oldest) }
+    newcomers.append(descriptor)
+    if newcomers.count > Self.mostNewcomers, let oldest = peers[newcomers[0]] { forget(oldest) }
   }
 
   private func ready(_ peer: Peer) {
@@ -234,7 +234,7 @@ final class WorkerServer {
     case .later: peer.hello = (version, token, kinds)
     case .admitted(let id):
       peer.id = id
-      waiting.removeAll { $0 == peer.connection.descriptor }
+      newcomers.removeAll { $0 == peer.connection.descriptor }
       peersByID[id] = peer
       delegate.received(.hello(version: version, token: token, kinds: kinds), from: id)
     case .refused(let refusal):
@@ -287,7 +287,7 @@ final class WorkerServer {
   private func forget(_ peer: Peer) {
     let descriptor = peer.connection.descriptor
     guard peers.removeValue(forKey: descriptor) != nil else { return }
-    if let id = peer.id { peersByID[id] = nil } else { waiting.removeAll { $0 == descriptor } }
+    if let id = peer.id { peersByID[id] = nil } else { newcomers.removeAll { $0 == descriptor } }
     loop.unwatch(descriptor)
     peer.connection.close()
   }

@@ -75,7 +75,7 @@ final class WorkerService {
 // MARK: - What the supervisor asks and tells
 
 extension WorkerService: SupervisorDelegate {
-  func waitingJobs() -> [String: Int] {
+  func demand() -> [String: Int] {
     core.coordinator.now = Clock.now
     return core.coordinator.demandByKind().reduce(into: [:]) { result, entry in
       for plugin in pluginsByKind[entry.key] ?? [] { result[plugin, default: 0] += entry.value }
@@ -90,7 +90,7 @@ extension WorkerService: SupervisorDelegate {
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
 
-  func processStarted(_ id: WorkerID) { sockets.admitWaiting() }
+  func processStarted(_ id: WorkerID) { sockets.admitNewcomers() }
 
   func drain(_ id: WorkerID) { core.coordinator.drain(id) }
 

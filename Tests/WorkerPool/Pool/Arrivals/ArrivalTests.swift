@@ -128,7 +128,8 @@ import Testing
     incoming.stop()
   }
 
-  /// No event tells of it where the kernel has no watch for the files: the next scan finds it, before it takes anything.
+  /// No event tells of it where the kernel has no watch for the files: the next scan finds it, before it takes
+  /// anything.
   @Test func aPoolWhoseStoreIsGoneTakesNoMoreFiles() throws {
     let store = pool.core.configuration.store
     for suffix in ["", "-wal", "-shm"] { try Data().write(to: URL(fileURLWithPath: store + suffix)) }
