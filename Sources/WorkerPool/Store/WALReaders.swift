@@ -99,8 +99,8 @@ struct KernelLock {
 
 /// Since when readers have kept the WAL from being copied into the file.
 ///
-/// Processes that only read for a moment appear in single checks. A reader that holds the same place at the same mark in
-/// checks that are ``minimumAge`` apart has held it all the time.
+/// Processes that only read for a moment appear in single checks. A reader that holds the same place at the same mark
+/// in checks that are ``minimumAge`` apart has held it all the time.
 struct PinnedWAL: Sendable {
   static let minimumAge = 0.5
 
