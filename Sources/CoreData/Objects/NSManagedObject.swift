@@ -25,7 +25,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   final var reference: ContextReference?
   /// One for each to-many relationship; empty until the first is touched.
   final var toManys: [ToMany?] = []
-  /// The neighbours to be read along with this fault.
+  /// What a fetch left with this fault: its neighbours in a batch, or some of its values.
   final var batch: FetchBatch?
 
   struct State: OptionSet {

@@ -33,7 +33,7 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test func nothingLeavesAGraphThatKeepsWhatNobodyHolds() {
+  @Test func nothingIsAbandonedInAGraphThatKeepsWhatNobodyHolds() {
     graph.keepsUnheld = true
     for key in 1...3 { _ = graph.make(home, Int64(key), snapshot: Snapshot.make(home.layout)) }
     graph.sweep()
@@ -41,7 +41,7 @@ import Testing
     #expect(graph.reuse(2, home.table)?.snapshot != nil)
   }
 
-  @Test func anObjectThatNobodyHeldComesBackAsAFault() {
+  @Test func anAbandonedObjectComesBackAsAFault() {
     _ = graph.make(home, 1, snapshot: Snapshot.make(home.layout))
     let held = graph.make(home, 2, snapshot: Snapshot.make(home.layout))
     #expect(graph.reuse(1, home.table)?.snapshot == nil && graph.reuse(2, home.table)?.snapshot != nil)
@@ -91,8 +91,8 @@ import Testing
 
   @Test func anIDIsAwaitedUntilItIsKnown() {
     let ids = PermanentIDs()
-    ids.await(-1)
-    ids.await(-2)
+    ids.noteAwaited(-1)
+    ids.noteAwaited(-2)
     ids.note(-1, became: id)
     #expect(ids.awaited == [-2] && ids[-1] === id && ids[-2] == nil)
   }

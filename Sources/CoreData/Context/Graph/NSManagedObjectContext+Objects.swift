@@ -45,7 +45,7 @@ extension NSManagedObjectContext {
   /// Makes and registers the object of an ID, with its row where that was read.
   final func register(_ id: NSManagedObjectID, snapshot: Snapshot? = nil) -> NSManagedObject {
     // New in the parent.
-    if id.key < 0 && parentContext != nil { permanentIDs.await(id.key) }
+    if id.key < 0 && parentContext != nil { permanentIDs.noteAwaited(id.key) }
     return graph.make(id.home, id.key, snapshot: snapshot)
   }
 

@@ -30,7 +30,7 @@ final class PermanentIDs {
   subscript(key: Int64) -> NSManagedObjectID? { byKey[key] }
 
   /// Notes that the object with this temporary key is new in the parent.
-  func await(_ key: Int64) { awaited.insert(key) }
+  func noteAwaited(_ key: Int64) { awaited.insert(key) }
 
   /// Notes what a temporary ID became.
   func note(_ key: Int64, became id: NSManagedObjectID) {

@@ -1,17 +1,17 @@
 /// The objects of one context, found by their IDs: there is at most one for each ID.
 ///
 /// An object is registered under the key and the table of its present ID. From its registration until its release it
-/// refers to the context. A clean object that nobody else holds counts as gone: it may leave at any time, and comes
-/// back as a fault.
+/// refers to the context. A clean object that nobody else holds is abandoned: it may leave at any time, and comes back
+/// as a fault.
 ///
 /// Used on the context's queue.
 final class RegisteredObjects {
   /// What ties the objects to their context.
   let reference: ContextReference
-  /// Whether clean objects stay that nobody else holds.
+  /// Whether clean objects that nobody else holds stay, and are not abandoned.
   var keepsUnheld = false
   private let objects = ObjectIndex<NSManagedObject>()
-  /// The number of objects that starts the next search for those that nobody holds.
+  /// The number of objects that starts the next search for abandoned ones.
   private var sweepThreshold = leastSweepThreshold
   private static let leastSweepThreshold = 4096
 
@@ -49,24 +49,24 @@ final class RegisteredObjects {
   @inline(__always)
   func find(temporary key: Int64) -> NSManagedObject? { objects.find(key, EntityHome.temporaryTable) }
 
-  /// The object for a result: a fault if it counted as gone.
+  /// The object for a result. An abandoned one comes back as a fault.
   @inline(__always)
   func reuse(_ key: Int64, _ table: Int32) -> NSManagedObject? {
     guard let (object, isUnheld) = objects.findAndCheck(key, table) else { return nil }
-    if isGone(object, isUnheld) { object.forgetValues() }
+    if isAbandoned(object, isUnheld) { object.forgetValues() }
     return object
   }
 
-  /// The object unless it counts as gone, which makes it leave.
+  /// The object unless it is abandoned; then it leaves.
   func findHeld(_ id: NSManagedObjectID) -> NSManagedObject? {
     guard let (object, isUnheld) = objects.findAndCheck(id.key, id.home.table) else { return nil }
-    guard isGone(object, isUnheld) else { return object }
+    guard isAbandoned(object, isUnheld) else { return object }
     objects.remove(id.key, id.home.table)
     return nil
   }
 
   @inline(__always)
-  private func isGone(_ object: NSManagedObject, _ isUnheld: Bool) -> Bool {
+  private func isAbandoned(_ object: NSManagedObject, _ isUnheld: Bool) -> Bool {
     isUnheld && !keepsUnheld && !object.hasChanges
   }
 
@@ -134,9 +134,9 @@ final class RegisteredObjects {
     return all
   }
 
-  // MARK: Letting go of what nobody holds
+  // MARK: Letting abandoned objects go
 
-  /// Lets clean objects go that nobody else holds.
+  /// Lets abandoned objects go.
   func sweep() {
     guard !keepsUnheld else { return }
     objects.removeUnreferenced { !$0.hasChanges }
@@ -148,7 +148,7 @@ final class RegisteredObjects {
     if objects.count >= sweepThreshold { sweep() }
   }
 
-  /// Runs a body that holds the objects that it adds: a search for those that nobody holds would find none of them.
+  /// Runs a body that holds the objects that it adds: a search for abandoned ones would find none of them.
   func withoutSweeping<T>(_ body: () throws -> T) rethrows -> T {
     sweepThreshold = .max
     defer { adjustThreshold() }

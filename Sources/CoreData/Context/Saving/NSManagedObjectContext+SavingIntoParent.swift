@@ -91,7 +91,7 @@ extension NSManagedObjectContext {
 
   /// The child's objects are clean now; their values are what the parent has.
   final func settleAfterParentSave(_ saved: SavedChanges) {
-    for object in saved.inserted where object.objectID.isTemporaryID { permanentIDs.await(object.objectID.key) }
+    for object in saved.inserted where object.objectID.isTemporaryID { permanentIDs.noteAwaited(object.objectID.key) }
     for object in saved.inserted + saved.updated {
       object.committed = nil
       // Which version of its row these values become is decided above.

@@ -81,7 +81,8 @@ import Testing
       // The states, each one step from the next. The last one is the newest that can be redone.
       var states = [library.state()]
       var position = 0
-      for _ in 0..<60 {
+      for step in 0..<60 {
+        #expect(context.isConsistent, "before step \(step), seed \(seed)")
         switch Int.random(in: 0..<10, using: &library.random) {
         case 0, 1:
           try context.save()
@@ -114,7 +115,7 @@ import Testing
         try #require(library.state() == states[position], "undo to \(position), seed \(seed)")
         if position % 5 == 0 { try context.save() }
       }
-      #expect(library.state().isEmpty)
+      #expect(library.state().isEmpty && context.isConsistent)
       try context.save()
       while position + 1 < states.count {
         context.redo()
