@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// A file that is written under a temporary name beside its own, and takes its place in one step: whoever reads it sees
 /// all of it, or what was there before.
@@ -18,6 +19,8 @@ package final class ReplacingFile {
   private var buffer: [UInt8] = []
 
   private static let bufferSize = 256 * 1024
+  /// Temporary names that writers of this process have now: two of them may write to the same path.
+  private static let taken = Mutex<Set<String>>([])
 
   /// - Parameter temporaryName: the name that the file has until it is complete; nil for one of this process's own.
   ///   With a fixed name a process that is killed leaves nothing that the next writer does not replace: for files that
@@ -26,20 +29,39 @@ package final class ReplacingFile {
   package init(_ path: String, mode: mode_t, temporaryName: String? = nil) throws(FileError) {
     self.path = path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    let name = temporaryName ?? ".\(parts.last ?? "").\(getpid()).tmp"
-    temporaryPath = (parts.dropLast().map(String.init) + [name]).joined(separator: "/")
+    let directory = parts.dropLast().map { "\($0)/" }.joined()
+    temporaryPath = Self.take {
+      let number = $0 == 0 ? "" : ".\($0)"
+      return directory + (temporaryName ?? ".\(parts.last ?? "").\(getpid())\(number).tmp")
+    }
     // A process that was killed may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL
     // of open(2)).
     unlink(temporaryPath)
     do {
       descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
     } catch {
+      Self.giveBack(temporaryPath)
       throw FileError(path: temporaryPath, action: "be created", errno: error.number)
     }
   }
 
   /// Removes what was written, unless it is in place.
-  deinit { if !isInPlace { unlink(temporaryPath) } }
+  deinit {
+    if !isInPlace { unlink(temporaryPath) }
+    Self.giveBack(temporaryPath)
+  }
+
+  /// The first path that no other writer has, of those that `path` gives for 0, 1, and so on; a fixed path in any case.
+  private static func take(_ path: (Int) -> String) -> String {
+    taken.withLock { taken in
+      var number = 0
+      while taken.contains(path(number)), path(number) != path(number + 1) { number += 1 }
+      taken.insert(path(number))
+      return path(number)
+    }
+  }
+
+  private static func giveBack(_ path: String) { taken.withLock { _ = $0.remove(path) } }
 
   package func write(_ bytes: some Collection<UInt8>) throws(FileError) {
     buffer += bytes

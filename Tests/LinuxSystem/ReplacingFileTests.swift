@@ -41,6 +41,26 @@ import Testing
     #expect(stat(directory.path + "/out.json", &status) == 0 && status.st_mode & 0o137 == 0 && status.st_size == 3)
   }
 
+  /// One writer | the other
+  /// -----------|----------
+  /// begins     |
+  ///            | begins
+  /// completes  |
+  ///            | completes
+  @Test func twoWritersOfOneProcessDoNotMixTheirFiles() throws {
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.path + "/out.csv"
+    let first = try ReplacingFile(path, mode: 0o600)
+    try first.write(Array("first".utf8))
+    let second = try ReplacingFile(path, mode: 0o600)
+    try second.write(Array("second".utf8))
+    try first.complete(surviving: .processes)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "first")
+    try second.complete(surviving: .processes)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "second")
+    #expect(try names() == ["out.csv"])
+  }
+
   @Test func aDirectoryThatIsNotThereIsNamed() {
     try? FileManager.default.removeItem(at: directory)
     for attempt in [
