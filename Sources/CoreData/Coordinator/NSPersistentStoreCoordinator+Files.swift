@@ -1,12 +1,13 @@
-/// Stores' files as a whole: destroyed, replaced, copied.
+/// Store files as a whole: destroyed, replaced, copied.
 extension NSPersistentStoreCoordinator {
   // MARK: Destroying
 
-  /// Empties a store's file, with what lies beside it. The file itself stays, with nothing in it; others that have it open find an
-  /// empty database. Where it is open in this coordinator, it is removed from it, and may be added again.
+  /// Empties a store's file and removes the files beside it. The file itself stays, with nothing in it, and others that
+  /// have it open find an empty database. If it is open in this coordinator, it is removed from it first and may be
+  /// added again.
   ///
-  /// Waits for whoever is writing, and throws 134090 if that takes longer than `NSPersistentStoreTimeoutOption`. Does nothing where
-  /// there is no file. With `NSPersistentStoreTablePrefixOption` too, all stores in the file go.
+  /// Waits for a running writer; throws 134090 after `NSPersistentStoreTimeoutOption`. Does nothing without a file.
+  /// Stores in the same file under another `NSPersistentStoreTablePrefixOption` are destroyed too.
   public final func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -26,8 +27,8 @@ extension NSPersistentStoreCoordinator {
 
   // MARK: Replacing
 
-  /// Makes the store at one place a copy of the store at another, with the same UUID, in place: others that have it open find the
-  /// new content. Makes the file where there is none.
+  /// Replaces a store by a copy of another one, with the same UUID, in place: others that have it open find the new
+  /// content. Creates the file if it is missing. Does nothing if both places are the same.
   public final func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
@@ -51,10 +52,12 @@ extension NSPersistentStoreCoordinator {
 
   // MARK: Moving to another place
 
-  /// Copies a store to another place, opens the copy and removes the original from the coordinator; the original's file stays.
+  /// Copies a store to another place, opens the copy and removes the original from the coordinator; the original's file
+  /// stays.
   ///
-  /// The copy has a UUID of its own, and so all its objects have new IDs: `NSPersistentStoreCoordinatorStoresDidChange` tells which.
-  /// Contexts have to be reset. Whatever was at the place is replaced. History is not taken along.
+  /// The copy has a UUID of its own, so all its objects have new IDs: `NSPersistentStoreCoordinatorStoresDidChange`
+  /// lists them. Reset the contexts. A store at the new place is replaced, and history is not copied. Throws 134070 for
+  /// another coordinator's store and for its own place.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
@@ -117,7 +120,7 @@ extension NSPersistentStoreCoordinator {
     return ids
   }
 
-  /// Has a store leave its place: not possible while it is open. True only where it is at the place already.
+  /// Apple's method to move a store, which is not possible while it is open. True only if it is at the place already.
   public final func setURL(_ url: URL, for store: NSPersistentStore) -> Bool {
     store.url?.standardizedFileURL == url.standardizedFileURL
   }

@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// An entity in one store: what an object's ID refers to beside its key.
+/// An entity in one store, to which an object's ID refers besides its key.
 ///
-/// `@unchecked Sendable`: immutable after `init`; `family` is only followed while its store's coordinator lives, which keeps
-/// the family.
+/// `@unchecked Sendable`: immutable after `init`. `family` is only followed while its store's coordinator lives, which
+/// keeps the family.
 final class EntityHome: @unchecked Sendable {
   let layout: EntityLayout
-  /// The entity's number in the store (`Z_ENT`); 0 for objects that are not saved.
+  /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.
   let number: Int
   /// Identifies the table of the root entity in this store, across the stores of the process.
   let table: Int32
-  /// The store's URI part; nil for objects that are not saved.
+  /// The store's part of URIs; nil for unsaved objects.
   let storeReference: StoreReference?
   unowned(unsafe) let family: EntityFamily?
 
@@ -29,9 +29,9 @@ final class EntityHome: @unchecked Sendable {
   var entity: NSEntityDescription { layout.entity }
 }
 
-/// All the homes of one store, by entity number.
+/// All homes of one store, by entity number.
 ///
-/// `@unchecked Sendable`: filled while the store is opened, before anything else sees it.
+/// `@unchecked Sendable`: filled while the store is opened, before anything else uses it.
 final class EntityFamily: @unchecked Sendable {
   let reference: StoreReference
   private(set) var homes: [EntityHome?] = [nil]
@@ -46,9 +46,9 @@ final class EntityFamily: @unchecked Sendable {
   }
 }
 
-/// What remains of a store in the object IDs that outlive it: its identifier.
+/// The part of a store that outlives it in object IDs: its identifier.
 ///
-/// `@unchecked Sendable`: `store` is set while the store is opened and cleared when it is removed, both under the
+/// `@unchecked Sendable`: `store` is set when the store is opened and cleared when it is removed, under the
 /// coordinator's lock; reading a weak reference is atomic.
 final class StoreReference: @unchecked Sendable {
   let identifier: String

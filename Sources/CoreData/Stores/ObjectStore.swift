@@ -1,22 +1,25 @@
-/// What a store does for a coordinator and its contexts: the seam between objects and wherever their rows are kept.
+/// The seam between objects and the place of their rows: everything that a store does for a coordinator and its
+/// contexts.
 ///
-/// Only values cross it: rows (`Snapshot`), keys and object IDs, sets of changes, conflicts, requests. A store never sees a managed
-/// object or a context, and its users know neither its file format nor its query language.
+/// Only values cross it: rows (`Snapshot`), keys and object IDs, sets of changes, conflicts, requests. A store sees no
+/// managed object and no context, and its users know neither its file format nor its query language.
 ///
-/// Stores are called on any thread, several at once, once for each request. A closure takes rows one by one, as they are read.
+/// Stores are called on any thread, several at once, once for each request. A closure gets rows one by one, as they are
+/// read.
 protocol ObjectStore: NSPersistentStore {
   /// The entities that the store holds, by number.
   var family: EntityFamily { get }
 
-  /// The rows that were read or written lately, for all contexts of the coordinator.
+  /// The recently read or written rows, for all contexts of the coordinator.
   var rowCache: RowCache { get }
 
-  /// Forgets the cached rows if anybody else has written to the store since the last call.
+  /// Drops the cached rows if anybody else wrote to the store since the last call.
   func validateRowCache()
 
   // MARK: Reading
 
-  /// Whether the store can evaluate the predicate and the order of a fetch. If not, its user reads all rows and does it.
+  /// Whether the store can evaluate the predicate and the order of a fetch. If not, its user reads all rows and does
+  /// so.
   func understands(_ fetch: RowFetch) throws -> Bool
 
   /// Gives the body each row, in order. Without values the snapshot is nil.
@@ -27,46 +30,47 @@ protocol ObjectStore: NSPersistentStore {
   /// Columns, aggregates and groups of the rows. A nil value has no key.
   func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary]
 
-  /// The row of an ID; nil where there is none.
+  /// The row of an ID; nil for none.
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot?
 
-  /// Gives the body the rows of the keys that are there, in no order.
+  /// Gives the body the existing rows of the keys, in any order.
   func rows(
     _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void) throws
 
-  /// Gives the body each member of a to-many, in order where it has one.
+  /// Gives the body each member of a to-many relationship, in order if it has one.
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (EntityHome, Int64, Snapshot) -> Void) throws
 
-  /// Gives the body each member of the to-manys of several rows of one entity, with its owner's key; the members of an owner in
-  /// order where they have one.
+  /// Gives the body each member of the to-many relationships of several rows of one entity, with its owner's key. The
+  /// members of one owner are in order if they have one.
   func members(
     ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void) throws
 
-  /// Keeps the store readable as it is now; nil where it cannot do that.
+  /// Keeps the present state of the store readable; nil if the store cannot do that.
   ///
-  /// - Parameter others: what other stores of the coordinator have pinned at this moment.
+  /// - Parameter others: the states that other stores of the coordinator have just pinned.
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)?
 
   // MARK: Writing
 
-  /// What the store writes in, which others may share.
+  /// The scope in which the store writes, which other stores may share.
   var writeScope: any WriteScope { get }
 
-  /// Writes rows, and what was set of the metadata, in a transaction of the store's scope.
+  /// Writes rows and changed metadata, in a transaction of the store's scope.
   ///
-  /// - Throws: `RowConflicts` or `RejectedRows`, after which the transaction has to be rolled back.
+  /// - Throws: `RowConflicts` or `RejectedRows`. The transaction must be rolled back then.
   func write(_ changes: RowChanges) throws -> SavedRows
 
-  /// The transaction of the last `write` was committed.
+  /// Called after the transaction of the last `write` was committed.
   func didCommit()
 
-  /// Who has the unique values of rows that were rejected: rows of the save among themselves, and rows of the store as it is now.
+  /// The owners of the unique values of rejected rows: rows of the save among themselves, and current rows of the
+  /// store.
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation]
 
-  /// Reserves the keys of new rows before they are written, one for each.
+  /// Reserves keys for new rows before they are written, one for each.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID]
 
   // MARK: Batches
@@ -80,27 +84,27 @@ protocol ObjectStore: NSPersistentStore {
 
   var keepsHistory: Bool { get }
 
-  /// The number of the last transaction that was ever written; nil without history.
+  /// The number of the last transaction ever written; nil without a history.
   func lastTransactionNumber() throws -> Int64?
 
   func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction]
 
-  /// Returns how many transactions were deleted.
+  /// Returns the number of deleted transactions.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int
 
   // MARK: Opening and closing
 
-  /// The types of stores that this class is registered for by itself; none where the app registers it.
+  /// The types under which this class is registered by itself; none if the program registers it.
   static var storeTypes: [String] { get }
 
-  /// Opens a store, or makes a new one where there is none.
+  /// Opens a store, or creates one if there is none.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore
 
-  /// Makes a copy of the store at another place, with the same keys, a UUID of its own and without history, and opens it. Nil where
-  /// the class has no way of its own to do this: then the rows are read and written one by one.
+  /// Copies the store to another place, with the same keys, a UUID of its own and without history, and opens the copy.
+  /// Nil if the class has no own way to do so; then the rows are copied one by one.
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)?
 
-  /// Starts to post commits, where the store's options ask for it.
+  /// Starts to post commits if the store's options ask for it.
   func startPostingRemoteChanges() throws
   func stopPostingRemoteChanges()
 
@@ -109,28 +113,28 @@ protocol ObjectStore: NSPersistentStore {
   /// - Parameter others: the coordinator's stores that stay open.
   func close(beside others: [any ObjectStore])
 
-  /// Makes the statements that run now fail, from any thread.
+  /// Makes the running statements fail, from any thread.
   func interrupt()
 
-  /// The files that each commit touches; none for a memory.
+  /// The files that each commit changes; none in memory.
   var files: [URL] { get }
 
   // MARK: Stores that are not open
 
   static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any]
 
-  /// Replaces the metadata but for what the store itself depends on.
+  /// Replaces the metadata, except the parts that the store itself needs.
   static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws
 
-  /// Empties a store's file, with what lies beside it.
+  /// Empties a store's file and removes the files beside it.
   ///
-  /// - Parameter closing: closes the stores that have the file open here. Called when they have no content any more.
+  /// - Parameter closing: closes the stores that have the file open here. Called when the file has no content any more.
   static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws
 
-  /// Makes a store's file a copy of another one, in place.
+  /// Replaces a store's file by a copy of another one, in place.
   static func replace(_ destination: StoreFile, with source: StoreFile) throws
 
-  /// Makes a store's file a copy of another one, with the schema of another model.
+  /// Makes a store's file a copy of another one with the schema of another model.
   static func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel) throws
 }
@@ -146,7 +150,7 @@ extension ObjectStore {
   }
 }
 
-/// What a coordinator asks a type of stores to open.
+/// The parameters with which a coordinator opens a store.
 struct StoreOpening {
   let type: String
   let url: URL?
@@ -171,10 +175,10 @@ struct StoreFile {
 }
 
 extension URL {
-  /// Whether a store at this place is one in memory: `/dev/null`, or a place below.
+  /// Whether a store at this place is in memory: `/dev/null` or a place below it.
   var isInMemoryStore: Bool { path == "/dev/null" || inMemoryStoreName != nil }
 
-  /// What coordinators know a common store in memory by; nil for all other places.
+  /// The name of a store in memory that coordinators share; nil for other places.
   var inMemoryStoreName: String? {
     let start = "/dev/null/"
     return path.hasPrefix(start) && path.count > start.count ? String(path.dropFirst(start.count)) : nil

@@ -1,8 +1,9 @@
-/// Objects by ID, and at the other end of a relationship.
+/// Objects by ID and through relationships.
 extension NSManagedObjectContext {
   // MARK: By ID
 
-  /// The object of the ID: the registered one, or a fault, whether or not there is a row. Reads nothing.
+  /// The object of the ID: the registered one, or a new fault whether or not a row exists. It reads nothing. A fault
+  /// without a row becomes a deleted object with nil values at its first use.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -10,8 +11,7 @@ extension NSManagedObjectContext {
     return graph.reuse(id.key, id.home.table) ?? register(id)
   }
 
-  /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's error if the row cannot
-  /// be read.
+  /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's errors.
   public final func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
     return object
   }
 
-  /// The object of the ID if the context has it; nil otherwise. Reads nothing.
+  /// The object of the ID if the context has it. Reads nothing.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -42,16 +42,16 @@ extension NSManagedObjectContext {
       [NSAffectedObjectsErrorKey: [id]])
   }
 
-  /// Makes and registers the object of an ID, with its row where that was read.
+  /// Creates and registers the object of an ID.
   final func register(_ id: NSManagedObjectID, snapshot: Snapshot? = nil) -> NSManagedObject {
-    // New in the parent.
+    // The object is new in the parent.
     if id.key < 0 && parentContext != nil { permanentIDs.noteAwaited(id.key) }
     return graph.make(id.home, id.key, snapshot: snapshot)
   }
 
   // MARK: Following relationships
 
-  /// The object that a to-one slot of `owner` refers to.
+  /// The object to which a to-one slot of `owner` refers.
   final func object(for key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
     if let known = registered(key, from: owner, slot: slot) { return known }
     return objectID(for: key, from: owner).map { object(with: $0) }
@@ -63,7 +63,7 @@ extension NSManagedObjectContext {
     return graph.find(key.key, home.table)
   }
 
-  /// The ID that a related key stands for.
+  /// The ID for a related key.
   final func objectID(for key: RelatedKey, from owner: NSManagedObject) -> NSManagedObjectID? {
     if key.key < 0 {
       if let object = graph.find(temporary: key.key) { return object.objectID }
@@ -74,7 +74,7 @@ extension NSManagedObjectContext {
     return self.home(of: key, from: owner).map { NSManagedObjectID(home: $0, key: key.key) }
   }
 
-  /// The entity in the store of the owner, or, while that has no store, in the store it would be saved to.
+  /// The entity in the owner's store; for a new owner in the store to which it would be saved.
   private func home(of key: RelatedKey, from owner: NSManagedObject) -> EntityHome? {
     let number = Int(key.number)
     if let family = owner.home.family { return family.homes.indices.contains(number) ? family.homes[number] : nil }

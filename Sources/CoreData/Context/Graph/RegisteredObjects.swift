@@ -1,17 +1,17 @@
-/// The objects of one context, found by their IDs: there is at most one for each ID.
+/// The objects of one context by ID, at most one for each ID.
 ///
-/// An object is registered under the key and the table of its present ID. From its registration until its release it
-/// refers to the context. A clean object that nobody else holds is abandoned: it may leave at any time, and comes back
-/// as a fault.
+/// An object is registered under the key and the table of its current ID. It refers to the context from its
+/// registration until its release. A clean object that nobody else holds is abandoned: it may leave at any time, and
+/// comes back as a fault.
 ///
 /// Used on the context's queue.
 final class RegisteredObjects {
-  /// What ties the objects to their context.
+  /// The objects' reference to their context.
   let reference: ContextReference
-  /// Whether clean objects that nobody else holds stay, and are not abandoned.
+  /// Whether clean objects stay when nobody else holds them, and are not abandoned.
   var keepsUnheld = false
   private let objects = ObjectIndex<NSManagedObject>()
-  /// The number of objects that starts the next search for abandoned ones.
+  /// The number of objects at which abandoned ones are searched next.
   private var sweepThreshold = leastSweepThreshold
   private static let leastSweepThreshold = 4096
 
@@ -45,7 +45,7 @@ final class RegisteredObjects {
   @inline(__always)
   func find(_ id: NSManagedObjectID) -> NSManagedObject? { objects.find(id.key, id.home.table) }
 
-  /// The object that has a temporary ID with this key.
+  /// The object with this key in its temporary ID.
   @inline(__always)
   func find(temporary key: Int64) -> NSManagedObject? { objects.find(key, EntityHome.temporaryTable) }
 
@@ -72,7 +72,7 @@ final class RegisteredObjects {
 
   // MARK: Coming and going
 
-  /// Makes and registers the object of an ID, a fault. The snapshot is its row where that was read.
+  /// Creates and registers the object of an ID, with its row if that was read.
   func make(_ home: EntityHome, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
     sweepIfDue()
     let state: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
@@ -80,7 +80,7 @@ final class RegisteredObjects {
     object.home = home
     object.key = key
     object.snapshot = snapshot
-    // An initialiser of the class may have set values.
+    // The class's initialiser may have set values.
     object.committed = nil
     object.reference = reference
     object.state = state
@@ -88,7 +88,7 @@ final class RegisteredObjects {
     return object
   }
 
-  /// Registers an object under the ID that it has.
+  /// Registers an object under its ID.
   func add(_ object: NSManagedObject) {
     object.reference = reference
     objects.set(object, object.key, object.home.table)
@@ -101,25 +101,25 @@ final class RegisteredObjects {
     objects.set(object, id.key, id.home.table)
   }
 
-  /// Registers an object anew whose temporary ID was replaced by a permanent one already.
+  /// Registers an object again whose temporary ID was replaced by a permanent one.
   func rename(_ object: NSManagedObject, fromTemporary key: Int64) {
     objects.remove(key, EntityHome.temporaryTable)
     objects.set(object, object.key, object.home.table)
   }
 
-  /// Takes an object out, which still refers to the context: observers are about to be told of its deletion.
+  /// Removes an object that still refers to the context: observers are about to hear of its deletion.
   func remove(_ object: NSManagedObject) {
     objects.remove(object.key, object.home.table)
     object.state.insert(.gone)
   }
 
-  /// Takes an object out. It can be read as far as it was, and belongs to no context any more.
+  /// Removes an object. Its values can still be read, and it belongs to no context any more.
   func release(_ object: NSManagedObject) {
     remove(object)
     object.reference = nil
   }
 
-  /// Takes all objects out, and makes them unusable. Returns them.
+  /// Removes all objects, makes them unusable and returns them.
   func releaseAll() -> [NSManagedObject] {
     let all = self.all
     for object in all {
@@ -134,9 +134,9 @@ final class RegisteredObjects {
     return all
   }
 
-  // MARK: Letting abandoned objects go
+  // MARK: Dropping abandoned objects
 
-  /// Lets abandoned objects go.
+  /// Drops abandoned objects.
   func sweep() {
     guard !keepsUnheld else { return }
     objects.removeUnreferenced { !$0.hasChanges }
@@ -148,7 +148,7 @@ final class RegisteredObjects {
     if objects.count >= sweepThreshold { sweep() }
   }
 
-  /// Runs a body that holds the objects that it adds: a search for abandoned ones would find none of them.
+  /// Runs a body that holds the objects that it adds: a search for abandoned objects would find none of them.
   func withoutSweeping<T>(_ body: () throws -> T) rethrows -> T {
     sweepThreshold = .max
     defer { adjustThreshold() }

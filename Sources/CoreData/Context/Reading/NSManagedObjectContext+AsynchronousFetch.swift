@@ -120,7 +120,7 @@ private final class AsynchronousFetch {
       settings.resultType == .managedObjectResultType || (isWhole && settings.resultType == .managedObjectIDResultType)
     else { return read }
     let isCurrent = AsynchronousFetch.epochs(context) == epochs
-    // The read rows hold them: a search for unheld objects would find none of them.
+    // The read rows hold them: a search for abandoned objects would find none of them.
     var objects = context.graph.withoutSweeping {
       read.compactMap { element -> NSManagedObject? in
         if let id = element as? NSManagedObjectID { return context.object(with: id) }

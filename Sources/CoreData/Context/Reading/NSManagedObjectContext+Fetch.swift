@@ -118,7 +118,7 @@ extension NSManagedObjectContext {
     var fetch = fetch
     fetch.includesValues = includesValues
     graph.sweepIfDue()
-    // The results are held until all are read: a search for unheld objects would find none of them.
+    // The results are held until all are read: a search for abandoned objects would find none of them.
     return try graph.withoutSweeping {
       if stores.count == 1 { return try storedObjects(fetch, stores[0]) }
       let objects = try stores.flatMap { try storedObjects(fetch, $0) }

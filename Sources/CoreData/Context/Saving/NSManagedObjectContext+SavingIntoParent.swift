@@ -1,6 +1,6 @@
-/// Saving into the parent: a child's changes become the parent's own.
+/// Saves into the parent, which adopts a child's changes.
 extension NSManagedObjectContext {
-  /// Makes a child's changes this context's own. On this context's queue, while the child waits on its own.
+  /// Adopts a child's changes, on this context's queue while the child waits on its own.
   final func takeOver(_ saved: SavedChanges, from child: NSManagedObjectContext) throws {
     let updated = saved.updated.map { (theirs: $0, mine: counterpart(of: $0)) }
     for (object, mine) in updated {
@@ -15,9 +15,8 @@ extension NSManagedObjectContext {
     processPendingChanges()
   }
 
-  /// This context's object for a child's changed one. Where it has no values of its own, or not any more, it takes
-  /// those that the child has read through it: the changes are made upon these, and what another has saved since is a
-  /// conflict.
+  /// This context's object for a child's changed one. If it has no values, it gets those that the child read through
+  /// it: the changes are based on them, and a later save by another context is a conflict.
   private func counterpart(of object: NSManagedObject) -> NSManagedObject {
     let mine = self.object(with: object.objectID)
     if mine.isFault, let base = object.committed ?? object.snapshot, base.version > 0 { mine.supply(base) }
@@ -29,7 +28,7 @@ extension NSManagedObjectContext {
     let id = object.objectID
     let mine = graph.find(id) ?? register(id)
     if changes.deleted.contains(mine) {
-      // The child has undone a deletion that it had saved before.
+      // The child undid a deletion that it had saved before.
       revive(mine)
       mine.willEdit()
       for slot in mine.layout.slots.indices {
@@ -45,7 +44,7 @@ extension NSManagedObjectContext {
     return mine
   }
 
-  /// Refers by permanent IDs to what had temporary ones when the child related it.
+  /// Replaces temporary IDs that the child related by the permanent ones.
   private func resolveTemporaries(of mine: NSManagedObject, knownTo child: NSManagedObjectContext) {
     guard let snapshot = mine.snapshot else { return }
     for slot in mine.layout.toOneSlots {
@@ -62,7 +61,7 @@ extension NSManagedObjectContext {
     guard let snapshot = object.snapshot, let base = object.committed else { return }
     for slot in object.layout.slots.indices where !base.isEqual(snapshot, slot: slot) {
       if object.layout.slots[slot].kind == .toOne {
-        // Through the relationship, so that both ends agree here even where this context had changed them otherwise.
+        // Set through the relationship, so that both ends agree even if this context changed them.
         mine.setRelated(object.related(slot).map { self.object(with: $0.objectID) }, slot: slot)
       } else {
         mine.set(slot: slot, from: snapshot)
@@ -89,12 +88,12 @@ extension NSManagedObjectContext {
       [NSAffectedObjectsErrorKey: [object]])
   }
 
-  /// The child's objects are clean now; their values are what the parent has.
+  /// Marks the child's objects as clean; their values equal the parent's.
   final func settleAfterParentSave(_ saved: SavedChanges) {
     for object in saved.inserted where object.objectID.isTemporaryID { permanentIDs.noteAwaited(object.objectID.key) }
     for object in saved.inserted + saved.updated {
       object.committed = nil
-      // Which version of its row these values become is decided above.
+      // The code above decided which version of the row these values become.
       if let current = object.snapshot, current.version != 0 {
         let snapshot = object.state.contains(.ownsSnapshot) ? current : current.copy()
         snapshot.version = 0

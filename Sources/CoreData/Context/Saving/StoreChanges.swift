@@ -1,4 +1,4 @@
-/// The part of a context's save that one store takes: the objects, the rows made of them, and what becomes of both.
+/// The part of a context's save for one store: the objects, their rows, and the results for both.
 final class StoreChanges {
   let store: any ObjectStore
   private(set) var inserted: [NSManagedObject] = []
@@ -31,21 +31,21 @@ final class StoreChanges {
   }
 
   func delete(_ object: NSManagedObject) {
-    // Of these there is no row.
+    // These objects have no row.
     guard !object.objectID.isTemporaryID, !object.state.contains(.gone) else { return }
     deleted.append(object)
     let version = (object.committed ?? object.snapshot)?.version
     rows.deleted.append(RowChanges.Deletion(home: object.home, key: object.key, version: version))
   }
 
-  /// Has the save fail if the object's row is not as it was read.
+  /// Makes the save fail if the object's row is not as it was read.
   func check(_ object: NSManagedObject) {
     checked.append(object)
     rows.checked.append(RowChanges.Check(home: object.home, key: object.key, version: object.snapshot?.version))
   }
 
   private func memberChanges(of object: NSManagedObject) -> [MemberChange] {
-    // Most objects have never been asked for their members.
+    // Most objects were never asked for their members.
     if object.toManys.isEmpty { return [] }
     return object.toManys.compactMap { $0?.change }
   }
@@ -72,7 +72,7 @@ final class StoreChanges {
 
   // MARK: From rows to objects
 
-  /// Gives the objects what the store made true: IDs, versions, clean state. Rows go into the cache.
+  /// Applies the store's answer to the objects: IDs, versions, clean state. Adds the rows to the cache.
   func apply(_ saved: SavedRows) {
     var cached: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     cached.reserveCapacity(inserted.count + updated.count)
@@ -83,8 +83,8 @@ final class StoreChanges {
       settle(object, version: 1, saved, &cached)
     }
     for (object, version) in zip(updated, saved.versions) { settle(object, version: version, saved, &cached) }
-    // Of a row that was written without having been read, the cache may have an older version. And it lacks the values
-    // that the store computed of derived attributes.
+    // The cache may have an older version of a row that was written without being read, and it lacks the values that
+    // the store computed for derived attributes.
     let unknown =
       inserted.filter(\.layout.hasDerived) + updated.filter { $0.snapshot == nil || $0.layout.hasDerived } + deleted
     store.rowCache.commit(saved: cached, removed: unknown.map { ($0.key, $0.home.table) })
@@ -97,7 +97,7 @@ final class StoreChanges {
     for case let toMany? in object.toManys { toMany.markSaved() }
     object.committed = nil
     guard let current = object.snapshot else { return }
-    // Shared where only members changed, or where a child context's save brought the object here.
+    // The snapshot is shared if only members changed, or if a child context's save brought the object.
     let snapshot = object.state.contains(.ownsSnapshot) ? current : current.copy()
     object.snapshot = snapshot
     snapshot.version = version
@@ -127,7 +127,7 @@ final class StoreChanges {
     found.conflicts.map { NSMergeConflict(source: object(at: $0.place), stored: $0.stored, cached: $0.cached) }
   }
 
-  /// Who has the same unique values: objects of the save among themselves, and rows of the store as it is now.
+  /// The conflicts of unique values: among the objects of the save, and with current rows of the store.
   func constraintConflicts(_ rejected: RejectedRows, in context: NSManagedObjectContext) throws
     -> [NSConstraintConflict]
   {
@@ -140,7 +140,7 @@ final class StoreChanges {
     }
   }
 
-  /// The error for rejected rows. Where nobody was found who has their values, the store's sentence has to do.
+  /// The error for rejected rows. If no object with their values was found, it has the store's sentence.
   func error(_ rejected: RejectedRows, _ conflicts: [NSConstraintConflict]) -> NSError {
     if !conflicts.isEmpty { return NSConstraintConflict.error(conflicts) }
     let objects = rejected.places.map(object(at:))
@@ -158,7 +158,7 @@ extension ChangeOrigin {
 }
 
 extension ToMany {
-  /// What a save tells the store of it; nil without a change.
+  /// The change that the store is told; nil without one.
   fileprivate var change: MemberChange? {
     guard hasChanges else { return nil }
     var change = MemberChange(relationship: relationship)
@@ -176,7 +176,7 @@ extension ToMany {
 }
 
 extension Snapshot {
-  /// The snapshot as the store knows it.
+  /// The snapshot without transient properties.
   fileprivate func withoutTransients() -> Snapshot {
     guard layout.hasTransients else { return self }
     let stored = copy()

@@ -1,9 +1,9 @@
-/// A store whose rows are all in memory while it is open: what it has in common with others of its kind.
+/// The implementation that stores share whose rows are all in memory while they are open.
 protocol MemoryBacked: ObjectStore {
   var memory: MemoryRows { get }
 }
 
-/// A state of a memory's rows that a context is pinned to.
+/// A pinned state of the rows in memory.
 private final class PinnedMemory: PinnedStore {
   let reader: MemoryReader
   let rowCache = RowCache(generationSize: 0)
@@ -149,7 +149,7 @@ extension MemoryBacked {
 
   func close(beside others: [any ObjectStore]) {}
 
-  /// Nothing runs long enough to be stopped but fetches, which their own control stops.
+  /// Only fetches run long, and their own control cancels them.
   func interrupt() {}
 
   var files: [URL] { [] }

@@ -1,35 +1,36 @@
-/// The rows of one store, in memory: their present state, and who may change it.
+/// The rows of one store in memory: their current state, and the right to change it.
 ///
-/// Readers take the last committed state and read it without a lock. One thread at a time writes, in a transaction that works on a
-/// copy and makes it the committed state at its end.
+/// Readers take the last committed state and read it without a lock. One thread at a time writes, in a transaction that
+/// works on a copy and makes it the committed state at its end.
 ///
-/// `@unchecked Sendable`: `committed` is used under `lock`; everything else that changes is used by the thread that has the `turn`.
+/// `@unchecked Sendable`: `committed` is used under `lock`; everything else that changes is used by the thread that has
+/// the `turn`.
 final class MemoryRows: @unchecked Sendable {
   let schema: MemorySchema
-  /// Keeps none: the rows are here already. It counts the changes.
+  /// Keeps no rows, which are in memory already. It counts the changes.
   let rowCache = RowCache(generationSize: 0)
   let keepsHistory: Bool
   private let lock = NSLock()
   private var committed: MemoryReader
   private let turn = NSRecursiveLock()
 
-  // What follows is the writer's.
+  // The writer's part.
 
   /// The state that the transaction makes.
   var contents: MemoryContents
-  /// By the number of the constraint: which row has the values.
+  /// The keys of the rows with unique values, by constraint number.
   private(set) var unique: [[[PredicateValue]: Int64]]
   /// The last key of each hierarchy.
   var lastKeys: [Int64]
   /// Whether commits are posted.
   var postsCommits = false
-  /// nil without history.
+  /// Nil without a history.
   var history: MemoryHistory?
   private var isInTransaction = false
   private var hasChanges = false
   private var uniqueBefore: [(constraint: Int, values: [PredicateValue], key: Int64?)] = []
 
-  /// Makes what a transaction wrote last, at its end. An error rolls it back.
+  /// Makes a transaction's changes durable, at its end. An error rolls it back.
   var persist: ((MemoryRows) throws -> Void)?
 
   init(_ schema: MemorySchema, keepsHistory: Bool = false) {
@@ -49,7 +50,7 @@ final class MemoryRows: @unchecked Sendable {
 
   func noteChange() { hasChanges = true }
 
-  /// Puts a row in place of the one that was there, and has the lists of its to-one relationships' other ends follow.
+  /// Replaces a row, and updates the lists at the other ends of its to-one relationships.
   func set(_ row: Snapshot?, _ key: Int64, _ entity: MemorySchema.Entity) {
     let old = contents.row(key, entity.home.number)
     contents.set(row, key, entity.home.number)
@@ -62,7 +63,7 @@ final class MemoryRows: @unchecked Sendable {
     }
   }
 
-  /// The row that has unique values; nil where none has.
+  /// The row with the unique values; nil for none.
   func owner(of values: [PredicateValue], _ constraint: Int) -> Int64? { unique[constraint][values] }
 
   func setOwner(of values: [PredicateValue], _ constraint: Int, _ key: Int64?) {

@@ -1,16 +1,17 @@
-/// What a store that keeps its rows in memory has to know of its entities, worked out once when it is opened.
+/// The facts about its entities that a store in memory needs, computed once when it is opened.
 ///
 /// `@unchecked Sendable`: immutable after `init`.
 final class MemorySchema: @unchecked Sendable {
-  /// A to-many relationship: the keys of its members lie in a list for each owner.
+  /// A to-many relationship, which has a list of its members' keys for each owner.
   struct ToManyList {
     let number: Int
     let relationship: NSRelationshipDescription
-    /// The entities that members may be of, by number.
+    /// The numbers of the entities that members may have.
     let destinations: [Int]
-    /// The list at the other end, where that is to-many too; nil where members have a to-one relationship to the owner, or none.
+    /// The list at the other end, if that is a to-many relationship too; nil if members have a to-one relationship to
+    /// the owner, or none.
     let inverse: Int?
-    /// Whether the to-one relationships of the members say who is one.
+    /// Whether the members' to-one relationships determine the members.
     let followsToOne: Bool
 
     var isOrdered: Bool { relationship.isOrdered }
@@ -19,46 +20,46 @@ final class MemorySchema: @unchecked Sendable {
   /// A to-one relationship of an entity.
   struct ToOneSlot {
     let slot: Int
-    /// The list at the other end, where that is to-many.
+    /// The list at the other end, if that is a to-many relationship.
     let inverse: Int?
     let destinations: [Int]
   }
 
   struct Entity {
     let home: EntityHome
-    /// Counts the keys of the hierarchy.
+    /// The number of the counter for the hierarchy's keys.
     let root: Int
-    /// The numbers of the entity and of those below it.
+    /// The numbers of the entity and its subentities.
     let numbers: [Int]
     let toOnes: [ToOneSlot]
-    /// By name, and so by the name that a change of members gives.
+    /// The to-many relationships by name.
     let toManys: [String: ToManyList]
-    /// Numbers of constraints that rows of the entity are subject to.
+    /// The numbers of the constraints on the entity's rows.
     let constraints: [Int]
-    /// Slots that are kept.
+    /// The slots that the store holds.
     let storedSlots: [Int]
     let derivedSlots: [Int]
-    /// The attributes whose values history keeps of a deleted row.
+    /// The attributes that history preserves of a deleted row.
     let preserved: [Int]
   }
 
-  /// Values that no two rows of a hierarchy may share. Nil is unlike any other value.
+  /// Values that are unique among the rows of a hierarchy. Nil differs from every value, even from nil.
   struct Constraint {
     let names: [String]
-    /// Slots, each with the path to an element of a composite attribute.
+    /// The slots, each with the path to an element of a composite attribute.
     let places: [(slot: Int, path: [String])]
   }
 
   let family: EntityFamily
-  /// By number; nil for 0.
+  /// The entities by number; nil for 0.
   private(set) var entities: [Entity?]
   private(set) var constraints: [Constraint] = []
   private(set) var listCount = 0
   private(set) var rootCount = 0
-  /// By the number of a list: whether it keeps the order that it is given.
+  /// Whether each list is ordered, by list number.
   private(set) var isOrdered: [Bool] = []
   let hasDerived: Bool
-  /// The names of properties that rows have, and of those that only objects have.
+  /// The names of the properties that rows have, and of those that only objects have.
   let keptNames: Set<String>
   let transientNames: Set<String>
 
@@ -105,9 +106,9 @@ final class MemorySchema: @unchecked Sendable {
     throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
   }
 
-  /// The unique values of a row; nil where one is nil.
+  /// The unique values of a row; nil if one is nil.
   ///
-  /// - Parameter resolve: the key that a temporary one of a to-one relationship has become.
+  /// - Parameter resolve: gives the permanent key for a temporary one of a to-one relationship.
   func uniqueValues(
     _ row: Snapshot, _ constraint: Int, _ resolve: (RelatedKey) -> RelatedKey? = { $0 }
   ) -> [PredicateValue]? {
@@ -130,7 +131,7 @@ final class MemorySchema: @unchecked Sendable {
 
   // MARK: Working it out
 
-  /// A number for each list of members. A relationship that entities inherit is the same in all of them.
+  /// Numbers the lists of members. An inherited relationship has the same number in all entities.
   private struct ListNumbers {
     private var known: [String: Int] = [:]
     private(set) var ordered: [Bool] = []
@@ -172,7 +173,7 @@ final class MemorySchema: @unchecked Sendable {
     return found
   }
 
-  /// The constraints of a row's hierarchy that are about properties which the entity has.
+  /// The constraints of a row's hierarchy on properties of the entity.
   private func constraints(of home: EntityHome, _ homes: [EntityHome]) -> [Int] {
     var found: [Int] = []
     for other in homes where other.table == home.table {
@@ -190,7 +191,7 @@ final class MemorySchema: @unchecked Sendable {
     return found
   }
 
-  /// Which table each constraint is about.
+  /// The table of each constraint.
   private var constraintTables: [Int32] = []
 
   private func number(of names: [String], _ places: [(slot: Int, path: [String])], _ table: Int32) -> Int {
@@ -206,7 +207,7 @@ final class MemorySchema: @unchecked Sendable {
 }
 
 extension EntityFamily {
-  /// The homes of entities in a store without entity numbers of its own: in the order of their names, from 1. Entities of one
+  /// The homes of entities in a store without its own entity numbers: numbered by name from 1. Entities of one
   /// hierarchy share their keys.
   convenience init(of entities: [NSEntityDescription], _ reference: StoreReference) {
     self.init(reference: reference)

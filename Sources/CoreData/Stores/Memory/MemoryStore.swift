@@ -1,4 +1,4 @@
-/// A store that is gone with its coordinator: rows in memory, without a file.
+/// A store in memory, which ends with its coordinator.
 ///
 /// `@unchecked Sendable`: set up in `init`; `memory` does its own locking.
 final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {

@@ -1,12 +1,12 @@
 /// A store in a SQLite file in Apple's schema.
 ///
-/// `@unchecked Sendable`: what is set while opening is constant afterwards; the database, the row cache and the plans do
-/// their own locking; writers are used under the database's write lock.
+/// `@unchecked Sendable`: everything set while opening is constant afterwards; the database, the row cache and the
+/// plans do their own locking; writers are used under the database's write lock.
 final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
   let rowCache: RowCache
-  /// nil where changes are not recorded.
+  /// Nil if changes are not recorded.
   let history: StoreHistory?
   let family: EntityFamily
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
@@ -14,10 +14,10 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   /// By entity number: the SELECT of one row by its key.
   let rowSQL: [String?]
   private let storeType: String
-  /// The watch for commits by others, where they are to be posted. Set while the store is opened and when it is removed.
+  /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitWatcher.Registration?
   private let metadataLock = NSLock()
-  /// Under `metadataLock`: what was set and is not in the file yet.
+  /// Metadata that was set and is not in the file yet. Used under `metadataLock`.
   private var unsavedMetadata: [String: Any]?
 
   override var type: String { storeType }
@@ -26,7 +26,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     didSet { metadataLock.withLock { unsavedMetadata = metadata } }
   }
 
-  /// Opens the store of a database, or makes it there.
+  /// Opens the store in a database, or creates it there.
   init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
     let opened = try SQLiteStore.prepare(database, opening)
     self.database = database
@@ -66,7 +66,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     metadata = opened.metadata
     unsavedMetadata = nil
     reference.store = self
-    // What is read from now on is compared with this state of the file.
+    // Later reads are compared with this state of the file.
     validateRowCache()
   }
 
@@ -93,7 +93,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     return writer
   }
 
-  /// Writes what was set of the metadata, in a save's transaction; `didCommit` says that this was committed.
+  /// Writes changed metadata in a save's transaction; `didCommit` tells that it was committed.
   func writeMetadata(_ connection: SQLiteConnection) throws {
     guard let unsaved = metadataLock.withLock({ unsavedMetadata }) else { return }
     try SQLiteStore.writeMetadata(unsaved, prefix: schema.prefix, connection)
@@ -103,7 +103,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
 
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }
 
-  /// Reserves keys in the table of a root entity; returns the first. In a transaction.
+  /// Reserves keys in the table of a root entity and returns the first. Called in a transaction.
   func takeKeys(_ count: Int, root: Int, _ connection: SQLiteConnection) throws -> Int64 {
     let table = schema.primaryKeyTable
     try connection.execute(

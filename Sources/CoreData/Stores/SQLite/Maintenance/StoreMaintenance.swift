@@ -1,37 +1,38 @@
 internal import CSQLite
 
-/// What keeps a store's file in good condition, on a connection of its own beside whoever uses the store.
+/// Maintains a store's file, on a connection of its own, while others use the store.
 ///
-/// Not one of Apple's classes (DEVIATIONS.md). Use it from one thread at a time.
+/// An addition to Apple's API. Use it on one thread at a time.
 public final class StoreMaintenance {
   private let connection: SQLiteConnection
   private let writeTurn: WriteTurn?
 
   /// - Parameters:
   ///   - url: the store's file, which must exist.
-  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, by whose lock processes take turns at writing.
+  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, whose lock lets processes take turns at writing.
   public init(url: URL, writeTurn: String? = nil) throws {
     (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
       let connection = try SQLiteConnection(path: url.path, access: .readWrite)
-      // Whoever is the checkpointer of this store stays the only one.
+      // This connection must not checkpoint: the store has a checkpointer of its own.
       try connection.execute("PRAGMA wal_autocheckpoint = 0")
       return (connection, try writeTurn.map { try WriteTurn(path: $0) })
     }
   }
 
-  /// Lets SQLite look at tables whose statistics are missing or old, so that it chooses better indexes.
+  /// Updates missing and old statistics of tables, so that SQLite chooses better indexes.
   ///
   /// Source: https://www.sqlite.org/pragma.html#pragma_optimize
   public func optimize() throws {
     try writing("Optimising") { _ = try connection.rows("PRAGMA optimize = 0x10002") }
   }
 
-  /// Gives free pages at the end of the file back to the file system, a few at a time so that nobody waits long; returns how many.
+  /// Returns free pages at the end of the file to the file system, a few at a time so that nobody waits long. Returns
+  /// their number.
   ///
-  /// Does nothing for a file that was not made with incremental vacuum; those made here are.
+  /// Does nothing for a file that was created without incremental vacuum; those created here have it.
   /// - Parameters:
-  ///   - pages: pages of one transaction.
-  ///   - shouldStop: asked between two transactions.
+  ///   - pages: the number of pages in one transaction.
+  ///   - shouldStop: called between two transactions; true ends the work.
   /// Source: https://www.sqlite.org/pragma.html#pragma_incremental_vacuum
   public func vacuum(pages: Int = 1000, shouldStop: () throws -> Bool = { false }) throws -> Int {
     let before = try freePages()
@@ -51,7 +52,7 @@ public final class StoreMaintenance {
     }
   }
 
-  /// Reads the whole file and all its indexes, and returns what is wrong with them: nothing for a good one.
+  /// Reads the whole file and its indexes, and returns their faults; empty for a good file.
   ///
   /// Source: https://www.sqlite.org/pragma.html#pragma_integrity_check
   public func problems() throws -> [String] {
@@ -62,18 +63,19 @@ public final class StoreMaintenance {
     }
   }
 
-  /// Copies the store as it is at this moment into a new file, which appears under its name when it is complete and on disk. Nobody
-  /// who reads or writes waits for it.
+  /// Copies the current state of the store into a new file, which gets its name when it is complete and on disk.
+  /// Readers and writers do not wait for it.
   ///
   /// - Parameters:
-  ///   - url: replaced if it is there.
-  ///   - progress: called now and then with the pages done and all; when it throws the copy is given up.
+  ///   - url: the place of the copy; a file there is replaced.
+  ///   - progress: called now and then with the number of copied pages and of all pages. If it throws, the copy is
+  ///     given up.
   /// Source: https://www.sqlite.org/backup.html
   public func backUp(to url: URL, progress: (Int, Int) throws -> Void = { _, _ in }) throws {
     let temporary = url.path + ".\(UUID().uuidString).tmp"
     defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) } }
     try CoreDataErrors.translating("Backing up \(connection.path)") {
-      // One snapshot for all steps: a writer would otherwise make the copy begin anew each time.
+      // All steps read one snapshot: a writer would otherwise restart the copy each time.
       try connection.execute("BEGIN")
       defer { try? connection.execute("COMMIT") }
       _ = try connection.integer("SELECT count(*) FROM sqlite_master")
