@@ -23,7 +23,7 @@ let package = Package(
     .target(name: "LinuxSystem", dependencies: ["CSystem"]),
     .target(name: "ObjectIdentity"),
     .target(name: "ModelFiles"),
-    .target(name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "CSQLite", "CSystem"]),
+    .target(name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "LinuxSystem", "CSQLite", "CSystem"]),
     .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
     .target(name: "ManagedAccessors"),
     .executableTarget(name: "ModelCompiler", dependencies: ["ClassGenerator", "ManagedAccessors", "ModelFiles"]),

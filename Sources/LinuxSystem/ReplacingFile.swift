@@ -110,11 +110,18 @@ extension Collection<UInt8> {
   }
 }
 
+/// Makes the content of a file outlast a loss of power, whoever has written it. Source: fsync(2).
+package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, O_RDONLY | O_CLOEXEC) }
+
 /// Makes the names in a directory outlast a loss of power. Source: fsync(2), "NOTES".
 package func synchronizeDirectory(_ path: String) throws(FileError) {
+  try synchronize(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+}
+
+private func synchronize(_ path: String, _ flags: Int32) throws(FileError) {
   let descriptor: Descriptor
   do {
-    descriptor = try Descriptor(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open")
+    descriptor = try Descriptor(open(path, flags), "open")
   } catch {
     throw FileError(path: path, action: "be opened", errno: error.number)
   }

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import LinuxSystem
 
 /// Maintains a store's file, on a connection of its own, while others use the store.
 ///
@@ -95,18 +96,13 @@ public final class StoreMaintenance {
       if let stop { throw stop }
       guard code == SQLITE_DONE else { throw copy.lastError(sql: nil) }
     }
-    try Self.synchronize(temporary)
-    guard rename(temporary, url.path) == 0 else {
-      throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
+    try CoreDataErrors.translatingFiles(.sqlite) {
+      try synchronizeFile(temporary)
+      guard rename(temporary, url.path) == 0 else {
+        throw FileError(path: url.path, action: "be replaced", errno: errno)
+      }
+      try synchronizeDirectory(url.deletingLastPathComponent().path)
     }
-    try Self.synchronize(url.deletingLastPathComponent().path)
-  }
-
-  private static func synchronize(_ path: String) throws {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: path]) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
   }
 
   private func writing(_ what: String, _ body: () throws -> Void) throws {

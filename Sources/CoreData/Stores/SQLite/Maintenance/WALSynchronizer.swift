@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Makes what is committed to a store outlast a loss of power, where its connections commit with `synchronous=NORMAL`.
 ///
 /// Not one of Apple's classes. Such a commit is there for every process at once, but reaches the disk later, in the order of the commits.
@@ -91,17 +93,10 @@ public final class WALSynchronizer {
       throw Self.failure("\(path) cannot be examined", reason)
     }
     let new = Log(descriptor, status)
-    try Self.synchronizeDirectory(of: path)
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    try CoreDataErrors.translatingFiles(.sqlite) { try synchronizeDirectory(folder) }
     log = new
     return new
-  }
-
-  private static func synchronizeDirectory(of path: String) throws {
-    let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure("\(directory) cannot be opened", errno) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("\(directory) cannot be synchronised", errno) }
   }
 
   /// Writes the log over itself, so that the kernel writes all of it to the disk once more. While this has SQLite's write lock nobody
