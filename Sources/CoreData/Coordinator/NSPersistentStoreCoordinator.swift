@@ -8,6 +8,7 @@ package import ObjectIdentity
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// The model of all stores; each holds the entities of its configuration.
   public let managedObjectModel: NSManagedObjectModel
+  /// What people call the coordinator, for messages. Default: nil.
   open var name: String?
   final let lock = NSRecursiveLock()
   private var stores: [any ObjectStore] = []
@@ -34,6 +35,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   // MARK: Stores
 
+  /// The stores that are open, in the order in which they were added. May be read on any thread.
   open var persistentStores: [NSPersistentStore] { objectStores }
 
   final var objectStores: [any ObjectStore] { lock.withLock { stores } }
@@ -45,10 +47,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return wanted.compactMap { store in all.first { $0 === store } }
   }
 
+  /// The open store at a URL; nil where there is none.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url || $0.url?.standardizedFileURL == url.standardizedFileURL }
   }
 
+  /// Where a store is; `file:///dev/null` for one that was opened without a URL.
   open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
   /// Opens a store, or makes a new one where there is no file.
@@ -75,7 +79,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ) throws -> StoreOpening {
     StoreOpening(
       type: type, url: url, options: options, configurationName: configuration, model: managedObjectModel,
-      entities: try entities(configuration), others: objectStores)
+      entities: try entities(configuration), others: objectStores, coordinator: self)
   }
 
   /// Makes an opened store one of this coordinator.
@@ -168,19 +172,29 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The ID that the text of a URI names, without the cost of a URL.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
-    ObjectURI(text).flatMap(objectID(for:))
+    ObjectURI(text).flatMap(objectID(for:)) ?? ObjectReferenceURI(text).flatMap(objectID(for:))
   }
 
   /// The ID behind a URI; nil where its store is not open here or has no such entity.
   package final func objectID(for uri: ObjectURI) -> NSManagedObjectID? {
-    guard let store = objectStores.first(where: { $0.identifier == uri.store }),
-      let home = store.family.homesByName[uri.entity]
-    else { return nil }
+    guard let home = home(uri.entity, inStore: uri.store), home.storeReference?.names == nil else { return nil }
     return NSManagedObjectID(home: home, key: uri.key)
+  }
+
+  private func objectID(for uri: ObjectReferenceURI) -> NSManagedObjectID? {
+    guard let home = home(uri.entity, inStore: uri.store),
+      let key = home.storeReference?.names?.key(name: uri.name[...], home.number)
+    else { return nil }
+    return NSManagedObjectID(home: home, key: key)
+  }
+
+  private func home(_ entity: String, inStore identifier: String) -> EntityHome? {
+    objectStores.first { $0.identifier == identifier }?.family.homesByName[entity]
   }
 
   // MARK: Queue
 
+  /// Runs the block on the coordinator's queue, later. Blocks run one after the other, in their order.
   open func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
 
   /// Runs the block on the coordinator's queue and waits for it; inline where the caller is on the queue already.

@@ -2,9 +2,13 @@
 ///
 /// `@unchecked Sendable`: filled in before it is handed to a container or a coordinator, and only read from then on.
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
+  /// What the class of the store is registered as. Default: `NSSQLiteStoreType`.
   open var type: String = NSSQLiteStoreType
+  /// The configuration of the model whose entities the store holds; nil for all entities. Default: nil.
   open var configuration: String?
+  /// Where the store is. `file:///dev/null` is a store in memory.
   open var url: URL?
+  /// The options that were set, by their keys.
   open private(set) var options: [String: NSObject] = [:]
   /// Default: false.
   open var shouldAddStoreAsynchronously = false
@@ -35,6 +39,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     return options.merging(own) { set, _ in set }
   }
 
+  /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example.
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
   /// Default: false.
@@ -59,12 +64,14 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     } ?? [:]
   }
 
+  /// Sets a pragma of SQLite for each connection, or removes it with nil.
   open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
     var pragmas = sqlitePragmas
     pragmas[name] = value
     options[NSSQLitePragmasOption] = NSDictionary(dictionary: pragmas)
   }
 
+  /// A copy that can be changed without changing this description.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPersistentStoreDescription()
     copy.type = type

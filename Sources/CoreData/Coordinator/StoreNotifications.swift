@@ -13,7 +13,7 @@ extension Notification.Name {
     "NSPersistentStoreCoordinatorWillRemoveStoreNotification")
 }
 
-/// Arrays of `NSPersistentStore`.
+/// An array of `NSPersistentStore`: the stores that were added.
 public let NSAddedPersistentStoresKey = "added"
 /// An array of `NSPersistentStore`: the stores that were removed.
 public let NSRemovedPersistentStoresKey = "removed"

@@ -31,9 +31,9 @@ final class StoreTypes: Sendable {
     )
   }
 
-  /// The class that can read the file, tried in the order of the types' names; throws 134080 where none can.
+  /// The class that can read the file, those that come along tried first; throws 134080 where none can.
   func find(reading url: URL) throws -> any ObjectStore.Type {
-    let known = all.sorted { $0.key < $1.key }.map(\.value)
+    let known = builtInStores + all.sorted { $0.key < $1.key }.map(\.value)
     if let found = known.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return found }
     throw CoreDataErrors.error(
       .persistentStoreOpen, "\(url.path) is a store of none of the types \(all.keys.sorted().joined(separator: ", ")).")

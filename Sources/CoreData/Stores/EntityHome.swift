@@ -52,7 +52,21 @@ final class EntityFamily: @unchecked Sendable {
 /// coordinator's lock; reading a weak reference is atomic.
 final class StoreReference: @unchecked Sendable {
   let identifier: String
+  /// What keys are called in URIs, where the store knows its objects by references of its own.
+  let names: (any KeyNames)?
   weak var store: (any ObjectStore)?
 
-  init(identifier: String) { self.identifier = identifier }
+  init(identifier: String, names: (any KeyNames)? = nil) {
+    self.identifier = identifier
+    self.names = names
+  }
+}
+
+/// What the keys of a store are called in URIs.
+protocol KeyNames: AnyObject, Sendable {
+  /// The last part of the URI.
+  func name(_ key: Int64) -> String
+
+  /// The key of an object of the entity; nil for a name that no object of the store can have.
+  func key(name: Substring, _ number: Int) -> Int64?
 }

@@ -43,14 +43,20 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
 
   /// The text of `uriRepresentation()`, without the cost of a URL.
   public var uriString: String {
-    objectURI?.description
+    objectURI?.description ?? referenceURI?.description
       ?? TemporaryObjectURI(entity: home.layout.name, name: Self.processIdentifier + String(-key)).description
   }
 
   /// The URI of a permanent ID; nil for a temporary one.
   package var objectURI: ObjectURI? {
-    guard let reference = home.storeReference, key >= 0 else { return nil }
+    guard let reference = home.storeReference, key >= 0, reference.names == nil else { return nil }
     return ObjectURI(store: reference.identifier, entity: home.layout.name, key: key)
+  }
+
+  /// The URI of a permanent ID whose store knows its objects by references; nil for others.
+  private var referenceURI: ObjectReferenceURI? {
+    guard let reference = home.storeReference, key >= 0, let names = reference.names else { return nil }
+    return ObjectReferenceURI(store: reference.identifier, entity: home.layout.name, name: names.name(key))
   }
 
   /// The key in the URI of a temporary ID of this process; nil for all other texts.

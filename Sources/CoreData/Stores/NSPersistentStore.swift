@@ -34,13 +34,23 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   open var type: String { metadata?[NSStoreTypeKey] as? String ?? "" }
 
   /// The store's UUID, which its object IDs carry.
-  public internal(set) var identifier: String!
+  public final var identifier: String!
 
   /// What the store says of itself, its model's version hashes among it.
   open var metadata: [String: Any]!
 
-  init(configurationName: String?, url: URL?, options: [AnyHashable: Any]?) {
-    self.configurationName = configurationName ?? Self.defaultConfigurationName
+  /// Makes a store; a coordinator opens it afterwards. For subclasses of `NSAtomicStore` and `NSIncrementalStore`.
+  ///
+  /// - Parameters:
+  ///   - root: the coordinator that opens it.
+  ///   - name: the configuration of the model; nil for all entities.
+  ///   - url: where the store is; `file:///dev/null` where none was given.
+  public init(
+    persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
+    options: [AnyHashable: Any]? = nil
+  ) {
+    persistentStoreCoordinator = root
+    configurationName = name ?? Self.defaultConfigurationName
     self.url = url
     self.options = options
     isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false

@@ -161,8 +161,13 @@ struct StoreOpening {
   let entities: [NSEntityDescription]
   /// The stores that the coordinator has open.
   let others: [any ObjectStore]
+  /// The coordinator, which stores of an app's own classes are told.
+  weak var coordinator: NSPersistentStoreCoordinator?
 
   var isInMemory: Bool { url?.isInMemoryStore ?? false }
+
+  /// The place as the initialisers of stores are told it.
+  var placeURL: URL { url ?? URL(fileURLWithPath: "/dev/null") }
 
   /// For errors.
   var place: String { url?.path ?? "a store in memory" }

@@ -78,6 +78,8 @@ struct SavedRows {
   var keys: [Int64] = []
   /// The versions of the updated rows, in their order; 0 where the row was never read.
   var versions: [Int64] = []
+  /// The versions of the inserted rows, in their order; empty where all are 1.
+  var insertedVersions: [Int64] = []
   /// What temporary keys of this save became.
   var assigned: [Int64: RelatedKey] = [:]
 }

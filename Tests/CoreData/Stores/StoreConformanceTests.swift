@@ -78,7 +78,11 @@ import Testing
   func aPredicateThatTheStoreCannotEvaluateIsRefusedOrAnError(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
     let fetch = RowFetch(entityName: "Book", predicate: NSPredicate { _, _ in true })
-    if try subject.store.understands(fetch) { expectError(134070) { try subject.titles(fetch) } }
+    if kind.runsCode {
+      try #expect(subject.titles(fetch).isEmpty)
+    } else if try subject.store.understands(fetch) {
+      expectError(134070) { try subject.titles(fetch) }
+    }
     try #expect(subject.store.understands(RowFetch(entityName: "Book", predicate: NSPredicate(format: "pages > 1"))))
   }
 
@@ -100,7 +104,8 @@ import Testing
     let author = RelatedKey(key: saved.keys[1], number: Int64(try subject.home("Author").number))
     #expect(saved.keys.allSatisfy { $0 > 0 } && saved.assigned[-7] == author)
     let row = try subject.store.row(subject.id("Book", saved.keys[0]), in: nil)
-    try #expect(row?.version == 1 && subject.related(row, "author") == author)
+    #expect(saved.insertedVersions.isEmpty == kind.countsVersions)
+    try #expect(row?.version == saved.insertedVersions.first ?? 1 && subject.related(row, "author") == author)
   }
 
   @Test(arguments: StoreKind.allCases)
@@ -131,6 +136,7 @@ import Testing
     let subject = try StoreSubject(kind)
     let tags = try subject.insert("Tag", ["owner", "a", "b", "c"].map { ["label": $0] })
     let relationship = try subject.relationship("Tag", "ordered")
+    let first = try subject.store.row(subject.id("Tag", tags[0]), in: nil)
     func change(_ change: MemberChange) throws {
       let row = try subject.store.row(subject.id("Tag", tags[0]), in: nil)
       var changes = StoreSubject.changes
@@ -154,7 +160,7 @@ import Testing
     try change(MemberChange(relationship: relationship, removed: [tags[3]], order: [tags[2], tags[1]]))
     try #expect(members() == [tags[2], tags[1]])
     // A change of members is a new version of the owner's row.
-    try #expect(subject.store.row(subject.id("Tag", tags[0]), in: nil)?.version == 4)
+    try #expect(subject.store.row(subject.id("Tag", tags[0]), in: nil)?.version == #require(first).version + 3)
   }
 
   // MARK: Keys

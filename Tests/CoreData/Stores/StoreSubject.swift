@@ -2,24 +2,81 @@ import Testing
 
 @testable import CoreData
 
-/// The stores that run the conformance suite.
-enum StoreKind: CaseIterable, Sendable {
+/// The stores that run the conformance suite, and what each of them may leave out, with the reason.
+enum StoreKind: String, CaseIterable, Sendable {
   case file
   case memory
+  case binary
+  case xml
+  /// A sample of an app's own atomic store.
+  case cards
+  /// A sample of an app's own incremental store.
+  case shelf
 
-  var type: String { self == .file ? NSSQLiteStoreType : NSInMemoryStoreType }
+  var type: String {
+    switch self {
+    case .file: NSSQLiteStoreType
+    case .memory: NSInMemoryStoreType
+    case .binary: NSBinaryStoreType
+    case .xml: NSXMLStoreType
+    case .cards: CardStore.storeType
+    case .shelf: ShelfStore.storeType
+    }
+  }
 
-  /// Whether the store outlives its coordinator.
-  var isLasting: Bool { self == .file }
+  /// Has the classes of the samples known.
+  func register() {
+    if self == .cards { _ = CardStore.isRegistered }
+    if self == .shelf { _ = ShelfStore.isRegistered }
+  }
 
-  /// Whether the store can be read as it was at one moment.
-  var canBePinned: Bool { true }
+  /// Whether the store outlives its coordinator. A memory does not.
+  var isLasting: Bool { self != .memory }
 
-  /// Whether the store carries out batch requests. Apple's stores in memory do not.
+  /// Whether the class has a way of its own to copy and replace stores. Apps' own classes have none: rows are read and written one by one.
+  var copiesItself: Bool { self != .cards && self != .shelf }
+
+  /// Whether a coordinator refuses to open the same place twice. Apps' own classes decide that themselves.
+  var isOpenOnce: Bool { [.file, .binary, .xml].contains(self) }
+
+  /// Whether the store notices that others have written. One that is loaded whole does not, and an app's own tells by its versions.
+  var noticesOthers: Bool { self == .file }
+
+  /// Whether the store can be read as it was at one moment. An app's own has no such state.
+  var canBePinned: Bool { self != .shelf }
+
+  /// Whether the store carries out batch requests. Of Apple's stores only SQLite does.
   var takesBatchRequests: Bool { self == .file }
 
+  /// Whether the store keeps a history where the options ask for it.
+  var keepsHistory: Bool { self == .file || self == .memory }
+
+  /// Whether uniqueness constraints are kept. An app's own store keeps them itself, or not.
+  var keepsConstraints: Bool { self != .shelf }
+
+  /// Whether an error in a transaction takes back what was written in it. An app's own incremental store takes back a request of its own that
+  /// failed, and nothing else.
+  var rollsBack: Bool { self != .shelf }
+
+  /// Whether rows that have changed come from a base of their own. An incremental store numbers versions as it likes.
+  var countsVersions: Bool { self != .shelf }
+
+  /// Whether the store runs blocks. An app's own incremental store is given a fetch's predicate as it is.
+  var runsCode: Bool { self == .shelf }
+
+  /// Whether a file is all there is of the store. The shelf is a database of the app's own, which nobody but the app destroys.
+  var isFile: Bool { isLasting && self != .shelf }
+
+  /// Whether groups are evaluated by Core Data. The sample of an incremental store evaluates its dictionaries itself, without groups.
+  static let grouping = allCases.filter { $0 != .shelf }
+
+  static let filed = allCases.filter(\.isFile)
   static let lasting = allCases.filter(\.isLasting)
+  static let copying = lasting.filter(\.copiesItself)
+  static let openOnce = allCases.filter(\.isOpenOnce)
   static let batching = allCases.filter(\.takesBatchRequests)
+  static let constrained = allCases.filter(\.keepsConstraints)
+  static let rollingBack = allCases.filter(\.rollsBack)
 }
 
 /// One store of a kind, used through the seam alone: no object and no context is made.
@@ -34,7 +91,10 @@ struct StoreSubject {
   private final class Folder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(UUID().uuidString)")
     init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-    deinit { try? FileManager.default.removeItem(at: url) }
+    deinit {
+      Shelf.remove(url.appendingPathComponent("store"))
+      try? FileManager.default.removeItem(at: url)
+    }
   }
 
   init(_ kind: StoreKind, options: [AnyHashable: Any]? = nil) throws {
@@ -55,6 +115,7 @@ struct StoreSubject {
   private static func open(
     _ kind: StoreKind, _ model: NSManagedObjectModel, _ folder: Folder, _ options: [AnyHashable: Any]?
   ) throws -> (NSPersistentStoreCoordinator, any ObjectStore) {
+    kind.register()
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     let url = kind.isLasting ? folder.url.appendingPathComponent("store") : nil
     try coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: url, options: options)
@@ -148,7 +209,11 @@ struct StoreSubject {
   /// The titles of the books that a fetch gives.
   func titles(_ fetch: RowFetch) throws -> [String?] {
     var titles: [String?] = []
-    try store.fetch(fetch) { _, _, row in titles.append((try? text(row, "title")) ?? nil) }
+    // A store may leave rows to be read when they are asked for.
+    try store.fetch(fetch) { home, key, row in
+      let row = row ?? ((try? store.row(NSManagedObjectID(home: home, key: key), in: nil)) ?? nil)
+      titles.append((try? text(row, "title")) ?? nil)
+    }
     return titles
   }
 }

@@ -76,11 +76,11 @@ final class StoreChanges {
   func apply(_ saved: SavedRows) {
     var cached: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     cached.reserveCapacity(inserted.count + updated.count)
-    for (object, key) in zip(inserted, saved.keys) {
+    for (index, (object, key)) in zip(inserted, saved.keys).enumerated() {
       if object.objectID.isTemporaryID, let home = store.family.homesByName[object.layout.name] {
         object.become(NSManagedObjectID(home: home, key: key))
       }
-      settle(object, version: 1, saved, &cached)
+      settle(object, version: saved.insertedVersions.isEmpty ? 1 : saved.insertedVersions[index], saved, &cached)
     }
     for (object, version) in zip(updated, saved.versions) { settle(object, version: version, saved, &cached) }
     // The cache may have an older version of a row that was written without being read, and it lacks the values that

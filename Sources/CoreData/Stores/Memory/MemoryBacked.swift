@@ -154,5 +154,14 @@ extension MemoryBacked {
 
   var files: [URL] { [] }
 
-  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
+    let kind: any ObjectStore.Type = Swift.type(of: self)
+    if let url = opening.url { try kind.destroy(at: url, opening.options) {} }
+    guard let copy = try kind.open(opening) as? any MemoryBacked else { return nil }
+    copy.metadata = NSPersistentStore.merging(metadata ?? [:], into: copy.metadata ?? [:])
+    try memory.exclusively {
+      try copy.writeScope.transaction("Copying") { copy.memory.takeOver(memory) }
+    }
+    return copy
+  }
 }

@@ -32,6 +32,8 @@ final class MemoryRows: @unchecked Sendable {
 
   /// Makes a transaction's changes durable, at its end. An error rolls it back.
   var persist: ((MemoryRows) throws -> Void)?
+  /// Called when a transaction was rolled back.
+  var discard: (() -> Void)?
 
   init(_ schema: MemorySchema, keepsHistory: Bool = false) {
     self.schema = schema
@@ -71,6 +73,23 @@ final class MemoryRows: @unchecked Sendable {
     unique[constraint][values] = key
   }
 
+  // MARK: Filling
+
+  /// Fills the empty memory, before anybody else sees it.
+  func load(_ body: (MemoryRows) throws -> Void) rethrows {
+    try body(self)
+    uniqueBefore = []
+    commit()
+  }
+
+  /// Takes over the committed rows of another memory with the same entities, in a transaction.
+  func takeOver(_ other: MemoryRows) {
+    contents = other.reader.contents
+    lastKeys = other.lastKeys
+    unique = other.unique
+    noteChange()
+  }
+
   // MARK: Undoing
 
   private func rollBack(_ before: (lastKeys: [Int64], transaction: Int64)) {
@@ -105,6 +124,7 @@ extension MemoryRows: WriteScope {
         commit()
       } catch {
         rollBack(before)
+        discard?()
         throw error
       }
     }

@@ -63,15 +63,16 @@ final class MemorySchema: @unchecked Sendable {
   let keptNames: Set<String>
   let transientNames: Set<String>
 
-  init(_ described: [NSEntityDescription], _ reference: StoreReference) {
+  /// - Parameter sharesKeys: whether a key is given once in all hierarchies.
+  init(_ described: [NSEntityDescription], _ reference: StoreReference, sharesKeys: Bool = false) {
     family = EntityFamily(of: described, reference)
     let homes = family.homes.compactMap(\.self)
     hasDerived = homes.contains(where: \.layout.hasDerived)
     (keptNames, transientNames) = MemorySchema.names(homes)
     entities = Array(repeating: nil, count: family.homes.count)
     var roots: [Int32: Int] = [:]
-    for home in homes where roots[home.table] == nil { roots[home.table] = roots.count }
-    rootCount = roots.count
+    for home in homes where roots[home.table] == nil { roots[home.table] = sharesKeys ? 0 : roots.count }
+    rootCount = sharesKeys ? 1 : roots.count
     let numbers = Dictionary(
       uniqueKeysWithValues: homes.map { home in
         (home.layout.name, homes.filter { $0.entity.isKindOf(entity: home.entity) }.map(\.number))

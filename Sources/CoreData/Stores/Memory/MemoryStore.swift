@@ -14,7 +14,10 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     let keepsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
     memory = MemoryRows(MemorySchema(opening.entities, reference), keepsHistory: keepsHistory)
     storeType = opening.type
-    super.init(configurationName: opening.configurationName, url: opening.url, options: opening.options)
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    url = opening.url
     identifier = reference.identifier
     metadata = StoreMetadata.new(
       entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)

@@ -61,7 +61,10 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     self.plans = plans
     self.writers = writers
     self.rowSQL = rowSQL
-    super.init(configurationName: opening.configurationName, url: opening.url, options: opening.options)
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    url = opening.url
     identifier = opened.identifier
     metadata = opened.metadata
     unsavedMetadata = nil

@@ -1,0 +1,44 @@
+/// Attribute values as files hold them: numbers, texts, dates and data as they are, and the rest as one of these.
+enum ArchivedValue {
+  /// - Throws: 134030 for a value that has no archive.
+  static func encoded(_ value: Any, _ attribute: NSAttributeDescription) throws -> Any {
+    switch attribute.attributeType {
+    case .decimalAttributeType: return (value as? NSDecimalNumber ?? .zero).description(withLocale: posix)
+    case .UUIDAttributeType: return (value as? UUID)?.uuidString ?? ""
+    case .URIAttributeType: return (value as? URL)?.absoluteString ?? ""
+    case .compositeAttributeType:
+      guard let composite = attribute as? NSCompositeAttributeDescription else { return value }
+      return try (value as? [String: Any] ?? [:]).reduce(into: [String: Any]()) { elements, element in
+        guard let description = composite.element(element.key) else { return }
+        elements[element.key] = try encoded(element.value, description)
+      }
+    case .transformableAttributeType, .undefinedAttributeType, .objectIDAttributeType:
+      if let data = TransformableValue.encode(value, attribute.valueTransformerName) { return data }
+      throw CoreDataErrors.error(
+        .persistentStoreSave,
+        "The value of \(attribute.owner?.name ?? "").\(attribute.name) cannot be archived; use a value transformer, or a class "
+          + "that conforms to NSSecureCoding.")
+    default: return value
+    }
+  }
+
+  /// nil where the file holds nothing that the attribute can have.
+  static func decoded(_ stored: Any, _ attribute: NSAttributeDescription) -> Any? {
+    switch attribute.attributeType {
+    case .decimalAttributeType: return (stored as? String).map { NSDecimalNumber(string: $0, locale: posix) }
+    case .UUIDAttributeType: return (stored as? String).flatMap(UUID.init(uuidString:))
+    case .URIAttributeType: return (stored as? String).flatMap(URL.init(string:))
+    case .compositeAttributeType:
+      guard let composite = attribute as? NSCompositeAttributeDescription, let elements = stored as? [String: Any]
+      else { return nil }
+      return elements.reduce(into: [String: Any]()) { decoded, element in
+        decoded[element.key] = composite.element(element.key).flatMap { Self.decoded(element.value, $0) }
+      }
+    case .transformableAttributeType, .undefinedAttributeType, .objectIDAttributeType:
+      return (stored as? Data).map { TransformableValue.decode($0, attribute.valueTransformerName) }
+    default: return stored
+    }
+  }
+
+  private static let posix = Locale(identifier: "en_US_POSIX")
+}

@@ -1,0 +1,132 @@
+/// The content of a binary store: a binary property list.
+///
+///     format    "CoreData rows", version  1
+///     metadata  the store's metadata, its UUID among it
+///     lastKey   the last key that was given to a row
+///     entities  by entity name, an array of rows:
+///               k  the row's key          v  its version
+///               a  attributes by name; what is nil is left out. Decimals, UUIDs and URIs are texts, composites are dictionaries,
+///                  transformables are data
+///               o  to-one relationships by name: the name of the entity and the key
+///               m  to-many relationships by name: the keys of the members, in their order where they have one. Relationships whose
+///                  inverse is to-one are left out, unless they are ordered
+///
+/// Apple's binary stores are keyed archives of private classes, and are refused.
+enum BinaryFormat: StoreFormat {
+  static var storeType: String { NSBinaryStoreType }
+
+  private static let format = "CoreData rows"
+
+  static func encode(_ memory: MemoryRows, _ metadata: [String: Any]) throws -> Data {
+    var entities: [String: [[String: Any]]] = [:]
+    for case let entity? in memory.schema.entities {
+      var rows: [[String: Any]] = []
+      try memory.contents.rows[entity.home.number].forEach { key, row in
+        rows.append(try self.row(row, key, entity, memory))
+        return true
+      }
+      if !rows.isEmpty { entities[entity.home.layout.name] = rows }
+    }
+    return try data([
+      "format": format, "version": 1, "metadata": metadata, "lastKey": memory.lastKeys.max() ?? 0, "entities": entities,
+    ])
+  }
+
+  private static func row(
+    _ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, _ memory: MemoryRows
+  ) throws -> [String: Any] {
+    var attributes: [String: Any] = [:]
+    for slot in entity.storedSlots + entity.derivedSlots {
+      guard let attribute = row.layout.slots[slot].property as? NSAttributeDescription, let value = row.value(slot)
+      else { continue }
+      attributes[attribute.name] = try ArchivedValue.encoded(value, attribute)
+    }
+    var related: [String: Any] = [:]
+    for toOne in entity.toOnes {
+      guard let found = row.related(toOne.slot), let home = memory.schema.family.homes[Int(found.number)] else {
+        continue
+      }
+      related[row.layout.slots[toOne.slot].name] = [home.layout.name, found.key] as [Any]
+    }
+    var members: [String: [Int64]] = [:]
+    for list in entity.toManys.values where !list.followsToOne || list.isOrdered {
+      members[list.relationship.name] = memory.contents.members[list.number][key]
+    }
+    return ["k": key, "v": row.version, "a": attributes, "o": related, "m": members]
+  }
+
+  static func decode(_ data: Data, into loader: MemoryLoader) throws {
+    let list = try content(of: data)
+    guard let entities = list["entities"] as? [String: [[String: Any]]] else { throw damaged }
+    for entity in loader.schema.entities.compactMap(\.self) {
+      for row in entities[entity.home.layout.name] ?? [] { try add(row, entity, loader) }
+    }
+    // The lists of members come last: what they follow is there now.
+    for entity in loader.schema.entities.compactMap(\.self) {
+      for row in entities[entity.home.layout.name] ?? [] {
+        guard let key = integer(row["k"]), let members = row["m"] as? [String: [Any]] else { throw damaged }
+        for (name, keys) in members {
+          if let list = entity.toManys[name] { loader.setMembers(keys.compactMap(integer), of: list, key) }
+        }
+      }
+    }
+    loader.reserve(integer(list["lastKey"]) ?? 0, 0)
+  }
+
+  private static func add(_ row: [String: Any], _ entity: MemorySchema.Entity, _ loader: MemoryLoader) throws {
+    guard let key = integer(row["k"]), key > 0, let version = integer(row["v"]),
+      let attributes = row["a"] as? [String: Any], let related = row["o"] as? [String: [Any]]
+    else { throw damaged }
+    let values = Snapshot.make(entity.home.layout, version: version)
+    for slot in entity.storedSlots + entity.derivedSlots {
+      guard let attribute = values.layout.slots[slot].property as? NSAttributeDescription,
+        let stored = attributes[attribute.name]
+      else { continue }
+      guard let value = ArchivedValue.decoded(stored, attribute), values.assignConverted(value, slot: slot) else {
+        throw StoreFormatError("\(entity.home.layout.name).\(attribute.name) of the row \(key) is no value of its type")
+      }
+    }
+    for toOne in entity.toOnes {
+      guard let found = related[values.layout.slots[toOne.slot].name], found.count == 2 else { continue }
+      guard let name = found[0] as? String, let key = integer(found[1]) else { throw damaged }
+      guard let home = loader.schema.family.homesByName[name] else { continue }
+      values.assign(slot: toOne.slot, to: RelatedKey(key: key, number: Int64(home.number)))
+    }
+    loader.add(values, key, entity)
+  }
+
+  static func metadata(in data: Data) throws -> [String: Any] {
+    guard let metadata = try content(of: data)["metadata"] as? [String: Any] else { throw damaged }
+    return metadata
+  }
+
+  static func replacingMetadata(in data: Data, with metadata: [String: Any]) throws -> Data {
+    var list = try content(of: data)
+    list["metadata"] = metadata
+    return try self.data(list)
+  }
+
+  // MARK: Property lists
+
+  private static func integer(_ value: Any?) -> Int64? { value.flatMap(AttributeValue.integer) }
+
+  private static func data(_ list: [String: Any]) throws -> Data {
+    try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+  }
+
+  private static func content(of data: Data) throws -> [String: Any] {
+    guard data.starts(with: Data("bplist00".utf8)),
+      let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
+    else { throw StoreFormatError("it is no binary store") }
+    if list["$archiver"] != nil {
+      throw StoreFormatError(
+        "it is a keyed archive, as Apple's Core Data writes binary stores: their classes are private; migrate it to SQLite or "
+          + "XML on a Mac")
+    }
+    guard list["format"] as? String == format else { throw StoreFormatError("it is no binary store") }
+    guard integer(list["version"]) == 1 else { throw StoreFormatError("a newer version of this program wrote it") }
+    return list
+  }
+
+  private static var damaged: StoreFormatError { StoreFormatError("its content is damaged") }
+}

@@ -1,0 +1,212 @@
+internal import LinuxSystem
+
+/// A store whose file is read when it is opened, and written whole with each save.
+///
+/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; `fileState` is used by the thread that has its turn.
+class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
+  class var format: any StoreFormat.Type { preconditionFailure("A class of file stores names its format.") }
+  class var storeTypes: [String] { [format.storeType] }
+
+  let memory: MemoryRows
+  private let storeType: String
+  /// The file as this store has read or written it last; nil before there is one.
+  private var fileState: FileState?
+
+  override var type: String { storeType }
+
+  required init(_ opening: StoreOpening) throws {
+    let file = try FileStore.file(opening)
+    try FileStore.checkAttributes(opening)
+    let format = Swift.type(of: self).format
+    let data = try FileStore.read(file)
+    let found = try data.map { data in try FileStore.translating(file) { try format.metadata(in: data) } }
+    let reference = StoreReference(identifier: found?[NSStoreUUIDKey] as? String ?? UUID().uuidString)
+    memory = MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true))
+    storeType = opening.type
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    url = opening.url
+    identifier = reference.identifier
+    if let data, let found {
+      metadata = found
+      try StoreMetadata.checkVersion(found, opening.entities, options, file.path)
+      try FileStore.translating(file) { try memory.load { try format.decode(data, into: MemoryLoader($0)) } }
+      fileState = FileState(file)
+    } else {
+      metadata = StoreMetadata.new(
+        entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
+      metadata[NSStoreUUIDKey] = identifier
+      if !isReadOnly { try write() }
+    }
+    memory.persist = { [unowned self] _ in try write() }
+    reference.store = self
+  }
+
+  // MARK: Opening
+
+  class func open(_ opening: StoreOpening) throws -> any ObjectStore {
+    let place = opening.url?.standardizedFileURL
+    if place != nil, opening.others.contains(where: { $0 is FileStore && $0.url?.standardizedFileURL == place }) {
+      throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(opening.place) is open already.")
+    }
+    return try self.init(opening)
+  }
+
+  private static func file(_ opening: StoreOpening) throws -> URL {
+    guard let url = opening.url, !url.isInMemoryStore else {
+      throw CoreDataErrors.error(
+        .persistentStoreOpen,
+        "A store of the type \(opening.type) needs the URL of a file; use \(NSInMemoryStoreType) without.")
+    }
+    let mustExist = (opening.options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
+    if mustExist, !FileManager.default.fileExists(atPath: url.path) {
+      throw CoreDataErrors.error(.persistentStoreOpen, "There is no store at \(url.path).")
+    }
+    return url
+  }
+
+  /// Throws 134020 for attributes whose values no file can hold.
+  private static func checkAttributes(_ opening: StoreOpening) throws {
+    for entity in opening.entities {
+      for attribute in entity.attributesByName.values
+      where attribute.attributeType == .objectIDAttributeType && !attribute.isTransient {
+        throw CoreDataErrors.error(
+          .persistentStoreIncompatibleSchema,
+          "\(entity.name ?? "").\(attribute.name) is an object ID, which a store of the type \(opening.type) cannot keep; make it "
+            + "transient, or keep the ID's URI.")
+      }
+    }
+  }
+
+  override func loadMetadata() throws {
+    if let url { metadata = try Swift.type(of: self).metadata(at: url, options) }
+  }
+
+  var files: [URL] { url.map { [$0] } ?? [] }
+
+  // MARK: The file
+
+  /// Writes the state that the transaction makes.
+  private func write() throws {
+    guard let url else { return }
+    // Another's changes are not in memory here: writing would undo them.
+    if fileState != FileState(url) {
+      throw CoreDataErrors.error(
+        .persistentStoreSave,
+        "\(url.path) was changed or removed by someone else since it was read; remove the store from the coordinator and add it "
+          + "again, then make the changes anew.")
+    }
+    try FileStore.write(
+      FileStore.translating(url) { try Swift.type(of: self).format.encode(memory, metadata ?? [:]) }, to: url)
+    fileState = FileState(url)
+  }
+
+  /// Temporary names are those of the process: one file at a time is under way.
+  private static let writing = NSLock()
+
+  /// Puts a file into its place, durably.
+  private static func write(_ data: Data, to url: URL) throws {
+    let file = url.resolvingSymlinksInPath()
+    let mode = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.posixPermissions] as? NSNumber
+    try CoreDataErrors.translatingFiles(.persistentStoreSave) {
+      try writing.withLock {
+        try ReplacingFile.write(data, to: file.path, mode: mode?.uint32Value ?? 0o644, surviving: .power)
+        try synchronizeDirectory(file.deletingLastPathComponent().path)
+      }
+    }
+  }
+
+  /// The content of a file; nil where there is none.
+  private static func read(_ url: URL) throws -> Data? {
+    guard FileManager.default.fileExists(atPath: url.path) else { return nil }
+    do {
+      let data = try Data(contentsOf: url)
+      // Somebody may have made the file to reserve its name.
+      return data.isEmpty ? nil : data
+    } catch {
+      throw CoreDataErrors.error(
+        .persistentStoreOpen, "\(url.path) cannot be read: \(error.localizedDescription)", [NSUnderlyingErrorKey: error]
+      )
+    }
+  }
+
+  private static func existing(_ url: URL) throws -> Data {
+    if let data = try read(url) { return data }
+    throw CoreDataErrors.error(.persistentStoreOpen, "There is no store at \(url.path).")
+  }
+
+  private static func translating<T>(_ url: URL, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as StoreFormatError {
+      throw CoreDataErrors.error(.persistentStoreTypeMismatch, "\(url.path) cannot be used: \(error)")
+    }
+  }
+
+  // MARK: Stores that are not open
+
+  class func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+    let data = try existing(url)
+    return try translating(url) { try format.metadata(in: data) }
+  }
+
+  class func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    let data = try existing(url)
+    try write(
+      translating(url) {
+        try format.replacingMetadata(in: data, with: merging(metadata, into: format.metadata(in: data)))
+      }, to: url)
+  }
+
+  class func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
+    if FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
+    try closing()
+  }
+
+  class func replace(_ destination: StoreFile, with source: StoreFile) throws {
+    let data = try existing(source.url)
+    // A file that is no store replaces none.
+    _ = try translating(source.url) { try format.metadata(in: data) }
+    try write(data, to: destination.url)
+  }
+
+  class func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws {
+    throw CoreDataErrors.error(
+      .migration,
+      "A store of the type \(format.storeType) cannot be migrated to another model; migrate it to SQLite with its own model first."
+    )
+  }
+}
+
+/// A store in a binary file.
+final class BinaryStore: FileStore, @unchecked Sendable {
+  override class var format: any StoreFormat.Type { BinaryFormat.self }
+}
+
+/// A store in an XML file.
+final class XMLStore: FileStore, @unchecked Sendable {
+  override class var format: any StoreFormat.Type { XMLFormat.self }
+}
+
+/// What tells a file from another one that took its place, and from itself before a change.
+private struct FileState: Equatable {
+  private let device: UInt64
+  private let inode: UInt64
+  private let size: Int64
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  /// nil where there is no file.
+  init?(_ url: URL) {
+    var status = stat()
+    guard stat(url.path, &status) == 0 else { return nil }
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    size = Int64(status.st_size)
+    seconds = status.st_mtim.tv_sec
+    nanoseconds = status.st_mtim.tv_nsec
+  }
+}

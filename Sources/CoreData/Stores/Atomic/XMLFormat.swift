@@ -1,0 +1,202 @@
+/// The content of an XML store, in the shape that Apple's framework writes: a `database` with its `databaseInfo` and its objects.
+///
+///     <object type="BOOK" id="z102">
+///         <attribute name="title" type="string">…</attribute>
+///         <relationship name="author" type="1/1" destination="AUTHOR" idrefs="z7"></relationship>
+///     </object>
+///
+/// Entities are written in capitals and properties in small letters, and found whatever their case. Dates are seconds since
+/// 2001-01-01 00:00 UTC, data is in base 64. Source: mapping models of Xcode, which are such stores; the texts of dates, data and
+/// the types "uuid", "uri", "composite" and "transformable" were not seen in one.
+enum XMLFormat: StoreFormat {
+  static var storeType: String { NSXMLStoreType }
+
+  static func encode(_ memory: MemoryRows, _ metadata: [String: Any]) throws -> Data {
+    var text = header
+    text += "    <databaseInfo>\n        <version>134481920</version>\n"
+    text += "        <UUID>\(XMLText.escaped(metadata[NSStoreUUIDKey] as? String ?? ""))</UUID>\n"
+    text += "        <nextObjectID>\((memory.lastKeys.max() ?? 0) + 1)</nextObjectID>\n"
+    text += "        <metadata>\(try self.text(of: metadata))</metadata>\n    </databaseInfo>\n"
+    for case let entity? in memory.schema.entities {
+      try memory.contents.rows[entity.home.number].forEach { key, row in
+        try append(row, key, entity, memory, to: &text)
+        return true
+      }
+    }
+    return Data((text + "</database>\n").utf8)
+  }
+
+  private static let header = """
+    <?xml version="1.0" standalone="no"?>
+    <!DOCTYPE database SYSTEM "file:///System/Library/DTDs/CoreData.dtd">
+
+    <database>
+
+    """
+
+  private static func append(
+    _ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, _ memory: MemoryRows, to text: inout String
+  ) throws {
+    text += "    <object type=\"\(entity.home.layout.name.uppercased())\" id=\"z\(key)\" version=\"\(row.version)\">\n"
+    for slot in entity.storedSlots + entity.derivedSlots {
+      guard let attribute = row.layout.slots[slot].property as? NSAttributeDescription, let value = row.value(slot)
+      else { continue }
+      let (content, encoding) = try XMLText.content(of: value, attribute)
+      text += "        <attribute name=\"\(attribute.name.lowercased())\" type=\"\(XMLText.type(attribute))\""
+      text += "\(encoding)>\(content)</attribute>\n"
+    }
+    for toOne in entity.toOnes {
+      guard let relationship = row.layout.slots[toOne.slot].relationship, !relationship.isTransient else { continue }
+      append(relationship, row.related(toOne.slot).map { [$0.key] } ?? [], to: &text)
+    }
+    for name in entity.toManys.keys.sorted() {
+      guard let list = entity.toManys[name] else { continue }
+      append(list.relationship, memory.contents.members[list.number][key] ?? [], to: &text)
+    }
+    text += "    </object>\n"
+  }
+
+  private static func append(_ relationship: NSRelationshipDescription, _ keys: [Int64], to text: inout String) {
+    let type = relationship.isToMany ? "0/0" : "1/1"
+    let destination = (relationship.destinationEntity?.name ?? "").uppercased()
+    text +=
+      "        <relationship name=\"\(relationship.name.lowercased())\" type=\"\(type)\" destination=\"\(destination)\""
+    if !keys.isEmpty { text += " idrefs=\"\(keys.map { "z\($0)" }.joined(separator: " "))\"" }
+    text += "></relationship>\n"
+  }
+
+  static func decode(_ data: Data, into loader: MemoryLoader) throws {
+    try XMLStoreReader(loader).read(data)
+  }
+
+  // MARK: Metadata
+
+  static func metadata(in data: Data) throws -> [String: Any] {
+    let (place, text) = try metadataPlace(in: data)
+    let header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    guard
+      var metadata = try? PropertyListSerialization.propertyList(from: Data((header + text[place]).utf8), format: nil)
+        as? [String: Any]
+    else { throw StoreFormatError("its metadata is no property list") }
+    metadata[NSStoreTypeKey] = metadata[NSStoreTypeKey] ?? storeType
+    if let start = text.range(of: "<UUID>"),
+      let end = text.range(of: "</UUID>", range: start.upperBound..<place.lowerBound)
+    {
+      metadata[NSStoreUUIDKey] = String(text[start.upperBound..<end.lowerBound])
+    }
+    return metadata
+  }
+
+  static func replacingMetadata(in data: Data, with metadata: [String: Any]) throws -> Data {
+    var (place, text) = try metadataPlace(in: data)
+    text.replaceSubrange(place, with: try self.text(of: metadata))
+    return Data(text.utf8)
+  }
+
+  private static func metadataPlace(in data: Data) throws -> (Range<String.Index>, String) {
+    guard let text = String(data: data, encoding: .utf8), text.contains("<database>"),
+      let start = text.range(of: "<metadata>"),
+      let end = text.range(of: "</metadata>", range: start.upperBound..<text.endIndex)
+    else { throw StoreFormatError("it is no XML store") }
+    return (start.upperBound..<end.lowerBound, text)
+  }
+
+  /// The property list without its own header, and without the UUID, which has an element of its own.
+  private static func text(of metadata: [String: Any]) throws -> String {
+    let kept = metadata.filter { $0.key != NSStoreUUIDKey }
+    let data = try PropertyListSerialization.data(fromPropertyList: kept, format: .xml, options: 0)
+    let text = String(decoding: data, as: UTF8.self)
+    guard let start = text.range(of: "<plist") else { throw StoreFormatError("its metadata cannot be written") }
+    return String(text[start.lowerBound...]).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
+
+/// Values as texts of an XML store.
+enum XMLText {
+  /// The name of an attribute's type.
+  static func type(_ attribute: NSAttributeDescription) -> String {
+    switch attribute.attributeType {
+    case .integer16AttributeType: "int16"
+    case .integer32AttributeType: "int32"
+    case .integer64AttributeType: "int64"
+    case .decimalAttributeType: "decimal"
+    case .doubleAttributeType: "double"
+    case .floatAttributeType: "float"
+    case .stringAttributeType: "string"
+    case .booleanAttributeType: "bool"
+    case .dateAttributeType: "date"
+    case .binaryDataAttributeType: "binary"
+    case .UUIDAttributeType: "uuid"
+    case .URIAttributeType: "uri"
+    case .compositeAttributeType: "composite"
+    default: "transformable"
+    }
+  }
+
+  /// The content of the element, and what its tag says of the content's form.
+  static func content(of value: Any, _ attribute: NSAttributeDescription) throws -> (text: String, tag: String) {
+    switch try ArchivedValue.encoded(value, attribute) {
+    case let text as String:
+      // XML has no place for some characters: https://www.w3.org/TR/xml/#charsets
+      if text.unicodeScalars.contains(where: isForbidden) {
+        return (Data(text.utf8).base64EncodedString(), " encoding=\"base64\"")
+      }
+      return (escaped(text), "")
+    case let data as Data: return (data.base64EncodedString(), "")
+    case let date as Date: return ("\(date.timeIntervalSinceReferenceDate)", "")
+    case let elements as [String: Any]:
+      let list = try PropertyListSerialization.data(fromPropertyList: elements, format: .binary, options: 0)
+      return (list.base64EncodedString(), "")
+    case let number as NSNumber:
+      switch attribute.attributeType {
+      case .doubleAttributeType: return ("\(number.doubleValue)", "")
+      case .floatAttributeType: return ("\(number.floatValue)", "")
+      default: return ("\(number.int64Value)", "")
+      }
+    default: throw StoreFormatError("\(attribute.name) has a value that cannot be written")
+    }
+  }
+
+  /// The value of a text; nil where it is none of the attribute's type.
+  static func value(of text: String, _ attribute: NSAttributeDescription, encoding: String?) -> Any? {
+    func data() -> Data? { Data(base64Encoded: text, options: .ignoreUnknownCharacters) }
+    switch attribute.attributeType {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType:
+      return Int64(text).map { NSNumber(value: $0) }
+    case .doubleAttributeType, .floatAttributeType: return Double(text).map { NSNumber(value: $0) }
+    case .dateAttributeType: return Double(text).map { Date(timeIntervalSinceReferenceDate: $0) }
+    case .binaryDataAttributeType: return data()
+    case .stringAttributeType:
+      return encoding == "base64" ? data().flatMap { String(data: $0, encoding: .utf8) } : text
+    case .compositeAttributeType:
+      let list = data().flatMap { try? PropertyListSerialization.propertyList(from: $0, format: nil) }
+      return list.flatMap { ArchivedValue.decoded($0, attribute) }
+    case .decimalAttributeType, .UUIDAttributeType, .URIAttributeType: return ArchivedValue.decoded(text, attribute)
+    default: return data().flatMap { ArchivedValue.decoded($0, attribute) }
+    }
+  }
+
+  static func escaped(_ text: String) -> String {
+    guard text.utf8.contains(where: { "&<>\r".utf8.contains($0) }) else { return text }
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      // A parser turns a carriage return that stands as itself into a line feed.
+      case "\r": escaped += "&#13;"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+
+  private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x9, 0xA, 0xD: false
+    case 0..<0x20, 0xFFFE, 0xFFFF: true
+    default: false
+    }
+  }
+}

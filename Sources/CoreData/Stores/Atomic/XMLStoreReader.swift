@@ -1,0 +1,125 @@
+internal import FoundationXML
+
+/// Reads the objects of an XML store.
+final class XMLStoreReader: NSObject, XMLParserDelegate {
+  private let loader: MemoryLoader
+  private var schema: MemorySchema { loader.schema }
+  /// Entities and their properties by their names in small letters.
+  private var entities: [String: MemorySchema.Entity] = [:]
+  private var objects: [Object] = []
+  /// The entities of the objects, by key.
+  private var numbers: [Int64: Int] = [:]
+  private var attribute: (slot: Int, encoding: String?)?
+  private var text = ""
+  private var path: [String] = []
+  private var problem: StoreFormatError?
+
+  private struct Object {
+    let entity: MemorySchema.Entity
+    let key: Int64
+    let values: Snapshot
+    var related: [(name: String, keys: [Int64])] = []
+  }
+
+  init(_ loader: MemoryLoader) {
+    self.loader = loader
+    super.init()
+    for case let entity? in loader.schema.entities { entities[entity.home.layout.name.lowercased()] = entity }
+  }
+
+  func read(_ data: Data) throws {
+    let parser = XMLParser(data: data)
+    parser.delegate = self
+    let isRead = parser.parse()
+    if let problem { throw problem }
+    // A document that ends in the middle of a tag is no error to this parser.
+    guard isRead, path.isEmpty else {
+      throw StoreFormatError("it is no well-formed XML (line \(max(parser.lineNumber, 1)))")
+    }
+    for object in objects { numbers[object.key] = object.entity.home.number }
+    for object in objects { relate(object) }
+    for object in objects { loader.add(object.values, object.key, object.entity) }
+    for object in objects { setMembers(of: object) }
+  }
+
+  // MARK: Relationships, when all objects are known
+
+  private func relate(_ object: Object) {
+    for toOne in object.entity.toOnes {
+      let name = object.values.layout.slots[toOne.slot].name.lowercased()
+      guard let key = object.related.first(where: { $0.name == name })?.keys.first, let number = numbers[key] else {
+        continue
+      }
+      object.values.assign(slot: toOne.slot, to: RelatedKey(key: key, number: Int64(number)))
+    }
+  }
+
+  private func setMembers(of object: Object) {
+    for list in object.entity.toManys.values {
+      let name = list.relationship.name.lowercased()
+      guard let found = object.related.first(where: { $0.name == name }) else { continue }
+      loader.setMembers(found.keys.filter { numbers[$0] != nil }, of: list, object.key)
+    }
+  }
+
+  // MARK: Elements
+
+  func parser(
+    _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+    attributes: [String: String]
+  ) {
+    let parent = path.last
+    path.append(name)
+    text = ""
+    switch (parent, name) {
+    case ("database", "object"): begin(attributes, parser)
+    case ("object", "attribute"): beginAttribute(attributes)
+    case ("object", "relationship"):
+      let keys = (attributes["idrefs"] ?? "").split(separator: " ").compactMap(XMLStoreReader.key)
+      objects.indices.last.map { objects[$0].related.append(((attributes["name"] ?? "").lowercased(), keys)) }
+    default: break
+    }
+  }
+
+  /// The number in an ID such as "z102".
+  private static func key(_ id: Substring) -> Int64? { Int64(id.drop { !$0.isNumber }).flatMap { $0 > 0 ? $0 : nil } }
+
+  private func begin(_ attributes: [String: String], _ parser: XMLParser) {
+    guard let entity = entities[(attributes["type"] ?? "").lowercased()] else {
+      return fail("the model has no entity \(attributes["type"] ?? "")", parser)
+    }
+    guard let key = Self.key((attributes["id"] ?? "")[...]) else { return fail("an object has no ID", parser) }
+    // Apple's files have no versions.
+    let values = Snapshot.make(entity.home.layout, version: attributes["version"].flatMap { Int64($0) } ?? 1)
+    objects.append(Object(entity: entity, key: key, values: values))
+  }
+
+  private func beginAttribute(_ attributes: [String: String]) {
+    guard let object = objects.last else { return }
+    let name = (attributes["name"] ?? "").lowercased()
+    let slots = object.entity.storedSlots + object.entity.derivedSlots
+    attribute = slots.first { object.values.layout.slots[$0].name.lowercased() == name }.map {
+      ($0, attributes["encoding"])
+    }
+  }
+
+  func parser(_ parser: XMLParser, foundCharacters string: String) { if attribute != nil { text += string } }
+
+  func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+    path.removeLast()
+    guard name == "attribute", path.last == "object", let (slot, encoding) = attribute, let object = objects.last else {
+      return
+    }
+    attribute = nil
+    let slots = object.values.layout.slots
+    guard let description = slots[slot].property as? NSAttributeDescription,
+      let value = XMLText.value(of: text, description, encoding: encoding),
+      object.values.assignConverted(value, slot: slot)
+    else { return fail("\(object.entity.home.layout.name).\(slots[slot].name) has no value of its type", parser) }
+  }
+
+  private func fail(_ what: String, _ parser: XMLParser) {
+    if problem == nil { problem = StoreFormatError("\(what) (line \(max(parser.lineNumber, 1)))") }
+    parser.abortParsing()
+  }
+}

@@ -1,0 +1,66 @@
+/// What stores of an app's own classes have in common: references instead of keys, and managed objects in place of rows.
+protocol CustomStore: ObjectStore {
+  var references: ReferenceKeys { get }
+
+  /// The IDs of new objects, in their order.
+  func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID]
+}
+
+extension CustomStore {
+  func objectID(_ entity: NSEntityDescription, _ reference: Any) -> NSManagedObjectID {
+    guard let home = family.homesByName[entity.name ?? ""] else {
+      fatalError(
+        "The store \(url?.absoluteString ?? type) holds no entity \(entity.name ?? ""), and so no object of it.")
+    }
+    return NSManagedObjectID(home: home, key: references.key(of: reference, home.number))
+  }
+
+  func reference(_ id: NSManagedObjectID) -> Any {
+    guard id.home.family === family, let reference = references.reference(id.key) else {
+      fatalError("\(id) is no ID of the store \(url?.absoluteString ?? type).")
+    }
+    return reference
+  }
+
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      try identify(rows.map { scratch.newObject($0, NSManagedObjectID.nextTemporaryKey()) })
+    }
+  }
+
+  /// Checks what the class's own code says of a store that is being opened.
+  static func check(_ metadata: [String: Any]?, _ opening: StoreOpening) throws -> String {
+    let uuid = metadata?[NSStoreUUIDKey]
+    guard let metadata, let identifier = uuid as? String ?? (uuid as? UUID)?.uuidString else {
+      throw CoreDataErrors.error(
+        .persistentStoreOpen,
+        "The store at \(opening.place) has no metadata with \(NSStoreUUIDKey): \(self) has to set it when it is opened."
+      )
+    }
+    if let type = metadata[NSStoreTypeKey] as? String, type != opening.type {
+      throw CoreDataErrors.error(
+        .persistentStoreTypeMismatch, "The store at \(opening.place) is of the type \(type), not \(opening.type).")
+    }
+    try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, opening.place)
+    return identifier
+  }
+
+  // MARK: Files
+
+  /// Removes the file, if the URL is that of one.
+  static func removeFile(_ url: URL) throws {
+    if url.isFileURL, FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
+  }
+
+  static func unsupported(_ action: String) -> NSError {
+    CoreDataErrors.error(.persistentStoreOperation, "Stores of the class \(self) cannot be \(action).")
+  }
+}
+
+extension NSPersistentStore {
+  /// A programming error: a subclass lacks a method.
+  func subclassMustOverride(_ method: String = #function) -> Never {
+    fatalError("\(Swift.type(of: self)) has to override \(method).")
+  }
+}

@@ -1,0 +1,275 @@
+/// A store of an app's own that is loaded whole when it is opened, and saved whole.
+///
+/// A subclass overrides `load()`, `save()`, `newCacheNode(for:)`, `updateCacheNode(_:from:)`, `newReferenceObject(for:)`, `type` and the
+/// class methods for metadata, and sets `metadata`, with `NSStoreUUIDKey`, in its initialiser or in `loadMetadata()`. It is registered with
+/// `NSPersistentStoreCoordinator.registerStoreClass(_:forStoreType:)`. Core Data evaluates fetches, resolves conflicts and keeps unique
+/// values on its own rows, which it makes of the nodes once.
+///
+/// The methods are called on any thread, by one thread at a time.
+///
+/// Source: Apple's documentation of `NSAtomicStore`, and its Atomic Store Programming Topics.
+///
+/// `@unchecked Sendable`: nodes are used by the thread that has the store's turn; `opened` is set before the store is shown.
+open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
+  private var nodes: [NSManagedObjectID: NSAtomicStoreCacheNode] = [:]
+  private var opened: (memory: MemoryRows, references: ReferenceKeys)?
+  /// What the transaction does to the nodes, when its rows are written.
+  private var nodeChanges: [() -> Void] = []
+
+  /// Makes a store; a coordinator opens it afterwards. A subclass may override this.
+  ///
+  /// - Parameters:
+  ///   - root: the coordinator that opens it.
+  ///   - name: the configuration of the model; nil for all entities.
+  ///   - url: where the store is; `file:///dev/null` where none was given.
+  public override init(
+    persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
+    options: [AnyHashable: Any]? = nil
+  ) {
+    super.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
+  }
+
+  /// How a coordinator makes a store of a registered class. A subclass inherits it.
+  public required convenience init(
+    registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
+    options: [AnyHashable: Any]?
+  ) {
+    self.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
+  }
+
+  // MARK: For a subclass to override
+
+  /// Reads the store and adds a node for each object with `addCacheNodes(_:)`. Called once, when the store is opened.
+  ///
+  /// - Throws: whatever keeps the store from being opened.
+  open func load() throws { subclassMustOverride() }
+
+  /// Writes the nodes and `metadata` to the store's URL, durably. Called at the end of each save.
+  ///
+  /// - Throws: whatever keeps the store from being saved; then the nodes get the values back that they had.
+  open func save() throws { subclassMustOverride() }
+
+  /// Makes the node of a new object, whose ID is permanent already.
+  open func newCacheNode(for managedObject: NSManagedObject) -> NSAtomicStoreCacheNode { subclassMustOverride() }
+
+  /// Gives a node the values of an object that is new or was changed.
+  open func updateCacheNode(_ node: NSAtomicStoreCacheNode, from managedObject: NSManagedObject) {
+    subclassMustOverride()
+  }
+
+  /// What the store knows a new object by: a number, a text or a UUID that no other object of the entity has, now or later.
+  open func newReferenceObject(for managedObject: NSManagedObject) -> Any { subclassMustOverride() }
+
+  /// Called before nodes of deleted objects are removed. By default it does nothing.
+  open func willRemoveCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) {}
+
+  open override class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
+    throw unsupported("asked for metadata while they are closed; override metadataForPersistentStore(with:)")
+  }
+
+  open override class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
+    throw unsupported("given metadata while they are closed; override setMetadata(_:forPersistentStoreAt:)")
+  }
+
+  // MARK: For a subclass to call
+
+  /// The nodes of the store's objects. Use in `load()` and `save()`.
+  open func cacheNodes() -> Set<NSAtomicStoreCacheNode> { Set(nodes.values) }
+
+  /// Adds nodes. Use in `load()`.
+  open func addCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) {
+    for node in cacheNodes { nodes[node.objectID] = node }
+  }
+
+  /// The node of an object; nil where there is none.
+  open func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { nodes[objectID] }
+
+  /// The ID of the object that the store knows by a reference: the same for the same reference. Traps for an entity that the store does
+  /// not hold.
+  open func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
+    objectID(entity, data)
+  }
+
+  /// What the store knows an object by. Traps for an ID of another store.
+  open func referenceObject(for objectID: NSManagedObjectID) -> Any { reference(objectID) }
+}
+
+// MARK: As the coordinator sees it
+
+extension NSAtomicStore: CustomStore, MemoryBacked {
+  final var memory: MemoryRows {
+    if let opened { return opened.memory }
+    fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
+  }
+
+  final var references: ReferenceKeys {
+    if let opened { return opened.references }
+    fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
+  }
+
+  static var storeTypes: [String] { [] }
+
+  static func open(_ opening: StoreOpening) throws -> any ObjectStore {
+    let store = self.init(
+      registeredFor: opening.coordinator, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    try store.loadMetadata()
+    let identifier = try check(store.metadata, opening)
+    let references = ReferenceKeys()
+    let reference = StoreReference(identifier: identifier, names: references)
+    store.identifier = identifier
+    store.opened = (MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true)), references)
+    reference.store = store
+    try store.load()
+    try store.memory.load { try NodeReader(MemoryLoader($0), store.nodes).read() }
+    store.memory.persist = { [unowned store] _ in try store.persist() }
+    store.memory.discard = { [unowned store] in store.nodeChanges = [] }
+    return store
+  }
+
+  final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
+    objects.map { objectID(for: $0.entity, withReferenceObject: newReferenceObject(for: $0)) }
+  }
+
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      try identify(rows.map { scratch.newObject($0, NSManagedObjectID.nextTemporaryKey()) })
+    }
+  }
+
+  func write(_ changes: RowChanges) throws -> SavedRows {
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      let inserted = changes.inserted.map { scratch.newObject($0.values, $0.key) }
+      let updated = try changes.updated.map(scratch.object)
+      let (named, assigned) = try identified(changes, inserted, scratch)
+      // Conflicts are found here, before a node changes.
+      var saved = try MemoryWriter(named, to: self, memory).write()
+      saved.assigned.merge(assigned) { $1 }
+      scratch.setMembers(changes, inserted, updated)
+      nodeChanges.append { [unowned self] in
+        scratch.perform { self.changeNodes(inserted, updated, changes.deleted) }
+      }
+      return saved
+    }
+  }
+
+  /// The changes with permanent keys for all new rows.
+  private func identified(
+    _ changes: RowChanges, _ objects: [NSManagedObject], _ scratch: ScratchObjects
+  ) throws -> (changes: RowChanges, assigned: [Int64: RelatedKey]) {
+    var changes = changes
+    var assigned: [Int64: RelatedKey] = [:]
+    let new = changes.inserted.indices.filter { changes.inserted[$0].key < 0 }
+    for (index, id) in zip(new, try identify(new.map { objects[$0] })) {
+      let row = changes.inserted[index]
+      scratch.identify(objects[index], as: id)
+      changes.inserted[index] = RowChanges.Insertion(key: id.key, values: row.values, members: row.members)
+      changes.permanentIDs[row.key] = id
+      assigned[row.key] = id.relatedKey
+    }
+    return (changes, assigned)
+  }
+
+  private func changeNodes(
+    _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [RowChanges.Deletion]
+  ) {
+    // All new nodes are there before one of them is related to another.
+    for object in inserted { nodes[object.objectID] = newCacheNode(for: object) }
+    for object in inserted + updated {
+      if let node = nodes[object.objectID] { updateCacheNode(node, from: object) }
+    }
+    let ids = deleted.map { NSManagedObjectID(home: $0.home, key: $0.key) }
+    let removed = Set(ids.compactMap { nodes[$0] })
+    if removed.isEmpty { return }
+    willRemoveCacheNodes(removed)
+    for id in ids { nodes[id] = nil }
+  }
+
+  /// Changes the nodes as the transaction has changed the rows, and saves them.
+  private func persist() throws {
+    let before = nodes.mapValues { ($0, $0.propertyCache?.mutableCopy() as? NSMutableDictionary) }
+    defer { nodeChanges = [] }
+    for change in nodeChanges { change() }
+    do {
+      try save()
+    } catch {
+      nodes = before.mapValues { node, values in
+        node.propertyCache = values
+        return node
+      }
+      throw error
+    }
+  }
+
+  // MARK: Stores that are not open
+
+  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+    try metadataForPersistentStore(with: url)
+  }
+
+  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    try setMetadata(merging(metadata, into: metadataForPersistentStore(with: url)), forPersistentStoreAt: url)
+  }
+
+  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
+    try removeFile(url)
+    try closing()
+  }
+
+  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
+
+  static func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws {
+    throw unsupported("migrated to another model")
+  }
+
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+}
+
+/// Makes rows of an atomic store's nodes.
+private struct NodeReader {
+  private let loader: MemoryLoader
+  private let nodes: [NSManagedObjectID: NSAtomicStoreCacheNode]
+
+  init(_ loader: MemoryLoader, _ nodes: [NSManagedObjectID: NSAtomicStoreCacheNode]) {
+    self.loader = loader
+    self.nodes = nodes
+  }
+
+  func read() throws {
+    for (id, node) in nodes { loader.add(try row(of: node, id.home), id.key, loader.schema.entity(id.home.number)) }
+    for (id, node) in nodes {
+      for list in loader.schema.entity(id.home.number).toManys.values {
+        loader.setMembers(ids(node.value(forKey: list.relationship.name)).map(\.key), of: list, id.key)
+      }
+    }
+  }
+
+  private func row(of node: NSAtomicStoreCacheNode, _ home: EntityHome) throws -> Snapshot {
+    let row = Snapshot.make(home.layout, version: 1)
+    for (slot, description) in home.layout.slots.enumerated() where !description.isTransient {
+      guard let value = node.value(forKey: description.name) else { continue }
+      if description.kind == .toOne {
+        if let id = ids(value).first { row.assign(slot: slot, to: id.relatedKey) }
+      } else if !row.assignConverted(value, slot: slot) {
+        throw CoreDataErrors.error(
+          .persistentStoreOpen,
+          "The node of \(node.objectID) has a \(type(of: value)) for \(home.layout.name).\(description.name), which holds "
+            + "\(description.attributeType.valueDescription).")
+      }
+    }
+    return row
+  }
+
+  /// The objects that a relationship's value leads to.
+  private func ids(_ value: Any?) -> [NSManagedObjectID] {
+    switch value {
+    case let node as NSAtomicStoreCacheNode: [node.objectID]
+    case let id as NSManagedObjectID: [id]
+    default: NSExpression.members(of: value).flatMap { ids($0) }
+    }
+  }
+}

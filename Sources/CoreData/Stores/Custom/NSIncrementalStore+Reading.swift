@@ -1,0 +1,171 @@
+/// Rows and members, out of the values that the store's own code gives for objects.
+extension NSIncrementalStore {
+  func understands(_ fetch: RowFetch) throws -> Bool { true }
+
+  // MARK: Fetching
+
+  /// Rows come without values: each is read when its object is first used, as on Apple's platforms.
+  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+    let scratch = ScratchObjects(self)
+    let ids: [NSManagedObjectID] = try scratch.perform {
+      try results(of: request(fetch, .managedObjectResultType), scratch).map(identified)
+    }
+    managedObjectContextDidRegisterObjects(with: ids)
+    for id in ids { body(id.home, id.key, nil) }
+  }
+
+  func count(_ fetch: RowFetch) throws -> Int {
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      let found = try results(of: request(fetch, .countResultType), scratch)
+      if found.count == 1, let count = AttributeValue.integer(found[0]) { return Int(count) }
+      throw wrongResult("one number for a count, but \(found.count) results")
+    }
+  }
+
+  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      let request = try request(fetch, .dictionaryResultType)
+      request.propertiesToFetch = settings.propertiesToFetch
+      request.propertiesToGroupBy = settings.propertiesToGroupBy
+      request.havingPredicate = settings.havingPredicate
+      request.returnsDistinctResults = settings.returnsDistinctResults
+      return try results(of: request, scratch).map { result in
+        if let dictionary = result as? NSDictionary { return dictionary }
+        guard let dictionary = result as? [String: Any] else {
+          throw wrongResult("a \(Swift.type(of: result)) for a dictionary")
+        }
+        return NSDictionary(dictionary: dictionary)
+      }
+    }
+  }
+
+  private func request(
+    _ fetch: RowFetch, _ type: NSFetchRequestResultType
+  ) throws -> NSFetchRequest<any NSFetchRequestResult> {
+    let request = NSFetchRequest<any NSFetchRequestResult>()
+    request.entity = family.homesByName[fetch.entityName]?.entity
+    request.resultType = type
+    request.predicate = fetch.predicate
+    request.sortDescriptors = fetch.sortDescriptors.isEmpty ? nil : fetch.sortDescriptors
+    request.fetchLimit = fetch.limit
+    request.fetchOffset = fetch.offset
+    request.includesSubentities = fetch.includesSubentities
+    request.includesPropertyValues = fetch.includesValues
+    request.includesPendingChanges = false
+    request.affectedStores = [self]
+    return request
+  }
+
+  private func results(
+    of request: NSFetchRequest<any NSFetchRequestResult>, _ scratch: ScratchObjects
+  ) throws -> [Any] {
+    let results = try execute(request, with: scratch.context)
+    if request.resultType == .countResultType, AttributeValue.integer(results) != nil { return [results] }
+    if let array = results as? NSArray { return array.map { $0 } }
+    guard let array = results as? [Any] else { throw wrongResult("a \(Swift.type(of: results)) for an array") }
+    return array
+  }
+
+  private func identified(_ result: Any) throws -> NSManagedObjectID {
+    switch result {
+    case let object as NSManagedObject: return object.objectID
+    case let id as NSManagedObjectID: return id
+    default: throw wrongResult("a \(Swift.type(of: result)) for an object")
+    }
+  }
+
+  private func wrongResult(_ what: String) -> NSError {
+    CoreDataErrors.error(.persistentStoreOperation, "\(Swift.type(of: self)).execute(_:with:) gave \(what).")
+  }
+
+  // MARK: By key
+
+  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
+    let epoch = rowCache.epoch
+    guard let row = try readRow(id) else { return nil }
+    rowCache.add([(id.key, id.home.table, row)], since: epoch)
+    return row
+  }
+
+  /// The row as the store has it now; nil where there is none.
+  final func readRow(_ id: NSManagedObjectID) throws -> Snapshot? {
+    guard references.reference(id.key) != nil else { return nil }
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      do {
+        return try row(of: newValuesForObject(with: id, with: scratch.context), id, scratch)
+      } catch let error as NSError
+        where error.domain == NSCocoaErrorDomain && error.code == NSManagedObjectReferentialIntegrityError
+      {
+        return nil
+      }
+    }
+  }
+
+  private func row(
+    of node: NSIncrementalStoreNode, _ id: NSManagedObjectID, _ scratch: ScratchObjects
+  ) throws -> Snapshot {
+    // A row's version is 1 or more; a node may begin with 0.
+    let row = Snapshot.make(id.home.layout, version: Int64(clamping: node.version &+ 1))
+    for (slot, description) in id.home.layout.slots.enumerated() where !description.isTransient {
+      let value = node.value(for: description.property)
+      if let relationship = description.relationship {
+        let related = try value ?? newValue(forRelationship: relationship, forObjectWith: id, with: scratch.context)
+        if let related = ids(related).first { row.assign(slot: slot, to: related.relatedKey) }
+      } else if let value, !(value is NSNull), !row.assignConverted(value, slot: slot) {
+        throw CoreDataErrors.error(
+          .persistentStoreOperation,
+          "\(Swift.type(of: self)) gave a \(Swift.type(of: value)) for \(id.home.layout.name).\(description.name), which holds "
+            + "\(description.attributeType.valueDescription).")
+      }
+    }
+    return row
+  }
+
+  func rows(
+    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+  ) throws {
+    for key in keys {
+      if let row = try known(NSManagedObjectID(home: home, key: key)) { body(key, row) }
+    }
+  }
+
+  /// The row as this coordinator has read or written it last; else as the store has it.
+  final func known(_ id: NSManagedObjectID) throws -> Snapshot? {
+    try rowCache.find(id.key, id.home.table) ?? row(id, in: nil)
+  }
+
+  // MARK: Members
+
+  func members(
+    of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
+    _ body: (EntityHome, Int64, Snapshot) -> Void
+  ) throws {
+    let scratch = ScratchObjects(self)
+    let members = try scratch.perform {
+      ids(try newValue(forRelationship: relationship, forObjectWith: id, with: scratch.context))
+    }
+    for member in members {
+      if let row = try known(member) { body(member.home, member.key, row) }
+    }
+  }
+
+  func members(
+    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
+  ) throws {
+    for key in keys {
+      try members(of: NSManagedObjectID(home: home, key: key), relationship, in: generation) { body(key, $0, $1, $2) }
+    }
+  }
+
+  private func ids(_ value: Any?) -> [NSManagedObjectID] {
+    switch value {
+    case let id as NSManagedObjectID: [id]
+    case let object as NSManagedObject: [object.objectID]
+    default: NSExpression.members(of: value).flatMap { ids($0) }
+    }
+  }
+}

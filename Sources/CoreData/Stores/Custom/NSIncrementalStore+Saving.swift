@@ -1,0 +1,68 @@
+/// A save: values become objects of a request, which the store's own code carries out.
+extension NSIncrementalStore {
+  func write(_ changes: RowChanges) throws -> SavedRows {
+    try checkVersions(changes)
+    let scratch = ScratchObjects(self)
+    return try scratch.perform {
+      let inserted = changes.inserted.map { scratch.newObject($0.values, $0.key) }
+      let updated = try changes.updated.map(scratch.object)
+      let deleted = changes.deleted.map { scratch.fault($0.home, $0.key, .deleted) }
+      let locked = changes.checked.map { scratch.fault($0.home, $0.key, []) }
+      var saved = SavedRows()
+      let new = changes.inserted.indices.filter { changes.inserted[$0].key < 0 }
+      for (index, id) in zip(new, try identify(new.map { inserted[$0] })) {
+        saved.assigned[changes.inserted[index].key] = id.relatedKey
+        scratch.identify(inserted[index], as: id)
+      }
+      scratch.setMembers(changes, inserted, updated)
+      _ = try execute(
+        NSSaveChangesRequest(
+          inserted: Set(inserted), updated: Set(updated), deleted: Set(deleted), locked: Set(locked)),
+        with: scratch.context)
+      saved.keys = inserted.map(\.objectID.key)
+      try readBack(inserted, updated, deleted, into: &saved)
+      return saved
+    }
+  }
+
+  func didCommit() {}
+
+  /// Takes over what the store made of the rows: their versions above all.
+  private func readBack(
+    _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [NSManagedObject],
+    into saved: inout SavedRows
+  ) throws {
+    var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    func version(of object: NSManagedObject) throws -> Int64 {
+      let id = object.objectID
+      guard let row = try readRow(id) else { return 0 }
+      rows.append((id.key, id.home.table, row))
+      return row.version
+    }
+    saved.insertedVersions = try inserted.map(version)
+    saved.versions = try updated.map(version)
+    rowCache.commit(saved: rows, removed: deleted.map { ($0.objectID.key, $0.objectID.home.table) })
+  }
+
+  // MARK: Conflicts
+
+  /// Throws the conflicts of rows that have another version than the one that was read.
+  private func checkVersions(_ changes: RowChanges) throws {
+    var conflicts: [RowConflicts.Conflict] = []
+    func check(_ place: RowChanges.Place, _ home: EntityHome, _ key: Int64, _ version: Int64?) throws {
+      guard let version else { return }
+      let id = NSManagedObjectID(home: home, key: key)
+      let cached = rowCache.find(key, home.table)
+      let stored = try cached ?? readRow(id)
+      if case .deleted = place, stored == nil { return }
+      if stored?.version == version { return }
+      conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cached))
+    }
+    for (index, row) in changes.checked.enumerated() { try check(.checked(index), row.home, row.key, row.version) }
+    for (index, row) in changes.deleted.enumerated() { try check(.deleted(index), row.home, row.key, row.version) }
+    for (index, row) in changes.updated.enumerated() {
+      try check(.updated(index), row.home, row.key, row.base?.version)
+    }
+    if !conflicts.isEmpty { throw RowConflicts(store: self, conflicts: conflicts) }
+  }
+}

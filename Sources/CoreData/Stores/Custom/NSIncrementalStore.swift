@@ -1,0 +1,221 @@
+/// A store of an app's own that is asked for what it is needed for: a database, a web service.
+///
+/// A subclass overrides `loadMetadata()`, which sets `metadata` with `NSStoreUUIDKey` and `NSStoreTypeKey`, `execute(_:with:)`,
+/// `newValuesForObject(with:with:)`, `newValue(forRelationship:forObjectWith:with:)`, `obtainPermanentIDs(for:)` and `type`. It is registered
+/// with `NSPersistentStoreCoordinator.registerStoreClass(_:forStoreType:)`.
+///
+/// The methods are called on any thread, on several at once for reading. The context that they are given is not the app's: use it to make
+/// objects for IDs, and to read related ones.
+///
+/// Source: Apple's documentation of `NSIncrementalStore`, and its Incremental Store Programming Guide.
+///
+/// `@unchecked Sendable`: `opened` is set before the store is shown; a subclass does its own locking.
+open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
+  final fileprivate(set) var opened: OpenedIncrementalStore?
+
+  /// Makes a store; a coordinator opens it afterwards. A subclass may override this.
+  ///
+  /// - Parameters:
+  ///   - root: the coordinator that opens it.
+  ///   - name: the configuration of the model; nil for all entities.
+  ///   - url: where the store is; `file:///dev/null` where none was given.
+  public override init(
+    persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
+    options: [AnyHashable: Any]? = nil
+  ) {
+    super.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
+  }
+
+  /// How a coordinator makes a store of a registered class. A subclass inherits it.
+  public required convenience init(
+    registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
+    options: [AnyHashable: Any]?
+  ) {
+    self.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
+  }
+
+  // MARK: For a subclass to override
+
+  /// Sets `metadata`. Called once, when the store is opened.
+  open override func loadMetadata() throws { subclassMustOverride() }
+
+  /// Carries out a request.
+  ///
+  /// - Parameters:
+  ///   - request: an `NSFetchRequest` or an `NSSaveChangesRequest`.
+  ///   - context: makes objects for IDs.
+  /// - Returns: for a fetch an array, by the request's `resultType`: managed objects, IDs, dictionaries, or one `NSNumber`, the count. For a
+  ///   save an empty array.
+  /// - Throws: whatever keeps the request from being carried out. A save that throws has to leave the store as it was.
+  open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
+    subclassMustOverride()
+  }
+
+  /// The values of an object's attributes and to-one relationships.
+  ///
+  /// - Throws: 133000 (`NSManagedObjectReferentialIntegrityError`) where there is no such object.
+  open func newValuesForObject(
+    with objectID: NSManagedObjectID, with context: NSManagedObjectContext
+  ) throws -> NSIncrementalStoreNode {
+    subclassMustOverride()
+  }
+
+  /// The objects that a relationship leads to: for a to-one an `NSManagedObjectID` or `NSNull`, for a to-many an array of IDs, in their order
+  /// where it has one.
+  open func newValue(
+    forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
+    with context: NSManagedObjectContext?
+  ) throws -> Any {
+    subclassMustOverride()
+  }
+
+  /// The IDs of new objects, in their order: made with `newObjectID(for:referenceObject:)`. Called before the save that inserts them.
+  open func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] { subclassMustOverride() }
+
+  /// An identifier for a store that is new: a UUID's text by default.
+  open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
+
+  /// Called after a fetch, with the IDs of objects that it gave to a context. By default it does nothing.
+  open func managedObjectContextDidRegisterObjects(with objectIDs: [NSManagedObjectID]) {}
+
+  /// Not called: contexts let objects go one by one, without a list.
+  open func managedObjectContextDidUnregisterObjects(with objectIDs: [NSManagedObjectID]) {}
+
+  open override class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
+    throw unsupported("asked for metadata while they are closed; override metadataForPersistentStore(with:)")
+  }
+
+  open override class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
+    throw unsupported("given metadata while they are closed; override setMetadata(_:forPersistentStoreAt:)")
+  }
+
+  // MARK: For a subclass to call
+
+  /// The ID of the object that the store knows by a reference, a number, a text or a UUID: the same for the same reference. The reference
+  /// is a part of the ID's URI. Traps for an entity that the store does not hold.
+  open func newObjectID(for entity: NSEntityDescription, referenceObject data: Any) -> NSManagedObjectID {
+    objectID(entity, data)
+  }
+
+  /// What the store knows an object by. Traps for an ID of another store.
+  open func referenceObject(for objectID: NSManagedObjectID) -> Any { reference(objectID) }
+}
+
+/// What an incremental store has once it is open.
+///
+/// `@unchecked Sendable`: immutable; its parts do their own locking.
+final class OpenedIncrementalStore: @unchecked Sendable {
+  let family: EntityFamily
+  let references: ReferenceKeys
+  let rowCache = RowCache()
+  let scope = SingleWriter()
+
+  init(_ entities: [NSEntityDescription], _ reference: StoreReference, _ references: ReferenceKeys) {
+    family = EntityFamily(of: entities, reference)
+    self.references = references
+  }
+}
+
+/// Lets one thread at a time write. It takes nothing back: a store of an app's own does so itself, or not.
+final class SingleWriter: WriteScope {
+  private let lock = NSRecursiveLock()
+  var name: String { "" }
+  func exclusively(_ body: () throws -> Void) throws { try lock.withLock(body) }
+  func transaction(_ doing: String, _ body: () throws -> Void) throws { try exclusively(body) }
+}
+
+// MARK: Opening
+
+extension NSIncrementalStore: CustomStore {
+  private var state: OpenedIncrementalStore {
+    if let opened { return opened }
+    fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
+  }
+
+  final var references: ReferenceKeys { state.references }
+  final var family: EntityFamily { state.family }
+  final var rowCache: RowCache { state.rowCache }
+  final var writeScope: any WriteScope { state.scope }
+
+  static var storeTypes: [String] { [] }
+
+  static func open(_ opening: StoreOpening) throws -> any ObjectStore {
+    let store = self.init(
+      registeredFor: opening.coordinator, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    try store.loadMetadata()
+    let identifier = try check(store.metadata, opening)
+    let references = ReferenceKeys()
+    let reference = StoreReference(identifier: identifier, names: references)
+    store.identifier = identifier
+    store.opened = OpenedIncrementalStore(opening.entities, reference, references)
+    reference.store = store
+    return store
+  }
+
+  final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
+    if objects.isEmpty { return [] }
+    let ids = try obtainPermanentIDs(for: objects)
+    if ids.count == objects.count { return ids }
+    throw CoreDataErrors.error(
+      .persistentStoreSave,
+      "\(Swift.type(of: self)).obtainPermanentIDs(for:) gave \(ids.count) IDs for \(objects.count) objects.")
+  }
+
+  func close(beside others: [any ObjectStore]) {}
+  func interrupt() {}
+  var files: [URL] { [] }
+  func startPostingRemoteChanges() throws {}
+  func stopPostingRemoteChanges() {}
+
+  // MARK: Stores that are not open
+
+  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+    try metadataForPersistentStore(with: url)
+  }
+
+  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    try setMetadata(merging(metadata, into: metadataForPersistentStore(with: url)), forPersistentStoreAt: url)
+  }
+
+  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
+    try removeFile(url)
+    try closing()
+  }
+
+  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
+
+  static func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws {
+    throw unsupported("migrated to another model")
+  }
+
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+
+  // MARK: What it leaves out
+
+  /// A store of an app's own knows best whether others have written to it: then it gives another version.
+  func validateRowCache() {}
+
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
+
+  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] { [] }
+
+  var takesBatchRequests: Bool { false }
+  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
+    throw unsupportedBatch
+  }
+  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+
+  private var unsupportedBatch: NSError {
+    CoreDataErrors.error(
+      .persistentStoreUnsupportedRequestType, "A store of the type \(type) does not know batch requests.")
+  }
+
+  var keepsHistory: Bool { false }
+  func lastTransactionNumber() throws -> Int64? { nil }
+  func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] { [] }
+  func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int { 0 }
+}

@@ -1,0 +1,37 @@
+/// What a save changes in one store: how an incremental store is told.
+///
+/// Contexts make it; `NSManagedObjectContext.execute(_:)` and coordinators do not carry it out. The objects belong to the context that is
+/// passed along with the request, and may be used until `execute(_:with:)` returns.
+///
+/// Source: Apple's documentation of `NSSaveChangesRequest`.
+open class NSSaveChangesRequest: NSPersistentStoreRequest {
+  /// New objects, with their permanent IDs.
+  public let insertedObjects: Set<NSManagedObject>?
+  /// Objects with changed values or members.
+  public let updatedObjects: Set<NSManagedObject>?
+  /// Objects whose rows go.
+  public let deletedObjects: Set<NSManagedObject>?
+  /// Objects that are not changed, but have to be as they were read: those of `detectConflicts(for:)`.
+  public let lockedObjects: Set<NSManagedObject>?
+
+  /// Makes a request; nil is the same as no object.
+  public init(
+    inserted insertedObjects: Set<NSManagedObject>?, updated updatedObjects: Set<NSManagedObject>?,
+    deleted deletedObjects: Set<NSManagedObject>?, locked lockedObjects: Set<NSManagedObject>?
+  ) {
+    self.insertedObjects = insertedObjects
+    self.updatedObjects = updatedObjects
+    self.deletedObjects = deletedObjects
+    self.lockedObjects = lockedObjects
+    super.init()
+  }
+
+  open override var requestType: NSPersistentStoreRequestType { .saveRequestType }
+
+  open override func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSSaveChangesRequest(
+      inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects, locked: lockedObjects)
+    copy.affectedStores = affectedStores
+    return copy
+  }
+}

@@ -1,0 +1,64 @@
+/// The keys that the objects of an app's own store have in this process, by the references that the store knows them by.
+///
+/// Keys are given one after the other when a reference is first seen, so they mean nothing in another process: URIs hold the reference.
+final class ReferenceKeys: KeyNames, @unchecked Sendable {
+  // `@unchecked Sendable`: everything is used under `lock`; references are values, or objects that the store treats as such.
+  private struct Place: Hashable {
+    let number: Int
+    let value: PredicateValue
+  }
+
+  private let lock = NSLock()
+  private var keys: [Place: Int64] = [:]
+  private var references: [(value: Any, number: Int)] = []
+
+  /// The key of an object of the entity, a new one where the reference was not seen before.
+  func key(of reference: Any, _ number: Int) -> Int64 {
+    lock.withLock {
+      let place = Place(number: number, value: PredicateValue(reference))
+      if let known = keys[place] { return known }
+      references.append((reference, number))
+      keys[place] = Int64(references.count)
+      return Int64(references.count)
+    }
+  }
+
+  func reference(_ key: Int64) -> Any? { known(key)?.value }
+
+  /// The number of the entity that a key was given for.
+  func number(_ key: Int64) -> Int? { known(key)?.number }
+
+  private func known(_ key: Int64) -> (value: Any, number: Int)? {
+    lock.withLock { references.indices.contains(Int(key) - 1) ? references[Int(key) - 1] : nil }
+  }
+
+  // MARK: In URIs
+
+  /// Whole numbers are digits. Everything else is its text, which does not begin with a digit where it has nothing but digits.
+  func name(_ key: Int64) -> String {
+    switch PredicateValue(reference(key)) {
+    case .integer(let number): return "p\(number)"
+    case .uuid(let uuid): return "p\(uuid.uuidString)"
+    case .string(let text): return "p\(ReferenceKeys.escaped(text))"
+    default: return "p\(ReferenceKeys.escaped(reference(key).map { "\($0)" } ?? ""))"
+    }
+  }
+
+  func key(name: Substring, _ number: Int) -> Int64? {
+    guard name.first == "p", name.count > 1, let text = name.dropFirst().removingPercentEncoding else { return nil }
+    if let uuid = UUID(uuidString: text), let known = lock.withLock({ keys[Place(number: number, value: .uuid(uuid))] })
+    {
+      return known
+    }
+    if let integer = Int64(name.dropFirst()) { return key(of: NSNumber(value: integer), number) }
+    return key(of: text, number)
+  }
+
+  private static func escaped(_ text: String) -> String {
+    let allowed = CharacterSet.alphanumerics.intersection(CharacterSet(charactersIn: "\0"..."~")).union(
+      CharacterSet(charactersIn: "-._~"))
+    let escaped = text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+    guard let first = text.utf8.first, Int64(text) != nil else { return escaped }
+    return "%" + String(first, radix: 16, uppercase: true) + escaped.dropFirst(escaped.hasPrefix("%") ? 3 : 1)
+  }
+}

@@ -1,0 +1,144 @@
+/// The managed objects that an app's own store is given for the rows of a save. They live in a context that nothing else uses.
+final class ScratchObjects {
+  private let store: any CustomStore
+  let context: NSManagedObjectContext
+  /// All objects of the save, by key of the seam: temporary or permanent.
+  private var objects: [RelatedKey: NSManagedObject] = [:]
+
+  init(_ store: any CustomStore) {
+    self.store = store
+    context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.name = "save to \(store.type)"
+    context.persistentStoreCoordinator = store.persistentStoreCoordinator
+    context.undoManager = nil
+  }
+
+  func perform<T>(_ body: () throws -> T) rethrows -> T { try context.performAndWait(body) }
+
+  // MARK: Objects for rows
+
+  func newObject(_ values: Snapshot, _ key: Int64) -> NSManagedObject {
+    let home = key < 0 ? values.layout.temporaryHome : store.family.homesByName[values.layout.name]
+    let object = object(home ?? values.layout.temporaryHome, key, values, .inserted)
+    objects[RelatedKey(key: key, number: 0)] = object
+    context.assign(object, to: store)
+    return object
+  }
+
+  func object(_ update: RowChanges.Update) throws -> NSManagedObject {
+    let id = NSManagedObjectID(home: update.home, key: update.key)
+    guard let values = try update.values ?? store.row(id, in: nil) else {
+      throw CoreDataErrors.error(
+        .managedObjectReferentialIntegrity, "The object \(id.uriString) has no row in its store.")
+    }
+    let object = object(update.home, update.key, values, .updated)
+    object.committed = update.base ?? values
+    return object
+  }
+
+  /// A fault for a row that is deleted or checked.
+  func fault(_ home: EntityHome, _ key: Int64, _ state: NSManagedObject.State) -> NSManagedObject {
+    let object = context.object(with: NSManagedObjectID(home: home, key: key))
+    object.state.insert(state)
+    return object
+  }
+
+  private func object(
+    _ home: EntityHome, _ key: Int64, _ values: Snapshot, _ state: NSManagedObject.State
+  ) -> NSManagedObject {
+    let object = context.graph.make(home, key, snapshot: values.copy())
+    object.state.remove(.fault)
+    object.state.insert([state, .ownsSnapshot, .isNoted])
+    return object
+  }
+
+  /// Gives a new object its permanent ID. It is found under the temporary one, too, which others may refer to it by.
+  func identify(_ object: NSManagedObject, as id: NSManagedObjectID) {
+    object.become(id)
+    context.graph.add(object)
+  }
+
+  // MARK: Members
+
+  /// Lets the objects' to-many relationships have the members that they have after the save.
+  func setMembers(_ changes: RowChanges, _ inserted: [NSManagedObject], _ updated: [NSManagedObject]) {
+    let followers = followers(changes, inserted, updated)
+    for (row, object) in zip(changes.inserted, inserted) {
+      for (index, relationship) in object.layout.toManys.enumerated() {
+        let change = row.members.first { $0.relationship === relationship }
+        load(change, followers.came[object]?[relationship.name] ?? [], [], [], index, of: object)
+      }
+    }
+    for (row, object) in zip(changes.updated, updated) {
+      for (index, relationship) in object.layout.toManys.enumerated() {
+        let change = row.members.first { $0.relationship === relationship }
+        let came = followers.came[object]?[relationship.name] ?? []
+        let went = followers.went[object]?[relationship.name] ?? []
+        // What does not change is read when it is asked for.
+        if change == nil && came.isEmpty && went.isEmpty { continue }
+        load(change, came, went, context.storedMembers(of: object, relationship), index, of: object)
+      }
+    }
+  }
+
+  private typealias Followers = [NSManagedObject: [String: [NSManagedObject]]]
+
+  /// Which objects of the save came to or left an owner by their to-one relationships.
+  private func followers(
+    _ changes: RowChanges, _ inserted: [NSManagedObject], _ updated: [NSManagedObject]
+  ) -> (came: Followers, went: Followers) {
+    var (came, went): (Followers, Followers) = ([:], [:])
+    func note(_ object: NSManagedObject, _ old: Snapshot?, _ new: Snapshot) {
+      for slot in object.layout.toOneSlots {
+        guard let inverse = object.layout.slots[slot].relationship?.inverseRelationship, inverse.isToMany,
+          old?.related(slot) != new.related(slot)
+        else { continue }
+        if let key = new.related(slot), let owner = owner(key, of: object, slot) {
+          came[owner, default: [:]][inverse.name, default: []].append(object)
+        }
+        if let key = old?.related(slot), let owner = owner(key, of: object, slot) {
+          went[owner, default: [:]][inverse.name, default: []].append(object)
+        }
+      }
+    }
+    for (row, object) in zip(changes.inserted, inserted) { note(object, nil, row.values) }
+    for (row, object) in zip(changes.updated, updated) {
+      if let values = row.values { note(object, row.base, values) }
+    }
+    return (came, went)
+  }
+
+  private func owner(_ key: RelatedKey, of object: NSManagedObject, _ slot: Int) -> NSManagedObject? {
+    context.object(for: key, from: object, slot: slot)
+  }
+
+  private func load(
+    _ change: MemberChange?, _ came: [NSManagedObject], _ went: [NSManagedObject], _ stored: [NSManagedObject],
+    _ index: Int, of object: NSManagedObject
+  ) {
+    let destination = object.layout.toManys[index].destinationEntity?.name ?? ""
+    let removed = (change?.removed ?? []).compactMap { member($0, destination) } + went
+    var list = MemberList(stored.filter { !removed.contains($0) }, keepsOrder: true)
+    for member in (change?.added ?? []).compactMap({ member($0, destination) }) + came { list.insert(member) }
+    if let order = change?.order?.compactMap({ member($0, destination) }) {
+      let rest = list.items.filter { !order.contains($0) }
+      list.replaceAll(change?.isWhole ?? true ? order : rest + order)
+    }
+    object.unloadedToMany(index).load(list.items)
+  }
+
+  private func member(_ key: Int64, _ entity: String) -> NSManagedObject? {
+    if key < 0 { return objects[RelatedKey(key: key, number: 0)] }
+    return store.home(ofKey: key, entity).map { context.object(with: NSManagedObjectID(home: $0, key: key)) }
+  }
+}
+
+extension CustomStore {
+  /// The entity of a key, which is one of a destination or of an entity below it.
+  fileprivate func home(ofKey key: Int64, _ destination: String) -> EntityHome? {
+    guard let number = references.number(key), family.homes.indices.contains(number) else {
+      return family.homesByName[destination]
+    }
+    return family.homes[number]
+  }
+}

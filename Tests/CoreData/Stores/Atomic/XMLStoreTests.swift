@@ -1,0 +1,69 @@
+import Testing
+
+@testable import CoreData
+
+/// The shape of an XML store's file.
+@Suite struct XMLStoreTests {
+  @Test func theFileHasApplesShape() throws {
+    let stack = try StoreStack(.xml)
+    try stack.perform { context in
+      let author = context.make("Author", ["name": "Ada & Bob"])
+      context.make("Book", ["title": "one", "isRead": true, "author": author])
+      try context.save()
+    }
+    let text = try String(contentsOf: stack.url, encoding: .utf8)
+    let uuid = try #require(stack.store.identifier)
+    #expect(text.hasPrefix("<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE database SYSTEM"))
+    #expect(text.contains("<databaseInfo>\n        <version>134481920</version>\n        <UUID>\(uuid)</UUID>"))
+    #expect(text.contains("<nextObjectID>3</nextObjectID>") && text.contains("<key>NSStoreModelVersionHashes</key>"))
+    let id = try #require(text.firstMatch(of: #/<object type="AUTHOR" id="(z[0-9]+)"/#)).1
+    #expect(text.contains("<attribute name=\"name\" type=\"string\">Ada &amp; Bob</attribute>"))
+    #expect(text.contains("<attribute name=\"isread\" type=\"bool\">1</attribute>"))
+    #expect(
+      text.contains(
+        "<relationship name=\"author\" type=\"1/1\" destination=\"AUTHOR\" idrefs=\"\(id)\"></relationship>"))
+    #expect(text.contains("<relationship name=\"tags\" type=\"0/0\" destination=\"TAG\"></relationship>"))
+  }
+
+  /// Mapping models of Xcode are XML stores that Apple's framework wrote.
+  @Test(.enabled(if: !ModelFixtures.areMissing))
+  func aFileOfApplesIsRead() throws {
+    let url = try ModelFixtures.folder("mappings/objcio-Moody2-Moody3.xcmappingmodel/xcmapping.xml")
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Self.mappingModel())
+    let store = try coordinator.addPersistentStore(
+      ofType: NSXMLStoreType, configurationName: nil, at: url,
+      options: [NSReadOnlyPersistentStoreOption: true, NSIgnorePersistentStoreVersioningOption: true])
+    #expect(store.identifier == "0E82928F-05F0-40AF-851B-1FA617A37DB3")
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      let attribute = try #require(context.all("XDDevAttributeMapping", where: "name == 'markedForDeletionDate'").first)
+      let entity = try #require(attribute.object("entityMapping"))
+      #expect((entity.value(forKey: "attributeMappings") as? NSSet)?.contains(attribute) == true)
+      let relationship = try #require(context.all("XDDevRelationshipMapping", where: "name == 'countries'").first)
+      #expect(relationship.value(forKey: "autogenerateExpression") as? Bool == true)
+      #expect(relationship.object("entityMapping") == entity)
+      try #expect(context.all("XDDevMappingModel").count == 1)
+      #expect(attribute.objectID.uriString.hasSuffix("/XDDevAttributeMapping/p103"))
+    }
+  }
+
+  /// The part of Xcode's model that the test looks at; what the file has beside it is left out when it is read.
+  private static func mappingModel() -> NSManagedObjectModel {
+    let property = LibraryModel.entity("XDDevPropertyMapping", [LibraryModel.attribute("name", .stringAttributeType)])
+    let attribute = LibraryModel.entity("XDDevAttributeMapping", [LibraryModel.attribute("name", .stringAttributeType)])
+    let relationship = LibraryModel.entity(
+      "XDDevRelationshipMapping",
+      [
+        LibraryModel.attribute("name", .stringAttributeType),
+        LibraryModel.attribute("autogenerateExpression", .booleanAttributeType),
+      ])
+    let entity = LibraryModel.entity("XDDevEntityMapping", [])
+    let mapping = LibraryModel.entity("XDDevMappingModel", [])
+    LibraryModel.relate(attribute, "entityMapping", entity, "attributeMappings", toMany: (false, true))
+    LibraryModel.relate(relationship, "entityMapping", entity, "relationshipMappings", toMany: (false, true))
+    let model = NSManagedObjectModel()
+    model.entities = [property, attribute, relationship, entity, mapping]
+    return model
+  }
+}

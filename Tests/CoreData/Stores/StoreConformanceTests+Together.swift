@@ -1,0 +1,53 @@
+import Testing
+
+@testable import CoreData
+
+/// Saves that several stores take part in, and results that are about several rows.
+extension StoreConformanceTests {
+  @Test(arguments: StoreKind.rollingBack, [true, false])
+  func aSaveToTwoStoresIsInBothOrInNone(kind: StoreKind, isLast: Bool) throws {
+    // Given a store of the kind, and one in memory, whose row another save has changed since it was read.
+    let subject = try StoreSubject(kind)
+    try subject.coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    let other = try #require(subject.coordinator.objectStores.last)
+    var insertion = StoreSubject.changes
+    insertion.inserted = [RowChanges.Insertion(key: -1, values: try subject.row("Tag", ["label": "a"]), members: [])]
+    var inserted: [SavedRows] = []
+    try subject.coordinator.save([(other, insertion)]) { inserted = $0 }
+    let id = NSManagedObjectID(home: try #require(other.family.homesByName["Tag"]), key: inserted[0].keys[0])
+    let found = try other.row(id, in: nil)
+    let read = try #require(found)
+    let changed = read.copy()
+    try subject.set(["label": "b"], in: changed)
+    var update = StoreSubject.changes
+    update.updated = [RowChanges.Update(home: id.home, key: id.key, base: read, values: changed, members: [])]
+    try subject.coordinator.save([(other, update)]) { _ in }
+    // When one save inserts into the one and changes the row in the other, then neither is written.
+    let parts: [(store: any ObjectStore, rows: RowChanges)] = [(subject.store, insertion), (other, update)]
+    #expect(throws: RowConflicts.self) {
+      try subject.coordinator.save(isLast ? parts : parts.reversed()) { _ in Issue.record("Nothing was saved.") }
+    }
+    try #expect(subject.store.count(RowFetch(entityName: "Tag")) == 0)
+    // And without the conflict both are.
+    let (first, second) = (parts[0], (store: other, rows: insertion))
+    try subject.coordinator.save(isLast ? [first, second] : [second, first]) { #expect($0.count == 2) }
+    try #expect(subject.store.count(RowFetch(entityName: "Tag")) == 1 && other.count(RowFetch(entityName: "Tag")) == 2)
+  }
+
+  @Test(arguments: StoreKind.grouping)
+  func groupsHaveTheAggregatesOfTheirRows(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    _ = try subject.insert("Book", (0..<6).map { ["title": "\($0)", "pages": $0 % 3, "rating": Double($0)] })
+    let total = NSExpressionDescription()
+    total.name = "total"
+    total.expression = NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "rating")])
+    total.expressionResultType = .doubleAttributeType
+    var settings = FetchSettings()
+    settings.propertiesToFetch = ["pages", total]
+    settings.propertiesToGroupBy = ["pages"]
+    settings.havingPredicate = NSPredicate(format: "pages > 0")
+    let order = [NSSortDescriptor(key: "pages", ascending: false)]
+    let rows = try subject.store.dictionaries(settings, RowFetch(entityName: "Book", sortDescriptors: order))
+    #expect(rows == [["pages": 2, "total": 7.0], ["pages": 1, "total": 5.0]] as [NSDictionary])
+  }
+}

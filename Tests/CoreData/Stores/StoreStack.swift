@@ -1,0 +1,54 @@
+import Testing
+
+@testable import CoreData
+
+/// A coordinator with one store of a kind, in a folder of its own.
+struct StoreStack {
+  let kind: StoreKind
+  let coordinator: NSPersistentStoreCoordinator
+  let folder: URL
+  private let cleaner: Cleaner
+
+  private final class Cleaner {
+    let folder: URL
+    init(_ folder: URL) { self.folder = folder }
+    deinit {
+      Shelf.remove(folder.appendingPathComponent("store"))
+      try? FileManager.default.removeItem(at: folder)
+    }
+  }
+
+  var url: URL { folder.appendingPathComponent("store") }
+  var store: NSPersistentStore { coordinator.persistentStores[0] }
+
+  init(_ kind: StoreKind, _ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil)
+    throws
+  {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("stack-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    cleaner = Cleaner(folder)
+    self.kind = kind
+    kind.register()
+    coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: url, options: options)
+  }
+
+  func context(_ coordinator: NSPersistentStoreCoordinator? = nil) -> NSManagedObjectContext {
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator ?? self.coordinator
+    return context
+  }
+
+  /// Another coordinator with the same store, as another process has it.
+  func another(_ model: NSManagedObjectModel = LibraryModel.make()) throws -> NSPersistentStoreCoordinator {
+    let other = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try other.addPersistentStore(ofType: kind.type, configurationName: nil, at: url)
+    return other
+  }
+
+  @discardableResult
+  func perform<T>(_ body: (NSManagedObjectContext) throws -> T) rethrows -> T {
+    let context = context()
+    return try context.performAndWait { try body(context) }
+  }
+}
