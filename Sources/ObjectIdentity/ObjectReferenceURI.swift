@@ -1,7 +1,7 @@
 /// The URI of an object whose store knows it by a reference of its own, `x-coredata://STORE/ENTITY/pREFERENCE`.
 ///
-/// What a reference's text means only its store knows. Where it is a number, the URI may be an ``ObjectURI`` of another store's object: the
-/// store tells the two apart.
+/// What a reference's text means only its store knows. Where it is a number, the URI may be an ``ObjectURI`` of another
+/// store's object: the store tells the two apart.
 public struct ObjectReferenceURI: Hashable, Sendable, LosslessStringConvertible {
   /// The identifier of the store.
   public let store: String
@@ -27,5 +27,6 @@ public struct ObjectReferenceURI: Hashable, Sendable, LosslessStringConvertible 
     self.init(store: String(parts[0]), entity: String(parts[1]), name: String(parts[2]))
   }
 
+  /// The URI's text.
   public var description: String { "\(ObjectURI.scheme)\(store)/\(entity)/\(name)" }
 }

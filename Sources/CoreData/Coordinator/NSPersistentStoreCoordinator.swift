@@ -1,22 +1,24 @@
 package import ObjectIdentity
 
-/// Brings a model and stores together: contexts fetch and save through it, several at once.
+/// Connects a model with stores. Several contexts fetch and save through it at the same time, on any threads.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreCoordinator`.
 ///
-/// `@unchecked Sendable`: the stores are changed under `lock`; stores and their databases do their own locking.
+/// `@unchecked Sendable`: `lock` protects the list of stores; stores and their databases do their own locking.
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// The model of all stores; each holds the entities of its configuration.
   public let managedObjectModel: NSManagedObjectModel
-  /// What people call the coordinator, for messages. Default: nil.
+  /// A name for messages and debugging. Set it before other threads use the coordinator. Default: nil.
   open var name: String?
   final let lock = NSRecursiveLock()
   private var stores: [any ObjectStore] = []
-  /// Stores that were removed: objects and IDs may still refer to their entities.
+  /// Removed stores, since objects and IDs may still refer to their entities.
   private var removedStores: [any ObjectStore] = []
   private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")
 
-  /// - Parameter model: cannot be changed any more from now on.
+  /// A coordinator without stores.
+  ///
+  /// - Parameter model: the model of all its stores. It cannot be changed from now on.
   public init(managedObjectModel model: NSManagedObjectModel) {
     managedObjectModel = model
     super.init()
@@ -40,14 +42,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   final var objectStores: [any ObjectStore] { lock.withLock { stores } }
 
-  /// The stores of this coordinator that are among some; all for nil.
+  /// This coordinator's stores among the given ones; all for nil.
   final func objectStores(among wanted: [NSPersistentStore]?) -> [any ObjectStore] {
     guard let wanted else { return objectStores }
     let all = objectStores
     return wanted.compactMap { store in all.first { $0 === store } }
   }
 
-  /// The open store at a URL; nil where there is none.
+  /// The open store at a URL; nil if there is none.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url || $0.url?.standardizedFileURL == url.standardizedFileURL }
   }
@@ -55,10 +57,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Where a store is; `file:///dev/null` for one that was opened without a URL.
   open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
-  /// Opens a store, or makes a new one where there is no file.
+  /// Opens a store, or creates one if there is none.
   ///
-  /// Throws 134000 for an unknown type, 134080 where the file cannot be opened, 134100 where it was made with another model and
-  /// the options do not ask for a migration, or what that throws.
+  /// `NSPersistentStoreCoordinatorStoresDidChange` is posted on the caller's thread.
+  ///
+  /// - Throws: 134000 for an unknown type; 134080 if the file cannot be opened; 134100 if it was made with another
+  ///   model and no migration is asked for; the errors of a migration.
   @discardableResult
   open func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
@@ -82,7 +86,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       entities: try entities(configuration), others: objectStores, coordinator: self)
   }
 
-  /// Makes an opened store one of this coordinator.
+  /// Adds an opened store to this coordinator.
   final func adopt(_ store: any ObjectStore) throws -> NSPersistentStore {
     try lock.withLock {
       store.persistentStoreCoordinator = self
@@ -108,7 +112,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return named
   }
 
-  /// Opens a store, in the spelling of newer code.
+  /// Opens a store, in the spelling of newer code. Throws as `addPersistentStore(ofType:configurationName:at:options:)`
+  /// does.
   @discardableResult
   open func addPersistentStore(
     type: NSPersistentStore.StoreType, configuration: String? = nil, at storeURL: URL,
@@ -117,8 +122,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
   }
 
-  /// Opens the store that a description describes. The handler is called before this returns, or later on another thread if the
-  /// description says so.
+  /// Opens the store of a description. The handler is called once, with the error if it failed: on this thread before
+  /// this method returns, or later on the coordinator's queue if the description has `shouldAddStoreAsynchronously`.
   open func addPersistentStore(
     with storeDescription: NSPersistentStoreDescription,
     completionHandler block: @escaping @Sendable (NSPersistentStoreDescription, (any Error)?) -> Void
@@ -136,7 +141,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     if storeDescription.shouldAddStoreAsynchronously { queue.async(execute: add) } else { add() }
   }
 
-  /// Closes a store. Its objects cannot be read or saved any more.
+  /// Closes a store. Its objects can no longer be filled or saved. Throws 134070 for another coordinator's store.
   open func remove(_ store: NSPersistentStore) throws {
     guard let known = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
@@ -157,25 +162,25 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     center.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: info)
   }
 
-  /// Makes the SQL statements that run now for this coordinator fail, from any thread: a fetch throws, a save is rolled back and
-  /// throws. Not one of Apple's methods.
+  /// Makes the stores' running statements fail, from any thread: a fetch throws, a save is rolled back and throws.
+  /// Later ones are not affected. An addition to Apple's API.
   public final func interruptStatements() {
     for store in objectStores { store.interrupt() }
   }
 
   // MARK: IDs
 
-  /// The ID that a URI names; nil where its store is not open here or has no such entity. Whether there is a row is not checked.
+  /// The ID of a URI. Nil if its store is not open here or has no such entity; a missing row is not noticed.
   open func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
     objectID(forURI: url.absoluteString)
   }
 
-  /// The ID that the text of a URI names, without the cost of a URL.
+  /// The ID for the text of a URI, without the cost of a URL.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
     ObjectURI(text).flatMap(objectID(for:)) ?? ObjectReferenceURI(text).flatMap(objectID(for:))
   }
 
-  /// The ID behind a URI; nil where its store is not open here or has no such entity.
+  /// The ID of a URI; nil if its store is not open here or has no such entity.
   package final func objectID(for uri: ObjectURI) -> NSManagedObjectID? {
     guard let home = home(uri.entity, inStore: uri.store), home.storeReference?.names == nil else { return nil }
     return NSManagedObjectID(home: home, key: uri.key)
@@ -197,13 +202,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Runs the block on the coordinator's queue, later. Blocks run one after the other, in their order.
   open func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
 
-  /// Runs the block on the coordinator's queue and waits for it; inline where the caller is on the queue already.
+  /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue.
   open func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
     if DispatchQueue.getSpecific(key: Self.queueKey) == ObjectIdentifier(self) { return try block() }
     return try queue.sync(execute: block)
   }
 
-  /// Runs the block on the coordinator's queue and returns what it returns.
+  /// Runs the block on the coordinator's queue and returns its result; throws the block's error with its type.
   public final func perform<T: Sendable, Failure: Error>(
     _ block: @escaping @Sendable () throws(Failure) -> T
   ) async throws(Failure) -> T {
@@ -213,14 +218,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return try result.get()
   }
 
-  /// Tells a coordinator's queue from others'.
+  /// Marks a coordinator's queue.
   private static let queueKey = DispatchSpecificKey<ObjectIdentifier>()
 
   // MARK: Migration
 
-  /// Migrations are never put off, so there is nothing to be done.
+  /// Does nothing: migrations are never deferred.
   public final func finishDeferredLightweightMigration() throws {}
 
-  /// Migrations are never put off, so there is nothing to be done.
+  /// Does nothing: migrations are never deferred.
   public final func finishDeferredLightweightMigrationTask() throws {}
 }

@@ -1,8 +1,9 @@
-/// How to open one store.
+/// Describes a store and how to open it.
 ///
-/// `@unchecked Sendable`: filled in before it is handed to a container or a coordinator, and only read from then on.
+/// `@unchecked Sendable`: it is filled in before it is passed to a container or a coordinator, and only read from then
+/// on.
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
-  /// What the class of the store is registered as. Default: `NSSQLiteStoreType`.
+  /// The type under which the store's class is registered. Default: `NSSQLiteStoreType`.
   open var type: String = NSSQLiteStoreType
   /// The configuration of the model whose entities the store holds; nil for all entities. Default: nil.
   open var configuration: String?
@@ -10,14 +11,15 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   open var url: URL?
   /// The options that were set, by their keys.
   open private(set) var options: [String: NSObject] = [:]
-  /// Default: false.
+  /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false.
   open var shouldAddStoreAsynchronously = false
-  /// Whether a store of another model version is migrated when it is opened; otherwise opening it fails with 134100. Default: true.
+  /// Whether opening a store of another model version migrates it; otherwise it throws 134100. Default: true.
   open var shouldMigrateStoreAutomatically = true
-  /// Default: true.
+  /// Whether a migration infers its mapping; otherwise it throws 134140, since mapping models cannot be read. Default:
+  /// true.
   open var shouldInferMappingModelAutomatically = true
 
-  /// A store in memory until `url` is set.
+  /// A store in memory, until `url` is set.
   public override init() {
     url = URL(fileURLWithPath: "/dev/null")
     super.init()
@@ -29,7 +31,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     super.init()
   }
 
-  /// The options with those that the properties stand for.
+  /// The options, with those that other properties stand for.
   var allOptions: [String: NSObject] {
     let own: [String: NSObject] = [
       NSPersistentStoreTimeoutOption: NSNumber(value: timeout),
@@ -42,19 +44,19 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example.
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
-  /// Default: false.
+  /// Whether the store is opened without writing. Default: false.
   open var isReadOnly: Bool {
     get { (options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false }
     set { options[NSReadOnlyPersistentStoreOption] = NSNumber(value: newValue) }
   }
 
-  /// Seconds to wait for another process's lock. Default: 240.
+  /// The seconds to wait for a lock of another process. Default: 240.
   open var timeout: TimeInterval {
     get { (options[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
     set { options[NSPersistentStoreTimeoutOption] = NSNumber(value: newValue) }
   }
 
-  /// Pragmas for each connection, by name.
+  /// The pragmas of each SQLite connection, by name.
   open var sqlitePragmas: [String: NSObject] {
     (options[NSSQLitePragmasOption] as? NSDictionary).map { dictionary in
       Dictionary(

@@ -1,8 +1,9 @@
 internal import Synchronization
 
-/// The classes of stores that coordinators can open, by the names of their types.
+/// The classes of stores that coordinators can open, by type name.
 ///
-/// The classes that come along are in `builtInStores`. Apps add their own with `registerStoreClass(_:forStoreType:)`.
+/// The classes of this framework are in `builtInStores`. Programs add their own with
+/// `registerStoreClass(_:forStoreType:)`.
 final class StoreTypes: Sendable {
   static let shared = StoreTypes()
 
@@ -21,7 +22,7 @@ final class StoreTypes: Sendable {
   /// Replaces the class of a type; nil removes the type.
   func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
 
-  /// The class for stores of a type; throws 134000 where there is none.
+  /// The class for stores of a type. Throws 134000 for an unknown type.
   func find(_ type: String) throws -> any ObjectStore.Type {
     let all = all
     if let found = all[type] { return found }
@@ -31,7 +32,7 @@ final class StoreTypes: Sendable {
     )
   }
 
-  /// The class that can read the file, those that come along tried first; throws 134080 where none can.
+  /// The first class, by type name, that can read the file. Throws 134080 if none can.
   func find(reading url: URL) throws -> any ObjectStore.Type {
     let known = builtInStores + all.sorted { $0.key < $1.key }.map(\.value)
     if let found = known.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return found }
@@ -43,16 +44,18 @@ final class StoreTypes: Sendable {
 extension NSPersistentStoreCoordinator {
   static func storeClass(_ storeType: String) throws -> any ObjectStore.Type { try StoreTypes.shared.find(storeType) }
 
-  /// The types of stores that can be opened, with their classes. May be read on any thread.
+  /// The classes of stores by type name. Any thread.
   public class var registeredStoreTypes: [String: NSPersistentStore.Type] {
     StoreTypes.shared.all.mapValues { $0 as NSPersistentStore.Type }
   }
 
-  /// Makes a class of stores known under a type, for all coordinators of the process. May be called on any thread.
+  /// Registers a class of stores under a type name, for all coordinators of the process. Any thread.
   ///
   /// - Parameters:
-  ///   - storeClass: a subclass of `NSAtomicStore` or `NSIncrementalStore`; nil makes the type unknown. Traps for any other class.
-  ///   - storeType: what `addPersistentStore(ofType:configurationName:at:options:)` and `NSPersistentStoreDescription.type` name.
+  ///   - storeClass: a subclass of `NSAtomicStore` or `NSIncrementalStore`; nil removes the type. Traps for any other
+  ///     class.
+  ///   - storeType: the type name for `addPersistentStore(ofType:configurationName:at:options:)` and
+  ///     `NSPersistentStoreDescription.type`.
   public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
     guard let storeClass else { return StoreTypes.shared.set(nil, storeType) }
     guard let kind = storeClass as? any ObjectStore.Type else {
@@ -63,7 +66,7 @@ extension NSPersistentStoreCoordinator {
     StoreTypes.shared.set(kind, storeType)
   }
 
-  /// Makes a class of stores known under a type, in the spelling of newer code.
+  /// Registers a class of stores, in the spelling of newer code.
   public class func registerStoreClass(_ storeClass: AnyClass?, type: NSPersistentStore.StoreType) {
     registerStoreClass(storeClass, forStoreType: type.rawValue)
   }

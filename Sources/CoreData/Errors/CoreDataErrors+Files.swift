@@ -1,8 +1,8 @@
 internal import LinuxSystem
 
 extension CoreDataErrors {
-  /// Runs the body. A file that cannot be written or synchronised comes out as a Core Data error of the code, with the system's
-  /// error below it.
+  /// Runs the body. A file that cannot be written or synchronised comes out as a Core Data error of the code, with the
+  /// system's error below it.
   static func translatingFiles<T>(_ code: CocoaError.Code, _ body: () throws -> T) throws -> T {
     do {
       return try body()

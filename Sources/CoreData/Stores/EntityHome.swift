@@ -52,7 +52,7 @@ final class EntityFamily: @unchecked Sendable {
 /// coordinator's lock; reading a weak reference is atomic.
 final class StoreReference: @unchecked Sendable {
   let identifier: String
-  /// What keys are called in URIs, where the store knows its objects by references of its own.
+  /// The names of keys in URIs, for a store that knows its objects by references of its own.
   let names: (any KeyNames)?
   weak var store: (any ObjectStore)?
 
@@ -62,7 +62,7 @@ final class StoreReference: @unchecked Sendable {
   }
 }
 
-/// What the keys of a store are called in URIs.
+/// The names of a store's keys in URIs.
 protocol KeyNames: AnyObject, Sendable {
   /// The last part of the URI.
   func name(_ key: Int64) -> String

@@ -1,9 +1,10 @@
 package import ObjectIdentity
 internal import Synchronization
 
-/// The identity of a managed object: its store, entity and key. The only thing that may cross a queue or a process.
+/// The identity of a managed object: its store, entity and key. Unlike the object it may be passed to other queues and
+/// processes.
 ///
-/// A permanent ID is written `x-coredata://STORE-UUID/ENTITY/pKEY`. An object that was never saved has a temporary one, written
+/// A permanent ID has the URI `x-coredata://STORE-UUID/ENTITY/pKEY`. An object that was never saved has a temporary ID,
 /// `x-coredata:///ENTITY/tUUID…`, which the save replaces. IDs compare by value within one coordinator.
 ///
 /// `@unchecked Sendable`: immutable.
@@ -18,26 +19,26 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     super.init()
   }
 
-  /// The key for a new temporary ID, unlike any other of this process.
+  /// The key for a new temporary ID, unique in this process.
   static func nextTemporaryKey() -> Int64 { -temporaryCounter.add(1, ordering: .relaxed).newValue }
 
   private static let temporaryCounter = Atomic<Int64>(0)
   private static let processIdentifier = UUID().uuidString
 
-  /// The entity of the object itself, also where it was fetched through a parent entity.
+  /// The object's own entity, even if it was fetched through an ancestor.
   public var entity: NSEntityDescription { home.entity }
 
-  /// The store that holds the object; nil for a temporary ID, and when the store has been removed.
+  /// The store that holds the object; nil for a temporary ID and for a removed store.
   public var persistentStore: NSPersistentStore? { objectStore }
 
   var objectStore: (any ObjectStore)? { home.storeReference?.store }
 
-  /// True until the object's first save, or until `obtainPermanentIDs(for:)`.
+  /// Whether the ID is temporary: until the object's first save or `obtainPermanentIDs(for:)`.
   public var isTemporaryID: Bool { key < 0 }
 
-  /// The ID as a URI, which names the same object in another process and after a restart, if it is permanent.
+  /// The ID as a URI. That of a permanent ID names the same object in other processes and after a restart.
   public func uriRepresentation() -> URL {
-    // The parts hold no character that a URL would refuse: UUIDs, digits, and entity names, which are identifiers.
+    // UUIDs, digits and entity names have no characters that a URL refuses.
     URL(string: uriString)!
   }
 
@@ -59,7 +60,7 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     return ObjectReferenceURI(store: reference.identifier, entity: home.layout.name, name: names.name(key))
   }
 
-  /// The key in the URI of a temporary ID of this process; nil for all other texts.
+  /// The key in the URI of a temporary ID of this process; nil for other texts.
   static func temporaryKey(uri: String) -> Int64? {
     guard let name = TemporaryObjectURI(uri)?.name, name.hasPrefix(processIdentifier),
       let number = Int64(name.dropFirst(processIdentifier.utf8.count)), number > 0

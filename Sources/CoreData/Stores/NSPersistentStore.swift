@@ -1,21 +1,21 @@
-/// One store of a coordinator: a file, or a memory.
+/// A store of a coordinator: in a file or in memory.
 ///
-/// `@unchecked Sendable`: set up before the coordinator shows it; afterwards its metadata changes only under the coordinator's
-/// lock.
+/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, under the
+/// coordinator's lock.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
-  /// The names of store types that newer code uses.
+  /// A type of stores, in the spelling of newer code.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
     /// The name under which the class is registered.
     public let rawValue: String
-    /// A type by its name: one of an app's own, for example.
+    /// A type by its name, such as one of the program's own.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// A SQLite file. It takes batch requests, keeps history and can be used by several processes.
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
     /// Rows in memory, which are gone with the coordinator.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
-    /// A binary file that is read whole and written whole.
+    /// A binary file, read and written as a whole.
     public static let binary = StoreType(rawValue: NSBinaryStoreType)
-    /// An XML file that is read whole and written whole.
+    /// An XML file, read and written as a whole.
     public static let xml = StoreType(rawValue: NSXMLStoreType)
   }
 
@@ -23,20 +23,21 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   public internal(set) weak var persistentStoreCoordinator: NSPersistentStoreCoordinator?
   /// The configuration of the model whose entities the store holds.
   public let configurationName: String
-  /// Where the store is; nil for a memory without a URL.
+  /// The place of the store; nil for a store in memory without a URL.
   public internal(set) var url: URL?
   /// The options that the store was opened with.
   public let options: [AnyHashable: Any]?
   /// Whether the store was opened with `NSReadOnlyPersistentStoreOption`; then saves to it fail (134030).
   public let isReadOnly: Bool
 
-  /// What the store's class is registered as: `NSSQLiteStoreType`, or the name of a type of the app's own.
+  /// The type under which the store's class is registered: `NSSQLiteStoreType`, or a type of the program's own.
   open var type: String { metadata?[NSStoreTypeKey] as? String ?? "" }
 
-  /// The store's UUID, which its object IDs carry.
+  /// The store's UUID, the host of its objects' URIs.
   public final var identifier: String!
 
-  /// What the store says of itself, its model's version hashes among it.
+  /// The store's metadata, the version hashes of its model included. Use the coordinator's `setMetadata(_:for:)` to
+  /// change it.
   open var metadata: [String: Any]!
 
   /// Makes a store; a coordinator opens it afterwards. For subclasses of `NSAtomicStore` and `NSIncrementalStore`.
@@ -44,7 +45,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// - Parameters:
   ///   - root: the coordinator that opens it.
   ///   - name: the configuration of the model; nil for all entities.
-  ///   - url: where the store is; `file:///dev/null` where none was given.
+  ///   - url: the place of the store; `file:///dev/null` if none was given.
   public init(
     persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]? = nil
@@ -57,32 +58,35 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// What the configuration of a store is called that was opened without one.
+  /// The name of the configuration of a store that was opened without one.
   static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
 
-  /// Reads anew what the store's file says of itself; what was set and not yet saved is forgotten. Nothing for stores in memory.
+  /// Reads the metadata from the store's file again and drops changes that were not saved. Does nothing for stores in
+  /// memory.
   open func loadMetadata() throws {}
 
-  /// Called when a coordinator has added the store.
+  /// Called after a coordinator added the store.
   open func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
 
   /// Called before a coordinator removes the store.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
-  /// What a store's file says of itself; needs no model. A class of stores overrides it for its own files.
+  /// Reads the metadata of a store's file without a model. A class of stores overrides it for its own files.
   ///
-  /// `NSPersistentStore` itself asks the registered classes which of them can read the file.
-  /// - Throws: 134080 where none can, or what the class throws.
+  /// `NSPersistentStore` itself asks the registered classes which one can read the file.
+  ///
+  /// - Throws: 134080 if none can, and the errors of the class.
   open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
     if let kind = self as? any ObjectStore.Type { return try kind.metadata(at: url, nil) }
     return try StoreTypes.shared.find(reading: url).metadata(at: url, nil)
   }
 
-  /// Replaces what a store's file says of itself, apart from what the store itself needs. A class of stores overrides it for its own
-  /// files.
+  /// Replaces the metadata in a store's file, except the parts that the store itself needs. A class of stores overrides
+  /// it for its own files.
   ///
-  /// `NSPersistentStore` itself asks the registered classes which of them can read the file.
-  /// - Throws: 134080 where none can, or what the class throws.
+  /// `NSPersistentStore` itself asks the registered classes which one can read the file.
+  ///
+  /// - Throws: 134080 if none can, and the errors of the class.
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
     let kind = try self as? any ObjectStore.Type ?? StoreTypes.shared.find(reading: url)
     try kind.setMetadata(metadata ?? [:], at: url, nil)
@@ -93,13 +97,13 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 public let NSSQLiteStoreType = "SQLite"
 /// The type of stores in memory.
 public let NSInMemoryStoreType = "InMemory"
-/// The type of stores in binary files, which are read and written whole.
+/// The type of stores in binary files, which are read and written as a whole.
 public let NSBinaryStoreType = "Binary"
-/// The type of stores in XML files, which are read and written whole.
+/// The type of stores in XML files, which are read and written as a whole.
 public let NSXMLStoreType = "XML"
 
 extension NSPersistentStore {
-  /// New metadata with what the store itself depends on left as it is.
+  /// New metadata, with the entries that the store itself needs kept.
   static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
     let own = current.filter {
       $0.key.hasPrefix("NSStore") || $0.key.hasPrefix("NSPersistence") || $0.key.hasPrefix("_NS")
@@ -120,42 +124,42 @@ public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
 /// An NSNumber: whether a migration infers the mapping from the two models. Default: false.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
-/// An NSNumber: whether to open a store without a look at its model's version hashes. Default: false.
+/// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
-/// Kept and without effect: migrations are never put off. Apple's text of the name was not seen.
+/// Kept and without effect: migrations are never deferred. Apple's text of the key is not known.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
   "NSPersistentStoreDeferredLightweightMigrationOptionKey"
-/// An NSNumber: whether to gather statistics for SQLite's choice of indexes when the store is opened (`ANALYZE`).
+/// An NSNumber: whether opening gathers statistics that help SQLite to choose indexes (`ANALYZE`). Default: false.
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
-/// An NSNumber: whether to rebuild the file without gaps when the store is opened (`VACUUM`).
+/// An NSNumber: whether opening rebuilds the file without gaps (`VACUUM`). Default: false.
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 /// An NSNumber: how many connections may read a SQLite file at once.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
 
-/// Whether the store keeps a history of its transactions: an NSNumber. A file that has a history goes on with it without the
-/// option, too.
+/// An NSNumber: whether the store records a persistent history. A file that has a history continues it without the
+/// option too; Apple's framework opens it read-only.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 
-/// The prefix of a store's tables, keys and metadata in its file; default "Z", as Apple's are. Not one of Apple's options: it
-/// lets a second store live in the same SQLite file, saved in the same transactions.
+/// The prefix of a store's tables, keys and metadata in its file; "Z" by default, as in Apple's files. It lets a second
+/// store share the file and its transactions. An addition to Apple's options.
 public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
 
-/// The path of a file by whose lock processes take turns at writing. Not one of Apple's options. All processes that
-/// write to the store should name the same file; one that does not only waits less fairly.
+/// The path of a file whose lock lets processes take turns at writing. All processes that write to the store should
+/// name the same file; one that does not only waits less fairly. An addition to Apple's options.
 public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 
-/// How many rows the coordinator keeps in memory for its contexts, as an integer; default 131,072. Not one of Apple's options. A process
-/// that looks at each row once does well with few.
+/// An integer: the number of rows that the coordinator caches for its contexts; 131,072 by default. A process that
+/// reads each row once needs few. An addition to Apple's options.
 public let NSPersistentStoreRowCacheOption = "NSPersistentStoreRowCache"
 
-/// `true` lets a store that an earlier version of its model made be opened, if this version only adds optional attributes,
-/// entities and indexes: they are added to the file. Not one of Apple's options.
+/// `true` opens a store that an earlier model version made, if this version only adds optional attributes, entities and
+/// indexes, which are added to the file. An addition to Apple's options.
 public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 
-/// `true` makes opening a file that does not exist an error; without it the file is made. Not one of Apple's options.
+/// `true` makes opening a missing file an error instead of creating it. An addition to Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
-/// A key of metadata that Apple's framework may write. Kept and without effect.
+/// A metadata key that Apple's framework may write. Kept and without effect.
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 /// The URL of the store that a remote-change notification is about.
 public let NSPersistentStoreURLKey = "storeURL"

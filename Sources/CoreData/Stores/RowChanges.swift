@@ -1,20 +1,20 @@
-/// What one save writes into one store, as values: the rows that come, change and go.
+/// The changes of one save for one store, as values: the inserted, updated and deleted rows.
 ///
-/// New rows have temporary keys, which are negative. The store gives them permanent ones, and puts these wherever a row of the
-/// same save refers to a temporary key.
+/// New rows have temporary keys, which are negative. The store assigns permanent ones and replaces the temporary keys
+/// in all rows of the save.
 struct RowChanges {
-  /// Who saves, for the store's history.
+  /// The author of the save, for the store's history.
   var origin: ChangeOrigin
-  /// The IDs that rows got before this save, by their temporary keys.
+  /// The IDs that rows got before this save, by temporary key.
   var permanentIDs: [Int64: NSManagedObjectID] = [:]
   var inserted: [Insertion] = []
   var updated: [Update] = []
   var deleted: [Deletion] = []
-  /// Rows that are not written, but must still be as they were read.
+  /// Rows that are not written but must be unchanged.
   var checked: [Check] = []
 
   struct Insertion {
-    /// Temporary, or the permanent one that the row got before.
+    /// The temporary key, or a permanent one that the row got before.
     let key: Int64
     let values: Snapshot
     let members: [MemberChange]
@@ -23,9 +23,9 @@ struct RowChanges {
   struct Update {
     let home: EntityHome
     let key: Int64
-    /// The row as it was read; nil where it was never read, and only members change.
+    /// The row as it was read; nil if it was never read and only members change.
     let base: Snapshot?
-    /// The row as it becomes.
+    /// The new row.
     let values: Snapshot?
     let members: [MemberChange]
   }
@@ -33,7 +33,7 @@ struct RowChanges {
   struct Deletion {
     let home: EntityHome
     let key: Int64
-    /// nil where the row was never read.
+    /// Nil if the row was never read.
     let version: Int64?
   }
 
@@ -43,7 +43,7 @@ struct RowChanges {
     let version: Int64?
   }
 
-  /// One of the rows, by its place in its list.
+  /// One of the rows, by its index in its list.
   enum Place: Hashable {
     case inserted(Int)
     case updated(Int)
@@ -52,39 +52,39 @@ struct RowChanges {
   }
 }
 
-/// What changed in a to-many relationship of a row.
+/// The changes of a to-many relationship of a row.
 struct MemberChange {
   let relationship: NSRelationshipDescription
-  /// The keys of the members that came and went; both empty where the members' own to-one relationships say so.
+  /// The keys of the added and removed members. Both are empty if the members' own to-one relationships tell them.
   var added: [Int64] = []
   var removed: [Int64] = []
-  /// The keys in their new order; nil where the order stays.
+  /// The keys in the new order; nil for no change.
   var order: [Int64]?
-  /// Whether `order` has all members. If not, its keys come behind those that the store has.
+  /// Whether `order` has all members. If not, its keys come after those that the store has.
   var isWhole = true
 }
 
-/// Who changes something: what persistent history keeps of it.
+/// The author of a change, as persistent history records it.
 struct ChangeOrigin {
   let author: String?
   let contextName: String?
 }
 
-// MARK: What the store answers
+// MARK: The store's answers
 
-/// What a store made of a save's rows.
+/// The store's answer to a save.
 struct SavedRows {
-  /// The permanent keys of the inserted rows, in their order.
+  /// The permanent keys of the inserted rows, in order.
   var keys: [Int64] = []
-  /// The versions of the updated rows, in their order; 0 where the row was never read.
+  /// The versions of the updated rows, in order; 0 if the row was never read.
   var versions: [Int64] = []
   /// The versions of the inserted rows, in their order; empty where all are 1.
   var insertedVersions: [Int64] = []
-  /// What temporary keys of this save became.
+  /// The permanent keys for temporary keys of this save.
   var assigned: [Int64: RelatedKey] = [:]
 }
 
-/// Rows that were changed or deleted since they were read. Nothing of the save was written.
+/// The error for rows that were changed or deleted since they were read. Nothing of the save was written.
 ///
 /// `@unchecked Sendable`: rows are never written once they are read.
 struct RowConflicts: Error, @unchecked Sendable {
@@ -93,26 +93,26 @@ struct RowConflicts: Error, @unchecked Sendable {
 
   struct Conflict {
     let place: RowChanges.Place
-    /// The row as it is now; nil where it is gone.
+    /// The current row; nil if it is gone.
     let stored: Snapshot?
-    /// The row as the store's cache has it.
+    /// The row in the store's cache.
     let cached: Snapshot?
   }
 }
 
-/// Rows whose unique values other rows have. Nothing of the save was written.
+/// The error for rows whose unique values other rows have. Nothing of the save was written.
 struct RejectedRows: Error {
   let store: NSPersistentStore
   let places: [RowChanges.Place]
-  /// What the store says of the first.
+  /// The store's sentence about the first of them.
   let message: String
 }
 
-/// One uniqueness constraint that rows of a save violate together.
+/// A uniqueness constraint that rows of a save violate together.
 struct ConstraintViolation {
   let names: [String]
-  /// The save's rows with the same values, without `stored`: changed ones first, then new ones.
+  /// The save's rows with the same values, changed ones before new ones, without `stored`.
   let rivals: [RowChanges.Place]
-  /// The row that has the values already; nil where the save's rows are in conflict among themselves.
+  /// The stored row with the values; nil if only rows of the save conflict.
   let stored: (id: NSManagedObjectID, values: Snapshot?)?
 }

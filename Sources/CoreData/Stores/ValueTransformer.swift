@@ -1,23 +1,23 @@
 internal import Synchronization
 
-/// Turns a transformable attribute's value into what is stored and back. Foundation on Linux has none, so this is ours, with
-/// Apple's names.
+/// Turns a transformable attribute's value into data and back. Foundation on Linux has no such class, so this module
+/// has one with Apple's names.
 open class ValueTransformer: NSObject {
   private static let transformers = Mutex<[String: Registered]>([:])
 
-  /// `@unchecked Sendable`: transformers are registered once and used from any thread, as on Apple's platforms, where they
-  /// have to be safe for that.
+  /// `@unchecked Sendable`: transformers are used from any thread, as on Apple's platforms, and have to be safe for
+  /// that.
   private struct Registered: @unchecked Sendable { let transformer: ValueTransformer }
 
   public override init() { super.init() }
 
-  /// Makes a transformer known by the name that models use, or with nil unknown.
+  /// Registers a transformer under the name that models use; nil removes the name. Any thread.
   public class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
     let registered = transformer.map { Registered(transformer: $0) }
     transformers.withLock { $0[name.rawValue] = registered }
   }
 
-  /// The names that are known, in no order.
+  /// The registered names, in any order.
   public class func valueTransformerNames() -> [NSValueTransformerName] {
     transformers.withLock { $0.keys.map { NSValueTransformerName($0) } }
   }
@@ -27,38 +27,39 @@ open class ValueTransformer: NSObject {
     return transformers.withLock { $0[name] }?.transformer
   }
 
-  /// What `transformedValue(_:)` gives; for documentation, nothing here depends on it.
+  /// The class of transformed values. For documentation only: nothing here reads it.
   open class func transformedValueClass() -> AnyClass { NSObject.self }
 
-  /// Whether `reverseTransformedValue(_:)` works; for documentation, nothing here depends on it.
+  /// Whether `reverseTransformedValue(_:)` works. For documentation only: nothing here reads it.
   open class func allowsReverseTransformation() -> Bool { true }
 
-  /// From the object to what is stored: Data, as a rule.
+  /// Turns an object into the stored value, usually `Data`. The default returns it unchanged.
   open func transformedValue(_ value: Any?) -> Any? { value }
 
-  /// From what is stored to the object.
+  /// Turns a stored value into the object. The default returns it unchanged.
   open func reverseTransformedValue(_ value: Any?) -> Any? { value }
 }
 
-/// Gives `ValueTransformer` the initialiser by name: one of a protocol may return an object that is there already.
+/// Gives `ValueTransformer` the initialiser by name: a protocol's initialiser may return an existing object.
 public protocol ValueTransformerLookup {}
 
 extension ValueTransformer: ValueTransformerLookup {}
 
 extension ValueTransformerLookup where Self: ValueTransformer {
-  /// The transformer that was registered under a name; nil if there is none.
+  /// The transformer that is registered under a name; nil if none of this class is.
   public init?(forName name: NSValueTransformerName) {
     guard let found = ValueTransformer.named(name.rawValue) as? Self else { return nil }
     self = found
   }
 }
 
-/// Keeps objects as archives, and gives only objects of the classes that it allows.
+/// Stores objects as keyed archives, and only returns objects of the allowed classes. Nested objects are not checked.
 ///
-/// Its directions are those of its name, and so the opposite of other transformers': `transformedValue(_:)` reads the stored
-/// archive, `reverseTransformedValue(_:)` writes it. Source: Apple's documentation of `NSSecureUnarchiveFromDataTransformer`.
+/// Its directions follow its name and so are the opposite of other transformers': `transformedValue(_:)` reads the
+/// stored archive, `reverseTransformedValue(_:)` writes it. Source: Apple's documentation of
+/// `NSSecureUnarchiveFromDataTransformer`.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
-  /// The classes of which an archive's object may be, or of their subclasses; a subclass gives its own.
+  /// The classes that an archive's object may have, or inherit from. A subclass overrides it.
   open class var allowedTopLevelClasses: [AnyClass] {
     [
       NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self,
@@ -66,20 +67,20 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     ]
   }
 
-  /// The object of an archive; nil where the value is none, or one of another class.
+  /// The object of an archive; nil if the value is not an archive, or the object is of another class.
   open override func transformedValue(_ value: Any?) -> Any? {
-    // Looked at afterwards: where Foundation on Linux checks classes, one that is not allowed ends the process.
+    // Checked after decoding: where Foundation on Linux checks classes itself, a forbidden one ends the process.
     guard let data = value as? Data, let object = TransformableValue.unarchived(data) as? NSObject else { return nil }
     return Self.allowedTopLevelClasses.contains { object.isKind(of: $0) } ? object : nil
   }
 
-  /// The archive of an object; nil where it does not support secure coding.
+  /// The archive of an object; nil if it does not support secure coding.
   open override func reverseTransformedValue(_ value: Any?) -> Any? {
     value.flatMap { try? NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) }
   }
 }
 
-/// What a value transformer is registered as, and what models name.
+/// The name under which a value transformer is registered, and which models use.
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
   /// The name itself.
   public let rawValue: String

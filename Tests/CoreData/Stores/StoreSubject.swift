@@ -33,13 +33,15 @@ enum StoreKind: String, CaseIterable, Sendable {
   /// Whether the store outlives its coordinator. A memory does not.
   var isLasting: Bool { self != .memory }
 
-  /// Whether the class has a way of its own to copy and replace stores. Apps' own classes have none: rows are read and written one by one.
+  /// Whether the class has a way of its own to copy and replace stores. Apps' own classes have none: rows are read and
+  /// written one by one.
   var copiesItself: Bool { self != .cards && self != .shelf }
 
   /// Whether a coordinator refuses to open the same place twice. Apps' own classes decide that themselves.
   var isOpenOnce: Bool { [.file, .binary, .xml].contains(self) }
 
-  /// Whether the store notices that others have written. One that is loaded whole does not, and an app's own tells by its versions.
+  /// Whether the store notices that others have written. One that is loaded whole does not, and an app's own tells by
+  /// its versions.
   var noticesOthers: Bool { self == .file }
 
   /// Whether the store can be read as it was at one moment. An app's own has no such state.
@@ -54,8 +56,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   /// Whether uniqueness constraints are kept. An app's own store keeps them itself, or not.
   var keepsConstraints: Bool { self != .shelf }
 
-  /// Whether an error in a transaction takes back what was written in it. An app's own incremental store takes back a request of its own that
-  /// failed, and nothing else.
+  /// Whether an error in a transaction takes back what was written in it. An app's own incremental store takes back a
+  /// request of its own that failed, and nothing else.
   var rollsBack: Bool { self != .shelf }
 
   /// Whether rows that have changed come from a base of their own. An incremental store numbers versions as it likes.
@@ -64,10 +66,12 @@ enum StoreKind: String, CaseIterable, Sendable {
   /// Whether the store runs blocks. An app's own incremental store is given a fetch's predicate as it is.
   var runsCode: Bool { self == .shelf }
 
-  /// Whether a file is all there is of the store. The shelf is a database of the app's own, which nobody but the app destroys.
+  /// Whether a file is all there is of the store. The shelf is a database of the app's own, which nobody but the app
+  /// destroys.
   var isFile: Bool { isLasting && self != .shelf }
 
-  /// Whether groups are evaluated by Core Data. The sample of an incremental store evaluates its dictionaries itself, without groups.
+  /// Whether groups are evaluated by Core Data. The sample of an incremental store evaluates its dictionaries itself,
+  /// without groups.
   static let grouping = allCases.filter { $0 != .shelf }
 
   static let filed = allCases.filter(\.isFile)

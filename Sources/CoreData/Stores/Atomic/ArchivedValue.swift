@@ -1,4 +1,5 @@
-/// Attribute values as files hold them: numbers, texts, dates and data as they are, and the rest as one of these.
+/// The form of attribute values in a store's file: numbers, strings, dates and data as they are, all others as one of
+/// these.
 enum ArchivedValue {
   /// - Throws: 134030 for a value that has no archive.
   static func encoded(_ value: Any, _ attribute: NSAttributeDescription) throws -> Any {
@@ -22,7 +23,7 @@ enum ArchivedValue {
     }
   }
 
-  /// nil where the file holds nothing that the attribute can have.
+  /// Nil if the attribute cannot have the stored value.
   static func decoded(_ stored: Any, _ attribute: NSAttributeDescription) -> Any? {
     switch attribute.attributeType {
     case .decimalAttributeType: return (stored as? String).map { NSDecimalNumber(string: $0, locale: posix) }

@@ -2,14 +2,14 @@
 ///
 ///     format    "CoreData rows", version  1
 ///     metadata  the store's metadata, its UUID among it
-///     lastKey   the last key that was given to a row
+///     lastKey   the last key that was assigned to a row
 ///     entities  by entity name, an array of rows:
 ///               k  the row's key          v  its version
-///               a  attributes by name; what is nil is left out. Decimals, UUIDs and URIs are texts, composites are dictionaries,
-///                  transformables are data
+///               a  attributes by name, without nil. Decimals, UUIDs and URIs are strings, composites are
+///                  dictionaries, transformables are data
 ///               o  to-one relationships by name: the name of the entity and the key
-///               m  to-many relationships by name: the keys of the members, in their order where they have one. Relationships whose
-///                  inverse is to-one are left out, unless they are ordered
+///               m  to-many relationships by name: the keys of the members, in their order if they have one.
+///                  Relationships whose inverse is to-one are left out, unless they are ordered
 ///
 /// Apple's binary stores are keyed archives of private classes, and are refused.
 enum BinaryFormat: StoreFormat {

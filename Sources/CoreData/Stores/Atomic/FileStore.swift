@@ -1,15 +1,16 @@
 internal import LinuxSystem
 
-/// A store whose file is read when it is opened, and written whole with each save.
+/// A store that reads its file when it is opened, and writes the whole file with each save.
 ///
-/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; `fileState` is used by the thread that has its turn.
+/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; `fileState` is used by the thread that has
+/// its turn.
 class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   class var format: any StoreFormat.Type { preconditionFailure("A class of file stores names its format.") }
   class var storeTypes: [String] { [format.storeType] }
 
   let memory: MemoryRows
   private let storeType: String
-  /// The file as this store has read or written it last; nil before there is one.
+  /// The state of the file when this store last read or wrote it; nil before there is a file.
   private var fileState: FileState?
 
   override var type: String { storeType }
@@ -66,7 +67,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     return url
   }
 
-  /// Throws 134020 for attributes whose values no file can hold.
+  /// Throws 134020 for attributes whose values cannot be written to a file.
   private static func checkAttributes(_ opening: StoreOpening) throws {
     for entity in opening.entities {
       for attribute in entity.attributesByName.values
@@ -87,10 +88,10 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   // MARK: The file
 
-  /// Writes the state that the transaction makes.
+  /// Writes the state after the transaction.
   private func write() throws {
     guard let url else { return }
-    // Another's changes are not in memory here: writing would undo them.
+    // Memory does not have the changes of another process: writing would undo them.
     if fileState != FileState(url) {
       throw CoreDataErrors.error(
         .persistentStoreSave,
@@ -102,10 +103,10 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     fileState = FileState(url)
   }
 
-  /// Temporary names are those of the process: one file at a time is under way.
+  /// The name of the temporary file is the same for the whole process, so it writes one file at a time.
   private static let writing = NSLock()
 
-  /// Puts a file into its place, durably.
+  /// Replaces a file, durably.
   private static func write(_ data: Data, to url: URL) throws {
     let file = url.resolvingSymlinksInPath()
     let mode = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.posixPermissions] as? NSNumber
@@ -117,12 +118,12 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     }
   }
 
-  /// The content of a file; nil where there is none.
+  /// The content of a file; nil if there is none.
   private static func read(_ url: URL) throws -> Data? {
     guard FileManager.default.fileExists(atPath: url.path) else { return nil }
     do {
       let data = try Data(contentsOf: url)
-      // Somebody may have made the file to reserve its name.
+      // The file may be empty because it was created to reserve its name.
       return data.isEmpty ? nil : data
     } catch {
       throw CoreDataErrors.error(
@@ -166,7 +167,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   class func replace(_ destination: StoreFile, with source: StoreFile) throws {
     let data = try existing(source.url)
-    // A file that is no store replaces none.
+    // A file that is not a store must not replace one.
     _ = try translating(source.url) { try format.metadata(in: data) }
     try write(data, to: destination.url)
   }
@@ -191,7 +192,7 @@ final class XMLStore: FileStore, @unchecked Sendable {
   override class var format: any StoreFormat.Type { XMLFormat.self }
 }
 
-/// What tells a file from another one that took its place, and from itself before a change.
+/// The identity and state of a file: it differs for another file at the same path, and after a change.
 private struct FileState: Equatable {
   private let device: UInt64
   private let inode: UInt64
@@ -199,7 +200,7 @@ private struct FileState: Equatable {
   private let seconds: Int
   private let nanoseconds: Int
 
-  /// nil where there is no file.
+  /// Nil if there is no file.
   init?(_ url: URL) {
     var status = stat()
     guard stat(url.path, &status) == 0 else { return nil }

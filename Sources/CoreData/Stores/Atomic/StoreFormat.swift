@@ -1,8 +1,8 @@
-/// How the rows of a store lie in a file that is read and written whole.
+/// The format of a file that is read and written as a whole.
 protocol StoreFormat {
   static var storeType: String { get }
 
-  /// The file's content for the rows as they are at the end of a transaction.
+  /// The file's content for the rows at the end of a transaction.
   static func encode(_ memory: MemoryRows, _ metadata: [String: Any]) throws -> Data
 
   /// Reads the rows of a file.
@@ -10,17 +10,17 @@ protocol StoreFormat {
 
   static func metadata(in data: Data) throws -> [String: Any]
 
-  /// The file's content with other metadata; the rows are not looked at.
+  /// The file's content with other metadata; the rows are not read.
   static func replacingMetadata(in data: Data, with metadata: [String: Any]) throws -> Data
 }
 
-/// What is wrong with a store's file.
+/// The fault in a store's file.
 struct StoreFormatError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// Fills an empty memory with rows that are read from somewhere.
+/// Fills an empty memory with rows from another source.
 final class MemoryLoader {
   private let memory: MemoryRows
   var schema: MemorySchema { memory.schema }
@@ -36,7 +36,8 @@ final class MemoryLoader {
     }
   }
 
-  /// Sets the members of a list in their order; not of one that to-one relationships tell of, unless it is ordered.
+  /// Sets the members of a list in their order. Lists that follow from to-one relationships are set only if they are
+  /// ordered.
   func setMembers(_ keys: [Int64], of list: MemorySchema.ToManyList, _ owner: Int64) {
     if !list.followsToOne {
       memory.contents.setMembers(list.isOrdered ? keys : keys.sorted(), list.number, of: owner)
@@ -46,6 +47,6 @@ final class MemoryLoader {
     }
   }
 
-  /// Keeps keys up to this one from being given again.
+  /// Prevents keys up to this one from being assigned again.
   func reserve(_ key: Int64, _ root: Int) { memory.lastKeys[root] = max(memory.lastKeys[root], key) }
 }

@@ -1,13 +1,14 @@
-/// The content of an XML store, in the shape that Apple's framework writes: a `database` with its `databaseInfo` and its objects.
+/// The content of an XML store, in the shape that Apple's framework writes: a `database` with its `databaseInfo` and
+/// its objects.
 ///
 ///     <object type="BOOK" id="z102">
 ///         <attribute name="title" type="string">…</attribute>
 ///         <relationship name="author" type="1/1" destination="AUTHOR" idrefs="z7"></relationship>
 ///     </object>
 ///
-/// Entities are written in capitals and properties in small letters, and found whatever their case. Dates are seconds since
-/// 2001-01-01 00:00 UTC, data is in base 64. Source: mapping models of Xcode, which are such stores; the texts of dates, data and
-/// the types "uuid", "uri", "composite" and "transformable" were not seen in one.
+/// Entities are written in upper case and properties in lower case; reading ignores the case. Dates are seconds since
+/// 2001-01-01 00:00 UTC, data is in base 64. Source: mapping models of Xcode, which are such stores. They show no text
+/// of a date, of data, or of the types "uuid", "uri", "composite" and "transformable".
 enum XMLFormat: StoreFormat {
   static var storeType: String { NSXMLStoreType }
 
@@ -111,7 +112,7 @@ enum XMLFormat: StoreFormat {
   }
 }
 
-/// Values as texts of an XML store.
+/// The text of values in an XML store.
 enum XMLText {
   /// The name of an attribute's type.
   static func type(_ attribute: NSAttributeDescription) -> String {
@@ -133,11 +134,11 @@ enum XMLText {
     }
   }
 
-  /// The content of the element, and what its tag says of the content's form.
+  /// The content of the element, and the attributes of its tag that describe the content's form.
   static func content(of value: Any, _ attribute: NSAttributeDescription) throws -> (text: String, tag: String) {
     switch try ArchivedValue.encoded(value, attribute) {
     case let text as String:
-      // XML has no place for some characters: https://www.w3.org/TR/xml/#charsets
+      // XML cannot represent some characters: https://www.w3.org/TR/xml/#charsets
       if text.unicodeScalars.contains(where: isForbidden) {
         return (Data(text.utf8).base64EncodedString(), " encoding=\"base64\"")
       }
@@ -157,7 +158,7 @@ enum XMLText {
     }
   }
 
-  /// The value of a text; nil where it is none of the attribute's type.
+  /// The value of a text; nil if it is not one of the attribute's type.
   static func value(of text: String, _ attribute: NSAttributeDescription, encoding: String?) -> Any? {
     func data() -> Data? { Data(base64Encoded: text, options: .ignoreUnknownCharacters) }
     switch attribute.attributeType {
@@ -184,7 +185,7 @@ enum XMLText {
       case "&": escaped += "&amp;"
       case "<": escaped += "&lt;"
       case ">": escaped += "&gt;"
-      // A parser turns a carriage return that stands as itself into a line feed.
+      // A parser turns a literal carriage return into a line feed.
       case "\r": escaped += "&#13;"
       default: escaped.unicodeScalars.append(scalar)
       }

@@ -4,7 +4,7 @@ internal import FoundationXML
 final class XMLStoreReader: NSObject, XMLParserDelegate {
   private let loader: MemoryLoader
   private var schema: MemorySchema { loader.schema }
-  /// Entities and their properties by their names in small letters.
+  /// Entities and their properties by their names in lower case.
   private var entities: [String: MemorySchema.Entity] = [:]
   private var objects: [Object] = []
   /// The entities of the objects, by key.
@@ -32,7 +32,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     parser.delegate = self
     let isRead = parser.parse()
     if let problem { throw problem }
-    // A document that ends in the middle of a tag is no error to this parser.
+    // This parser reports no error for a document that ends in the middle of a tag.
     guard isRead, path.isEmpty else {
       throw StoreFormatError("it is no well-formed XML (line \(max(parser.lineNumber, 1)))")
     }

@@ -1,4 +1,5 @@
-/// What stores of an app's own classes have in common: references instead of keys, and managed objects in place of rows.
+/// The common part of stores of a program's own classes: references instead of keys, and managed objects instead of
+/// rows.
 protocol CustomStore: ObjectStore {
   var references: ReferenceKeys { get }
 
@@ -29,7 +30,7 @@ extension CustomStore {
     }
   }
 
-  /// Checks what the class's own code says of a store that is being opened.
+  /// Checks the metadata that the program's class gives for a store that is being opened.
   static func check(_ metadata: [String: Any]?, _ opening: StoreOpening) throws -> String {
     let uuid = metadata?[NSStoreUUIDKey]
     guard let metadata, let identifier = uuid as? String ?? (uuid as? UUID)?.uuidString else {
@@ -48,7 +49,7 @@ extension CustomStore {
 
   // MARK: Files
 
-  /// Removes the file, if the URL is that of one.
+  /// Removes the file, if the URL is a file URL.
   static func removeFile(_ url: URL) throws {
     if url.isFileURL, FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
   }
@@ -59,7 +60,7 @@ extension CustomStore {
 }
 
 extension NSPersistentStore {
-  /// A programming error: a subclass lacks a method.
+  /// Traps: a subclass does not override a method that it has to override.
   func subclassMustOverride(_ method: String = #function) -> Never {
     fatalError("\(Swift.type(of: self)) has to override \(method).")
   }

@@ -1,27 +1,29 @@
-/// A store of an app's own that is loaded whole when it is opened, and saved whole.
+/// The superclass of a program's own store that is loaded as a whole when it is opened, and saved as a whole.
 ///
-/// A subclass overrides `load()`, `save()`, `newCacheNode(for:)`, `updateCacheNode(_:from:)`, `newReferenceObject(for:)`, `type` and the
-/// class methods for metadata, and sets `metadata`, with `NSStoreUUIDKey`, in its initialiser or in `loadMetadata()`. It is registered with
-/// `NSPersistentStoreCoordinator.registerStoreClass(_:forStoreType:)`. Core Data evaluates fetches, resolves conflicts and keeps unique
-/// values on its own rows, which it makes of the nodes once.
+/// A subclass overrides `load()`, `save()`, `newCacheNode(for:)`, `updateCacheNode(_:from:)`,
+/// `newReferenceObject(for:)`, `type` and the class methods for metadata, and sets `metadata`, with `NSStoreUUIDKey`,
+/// in its initialiser or in `loadMetadata()`. Register it with
+/// `NSPersistentStoreCoordinator.registerStoreClass(_:forStoreType:)`. Core Data makes rows of the nodes once, and on
+/// these it evaluates fetches, resolves conflicts and keeps values unique.
 ///
 /// The methods are called on any thread, by one thread at a time.
 ///
 /// Source: Apple's documentation of `NSAtomicStore`, and its Atomic Store Programming Topics.
 ///
-/// `@unchecked Sendable`: nodes are used by the thread that has the store's turn; `opened` is set before the store is shown.
+/// `@unchecked Sendable`: only the thread that has the store's turn uses nodes; `opened` is set before other threads
+/// get the store.
 open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
   private var nodes: [NSManagedObjectID: NSAtomicStoreCacheNode] = [:]
   private var opened: (memory: MemoryRows, references: ReferenceKeys)?
-  /// What the transaction does to the nodes, when its rows are written.
+  /// The changes that the transaction makes to the nodes once its rows are written.
   private var nodeChanges: [() -> Void] = []
 
-  /// Makes a store; a coordinator opens it afterwards. A subclass may override this.
+  /// Makes a store, which a coordinator opens afterwards. A subclass may override this.
   ///
   /// - Parameters:
   ///   - root: the coordinator that opens it.
   ///   - name: the configuration of the model; nil for all entities.
-  ///   - url: where the store is; `file:///dev/null` where none was given.
+  ///   - url: the place of the store; `file:///dev/null` if none was given.
   public override init(
     persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]? = nil
@@ -29,7 +31,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     super.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
   }
 
-  /// How a coordinator makes a store of a registered class. A subclass inherits it.
+  /// Called by a coordinator to make a store of a registered class. A subclass inherits it.
   public required convenience init(
     registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]?
@@ -41,12 +43,12 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
   /// Reads the store and adds a node for each object with `addCacheNodes(_:)`. Called once, when the store is opened.
   ///
-  /// - Throws: whatever keeps the store from being opened.
+  /// - Throws: any error; the store is then not opened, and the caller gets the error.
   open func load() throws { subclassMustOverride() }
 
   /// Writes the nodes and `metadata` to the store's URL, durably. Called at the end of each save.
   ///
-  /// - Throws: whatever keeps the store from being saved; then the nodes get the values back that they had.
+  /// - Throws: any error; the save then fails with it, and the nodes get their old values back.
   open func save() throws { subclassMustOverride() }
 
   /// Makes the node of a new object, whose ID is permanent already.
@@ -57,10 +59,11 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     subclassMustOverride()
   }
 
-  /// What the store knows a new object by: a number, a text or a UUID that no other object of the entity has, now or later.
+  /// The reference by which the store knows a new object: a number, a string or a UUID that no other object of the
+  /// entity has, now or later.
   open func newReferenceObject(for managedObject: NSManagedObject) -> Any { subclassMustOverride() }
 
-  /// Called before nodes of deleted objects are removed. By default it does nothing.
+  /// Called before the nodes of deleted objects are removed. Does nothing by default.
   open func willRemoveCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) {}
 
   open override class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
@@ -81,20 +84,19 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     for node in cacheNodes { nodes[node.objectID] = node }
   }
 
-  /// The node of an object; nil where there is none.
+  /// The node of an object; nil if there is none.
   open func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { nodes[objectID] }
 
-  /// The ID of the object that the store knows by a reference: the same for the same reference. Traps for an entity that the store does
-  /// not hold.
+  /// The ID for a reference, the same each time. Traps for an entity that the store does not hold.
   open func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
     objectID(entity, data)
   }
 
-  /// What the store knows an object by. Traps for an ID of another store.
+  /// The reference of an object. Traps for an ID of another store.
   open func referenceObject(for objectID: NSManagedObjectID) -> Any { reference(objectID) }
 }
 
-// MARK: As the coordinator sees it
+// MARK: The coordinator's side
 
 extension NSAtomicStore: CustomStore, MemoryBacked {
   final var memory: MemoryRows {
@@ -144,7 +146,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
       let inserted = changes.inserted.map { scratch.newObject($0.values, $0.key) }
       let updated = try changes.updated.map(scratch.object)
       let (named, assigned) = try identified(changes, inserted, scratch)
-      // Conflicts are found here, before a node changes.
+      // This finds conflicts before any node changes.
       var saved = try MemoryWriter(named, to: self, memory).write()
       saved.assigned.merge(assigned) { $1 }
       scratch.setMembers(changes, inserted, updated)
@@ -175,7 +177,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
   private func changeNodes(
     _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [RowChanges.Deletion]
   ) {
-    // All new nodes are there before one of them is related to another.
+    // All new nodes exist before one of them is related to another.
     for object in inserted { nodes[object.objectID] = newCacheNode(for: object) }
     for object in inserted + updated {
       if let node = nodes[object.objectID] { updateCacheNode(node, from: object) }
@@ -187,7 +189,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     for id in ids { nodes[id] = nil }
   }
 
-  /// Changes the nodes as the transaction has changed the rows, and saves them.
+  /// Applies the transaction's changes to the nodes, and saves them.
   private func persist() throws {
     let before = nodes.mapValues { ($0, $0.propertyCache?.mutableCopy() as? NSMutableDictionary) }
     defer { nodeChanges = [] }
@@ -229,7 +231,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 }
 
-/// Makes rows of an atomic store's nodes.
+/// Makes rows from an atomic store's nodes.
 private struct NodeReader {
   private let loader: MemoryLoader
   private let nodes: [NSManagedObjectID: NSAtomicStoreCacheNode]

@@ -1,13 +1,13 @@
 /// The values of one object of an atomic store.
 ///
-/// Attributes are values as key-value coding gives them. A to-one relationship is the other object's node, a to-many relationship a set of
-/// nodes, or an array or ordered set where it is ordered.
+/// Attributes have the values that key-value coding gives. A to-one relationship is the other object's node, a to-many
+/// relationship a set of nodes, or an array or ordered set if it is ordered.
 ///
 /// Source: Apple's documentation of `NSAtomicStoreCacheNode`.
 ///
-/// `@unchecked Sendable`: used by the thread that has the store's turn to load or save.
+/// `@unchecked Sendable`: only the thread that has the store's turn to load or save uses it.
 open class NSAtomicStoreCacheNode: NSObject, @unchecked Sendable {
-  /// The object that the values are of.
+  /// The ID of the object.
   open private(set) var objectID: NSManagedObjectID
   /// The values by name; nil before the first is set.
   open var propertyCache: NSMutableDictionary?
@@ -18,7 +18,7 @@ open class NSAtomicStoreCacheNode: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// The value of a property; nil where there is none.
+  /// The value of a property; nil for none.
   open func value(forKey key: String) -> Any? { propertyCache?[key].flatMap { $0 is NSNull ? nil : $0 } }
 
   /// Sets the value of a property; nil removes it.

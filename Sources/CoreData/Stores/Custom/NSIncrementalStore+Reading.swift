@@ -1,4 +1,4 @@
-/// Rows and members, out of the values that the store's own code gives for objects.
+/// Rows and members, made from the values that the program's store returns.
 extension NSIncrementalStore {
   func understands(_ fetch: RowFetch) throws -> Bool { true }
 
@@ -89,7 +89,7 @@ extension NSIncrementalStore {
     return row
   }
 
-  /// The row as the store has it now; nil where there is none.
+  /// The row that the store has now; nil for none.
   final func readRow(_ id: NSManagedObjectID) throws -> Snapshot? {
     guard references.reference(id.key) != nil else { return nil }
     let scratch = ScratchObjects(self)
@@ -107,7 +107,7 @@ extension NSIncrementalStore {
   private func row(
     of node: NSIncrementalStoreNode, _ id: NSManagedObjectID, _ scratch: ScratchObjects
   ) throws -> Snapshot {
-    // A row's version is 1 or more; a node may begin with 0.
+    // A row's version is at least 1; a node's may start at 0.
     let row = Snapshot.make(id.home.layout, version: Int64(clamping: node.version &+ 1))
     for (slot, description) in id.home.layout.slots.enumerated() where !description.isTransient {
       let value = node.value(for: description.property)
@@ -132,7 +132,7 @@ extension NSIncrementalStore {
     }
   }
 
-  /// The row as this coordinator has read or written it last; else as the store has it.
+  /// The row that this coordinator last read or wrote; else the one that the store has.
   final func known(_ id: NSManagedObjectID) throws -> Snapshot? {
     try rowCache.find(id.key, id.home.table) ?? row(id, in: nil)
   }

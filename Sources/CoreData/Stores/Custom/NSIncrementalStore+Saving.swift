@@ -1,4 +1,4 @@
-/// A save: values become objects of a request, which the store's own code carries out.
+/// Saving: values become the objects of a request, which the program's store carries out.
 extension NSIncrementalStore {
   func write(_ changes: RowChanges) throws -> SavedRows {
     try checkVersions(changes)
@@ -27,7 +27,7 @@ extension NSIncrementalStore {
 
   func didCommit() {}
 
-  /// Takes over what the store made of the rows: their versions above all.
+  /// Reads the rows that the store made of the changes, above all their versions.
   private func readBack(
     _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [NSManagedObject],
     into saved: inout SavedRows
@@ -46,7 +46,7 @@ extension NSIncrementalStore {
 
   // MARK: Conflicts
 
-  /// Throws the conflicts of rows that have another version than the one that was read.
+  /// Throws the conflicts of rows whose version is not the one that was read.
   private func checkVersions(_ changes: RowChanges) throws {
     var conflicts: [RowConflicts.Conflict] = []
     func check(_ place: RowChanges.Place, _ home: EntityHome, _ key: Int64, _ version: Int64?) throws {

@@ -1,24 +1,25 @@
-/// A store of an app's own that is asked for what it is needed for: a database, a web service.
+/// The superclass of a program's own store that reads and saves on request: from a database, from a web service.
 ///
-/// A subclass overrides `loadMetadata()`, which sets `metadata` with `NSStoreUUIDKey` and `NSStoreTypeKey`, `execute(_:with:)`,
-/// `newValuesForObject(with:with:)`, `newValue(forRelationship:forObjectWith:with:)`, `obtainPermanentIDs(for:)` and `type`. It is registered
-/// with `NSPersistentStoreCoordinator.registerStoreClass(_:forStoreType:)`.
+/// A subclass overrides `loadMetadata()`, which sets `metadata` with `NSStoreUUIDKey` and `NSStoreTypeKey`,
+/// `execute(_:with:)`, `newValuesForObject(with:with:)`, `newValue(forRelationship:forObjectWith:with:)`,
+/// `obtainPermanentIDs(for:)` and `type`. It is registered with
+/// `NSPersistentStoreCoordinator.registerStoreClass(_:forStoreType:)`.
 ///
-/// The methods are called on any thread, on several at once for reading. The context that they are given is not the app's: use it to make
-/// objects for IDs, and to read related ones.
+/// The methods are called on any thread, those for reading on several at once. The context that they get is not one of
+/// the program's: use it to make objects for IDs, and to read related objects.
 ///
 /// Source: Apple's documentation of `NSIncrementalStore`, and its Incremental Store Programming Guide.
 ///
-/// `@unchecked Sendable`: `opened` is set before the store is shown; a subclass does its own locking.
+/// `@unchecked Sendable`: `opened` is set before other threads get the store; a subclass does its own locking.
 open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
   final fileprivate(set) var opened: OpenedIncrementalStore?
 
-  /// Makes a store; a coordinator opens it afterwards. A subclass may override this.
+  /// Makes a store, which a coordinator opens afterwards. A subclass may override this.
   ///
   /// - Parameters:
   ///   - root: the coordinator that opens it.
   ///   - name: the configuration of the model; nil for all entities.
-  ///   - url: where the store is; `file:///dev/null` where none was given.
+  ///   - url: the place of the store; `file:///dev/null` if none was given.
   public override init(
     persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]? = nil
@@ -26,7 +27,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     super.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
   }
 
-  /// How a coordinator makes a store of a registered class. A subclass inherits it.
+  /// Called by a coordinator to make a store of a registered class. A subclass inherits it.
   public required convenience init(
     registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]?
@@ -44,24 +45,24 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
   /// - Parameters:
   ///   - request: an `NSFetchRequest` or an `NSSaveChangesRequest`.
   ///   - context: makes objects for IDs.
-  /// - Returns: for a fetch an array, by the request's `resultType`: managed objects, IDs, dictionaries, or one `NSNumber`, the count. For a
-  ///   save an empty array.
-  /// - Throws: whatever keeps the request from being carried out. A save that throws has to leave the store as it was.
+  /// - Returns: for a fetch an array of what the request's `resultType` asks for: managed objects, IDs, dictionaries,
+  ///   or one `NSNumber`, the count. For a save an empty array.
+  /// - Throws: any error. A save that throws has to leave the store as it was.
   open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
     subclassMustOverride()
   }
 
   /// The values of an object's attributes and to-one relationships.
   ///
-  /// - Throws: 133000 (`NSManagedObjectReferentialIntegrityError`) where there is no such object.
+  /// - Throws: 133000 (`NSManagedObjectReferentialIntegrityError`) if there is no such object.
   open func newValuesForObject(
     with objectID: NSManagedObjectID, with context: NSManagedObjectContext
   ) throws -> NSIncrementalStoreNode {
     subclassMustOverride()
   }
 
-  /// The objects that a relationship leads to: for a to-one an `NSManagedObjectID` or `NSNull`, for a to-many an array of IDs, in their order
-  /// where it has one.
+  /// The objects of a relationship: for a to-one relationship an `NSManagedObjectID` or `NSNull`, for a to-many
+  /// relationship an array of IDs, in their order if it is ordered.
   open func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
     with context: NSManagedObjectContext?
@@ -69,16 +70,17 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     subclassMustOverride()
   }
 
-  /// The IDs of new objects, in their order: made with `newObjectID(for:referenceObject:)`. Called before the save that inserts them.
+  /// The IDs of new objects, in their order: made with `newObjectID(for:referenceObject:)`. Called before the save that
+  /// inserts them.
   open func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] { subclassMustOverride() }
 
-  /// An identifier for a store that is new: a UUID's text by default.
+  /// An identifier for a new store: by default a UUID's text.
   open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
-  /// Called after a fetch, with the IDs of objects that it gave to a context. By default it does nothing.
+  /// Called after a fetch with the IDs of the objects that a context got. Does nothing by default.
   open func managedObjectContextDidRegisterObjects(with objectIDs: [NSManagedObjectID]) {}
 
-  /// Not called: contexts let objects go one by one, without a list.
+  /// Never called here: contexts drop objects one by one and keep no list of them.
   open func managedObjectContextDidUnregisterObjects(with objectIDs: [NSManagedObjectID]) {}
 
   open override class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
@@ -91,17 +93,17 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
   // MARK: For a subclass to call
 
-  /// The ID of the object that the store knows by a reference, a number, a text or a UUID: the same for the same reference. The reference
-  /// is a part of the ID's URI. Traps for an entity that the store does not hold.
+  /// The ID for a reference, the same each time. A reference is a number, a string or a UUID, and is part of the ID's
+  /// URI. Traps for an entity that the store does not hold.
   open func newObjectID(for entity: NSEntityDescription, referenceObject data: Any) -> NSManagedObjectID {
     objectID(entity, data)
   }
 
-  /// What the store knows an object by. Traps for an ID of another store.
+  /// The reference of an object. Traps for an ID of another store.
   open func referenceObject(for objectID: NSManagedObjectID) -> Any { reference(objectID) }
 }
 
-/// What an incremental store has once it is open.
+/// The parts of an incremental store that exist once it is open.
 ///
 /// `@unchecked Sendable`: immutable; its parts do their own locking.
 final class OpenedIncrementalStore: @unchecked Sendable {
@@ -116,7 +118,7 @@ final class OpenedIncrementalStore: @unchecked Sendable {
   }
 }
 
-/// Lets one thread at a time write. It takes nothing back: a store of an app's own does so itself, or not.
+/// Lets one thread write at a time. It rolls nothing back: the program's store does that itself, or not at all.
 final class SingleWriter: WriteScope {
   private let lock = NSRecursiveLock()
   var name: String { "" }
@@ -193,9 +195,9 @@ extension NSIncrementalStore: CustomStore {
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 
-  // MARK: What it leaves out
+  // MARK: Left to the subclass
 
-  /// A store of an app's own knows best whether others have written to it: then it gives another version.
+  /// Only the program's store knows whether others have written: it then returns another version.
   func validateRowCache() {}
 
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }

@@ -1,7 +1,7 @@
-/// What a save changes in one store: how an incremental store is told.
+/// The changes of a save in one store, as an incremental store gets them.
 ///
-/// Contexts make it; `NSManagedObjectContext.execute(_:)` and coordinators do not carry it out. The objects belong to the context that is
-/// passed along with the request, and may be used until `execute(_:with:)` returns.
+/// Contexts make it; `NSManagedObjectContext.execute(_:)` and coordinators do not carry it out. The objects belong to
+/// the context that comes with the request, and may be used until `execute(_:with:)` returns.
 ///
 /// Source: Apple's documentation of `NSSaveChangesRequest`.
 open class NSSaveChangesRequest: NSPersistentStoreRequest {
@@ -9,12 +9,12 @@ open class NSSaveChangesRequest: NSPersistentStoreRequest {
   public let insertedObjects: Set<NSManagedObject>?
   /// Objects with changed values or members.
   public let updatedObjects: Set<NSManagedObject>?
-  /// Objects whose rows go.
+  /// Objects whose rows are to be deleted.
   public let deletedObjects: Set<NSManagedObject>?
-  /// Objects that are not changed, but have to be as they were read: those of `detectConflicts(for:)`.
+  /// Unchanged objects that must still be as they were read: those of `detectConflicts(for:)`.
   public let lockedObjects: Set<NSManagedObject>?
 
-  /// Makes a request; nil is the same as no object.
+  /// Makes a request; nil means no objects.
   public init(
     inserted insertedObjects: Set<NSManagedObject>?, updated updatedObjects: Set<NSManagedObject>?,
     deleted deletedObjects: Set<NSManagedObject>?, locked lockedObjects: Set<NSManagedObject>?

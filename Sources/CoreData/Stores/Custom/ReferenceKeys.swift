@@ -1,8 +1,10 @@
-/// The keys that the objects of an app's own store have in this process, by the references that the store knows them by.
+/// The keys that a custom store's objects have in this process, by the store's references.
 ///
-/// Keys are given one after the other when a reference is first seen, so they mean nothing in another process: URIs hold the reference.
+/// Keys are assigned in the order in which references are first seen, so they mean nothing in another process: URIs
+/// contain the reference.
 final class ReferenceKeys: KeyNames, @unchecked Sendable {
-  // `@unchecked Sendable`: everything is used under `lock`; references are values, or objects that the store treats as such.
+  // `@unchecked Sendable`: everything is used under `lock`; references are values, or objects that the store treats
+  // like values.
   private struct Place: Hashable {
     let number: Int
     let value: PredicateValue
@@ -12,7 +14,7 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
   private var keys: [Place: Int64] = [:]
   private var references: [(value: Any, number: Int)] = []
 
-  /// The key of an object of the entity, a new one where the reference was not seen before.
+  /// The key of an object of the entity; a new key for a new reference.
   func key(of reference: Any, _ number: Int) -> Int64 {
     lock.withLock {
       let place = Place(number: number, value: PredicateValue(reference))
@@ -25,7 +27,7 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
 
   func reference(_ key: Int64) -> Any? { known(key)?.value }
 
-  /// The number of the entity that a key was given for.
+  /// The number of the entity for which a key was assigned.
   func number(_ key: Int64) -> Int? { known(key)?.number }
 
   private func known(_ key: Int64) -> (value: Any, number: Int)? {
@@ -34,7 +36,8 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
 
   // MARK: In URIs
 
-  /// Whole numbers are digits. Everything else is its text, which does not begin with a digit where it has nothing but digits.
+  /// Whole numbers are written as digits, everything else as its text. In a text that is a number, the first character
+  /// is percent-encoded.
   func name(_ key: Int64) -> String {
     switch PredicateValue(reference(key)) {
     case .integer(let number): return "p\(number)"

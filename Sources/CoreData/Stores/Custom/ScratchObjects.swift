@@ -1,4 +1,5 @@
-/// The managed objects that an app's own store is given for the rows of a save. They live in a context that nothing else uses.
+/// The managed objects that a custom store gets for the rows of a save. They belong to a context that nothing else
+/// uses.
 final class ScratchObjects {
   private let store: any CustomStore
   let context: NSManagedObjectContext
@@ -36,7 +37,7 @@ final class ScratchObjects {
     return object
   }
 
-  /// A fault for a row that is deleted or checked.
+  /// A fault for a row that is to be deleted or checked.
   func fault(_ home: EntityHome, _ key: Int64, _ state: NSManagedObject.State) -> NSManagedObject {
     let object = context.object(with: NSManagedObjectID(home: home, key: key))
     object.state.insert(state)
@@ -52,7 +53,7 @@ final class ScratchObjects {
     return object
   }
 
-  /// Gives a new object its permanent ID. It is found under the temporary one, too, which others may refer to it by.
+  /// Gives a new object its permanent ID. It can still be found by the temporary one, to which others may refer.
   func identify(_ object: NSManagedObject, as id: NSManagedObjectID) {
     object.become(id)
     context.graph.add(object)
@@ -60,7 +61,7 @@ final class ScratchObjects {
 
   // MARK: Members
 
-  /// Lets the objects' to-many relationships have the members that they have after the save.
+  /// Gives the objects' to-many relationships the members that they have after the save.
   func setMembers(_ changes: RowChanges, _ inserted: [NSManagedObject], _ updated: [NSManagedObject]) {
     let followers = followers(changes, inserted, updated)
     for (row, object) in zip(changes.inserted, inserted) {
@@ -74,7 +75,7 @@ final class ScratchObjects {
         let change = row.members.first { $0.relationship === relationship }
         let came = followers.came[object]?[relationship.name] ?? []
         let went = followers.went[object]?[relationship.name] ?? []
-        // What does not change is read when it is asked for.
+        // Unchanged members are read when they are needed.
         if change == nil && came.isEmpty && went.isEmpty { continue }
         load(change, came, went, context.storedMembers(of: object, relationship), index, of: object)
       }
@@ -83,7 +84,7 @@ final class ScratchObjects {
 
   private typealias Followers = [NSManagedObject: [String: [NSManagedObject]]]
 
-  /// Which objects of the save came to or left an owner by their to-one relationships.
+  /// The objects of the save that joined or left an owner by their to-one relationships.
   private func followers(
     _ changes: RowChanges, _ inserted: [NSManagedObject], _ updated: [NSManagedObject]
   ) -> (came: Followers, went: Followers) {
@@ -134,7 +135,7 @@ final class ScratchObjects {
 }
 
 extension CustomStore {
-  /// The entity of a key, which is one of a destination or of an entity below it.
+  /// The entity of a key: a destination or one of its subentities.
   fileprivate func home(ofKey key: Int64, _ destination: String) -> EntityHome? {
     guard let number = references.number(key), family.homes.indices.contains(number) else {
       return family.homesByName[destination]

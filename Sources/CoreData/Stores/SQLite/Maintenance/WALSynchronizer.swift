@@ -1,16 +1,16 @@
 internal import LinuxSystem
 
-/// Makes what is committed to a store outlast a loss of power, where its connections commit with `synchronous=NORMAL`.
+/// Makes the commits of a store survive a loss of power, if its connections commit with `synchronous=NORMAL`.
 ///
-/// Not one of Apple's classes. Such a commit is there for every process at once, but reaches the disk later, in the order of the commits.
-/// Synchronising the write-ahead log brings all that it holds to the disk, as a commit with `synchronous=FULL` does at its end; what
-/// the log no longer holds, a checkpoint has brought there before (https://www.sqlite.org/pragma.html#pragma_synchronous,
-/// https://www.sqlite.org/wal.html).
+/// An addition to Apple's API. Every process sees such a commit at once, but it reaches the disk later, in the order of
+/// the commits. Syncing the write-ahead log brings all its commits to the disk, like a commit with `synchronous=FULL`;
+/// a checkpoint brought those there that the log no longer holds
+/// (https://www.sqlite.org/pragma.html#pragma_synchronous, https://www.sqlite.org/wal.html).
 ///
-/// A synchronisation that succeeds after one that failed proves nothing: the kernel reports a failed write once, and may have dropped
-/// what it could not write. So after a failure the log is written again as it stands, and only then synchronised.
+/// A sync that succeeds after a failed one proves nothing: the kernel reports a failed write once and may have dropped
+/// the data. So after a failure the log is written again, and then synced.
 ///
-/// Use it from one thread at a time.
+/// Use it on one thread at a time.
 public final class WALSynchronizer {
   private let connection: SQLiteConnection
   private let writeTurn: WriteTurn?
@@ -19,13 +19,13 @@ public final class WALSynchronizer {
   private var log: Log?
   private var mustRewrite = false
 
-  /// The system calls on the log, which a test lets fail.
+  /// The system calls on the log, which a test makes fail.
   struct Calls {
     var synchronize: (Int32) -> Int32 = { fdatasync($0) }
     var write: (Int32, UnsafeRawPointer?, Int, off_t) -> Int = { pwrite($0, $1, $2, $3) }
   }
 
-  /// The log, held open so that no failure to write it is reported to others alone (fsync(2), "EIO").
+  /// The log, held open so that a failed write is reported here and not only to others (fsync(2), "EIO").
   private final class Log {
     let descriptor: Int32
     let device: dev_t
@@ -56,12 +56,12 @@ public final class WALSynchronizer {
     _ = try? currentLog()
   }
 
-  /// Has the log written anew before it is believed to be on disk: an earlier process may have failed to synchronise it.
+  /// Makes the next sync write the log again first, because an earlier process may have failed to sync it.
   public func distrust() { mustRewrite = true }
 
-  /// Brings all that is committed to the disk.
+  /// Brings all commits to the disk. Waits for the disk.
   ///
-  /// - Throws: an `NSError`; then it is not known what is on disk.
+  /// - Throws: an `NSError`. The state of the disk is unknown then.
   public func synchronize() throws {
     let log = try currentLog()
     if mustRewrite { try rewrite(log) }
@@ -73,11 +73,11 @@ public final class WALSynchronizer {
     mustRewrite = false
   }
 
-  /// The log, whose name is on disk. While the store is open SQLite goes on with the same file; another one at the path belongs to
-  /// another store, and says nothing about what was committed here.
+  /// The log, whose directory entry is on disk. SQLite uses the same file as long as the store is open. Another file at
+  /// the path belongs to another store and says nothing about commits here.
   private func currentLog() throws -> Log {
-    // Not the database file itself: closing any descriptor of it drops the locks that SQLite holds on it for the whole process
-    // (https://www.sqlite.org/howtocorrupt.html, 2.2). There are none on the log.
+    // Never the database file itself: closing any descriptor of it drops all of SQLite's locks on it in this process
+    // (https://www.sqlite.org/howtocorrupt.html, 2.2). The log has no locks.
     var status = stat()
     if let log {
       guard stat(path, &status) == 0 else { throw Self.failure("\(path) cannot be found", errno) }
@@ -99,8 +99,8 @@ public final class WALSynchronizer {
     return new
   }
 
-  /// Writes the log over itself, so that the kernel writes all of it to the disk once more. While this has SQLite's write lock nobody
-  /// changes the log, and readers find the same bytes at each moment.
+  /// Writes the log over itself, so that the kernel writes all of it to the disk again. Meanwhile this holds SQLite's
+  /// write lock: nobody changes the log, and readers always find the same bytes.
   private func rewrite(_ log: Log) throws {
     try CoreDataErrors.translating("Writing the log of \(connection.path) again") {
       if let writeTurn { try writeTurn.take { try locked(log) } } else { try locked(log) }
