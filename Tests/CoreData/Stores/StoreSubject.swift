@@ -44,8 +44,9 @@ enum StoreKind: String, CaseIterable, Sendable {
   /// its versions.
   var noticesOthers: Bool { self == .file }
 
-  /// Whether the store can be read as it was at one moment. An app's own has no such state.
-  var canBePinned: Bool { self != .shelf }
+  /// Whether contexts can go on to read the store as it was at one moment. Of Apple's stores only SQLite's files can be
+  /// read so.
+  var canBePinned: Bool { self == .file }
 
   /// Whether the store carries out batch requests. Of Apple's stores only SQLite does.
   var takesBatchRequests: Bool { self == .file }

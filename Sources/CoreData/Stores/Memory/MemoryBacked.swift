@@ -3,14 +3,6 @@ protocol MemoryBacked: ObjectStore {
   var memory: MemoryRows { get }
 }
 
-/// A pinned state of the rows in memory.
-private final class PinnedMemory: PinnedStore {
-  let reader: MemoryReader
-  let rowCache = RowCache(generationSize: 0)
-
-  init(_ reader: MemoryReader) { self.reader = reader }
-}
-
 extension MemoryBacked {
   var family: EntityFamily { memory.schema.family }
   var rowCache: RowCache { memory.rowCache }
@@ -28,25 +20,25 @@ extension MemoryBacked {
         .persistentStoreOperation,
         "The fetch of \(fetch.entityName) cannot be evaluated on rows: its predicate or order needs objects.")
     }
-    for row in try reader(fetch.generation).find(fetch) {
+    for row in try memory.reader.find(fetch) {
       body(row.home, row.key, fetch.includesValues ? row.values : nil)
     }
   }
 
-  func count(_ fetch: RowFetch) throws -> Int { try reader(fetch.generation).count(fetch) }
+  func count(_ fetch: RowFetch) throws -> Int { try memory.reader.count(fetch) }
 
   func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
-    try MemoryDictionaries(reader(fetch.generation), settings, fetch).all()
+    try MemoryDictionaries(memory.reader, settings, fetch).all()
   }
 
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
-    reader(generation).contents.row(id.key, id.home.number)
+    memory.reader.contents.row(id.key, id.home.number)
   }
 
   func rows(
     _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
-    let contents = reader(generation).contents
+    let contents = memory.reader.contents
     for key in keys {
       if let row = contents.row(key, home.number) { body(key, row) }
     }
@@ -56,22 +48,19 @@ extension MemoryBacked {
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (EntityHome, Int64, Snapshot) -> Void
   ) throws {
-    reader(generation).members(of: id.key, id.home, relationship, body)
+    memory.reader.members(of: id.key, id.home, relationship, body)
   }
 
   func members(
     ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
   ) throws {
-    let reader = reader(generation)
+    let reader = memory.reader
     for key in keys { reader.members(of: key, home, relationship) { body(key, $0, $1, $2) } }
   }
 
-  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { PinnedMemory(memory.reader) }
-
-  private func reader(_ generation: QueryGeneration?) -> MemoryReader {
-    (generation?.pinned(self) as? PinnedMemory)?.reader ?? memory.reader
-  }
+  /// Only SQLite's files can be pinned, as on Apple's platforms: a context on rows in memory reads the newest state.
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
 
   // MARK: Writing
 
