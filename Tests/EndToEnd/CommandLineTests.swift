@@ -87,8 +87,8 @@ import WorkerProtocol
     let text = try String(contentsOfFile: queue + "/incoming/" + (files.first ?? ""), encoding: .utf8)
     #expect(
       text == """
-        {"kind":"import","submission":"first","parameters":{"file":"a b.json","chunk":10},"priority":-5,"queue":"slow",\
-        "runAt":"2026-01-01T00:00:00Z","unique":"nightly"}
+        {"kind":"import","parameters":{"file":"a b.json","chunk":10},"priority":-5,"queue":"slow",\
+        "runAt":"2026-01-01T00:00:00Z","unique":"nightly","submission":"first"}
 
         """)
   }

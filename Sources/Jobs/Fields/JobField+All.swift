@@ -22,7 +22,6 @@ extension JobField {
     .attribute(
       "kind", .name, get: { $0.kind }, set: { $0.kind = $1 }, keep: { job, kind, _ in job.kind = kind },
       value: { $0.kind }),
-    .passing("submission", .name, get: { $0.submission }, set: { $0.submission = $1 }),
     .attribute(
       "objects", .objects, isLong: true, get: { $0.objects.isEmpty ? nil : $0.objects }, set: { $0.objects = $1 },
       keep: { job, uris, _ in job.objectURIs = uris }, value: { $0.objectURIs }),
@@ -99,7 +98,7 @@ extension JobField {
       option: Option(
         "RULE", "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run",
         default: JobOptions.FailureRule.wait.rawValue), get: { $0.whenFailed == .wait ? nil : $0.whenFailed },
-      set: { $0.whenFailed = $1 }),
+      set: { $0.whenFailed = $1 }), .passing("submission", .name, get: { $0.submission }, set: { $0.submission = $1 }),
   ]
 
   private static let writtenByPool: [JobField] = [
