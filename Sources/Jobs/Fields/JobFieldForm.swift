@@ -146,7 +146,7 @@ extension JobFieldForm<[String]> {
     list("an array of object URIs such as \"x-coredata://STORE/Document/p42\"", "none") { ObjectURI($0) != nil }
   }
 
-  /// Jobs that are to be done before.
+  /// Jobs that must succeed before this one.
   static var jobs: JobFieldForm {
     list(
       "an array of job URIs, or of labels of earlier lines", "neither",

@@ -60,7 +60,7 @@ final class PendingChanges {
     object.state.insert(.isNoted)
   }
 
-  /// Records a deleted object, whose delete rules are to be applied.
+  /// Records a deleted object. The end of the event, or the save, applies its delete rules.
   func delete(_ object: NSManagedObject) {
     // Earlier events may have changed it: their result is the state at the beginning of this one.
     if !object.state.contains(.isNoted) { event.keepStart(of: object) }

@@ -26,7 +26,7 @@ open class NSMergeConflict: NSObject {
   /// Makes a conflict between an object and its row.
   ///
   /// - Parameters:
-  ///   - srcObject: the object that is to be saved.
+  ///   - srcObject: the object that the context saves.
   ///   - newvers: the version of the row now; 0 for a deleted one.
   ///   - oldvers: the version that the object was read with.
   ///   - cachesnap: the values that the coordinator has; nil if the row is deleted.

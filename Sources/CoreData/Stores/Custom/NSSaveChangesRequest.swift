@@ -9,7 +9,7 @@ open class NSSaveChangesRequest: NSPersistentStoreRequest {
   public let insertedObjects: Set<NSManagedObject>?
   /// Objects with changed values or members.
   public let updatedObjects: Set<NSManagedObject>?
-  /// Objects whose rows are to be deleted.
+  /// Objects whose rows the save deletes.
   public let deletedObjects: Set<NSManagedObject>?
   /// Unchanged objects that must still be as they were read: those of `detectConflicts(for:)`.
   public let lockedObjects: Set<NSManagedObject>?

@@ -37,7 +37,7 @@ final class ScratchObjects {
     return object
   }
 
-  /// A fault for a row that is to be deleted or checked.
+  /// A fault for a row that the store deletes or checks.
   func fault(_ home: EntityHome, _ key: Int64, _ state: NSManagedObject.State) -> NSManagedObject {
     let object = context.object(with: NSManagedObjectID(home: home, key: key))
     object.state.insert(state)
