@@ -140,7 +140,7 @@ import Testing
     let place = try Place()
     let context = place.store.makeContext(name: "test")
     let sqlite = try #require(place.sqlite)
-    let table = try #require(sqlite.family.homesByName[Job.entityName]).table
+    let table = try #require(sqlite.storedEntities.byName[Job.entityName]).table
     try context.performAndWait {
       let text = #"{"text": "\#(String(repeating: "x", count: 10_000))"}"#
       let requests = (0..<20).map { number -> JobRequest in

@@ -111,10 +111,11 @@ extension NSPersistentStoreCoordinator {
 
   private func renamedIDs(from old: any ObjectStore, to new: any ObjectStore) throws -> [RenamedID] {
     var ids: [RenamedID] = []
-    for case let root? in new.family.homes where !(root.entity.superentity.map(new.holds) ?? false) {
-      try new.fetch(RowFetch(entityName: root.layout.name, includesValues: false)) { home, key, _ in
-        guard let before = old.family.homesByName[home.layout.name] else { return }
-        ids.append((NSManagedObjectID(home: before, key: key), NSManagedObjectID(home: home, key: key)))
+    for case let root? in new.storedEntities.byNumber where !(root.entity.superentity.map(new.holds) ?? false) {
+      try new.fetch(RowFetch(entityName: root.layout.name, includesValues: false)) { storedEntity, key, _ in
+        guard let before = old.storedEntities.byName[storedEntity.layout.name] else { return }
+        ids.append(
+          (NSManagedObjectID(storedEntity: before, key: key), NSManagedObjectID(storedEntity: storedEntity, key: key)))
       }
     }
     return ids

@@ -156,7 +156,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       stores.remove(at: index)
       removedStores.append(known)
       known.persistentStoreCoordinator = nil
-      known.family.reference.store = nil
+      known.storedEntities.reference.store = nil
       known.close(beside: stores)
     }
     center.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: info)
@@ -182,19 +182,20 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The ID of a URI; nil if its store is not open here or has no such entity.
   package final func objectID(for uri: ObjectURI) -> NSManagedObjectID? {
-    guard let home = home(uri.entity, inStore: uri.store), home.storeReference?.names == nil else { return nil }
-    return NSManagedObjectID(home: home, key: uri.key)
+    guard let storedEntity = storedEntity(uri.entity, inStore: uri.store), storedEntity.storeReference?.names == nil
+    else { return nil }
+    return NSManagedObjectID(storedEntity: storedEntity, key: uri.key)
   }
 
   private func objectID(for uri: ObjectReferenceURI) -> NSManagedObjectID? {
-    guard let home = home(uri.entity, inStore: uri.store),
-      let key = home.storeReference?.names?.key(name: uri.name[...], home.number)
+    guard let storedEntity = storedEntity(uri.entity, inStore: uri.store),
+      let key = storedEntity.storeReference?.names?.key(name: uri.name[...], storedEntity.number)
     else { return nil }
-    return NSManagedObjectID(home: home, key: key)
+    return NSManagedObjectID(storedEntity: storedEntity, key: key)
   }
 
-  private func home(_ entity: String, inStore identifier: String) -> EntityHome? {
-    objectStores.first { $0.identifier == identifier }?.family.homesByName[entity]
+  private func storedEntity(_ entity: String, inStore identifier: String) -> StoredEntity? {
+    objectStores.first { $0.identifier == identifier }?.storedEntities.byName[entity]
   }
 
   // MARK: Queue

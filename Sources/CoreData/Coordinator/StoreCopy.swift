@@ -22,7 +22,7 @@ struct StoreCopy {
     let members = try readMembers(rows)
     for (index, row) in rows.enumerated() {
       changes.inserted.append(
-        RowChanges.Insertion(key: key(index), values: related(row.values, row.home), members: members[index]))
+        RowChanges.Insertion(key: key(index), values: related(row.values, row.storedEntity), members: members[index]))
     }
     destination.metadata = NSPersistentStore.merging(source.metadata ?? [:], into: destination.metadata ?? [:])
     var saved = SavedRows()
@@ -31,39 +31,41 @@ struct StoreCopy {
       destination.didCommit()
     }
     return zip(oldIDs, saved.keys).compactMap { old, key in
-      destination.family.homesByName[old.home.layout.name].map { (old, NSManagedObjectID(home: $0, key: key)) }
+      destination.storedEntities.byName[old.storedEntity.layout.name].map {
+        (old, NSManagedObjectID(storedEntity: $0, key: key))
+      }
     }
   }
 
   private func key(_ index: Int) -> Int64 { -Int64(index + 1) }
 
-  private typealias Row = (home: EntityHome, key: Int64, values: Snapshot)
+  private typealias Row = (storedEntity: StoredEntity, key: Int64, values: Snapshot)
 
   private mutating func readRows() throws -> [Row] {
     var rows: [Row] = []
-    for case let root? in source.family.homes where !(root.entity.superentity.map(source.holds) ?? false) {
+    for case let root? in source.storedEntities.byNumber where !(root.entity.superentity.map(source.holds) ?? false) {
       var unread: [NSManagedObjectID] = []
-      try source.fetch(RowFetch(entityName: root.layout.name)) { home, key, values in
+      try source.fetch(RowFetch(entityName: root.layout.name)) { storedEntity, key, values in
         if let values {
-          rows.append((home, key, values))
+          rows.append((storedEntity, key, values))
         } else {
-          unread.append(NSManagedObjectID(home: home, key: key))
+          unread.append(NSManagedObjectID(storedEntity: storedEntity, key: key))
         }
       }
       for id in unread {
-        if let values = try source.row(id, in: nil) { rows.append((id.home, id.key, values)) }
+        if let values = try source.row(id, in: nil) { rows.append((id.storedEntity, id.key, values)) }
       }
     }
-    oldIDs = rows.map { NSManagedObjectID(home: $0.home, key: $0.key) }
+    oldIDs = rows.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) }
     for (index, id) in oldIDs.enumerated() { temporaryKeys[id] = key(index) }
     return rows
   }
 
   /// The row with temporary keys in its to-one relationships.
-  private func related(_ values: Snapshot, _ home: EntityHome) -> Snapshot {
+  private func related(_ values: Snapshot, _ storedEntity: StoredEntity) -> Snapshot {
     let copy = values.copy()
-    for slot in home.layout.toOneSlots {
-      guard let related = values.related(slot), let relationship = home.layout.slots[slot].relationship,
+    for slot in storedEntity.layout.toOneSlots {
+      guard let related = values.related(slot), let relationship = storedEntity.layout.slots[slot].relationship,
         let temporary = temporaryKey(related, relationship)
       else {
         copy.setNil(slot)
@@ -76,25 +78,28 @@ struct StoreCopy {
 
   private func temporaryKey(_ related: RelatedKey, _ relationship: NSRelationshipDescription) -> Int64? {
     // 0 stands for the relationship's own destination.
-    let home =
+    let storedEntity =
       related.number == 0
-      ? source.family.homesByName[relationship.destinationEntity?.name ?? ""] : source.family.homes[Int(related.number)]
-    return home.flatMap { temporaryKeys[NSManagedObjectID(home: $0, key: related.key)] }
+      ? source.storedEntities.byName[relationship.destinationEntity?.name ?? ""]
+      : source.storedEntities.byNumber[Int(related.number)]
+    return storedEntity.flatMap { temporaryKeys[NSManagedObjectID(storedEntity: $0, key: related.key)] }
   }
 
   /// For each row the members that no to-one relationship tells, and the order of ordered ones.
   private func readMembers(_ rows: [Row]) throws -> [[MemberChange]] {
     var changes: [[MemberChange]] = Array(repeating: [], count: rows.count)
-    let byHome = Dictionary(grouping: rows.indices, by: { rows[$0].home.number })
-    for indexes in byHome.values {
-      let home = rows[indexes[0]].home
+    let byEntity = Dictionary(grouping: rows.indices, by: { rows[$0].storedEntity.number })
+    for indexes in byEntity.values {
+      let storedEntity = rows[indexes[0]].storedEntity
       let places = Dictionary(uniqueKeysWithValues: indexes.map { (rows[$0].key, $0) })
-      for relationship in home.layout.toManys where !relationship.isTransient {
+      for relationship in storedEntity.layout.toManys where !relationship.isTransient {
         let isWritten = relationship.inverseRelationship?.isToMany ?? true
         guard isWritten || relationship.isOrdered else { continue }
         var members: [Int: [Int64]] = [:]
-        try source.members(ofEach: indexes.map { rows[$0].key }, home, relationship, in: nil) { owner, home, key, _ in
-          guard let place = places[owner], let member = temporaryKeys[NSManagedObjectID(home: home, key: key)]
+        try source.members(ofEach: indexes.map { rows[$0].key }, storedEntity, relationship, in: nil) {
+          owner, storedEntity, key, _ in
+          guard let place = places[owner],
+            let member = temporaryKeys[NSManagedObjectID(storedEntity: storedEntity, key: key)]
           else { return }
           members[place, default: []].append(member)
         }

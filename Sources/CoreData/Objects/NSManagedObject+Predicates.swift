@@ -12,5 +12,5 @@ extension NSManagedObject: KeyValueReadable, PersistentKeyed {
 extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
   func readableValue(forKey key: String) -> Any? { key == "self" || key == "objectID" ? self : nil }
 
-  var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (home.layout.name, key) }
+  var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
 }

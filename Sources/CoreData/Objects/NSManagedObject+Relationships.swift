@@ -193,10 +193,10 @@ extension NSManagedObject {
   /// Rows can only refer to rows of the same store.
   private final func checkSameStore(_ object: NSManagedObject, _ relationship: NSRelationshipDescription) {
     let mayBeRelated =
-      switch (home.family, object.home.family) {
+      switch (storedEntity.collection, object.storedEntity.collection) {
       case (nil, nil): true
-      case (let mine?, nil): mine.homesByName[object.layout.name] != nil
-      case (nil, let theirs?): theirs.homesByName[layout.name] != nil
+      case (let mine?, nil): mine.byName[object.layout.name] != nil
+      case (nil, let theirs?): theirs.byName[layout.name] != nil
       case (let mine?, let theirs?): mine === theirs
       }
     require(

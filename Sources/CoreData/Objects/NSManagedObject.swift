@@ -7,14 +7,14 @@
 open class NSManagedObject: NSObject, NSFetchRequestResult {
   final let layout: EntityLayout
   /// The entity's place in the store that holds the object, or in none.
-  final var home: EntityHome {
-    get { savedHome ?? layout.temporaryHome }
-    set { savedHome = newValue }
+  final var storedEntity: StoredEntity {
+    get { savedEntity ?? layout.temporaryEntity }
+    set { savedEntity = newValue }
   }
   /// The key of the object's ID; 0 before the ID is first asked for.
   final var key: Int64 = 0
   private final var identifier: NSManagedObjectID?
-  private final var savedHome: EntityHome?
+  private final var savedEntity: StoredEntity?
   /// The current values; nil in a fault whose row was not read.
   final var snapshot: Snapshot? { didSet { slots = snapshot?.slots } }
   /// The slots of `snapshot`.
@@ -87,7 +87,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
       return self.identifier ?? identifier
     }
     if key == 0 { key = NSManagedObjectID.nextTemporaryKey() }
-    let made = NSManagedObjectID(home: home, key: key)
+    let made = NSManagedObjectID(storedEntity: storedEntity, key: key)
     identifier = made
     return made
   }
@@ -95,7 +95,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Gives the object the ID of its row.
   final func become(_ id: NSManagedObjectID) {
     identifier = id
-    home = id.home
+    storedEntity = id.storedEntity
     key = id.key
   }
 

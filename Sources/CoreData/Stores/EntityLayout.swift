@@ -30,8 +30,8 @@ final class EntityLayout: @unchecked Sendable {
   let validatedToManys: [Int]
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
-  /// The home of unsaved objects.
-  private(set) var temporaryHome: EntityHome!
+  /// The storedEntity of unsaved objects.
+  private(set) var temporaryEntity: StoredEntity!
   /// A snapshot of the default values, copied for each new object.
   private(set) var defaults: Snapshot!
 
@@ -92,7 +92,7 @@ final class EntityLayout: @unchecked Sendable {
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
     self.classValidatesValues = OverriddenMethods.validatesValues(objectClass)
-    self.temporaryHome = EntityHome(layout: self, family: nil, number: 0, table: EntityHome.temporaryTable)
+    self.temporaryEntity = StoredEntity(layout: self, collection: nil, number: 0, table: StoredEntity.temporaryTable)
     self.defaults = Snapshot.make(self)
     for (index, slot) in slots.enumerated() {
       if let attribute = slot.property as? NSAttributeDescription, let value = attribute.initialValue {

@@ -9,12 +9,12 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: immutable.
 public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
-  let home: EntityHome
+  let storedEntity: StoredEntity
   /// `Z_PK`; negative for a temporary ID.
   let key: Int64
 
-  init(home: EntityHome, key: Int64) {
-    self.home = home
+  init(storedEntity: StoredEntity, key: Int64) {
+    self.storedEntity = storedEntity
     self.key = key
     super.init()
   }
@@ -26,12 +26,12 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   private static let processIdentifier = UUID().uuidString
 
   /// The object's own entity, even if it was fetched through an ancestor.
-  public var entity: NSEntityDescription { home.entity }
+  public var entity: NSEntityDescription { storedEntity.entity }
 
   /// The store that holds the object; nil for a temporary ID and for a removed store.
   public var persistentStore: NSPersistentStore? { objectStore }
 
-  var objectStore: (any ObjectStore)? { home.storeReference?.store }
+  var objectStore: (any ObjectStore)? { storedEntity.storeReference?.store }
 
   /// Whether the ID is temporary: until the object's first save or `obtainPermanentIDs(for:)`.
   public var isTemporaryID: Bool { key < 0 }
@@ -45,19 +45,19 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   /// The text of `uriRepresentation()`, without the cost of a URL.
   public var uriString: String {
     objectURI?.description ?? referenceURI?.description
-      ?? TemporaryObjectURI(entity: home.layout.name, name: Self.processIdentifier + String(-key)).description
+      ?? TemporaryObjectURI(entity: storedEntity.layout.name, name: Self.processIdentifier + String(-key)).description
   }
 
   /// The URI of a permanent ID; nil for a temporary one.
   package var objectURI: ObjectURI? {
-    guard let reference = home.storeReference, key >= 0, reference.names == nil else { return nil }
-    return ObjectURI(store: reference.identifier, entity: home.layout.name, key: key)
+    guard let reference = storedEntity.storeReference, key >= 0, reference.names == nil else { return nil }
+    return ObjectURI(store: reference.identifier, entity: storedEntity.layout.name, key: key)
   }
 
   /// The URI of a permanent ID whose store knows its objects by references; nil for others.
   private var referenceURI: ObjectReferenceURI? {
-    guard let reference = home.storeReference, key >= 0, let names = reference.names else { return nil }
-    return ObjectReferenceURI(store: reference.identifier, entity: home.layout.name, name: names.name(key))
+    guard let reference = storedEntity.storeReference, key >= 0, let names = reference.names else { return nil }
+    return ObjectReferenceURI(store: reference.identifier, entity: storedEntity.layout.name, name: names.name(key))
   }
 
   /// The key in the URI of a temporary ID of this process; nil for other texts.
@@ -68,16 +68,16 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     return -number
   }
 
-  var relatedKey: RelatedKey { RelatedKey(key: key, number: Int64(home.number)) }
+  var relatedKey: RelatedKey { RelatedKey(key: key, number: Int64(storedEntity.number)) }
 
   /// The ID itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  public override var hash: Int { Int(truncatingIfNeeded: key) ^ (Int(home.table) << 40) }
+  public override var hash: Int { Int(truncatingIfNeeded: key) ^ (Int(storedEntity.table) << 40) }
 
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSManagedObjectID else { return false }
-    return self === other || (key == other.key && home.table == other.home.table)
+    return self === other || (key == other.key && storedEntity.table == other.storedEntity.table)
   }
 
   public override var description: String { "<\(uriString)>" }

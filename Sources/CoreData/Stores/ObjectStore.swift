@@ -8,7 +8,7 @@
 /// read.
 protocol ObjectStore: NSPersistentStore {
   /// The entities that the store holds, by number.
-  var family: EntityFamily { get }
+  var storedEntities: StoredEntities { get }
 
   /// The recently read or written rows, for all contexts of the coordinator.
   var rowCache: RowCache { get }
@@ -23,7 +23,7 @@ protocol ObjectStore: NSPersistentStore {
   func understands(_ fetch: RowFetch) throws -> Bool
 
   /// Gives the body each row, in order. Without values the snapshot is nil.
-  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws
 
   func count(_ fetch: RowFetch) throws -> Int
 
@@ -35,18 +35,19 @@ protocol ObjectStore: NSPersistentStore {
 
   /// Gives the body the existing rows of the keys, in any order.
   func rows(
-    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void) throws
+    _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void)
+    throws
 
   /// Gives the body each member of a to-many relationship, in order if it has one.
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
-    _ body: (EntityHome, Int64, Snapshot) -> Void) throws
+    _ body: (StoredEntity, Int64, Snapshot) -> Void) throws
 
   /// Gives the body each member of the to-many relationships of several rows of one entity, with its owner's key. The
   /// members of one owner are in order if they have one.
   func members(
-    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
-    in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void) throws
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void) throws
 
   /// Keeps the present state of the store readable; nil if the store cannot do that.
   ///
@@ -140,7 +141,7 @@ protocol ObjectStore: NSPersistentStore {
 }
 
 extension ObjectStore {
-  func holds(_ entity: NSEntityDescription) -> Bool { family.homesByName[entity.name ?? ""] != nil }
+  func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
 
   /// The cache for rows of the generation.
   @inline(__always)

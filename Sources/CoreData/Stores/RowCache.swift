@@ -61,8 +61,8 @@ final class RowCache: @unchecked Sendable {
 
   /// The row, if it was added at most `maximumAge` seconds ago; a negative age means any time.
   func find(_ id: NSManagedObjectID, maximumAge: TimeInterval) -> Snapshot? {
-    if maximumAge < 0 { return find(id.key, id.home.table) }
-    let row = Row(key: id.key, table: id.home.table)
+    if maximumAge < 0 { return find(id.key, id.storedEntity.table) }
+    let row = Row(key: id.key, table: id.storedEntity.table)
     return lock.withLock {
       // The age of earlier rows is unknown.
       guard maximumAge > 0, let ages = state.youngAges else {
@@ -101,8 +101,8 @@ final class RowCache: @unchecked Sendable {
     guard !isLocal else { return }
     lock.withLock {
       state.epoch += 1
-      state.young.remove(id.key, id.home.table)
-      state.old.remove(id.key, id.home.table)
+      state.young.remove(id.key, id.storedEntity.table)
+      state.old.remove(id.key, id.storedEntity.table)
     }
   }
 

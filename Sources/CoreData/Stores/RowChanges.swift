@@ -21,7 +21,7 @@ struct RowChanges {
   }
 
   struct Update {
-    let home: EntityHome
+    let storedEntity: StoredEntity
     let key: Int64
     /// The row as it was read; nil if it was never read and only members change.
     let base: Snapshot?
@@ -31,14 +31,14 @@ struct RowChanges {
   }
 
   struct Deletion {
-    let home: EntityHome
+    let storedEntity: StoredEntity
     let key: Int64
     /// Nil if the row was never read.
     let version: Int64?
   }
 
   struct Check {
-    let home: EntityHome
+    let storedEntity: StoredEntity
     let key: Int64
     let version: Int64?
   }

@@ -6,28 +6,28 @@ import Testing
 @Suite struct RegisteredObjectsTests {
   private let model = LibraryModel.make()
   private let graph = RegisteredObjects(ContextReference(nil))
-  private let home: EntityHome
+  private let storedEntity: StoredEntity
 
   init() throws {
     let tag = try #require(model.entitiesByName["Tag"])
-    home = EntityHome(layout: tag.layout, family: nil, number: 1, table: EntityHome.newTable())
+    storedEntity = StoredEntity(layout: tag.layout, collection: nil, number: 1, table: StoredEntity.newTable())
   }
 
   @Test func anObjectIsFoundUnderTheIDThatItHasNow() throws {
-    let object = NSManagedObject(entity: home.entity, insertInto: nil)
+    let object = NSManagedObject(entity: storedEntity.entity, insertInto: nil)
     let temporary = object.objectID
     graph.add(object)
     #expect(graph.find(temporary) === object && graph.find(temporary: temporary.key) === object)
-    let permanent = NSManagedObjectID(home: home, key: 7)
+    let permanent = NSManagedObjectID(storedEntity: storedEntity, key: 7)
     graph.rename(object, to: permanent)
     #expect(object.objectID == permanent && graph.find(permanent) === object && graph.find(temporary) == nil)
     #expect(graph.owns(object) && graph.all == [object])
   }
 
   @Test func aCleanObjectStaysAsLongAsSomebodyHoldsIt() {
-    let held = graph.make(home, 1, snapshot: nil)
-    _ = graph.make(home, 2, snapshot: nil)
-    graph.make(home, 3, snapshot: nil).state.insert(.updated)
+    let held = graph.make(storedEntity, 1, snapshot: nil)
+    _ = graph.make(storedEntity, 2, snapshot: nil)
+    graph.make(storedEntity, 3, snapshot: nil).state.insert(.updated)
     graph.sweep()
     #expect(Set(graph.all.map(\.key)) == [1, 3])
     withExtendedLifetime(held) {}
@@ -35,33 +35,35 @@ import Testing
 
   @Test func nothingIsAbandonedInAGraphThatKeepsWhatNobodyHolds() {
     graph.keepsUnheld = true
-    for key in 1...3 { _ = graph.make(home, Int64(key), snapshot: Snapshot.make(home.layout)) }
+    for key in 1...3 { _ = graph.make(storedEntity, Int64(key), snapshot: Snapshot.make(storedEntity.layout)) }
     graph.sweep()
-    #expect(graph.all.count == 3 && graph.findHeld(NSManagedObjectID(home: home, key: 2)) != nil)
-    #expect(graph.reuse(2, home.table)?.snapshot != nil)
+    #expect(graph.all.count == 3 && graph.findHeld(NSManagedObjectID(storedEntity: storedEntity, key: 2)) != nil)
+    #expect(graph.reuse(2, storedEntity.table)?.snapshot != nil)
   }
 
   @Test func anAbandonedObjectComesBackAsAFault() {
-    _ = graph.make(home, 1, snapshot: Snapshot.make(home.layout))
-    let held = graph.make(home, 2, snapshot: Snapshot.make(home.layout))
-    #expect(graph.reuse(1, home.table)?.snapshot == nil && graph.reuse(2, home.table)?.snapshot != nil)
-    #expect(graph.findHeld(NSManagedObjectID(home: home, key: 1)) == nil && graph.find(1, home.table) == nil)
+    _ = graph.make(storedEntity, 1, snapshot: Snapshot.make(storedEntity.layout))
+    let held = graph.make(storedEntity, 2, snapshot: Snapshot.make(storedEntity.layout))
+    #expect(graph.reuse(1, storedEntity.table)?.snapshot == nil && graph.reuse(2, storedEntity.table)?.snapshot != nil)
+    #expect(
+      graph.findHeld(NSManagedObjectID(storedEntity: storedEntity, key: 1)) == nil
+        && graph.find(1, storedEntity.table) == nil)
     withExtendedLifetime(held) {}
   }
 
   @Test func objectsLeaveByThemselvesOnlyOutsideOfABodyThatHoldsThem() {
     let count = 10_000
-    for key in 1...count { _ = graph.make(home, Int64(key), snapshot: nil) }
+    for key in 1...count { _ = graph.make(storedEntity, Int64(key), snapshot: nil) }
     #expect(graph.all.count < count)
     _ = graph.releaseAll()
     graph.withoutSweeping {
-      for key in 1...count { _ = graph.make(home, Int64(key), snapshot: nil) }
+      for key in 1...count { _ = graph.make(storedEntity, Int64(key), snapshot: nil) }
     }
     #expect(graph.all.count == count)
   }
 
   @Test func aReleasedObjectBelongsToNoContext() {
-    let object = graph.make(home, 1, snapshot: nil)
+    let object = graph.make(storedEntity, 1, snapshot: nil)
     graph.release(object)
     #expect(object.state.contains(.gone) && object.reference == nil && !graph.owns(object) && graph.isEmpty)
   }
@@ -70,8 +72,8 @@ import Testing
     weak var member: NSManagedObject?
     do {
       let graph = RegisteredObjects(ContextReference(nil))
-      let (first, second) = (graph.make(home, 1, snapshot: nil), graph.make(home, 2, snapshot: nil))
-      let index = try #require(home.layout.toManyIndex("ordered"))
+      let (first, second) = (graph.make(storedEntity, 1, snapshot: nil), graph.make(storedEntity, 2, snapshot: nil))
+      let index = try #require(storedEntity.layout.toManyIndex("ordered"))
       first.unloadedToMany(index).load([second])
       second.unloadedToMany(index).load([first])
       member = first
@@ -86,7 +88,7 @@ import Testing
 
   init() throws {
     let entity = try #require(LibraryModel.make().entitiesByName["Tag"])
-    id = NSManagedObjectID(home: entity.layout.temporaryHome, key: 7)
+    id = NSManagedObjectID(storedEntity: entity.layout.temporaryEntity, key: 7)
   }
 
   @Test func anIDIsAwaitedUntilItIsKnown() {

@@ -14,8 +14,8 @@ import Testing
 
   private func row() throws -> (NSManagedObjectID, Snapshot) {
     let layout = try #require(LibraryModel.make().entitiesByName["Tag"]).layout
-    let home = EntityHome(layout: layout, family: nil, number: 1, table: 7)
-    return (NSManagedObjectID(home: home, key: 1), Snapshot.make(layout))
+    let storedEntity = StoredEntity(layout: layout, collection: nil, number: 1, table: 7)
+    return (NSManagedObjectID(storedEntity: storedEntity, key: 1), Snapshot.make(layout))
   }
 
   @Test func aRowIsGoodForAsLongAsIsAskedFor() throws {

@@ -14,13 +14,15 @@ extension StoreConformanceTests {
     insertion.inserted = [RowChanges.Insertion(key: -1, values: try subject.row("Tag", ["label": "a"]), members: [])]
     var inserted: [SavedRows] = []
     try subject.coordinator.save([(other, insertion)]) { inserted = $0 }
-    let id = NSManagedObjectID(home: try #require(other.family.homesByName["Tag"]), key: inserted[0].keys[0])
+    let id = NSManagedObjectID(storedEntity: try #require(other.storedEntities.byName["Tag"]), key: inserted[0].keys[0])
     let found = try other.row(id, in: nil)
     let read = try #require(found)
     let changed = read.copy()
     try subject.set(["label": "b"], in: changed)
     var update = StoreSubject.changes
-    update.updated = [RowChanges.Update(home: id.home, key: id.key, base: read, values: changed, members: [])]
+    update.updated = [
+      RowChanges.Update(storedEntity: id.storedEntity, key: id.key, base: read, values: changed, members: [])
+    ]
     try subject.coordinator.save([(other, update)]) { _ in }
     // When one save inserts into the one and changes the row in the other, then neither is written.
     let parts: [(store: any ObjectStore, rows: RowChanges)] = [(subject.store, insertion), (other, update)]

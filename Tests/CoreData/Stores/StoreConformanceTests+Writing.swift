@@ -13,13 +13,13 @@ extension StoreConformanceTests {
     // When a save changes the first row, deletes the second, relies on the third, and changes the fourth, which is as
     // it was.
     var changes = StoreSubject.changes
-    let home = try subject.home("Book")
+    let storedEntity = try subject.storedEntity("Book")
     changes.updated = [
       try subject.update("Book", keys[3], from: read[3], ["title": "mine"]),
       try subject.update("Book", keys[0], from: read[0], ["title": "mine too"]),
     ]
-    changes.deleted = [RowChanges.Deletion(home: home, key: keys[1], version: read[1]?.version)]
-    changes.checked = [RowChanges.Check(home: home, key: keys[2], version: read[2]?.version)]
+    changes.deleted = [RowChanges.Deletion(storedEntity: storedEntity, key: keys[1], version: read[1]?.version)]
+    changes.checked = [RowChanges.Check(storedEntity: storedEntity, key: keys[2], version: read[2]?.version)]
     // Then the three are named, with the rows as they are now.
     let found = #expect(throws: RowConflicts.self) { try subject.save(changes) }
     #expect(Set(found?.conflicts.map(\.place) ?? []) == [.updated(1), .deleted(0), .checked(0)])
@@ -35,7 +35,9 @@ extension StoreConformanceTests {
     let key = try subject.insert("Book", [["title": "a"]])[0]
     let read = try subject.store.row(subject.id("Book", key), in: nil)
     var deletion = StoreSubject.changes
-    deletion.deleted = [RowChanges.Deletion(home: try subject.home("Book"), key: key, version: read?.version)]
+    deletion.deleted = [
+      RowChanges.Deletion(storedEntity: try subject.storedEntity("Book"), key: key, version: read?.version)
+    ]
     try subject.save(deletion)
     try subject.save(deletion)
     var changes = StoreSubject.changes
@@ -147,7 +149,7 @@ extension StoreConformanceTests {
     let origin = StoreSubject.changes.origin
     let keys = try subject.insert("Book", ["a", "b", "c"].map { ["title": $0] })
     subject.store.rowCache.add(
-      [(keys[0], try subject.home("Book").table, try subject.row("Book", ["title": "cached"]))],
+      [(keys[0], try subject.storedEntity("Book").table, try subject.row("Book", ["title": "cached"]))],
       since: subject.store.rowCache.epoch)
     let request = NSBatchUpdateRequest(entityName: "Book")
     request.predicate = NSPredicate(format: "title < 'c'")
@@ -156,7 +158,7 @@ extension StoreConformanceTests {
     let updated = try subject.store.update(request, of: "Book", by: origin)
     #expect(Set(updated.ids.map(\.key)) == Set(keys.prefix(2)))
     // Nothing that was read before counts as known.
-    try #expect(subject.store.rowCache.find(keys[0], subject.home("Book").table) == nil)
+    try #expect(subject.store.rowCache.find(keys[0], subject.storedEntity("Book").table) == nil)
     let fetch = RowFetch(entityName: "Book", predicate: NSPredicate(format: "pages == 7"))
     try #expect(subject.store.delete(fetch, by: origin).count == 2)
     try #expect(subject.titles(RowFetch(entityName: "Book")) == ["c"])

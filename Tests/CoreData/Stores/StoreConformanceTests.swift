@@ -30,8 +30,8 @@ import Testing
     let subject = try StoreSubject(kind)
     let keys = try subject.insert("Tag", [["label": "a"], ["label": "b"]])
     var found: [Int64] = []
-    try subject.store.fetch(RowFetch(entityName: "Tag", includesValues: false)) { home, key, row in
-      #expect(home.layout.name == "Tag" && row == nil)
+    try subject.store.fetch(RowFetch(entityName: "Tag", includesValues: false)) { storedEntity, key, row in
+      #expect(storedEntity.layout.name == "Tag" && row == nil)
       found.append(key)
     }
     #expect(Set(found) == Set(keys))
@@ -45,7 +45,9 @@ import Testing
     // Keys are unique in a hierarchy.
     #expect(Set(book + comic).count == 2)
     var names: [Int64: String] = [:]
-    try subject.store.fetch(RowFetch(entityName: "Book")) { home, key, _ in names[key] = home.layout.name }
+    try subject.store.fetch(RowFetch(entityName: "Book")) { storedEntity, key, _ in
+      names[key] = storedEntity.layout.name
+    }
     #expect(names == [book[0]: "Book", comic[0]: "Comic"])
     try #expect(subject.store.count(RowFetch(entityName: "Book", includesSubentities: false)) == 1)
     try #expect(subject.text(subject.store.row(subject.id("Comic", comic[0]), in: nil), "artist") == "Ada")
@@ -57,7 +59,7 @@ import Testing
     let keys = try subject.insert("Book", [["title": "a"], ["title": "b"]])
     try #expect(subject.store.row(subject.id("Book", 4711), in: nil) == nil)
     var found: [Int64: String?] = [:]
-    try subject.store.rows(keys + [4711], of: subject.home("Book"), in: nil) { key, row in
+    try subject.store.rows(keys + [4711], of: subject.storedEntity("Book"), in: nil) { key, row in
       found[key] = try? subject.text(row, "title")
     }
     #expect(found == [keys[0]: "a", keys[1]: "b"])
@@ -101,7 +103,7 @@ import Testing
     // When they are saved.
     let saved = try subject.save(changes)
     // Then the answer and the row name the permanent one.
-    let author = RelatedKey(key: saved.keys[1], number: Int64(try subject.home("Author").number))
+    let author = RelatedKey(key: saved.keys[1], number: Int64(try subject.storedEntity("Author").number))
     #expect(saved.keys.allSatisfy { $0 > 0 } && saved.assigned[-7] == author)
     let row = try subject.store.row(subject.id("Book", saved.keys[0]), in: nil)
     #expect(saved.insertedVersions.isEmpty == kind.countsVersions)
@@ -112,7 +114,7 @@ import Testing
   func membersAreThoseWhoseToOneLeadsToTheOwner(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
     let authors = try subject.insert("Author", [["name": "Ada"], ["name": "Bob"], ["name": "none"]])
-    let number = Int64(try subject.home("Author").number)
+    let number = Int64(try subject.storedEntity("Author").number)
     let books = try subject.insert(
       "Book",
       [("a", 0), ("b", 1), ("c", 0)].map { title, owner in
@@ -125,7 +127,8 @@ import Testing
     }
     #expect(members == [books[0], books[2]])
     var byOwner: [Int64: Set<Int64>] = [:]
-    try subject.store.members(ofEach: authors, subject.home("Author"), relationship, in: nil) { owner, _, key, _ in
+    try subject.store.members(ofEach: authors, subject.storedEntity("Author"), relationship, in: nil) {
+      owner, _, key, _ in
       byOwner[owner, default: []].insert(key)
     }
     #expect(byOwner == [authors[0]: [books[0], books[2]], authors[1]: [books[1]]])
@@ -141,7 +144,8 @@ import Testing
       let row = try subject.store.row(subject.id("Tag", tags[0]), in: nil)
       var changes = StoreSubject.changes
       changes.updated = [
-        RowChanges.Update(home: try subject.home("Tag"), key: tags[0], base: row, values: row, members: [change])
+        RowChanges.Update(
+          storedEntity: try subject.storedEntity("Tag"), key: tags[0], base: row, values: row, members: [change])
       ]
       try subject.save(changes)
     }

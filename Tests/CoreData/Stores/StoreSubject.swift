@@ -135,10 +135,10 @@ struct StoreSubject {
 
   // MARK: Values
 
-  func home(_ entity: String) throws -> EntityHome { try #require(store.family.homesByName[entity]) }
+  func storedEntity(_ entity: String) throws -> StoredEntity { try #require(store.storedEntities.byName[entity]) }
 
   func id(_ entity: String, _ key: Int64) throws -> NSManagedObjectID {
-    NSManagedObjectID(home: try home(entity), key: key)
+    NSManagedObjectID(storedEntity: try storedEntity(entity), key: key)
   }
 
   /// A row with the default values, and these in their places. To-one relationships are keys.
@@ -202,7 +202,7 @@ struct StoreSubject {
   {
     let changed = try #require(base).copy()
     try set(values, in: changed)
-    return RowChanges.Update(home: try home(entity), key: key, base: base, values: changed, members: [])
+    return RowChanges.Update(storedEntity: try storedEntity(entity), key: key, base: base, values: changed, members: [])
   }
 
   func update(_ entity: String, _ key: Int64, _ values: [String: Any]) throws {
@@ -215,8 +215,8 @@ struct StoreSubject {
   func titles(_ fetch: RowFetch) throws -> [String?] {
     var titles: [String?] = []
     // A store may leave rows to be read when they are asked for.
-    try store.fetch(fetch) { home, key, row in
-      let row = row ?? ((try? store.row(NSManagedObjectID(home: home, key: key), in: nil)) ?? nil)
+    try store.fetch(fetch) { storedEntity, key, row in
+      let row = row ?? ((try? store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), in: nil)) ?? nil)
       titles.append((try? text(row, "title")) ?? nil)
     }
     return titles

@@ -8,7 +8,7 @@ extension NSManagedObjectContext {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let id = currentID(objectID)
-    return graph.reuse(id.key, id.home.table) ?? register(id)
+    return graph.reuse(id.key, id.storedEntity.table) ?? register(id)
   }
 
   /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's errors.
@@ -16,7 +16,7 @@ extension NSManagedObjectContext {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let id = currentID(objectID)
-    let known = graph.reuse(id.key, id.home.table)
+    let known = graph.reuse(id.key, id.storedEntity.table)
     if let known, !known.state.contains(.fault) || known.snapshot != nil {
       if known.state.contains(.gone) { throw missing(id) }
       _ = known.access()
@@ -46,7 +46,7 @@ extension NSManagedObjectContext {
   final func register(_ id: NSManagedObjectID, snapshot: Snapshot? = nil) -> NSManagedObject {
     // The object is new in the parent.
     if id.key < 0 && parentContext != nil { permanentIDs.noteAwaited(id.key) }
-    return graph.make(id.home, id.key, snapshot: snapshot)
+    return graph.make(id.storedEntity, id.key, snapshot: snapshot)
   }
 
   // MARK: Following relationships
@@ -59,8 +59,8 @@ extension NSManagedObjectContext {
 
   final func registered(_ key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
     if key.key < 0 { return graph.find(temporary: key.key) }
-    guard let home = self.home(of: key, from: owner) else { return nil }
-    return graph.find(key.key, home.table)
+    guard let storedEntity = self.storedEntity(of: key, from: owner) else { return nil }
+    return graph.find(key.key, storedEntity.table)
   }
 
   /// The ID for a related key.
@@ -71,15 +71,17 @@ extension NSManagedObjectContext {
       guard let parentContext else { return nil }
       return parentContext.performAndWait { parentContext.objectID(for: key, from: owner) }
     }
-    return self.home(of: key, from: owner).map { NSManagedObjectID(home: $0, key: key.key) }
+    return self.storedEntity(of: key, from: owner).map { NSManagedObjectID(storedEntity: $0, key: key.key) }
   }
 
   /// The entity in the owner's store; for a new owner in the store to which it would be saved.
-  private func home(of key: RelatedKey, from owner: NSManagedObject) -> EntityHome? {
+  private func storedEntity(of key: RelatedKey, from owner: NSManagedObject) -> StoredEntity? {
     let number = Int(key.number)
-    if let family = owner.home.family { return family.homes.indices.contains(number) ? family.homes[number] : nil }
+    if let storedEntities = owner.storedEntity.collection {
+      return storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
+    }
     guard let store = changes.assignedStore(of: owner) ?? persistentStoreCoordinator?.store(forInserted: owner.entity)
     else { return nil }
-    return store.family.homes.indices.contains(number) ? store.family.homes[number] : nil
+    return store.storedEntities.byNumber.indices.contains(number) ? store.storedEntities.byNumber[number] : nil
   }
 }

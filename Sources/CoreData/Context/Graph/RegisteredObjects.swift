@@ -43,11 +43,11 @@ final class RegisteredObjects {
   func find(_ key: Int64, _ table: Int32) -> NSManagedObject? { objects.find(key, table) }
 
   @inline(__always)
-  func find(_ id: NSManagedObjectID) -> NSManagedObject? { objects.find(id.key, id.home.table) }
+  func find(_ id: NSManagedObjectID) -> NSManagedObject? { objects.find(id.key, id.storedEntity.table) }
 
   /// The object with this key in its temporary ID.
   @inline(__always)
-  func find(temporary key: Int64) -> NSManagedObject? { objects.find(key, EntityHome.temporaryTable) }
+  func find(temporary key: Int64) -> NSManagedObject? { objects.find(key, StoredEntity.temporaryTable) }
 
   /// The object for a result. An abandoned one comes back as a fault.
   @inline(__always)
@@ -59,9 +59,9 @@ final class RegisteredObjects {
 
   /// The object unless it is abandoned; then it leaves.
   func findHeld(_ id: NSManagedObjectID) -> NSManagedObject? {
-    guard let (object, isUnheld) = objects.findAndCheck(id.key, id.home.table) else { return nil }
+    guard let (object, isUnheld) = objects.findAndCheck(id.key, id.storedEntity.table) else { return nil }
     guard isAbandoned(object, isUnheld) else { return object }
-    objects.remove(id.key, id.home.table)
+    objects.remove(id.key, id.storedEntity.table)
     return nil
   }
 
@@ -73,43 +73,43 @@ final class RegisteredObjects {
   // MARK: Coming and going
 
   /// Creates and registers the object of an ID, with its row if that was read.
-  func make(_ home: EntityHome, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
+  func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
     sweepIfDue()
     let state: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
-    let object = home.layout.objectClass.init(unborn: home.layout.entity)
-    object.home = home
+    let object = storedEntity.layout.objectClass.init(unborn: storedEntity.layout.entity)
+    object.storedEntity = storedEntity
     object.key = key
     object.snapshot = snapshot
     // The class's initialiser may have set values.
     object.committed = nil
     object.reference = reference
     object.state = state
-    objects.set(object, key, home.table)
+    objects.set(object, key, storedEntity.table)
     return object
   }
 
   /// Registers an object under its ID.
   func add(_ object: NSManagedObject) {
     object.reference = reference
-    objects.set(object, object.key, object.home.table)
+    objects.set(object, object.key, object.storedEntity.table)
   }
 
   /// Gives an object another ID.
   func rename(_ object: NSManagedObject, to id: NSManagedObjectID) {
-    objects.remove(object.key, object.home.table)
+    objects.remove(object.key, object.storedEntity.table)
     object.become(id)
-    objects.set(object, id.key, id.home.table)
+    objects.set(object, id.key, id.storedEntity.table)
   }
 
   /// Registers an object again whose temporary ID was replaced by a permanent one.
   func rename(_ object: NSManagedObject, fromTemporary key: Int64) {
-    objects.remove(key, EntityHome.temporaryTable)
-    objects.set(object, object.key, object.home.table)
+    objects.remove(key, StoredEntity.temporaryTable)
+    objects.set(object, object.key, object.storedEntity.table)
   }
 
   /// Removes an object that still refers to the context: observers are about to hear of its deletion.
   func remove(_ object: NSManagedObject) {
-    objects.remove(object.key, object.home.table)
+    objects.remove(object.key, object.storedEntity.table)
     object.state.insert(.gone)
   }
 

@@ -138,11 +138,11 @@ extension NSManagedObjectContext {
   fileprivate final func takeOver(_ theirs: NSManagedObject, isCurrent: Bool) -> NSManagedObject {
     // Rows that were saved meanwhile are read again when they are used.
     guard isCurrent, theirs.key > 0, let snapshot = theirs.snapshot else { return object(with: theirs.objectID) }
-    if let known = graph.reuse(theirs.key, theirs.home.table) {
+    if let known = graph.reuse(theirs.key, theirs.storedEntity.table) {
       known.supply(snapshot)
       return known
     }
-    return graph.make(theirs.home, theirs.key, snapshot: snapshot)
+    return graph.make(theirs.storedEntity, theirs.key, snapshot: snapshot)
   }
 }
 

@@ -24,7 +24,7 @@ extension NSManagedObjectContext {
   /// This context's current values of an object for a child. The object is not changed in place while they are shared.
   private func sharedSnapshot(_ id: NSManagedObjectID) throws -> Snapshot? {
     let id = currentID(id)
-    if let object = graph.reuse(id.key, id.home.table), !object.state.contains(.gone) {
+    if let object = graph.reuse(id.key, id.storedEntity.table), !object.state.contains(.gone) {
       if object.isDeleted { return nil }
       if let snapshot = object.snapshot {
         if object.committed == nil && !object.isInserted && object.state.contains(.ownsSnapshot) {
@@ -43,8 +43,8 @@ extension NSManagedObjectContext {
     guard let store = object.objectID.objectStore else { return [] }
     do {
       var members: [NSManagedObject] = []
-      try store.members(of: object.objectID, relationship, in: readGeneration()) { home, key, snapshot in
-        let member = graph.reuse(key, home.table) ?? graph.make(home, key, snapshot: nil)
+      try store.members(of: object.objectID, relationship, in: readGeneration()) { storedEntity, key, snapshot in
+        let member = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
         member.supply(snapshot)
         members.append(member)
       }

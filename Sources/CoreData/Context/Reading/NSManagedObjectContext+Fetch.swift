@@ -132,12 +132,12 @@ extension NSManagedObjectContext {
     var objects: [NSManagedObject] = []
     // A fetch returns each row once, so in an empty context all objects are new.
     let isFirst = graph.isEmpty
-    try store.fetch(fetch) { home, key, snapshot in
-      if !isFirst, let known = graph.reuse(key, home.table) {
+    try store.fetch(fetch) { storedEntity, key, snapshot in
+      if !isFirst, let known = graph.reuse(key, storedEntity.table) {
         if let snapshot { known.supply(snapshot) }
         objects.append(known)
       } else {
-        objects.append(graph.make(home, key, snapshot: snapshot))
+        objects.append(graph.make(storedEntity, key, snapshot: snapshot))
       }
     }
     return objects
@@ -147,11 +147,11 @@ extension NSManagedObjectContext {
   private func partialFaults(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var slots: [Int: Set<Int>] = [:]
     var objects: [NSManagedObject] = []
-    try store.fetch(fetch) { home, key, values in
-      let object = graph.reuse(key, home.table) ?? graph.make(home, key, snapshot: nil)
+    try store.fetch(fetch) { storedEntity, key, values in
+      let object = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
       if object.isFault, object.snapshot == nil, let values {
-        let read = slots[home.number] ?? home.layout.storedSlots(of: fetch.properties ?? [])
-        slots[home.number] = read
+        let read = slots[storedEntity.number] ?? storedEntity.layout.storedSlots(of: fetch.properties ?? [])
+        slots[storedEntity.number] = read
         object.batch = FetchBatch(values, slots: read)
       }
       objects.append(object)

@@ -38,17 +38,19 @@ extension NSManagedObjectContext {
       guard case .toMany(let index) = object.layout.places[key], object.unloadedToMany(index).members == nil else {
         continue
       }
-      groups[ObjectIdentifier(object.home), default: []].append(object)
+      groups[ObjectIdentifier(object.storedEntity), default: []].append(object)
     }
     for owners in groups.values {
-      let home = owners[0].home
-      guard let store = owners[0].objectID.objectStore, let index = home.layout.toManyIndex(key)
+      let storedEntity = owners[0].storedEntity
+      guard let store = owners[0].objectID.objectStore, let index = storedEntity.layout.toManyIndex(key)
       else { continue }
       let byKey = Dictionary(owners.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
       var members: [Int64: [NSManagedObject]] = [:]
-      try store.members(ofEach: Array(byKey.keys), home, home.layout.toManys[index], in: readGeneration()) {
-        owner, home, key, snapshot in
-        let member = graph.reuse(key, home.table) ?? graph.make(home, key, snapshot: nil)
+      try store.members(
+        ofEach: Array(byKey.keys), storedEntity, storedEntity.layout.toManys[index], in: readGeneration()
+      ) {
+        owner, storedEntity, key, snapshot in
+        let member = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
         member.supply(snapshot)
         members[owner, default: []].append(member)
       }
@@ -62,12 +64,12 @@ extension NSManagedObjectContext {
     guard parentContext == nil else { return }
     var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
     for fault in faults where !fault.objectID.isTemporaryID && fault.isFault && fault.snapshot == nil {
-      groups[ObjectIdentifier(fault.objectID.home), default: []].append(fault)
+      groups[ObjectIdentifier(fault.objectID.storedEntity), default: []].append(fault)
     }
     for group in groups.values {
       guard let store = group[0].objectID.objectStore else { continue }
       let byKey = Dictionary(group.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
-      try store.rows(Array(byKey.keys), of: group[0].objectID.home, in: readGeneration()) { key, snapshot in
+      try store.rows(Array(byKey.keys), of: group[0].objectID.storedEntity, in: readGeneration()) { key, snapshot in
         byKey[key]?.supply(snapshot)
       }
     }

@@ -141,7 +141,7 @@ struct ConstraintResolution {
 
   /// Keys only belong together within one store.
   private func isOfOtherStore(_ object: NSManagedObject, _ other: NSManagedObject) -> Bool {
-    guard let one = object.home.family, let another = other.home.family else { return false }
+    guard let one = object.storedEntity.collection, let another = other.storedEntity.collection else { return false }
     return one !== another
   }
 }

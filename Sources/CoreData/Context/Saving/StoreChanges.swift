@@ -26,7 +26,8 @@ final class StoreChanges {
     updated.append(object)
     rows.updated.append(
       RowChanges.Update(
-        home: object.home, key: object.key, base: object.committed ?? object.snapshot, values: object.snapshot,
+        storedEntity: object.storedEntity, key: object.key, base: object.committed ?? object.snapshot,
+        values: object.snapshot,
         members: memberChanges(of: object)))
   }
 
@@ -35,13 +36,14 @@ final class StoreChanges {
     guard !object.objectID.isTemporaryID, !object.state.contains(.gone) else { return }
     deleted.append(object)
     let version = (object.committed ?? object.snapshot)?.version
-    rows.deleted.append(RowChanges.Deletion(home: object.home, key: object.key, version: version))
+    rows.deleted.append(RowChanges.Deletion(storedEntity: object.storedEntity, key: object.key, version: version))
   }
 
   /// Makes the save fail if the object's row is not as it was read.
   func check(_ object: NSManagedObject) {
     checked.append(object)
-    rows.checked.append(RowChanges.Check(home: object.home, key: object.key, version: object.snapshot?.version))
+    rows.checked.append(
+      RowChanges.Check(storedEntity: object.storedEntity, key: object.key, version: object.snapshot?.version))
   }
 
   private func memberChanges(of object: NSManagedObject) -> [MemberChange] {
@@ -77,8 +79,8 @@ final class StoreChanges {
     var cached: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     cached.reserveCapacity(inserted.count + updated.count)
     for (index, (object, key)) in zip(inserted, saved.keys).enumerated() {
-      if object.objectID.isTemporaryID, let home = store.family.homesByName[object.layout.name] {
-        object.become(NSManagedObjectID(home: home, key: key))
+      if object.objectID.isTemporaryID, let storedEntity = store.storedEntities.byName[object.layout.name] {
+        object.become(NSManagedObjectID(storedEntity: storedEntity, key: key))
       }
       settle(object, version: saved.insertedVersions.isEmpty ? 1 : saved.insertedVersions[index], saved, &cached)
     }
@@ -87,7 +89,7 @@ final class StoreChanges {
     // the store computed for derived attributes.
     let unknown =
       inserted.filter(\.layout.hasDerived) + updated.filter { $0.snapshot == nil || $0.layout.hasDerived } + deleted
-    store.rowCache.commit(saved: cached, removed: unknown.map { ($0.key, $0.home.table) })
+    store.rowCache.commit(saved: cached, removed: unknown.map { ($0.key, $0.storedEntity.table) })
   }
 
   private func settle(
@@ -109,7 +111,9 @@ final class StoreChanges {
       }
     }
     object.state.remove(.ownsSnapshot)
-    if !object.layout.hasDerived { cached.append((object.key, object.home.table, snapshot.withoutTransients())) }
+    if !object.layout.hasDerived {
+      cached.append((object.key, object.storedEntity.table, snapshot.withoutTransients()))
+    }
   }
 
   // MARK: From conflicts of rows to conflicts of objects

@@ -21,11 +21,11 @@ enum BinaryFormat: StoreFormat {
     var entities: [String: [[String: Any]]] = [:]
     for case let entity? in memory.schema.entities {
       var rows: [[String: Any]] = []
-      try memory.contents.rows[entity.home.number].forEach { key, row in
+      try memory.contents.rows[entity.storedEntity.number].forEach { key, row in
         rows.append(try self.row(row, key, entity, memory))
         return true
       }
-      if !rows.isEmpty { entities[entity.home.layout.name] = rows }
+      if !rows.isEmpty { entities[entity.storedEntity.layout.name] = rows }
     }
     return try data([
       "format": format, "version": 1, "metadata": metadata, "lastKey": memory.lastKeys.max() ?? 0, "entities": entities,
@@ -43,10 +43,12 @@ enum BinaryFormat: StoreFormat {
     }
     var related: [String: Any] = [:]
     for toOne in entity.toOnes {
-      guard let found = row.related(toOne.slot), let home = memory.schema.family.homes[Int(found.number)] else {
+      guard let found = row.related(toOne.slot),
+        let storedEntity = memory.schema.storedEntities.byNumber[Int(found.number)]
+      else {
         continue
       }
-      related[row.layout.slots[toOne.slot].name] = [home.layout.name, found.key] as [Any]
+      related[row.layout.slots[toOne.slot].name] = [storedEntity.layout.name, found.key] as [Any]
     }
     var members: [String: [Int64]] = [:]
     for list in entity.toManys.values where !list.followsToOne || list.isOrdered {
@@ -59,11 +61,11 @@ enum BinaryFormat: StoreFormat {
     let list = try content(of: data)
     guard let entities = list["entities"] as? [String: [[String: Any]]] else { throw damaged }
     for entity in loader.schema.entities.compactMap(\.self) {
-      for row in entities[entity.home.layout.name] ?? [] { try add(row, entity, loader) }
+      for row in entities[entity.storedEntity.layout.name] ?? [] { try add(row, entity, loader) }
     }
     // The lists of members come last: what they follow is there now.
     for entity in loader.schema.entities.compactMap(\.self) {
-      for row in entities[entity.home.layout.name] ?? [] {
+      for row in entities[entity.storedEntity.layout.name] ?? [] {
         guard let key = integer(row["k"]), let members = row["m"] as? [String: [Any]] else { throw damaged }
         for (name, keys) in members {
           if let list = entity.toManys[name] { loader.setMembers(keys.compactMap(integer), of: list, key) }
@@ -77,20 +79,21 @@ enum BinaryFormat: StoreFormat {
     guard let key = integer(row["k"]), key > 0, let version = integer(row["v"]),
       let attributes = row["a"] as? [String: Any], let related = row["o"] as? [String: [Any]]
     else { throw damaged }
-    let values = Snapshot.make(entity.home.layout, version: version)
+    let values = Snapshot.make(entity.storedEntity.layout, version: version)
     for slot in entity.storedSlots + entity.derivedSlots {
       guard let attribute = values.layout.slots[slot].property as? NSAttributeDescription,
         let stored = attributes[attribute.name]
       else { continue }
       guard let value = ArchivedValue.decoded(stored, attribute), values.assignConverted(value, slot: slot) else {
-        throw StoreFormatError("\(entity.home.layout.name).\(attribute.name) of the row \(key) is no value of its type")
+        throw StoreFormatError(
+          "\(entity.storedEntity.layout.name).\(attribute.name) of the row \(key) is no value of its type")
       }
     }
     for toOne in entity.toOnes {
       guard let found = related[values.layout.slots[toOne.slot].name], found.count == 2 else { continue }
       guard let name = found[0] as? String, let key = integer(found[1]) else { throw damaged }
-      guard let home = loader.schema.family.homesByName[name] else { continue }
-      values.assign(slot: toOne.slot, to: RelatedKey(key: key, number: Int64(home.number)))
+      guard let storedEntity = loader.schema.storedEntities.byName[name] else { continue }
+      values.assign(slot: toOne.slot, to: RelatedKey(key: key, number: Int64(storedEntity.number)))
     }
     loader.add(values, key, entity)
   }

@@ -19,7 +19,7 @@ enum XMLFormat: StoreFormat {
     text += "        <nextObjectID>\((memory.lastKeys.max() ?? 0) + 1)</nextObjectID>\n"
     text += "        <metadata>\(try self.text(of: metadata))</metadata>\n    </databaseInfo>\n"
     for case let entity? in memory.schema.entities {
-      try memory.contents.rows[entity.home.number].forEach { key, row in
+      try memory.contents.rows[entity.storedEntity.number].forEach { key, row in
         try append(row, key, entity, memory, to: &text)
         return true
       }
@@ -38,7 +38,8 @@ enum XMLFormat: StoreFormat {
   private static func append(
     _ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, _ memory: MemoryRows, to text: inout String
   ) throws {
-    text += "    <object type=\"\(entity.home.layout.name.uppercased())\" id=\"z\(key)\" version=\"\(row.version)\">\n"
+    text +=
+      "    <object type=\"\(entity.storedEntity.layout.name.uppercased())\" id=\"z\(key)\" version=\"\(row.version)\">\n"
     for slot in entity.storedSlots + entity.derivedSlots {
       guard let attribute = row.layout.slots[slot].property as? NSAttributeDescription, let value = row.value(slot)
       else { continue }

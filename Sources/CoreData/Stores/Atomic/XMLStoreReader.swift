@@ -24,7 +24,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   init(_ loader: MemoryLoader) {
     self.loader = loader
     super.init()
-    for case let entity? in loader.schema.entities { entities[entity.home.layout.name.lowercased()] = entity }
+    for case let entity? in loader.schema.entities { entities[entity.storedEntity.layout.name.lowercased()] = entity }
   }
 
   func read(_ data: Data) throws {
@@ -36,7 +36,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     guard isRead, path.isEmpty else {
       throw StoreFormatError("it is no well-formed XML (line \(max(parser.lineNumber, 1)))")
     }
-    for object in objects { numbers[object.key] = object.entity.home.number }
+    for object in objects { numbers[object.key] = object.entity.storedEntity.number }
     for object in objects { relate(object) }
     for object in objects { loader.add(object.values, object.key, object.entity) }
     for object in objects { setMembers(of: object) }
@@ -90,7 +90,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     }
     guard let key = Self.key((attributes["id"] ?? "")[...]) else { return fail("an object has no ID", parser) }
     // Apple's files have no versions.
-    let values = Snapshot.make(entity.home.layout, version: attributes["version"].flatMap { Int64($0) } ?? 1)
+    let values = Snapshot.make(entity.storedEntity.layout, version: attributes["version"].flatMap { Int64($0) } ?? 1)
     objects.append(Object(entity: entity, key: key, values: values))
   }
 
@@ -115,7 +115,9 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     guard let description = slots[slot].property as? NSAttributeDescription,
       let value = XMLText.value(of: text, description, encoding: encoding),
       object.values.assignConverted(value, slot: slot)
-    else { return fail("\(object.entity.home.layout.name).\(slots[slot].name) has no value of its type", parser) }
+    else {
+      return fail("\(object.entity.storedEntity.layout.name).\(slots[slot].name) has no value of its type", parser)
+    }
   }
 
   private func fail(_ what: String, _ parser: XMLParser) {

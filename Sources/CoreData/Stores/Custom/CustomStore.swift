@@ -9,15 +9,15 @@ protocol CustomStore: ObjectStore {
 
 extension CustomStore {
   func objectID(_ entity: NSEntityDescription, _ reference: Any) -> NSManagedObjectID {
-    guard let home = family.homesByName[entity.name ?? ""] else {
+    guard let storedEntity = storedEntities.byName[entity.name ?? ""] else {
       fatalError(
         "The store \(url?.absoluteString ?? type) holds no entity \(entity.name ?? ""), and so no object of it.")
     }
-    return NSManagedObjectID(home: home, key: references.key(of: reference, home.number))
+    return NSManagedObjectID(storedEntity: storedEntity, key: references.key(of: reference, storedEntity.number))
   }
 
   func reference(_ id: NSManagedObjectID) -> Any {
-    guard id.home.family === family, let reference = references.reference(id.key) else {
+    guard id.storedEntity.collection === storedEntities, let reference = references.reference(id.key) else {
       fatalError("\(id) is no ID of the store \(url?.absoluteString ?? type).")
     }
     return reference

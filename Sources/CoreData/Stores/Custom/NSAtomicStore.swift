@@ -182,7 +182,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     for object in inserted + updated {
       if let node = nodes[object.objectID] { updateCacheNode(node, from: object) }
     }
-    let ids = deleted.map { NSManagedObjectID(home: $0.home, key: $0.key) }
+    let ids = deleted.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) }
     let removed = Set(ids.compactMap { nodes[$0] })
     if removed.isEmpty { return }
     willRemoveCacheNodes(removed)
@@ -242,24 +242,26 @@ private struct NodeReader {
   }
 
   func read() throws {
-    for (id, node) in nodes { loader.add(try row(of: node, id.home), id.key, loader.schema.entity(id.home.number)) }
     for (id, node) in nodes {
-      for list in loader.schema.entity(id.home.number).toManys.values {
+      loader.add(try row(of: node, id.storedEntity), id.key, loader.schema.entity(id.storedEntity.number))
+    }
+    for (id, node) in nodes {
+      for list in loader.schema.entity(id.storedEntity.number).toManys.values {
         loader.setMembers(ids(node.value(forKey: list.relationship.name)).map(\.key), of: list, id.key)
       }
     }
   }
 
-  private func row(of node: NSAtomicStoreCacheNode, _ home: EntityHome) throws -> Snapshot {
-    let row = Snapshot.make(home.layout, version: 1)
-    for (slot, description) in home.layout.slots.enumerated() where !description.isTransient {
+  private func row(of node: NSAtomicStoreCacheNode, _ storedEntity: StoredEntity) throws -> Snapshot {
+    let row = Snapshot.make(storedEntity.layout, version: 1)
+    for (slot, description) in storedEntity.layout.slots.enumerated() where !description.isTransient {
       guard let value = node.value(forKey: description.name) else { continue }
       if description.kind == .toOne {
         if let id = ids(value).first { row.assign(slot: slot, to: id.relatedKey) }
       } else if !row.assignConverted(value, slot: slot) {
         throw CoreDataErrors.error(
           .persistentStoreOpen,
-          "The node of \(node.objectID) has a \(type(of: value)) for \(home.layout.name).\(description.name), which holds "
+          "The node of \(node.objectID) has a \(type(of: value)) for \(storedEntity.layout.name).\(description.name), which holds "
             + "\(description.attributeType.valueDescription).")
       }
     }

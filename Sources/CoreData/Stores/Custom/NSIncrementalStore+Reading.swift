@@ -5,13 +5,13 @@ extension NSIncrementalStore {
   // MARK: Fetching
 
   /// Rows come without values: each is read when its object is first used, as on Apple's platforms.
-  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws {
     let scratch = ScratchObjects(self)
     let ids: [NSManagedObjectID] = try scratch.perform {
       try results(of: request(fetch, .managedObjectResultType), scratch).map(identified)
     }
     managedObjectContextDidRegisterObjects(with: ids)
-    for id in ids { body(id.home, id.key, nil) }
+    for id in ids { body(id.storedEntity, id.key, nil) }
   }
 
   func count(_ fetch: RowFetch) throws -> Int {
@@ -45,7 +45,7 @@ extension NSIncrementalStore {
     _ fetch: RowFetch, _ type: NSFetchRequestResultType
   ) throws -> NSFetchRequest<any NSFetchRequestResult> {
     let request = NSFetchRequest<any NSFetchRequestResult>()
-    request.entity = family.homesByName[fetch.entityName]?.entity
+    request.entity = storedEntities.byName[fetch.entityName]?.entity
     request.resultType = type
     request.predicate = fetch.predicate
     request.sortDescriptors = fetch.sortDescriptors.isEmpty ? nil : fetch.sortDescriptors
@@ -85,7 +85,7 @@ extension NSIncrementalStore {
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let epoch = rowCache.epoch
     guard let row = try readRow(id) else { return nil }
-    rowCache.add([(id.key, id.home.table, row)], since: epoch)
+    rowCache.add([(id.key, id.storedEntity.table, row)], since: epoch)
     return row
   }
 
@@ -108,8 +108,8 @@ extension NSIncrementalStore {
     of node: NSIncrementalStoreNode, _ id: NSManagedObjectID, _ scratch: ScratchObjects
   ) throws -> Snapshot {
     // A row's version is at least 1; a node's may start at 0.
-    let row = Snapshot.make(id.home.layout, version: Int64(clamping: node.version &+ 1))
-    for (slot, description) in id.home.layout.slots.enumerated() where !description.isTransient {
+    let row = Snapshot.make(id.storedEntity.layout, version: Int64(clamping: node.version &+ 1))
+    for (slot, description) in id.storedEntity.layout.slots.enumerated() where !description.isTransient {
       let value = node.value(for: description.property)
       if let relationship = description.relationship {
         let related = try value ?? newValue(forRelationship: relationship, forObjectWith: id, with: scratch.context)
@@ -117,7 +117,7 @@ extension NSIncrementalStore {
       } else if let value, !(value is NSNull), !row.assignConverted(value, slot: slot) {
         throw CoreDataErrors.error(
           .persistentStoreOperation,
-          "\(Swift.type(of: self)) gave a \(Swift.type(of: value)) for \(id.home.layout.name).\(description.name), which holds "
+          "\(Swift.type(of: self)) gave a \(Swift.type(of: value)) for \(id.storedEntity.layout.name).\(description.name), which holds "
             + "\(description.attributeType.valueDescription).")
       }
     }
@@ -125,39 +125,41 @@ extension NSIncrementalStore {
   }
 
   func rows(
-    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+    _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     for key in keys {
-      if let row = try known(NSManagedObjectID(home: home, key: key)) { body(key, row) }
+      if let row = try known(NSManagedObjectID(storedEntity: storedEntity, key: key)) { body(key, row) }
     }
   }
 
   /// The row that this coordinator last read or wrote; else the one that the store has.
   final func known(_ id: NSManagedObjectID) throws -> Snapshot? {
-    try rowCache.find(id.key, id.home.table) ?? row(id, in: nil)
+    try rowCache.find(id.key, id.storedEntity.table) ?? row(id, in: nil)
   }
 
   // MARK: Members
 
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
-    _ body: (EntityHome, Int64, Snapshot) -> Void
+    _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     let scratch = ScratchObjects(self)
     let members = try scratch.perform {
       ids(try newValue(forRelationship: relationship, forObjectWith: id, with: scratch.context))
     }
     for member in members {
-      if let row = try known(member) { body(member.home, member.key, row) }
+      if let row = try known(member) { body(member.storedEntity, member.key, row) }
     }
   }
 
   func members(
-    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
-    in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     for key in keys {
-      try members(of: NSManagedObjectID(home: home, key: key), relationship, in: generation) { body(key, $0, $1, $2) }
+      try members(of: NSManagedObjectID(storedEntity: storedEntity, key: key), relationship, in: generation) {
+        body(key, $0, $1, $2)
+      }
     }
   }
 

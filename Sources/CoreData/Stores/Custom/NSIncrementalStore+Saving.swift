@@ -6,8 +6,8 @@ extension NSIncrementalStore {
     return try scratch.perform {
       let inserted = changes.inserted.map { scratch.newObject($0.values, $0.key) }
       let updated = try changes.updated.map(scratch.object)
-      let deleted = changes.deleted.map { scratch.fault($0.home, $0.key, .deleted) }
-      let locked = changes.checked.map { scratch.fault($0.home, $0.key, []) }
+      let deleted = changes.deleted.map { scratch.fault($0.storedEntity, $0.key, .deleted) }
+      let locked = changes.checked.map { scratch.fault($0.storedEntity, $0.key, []) }
       var saved = SavedRows()
       let new = changes.inserted.indices.filter { changes.inserted[$0].key < 0 }
       for (index, id) in zip(new, try identify(new.map { inserted[$0] })) {
@@ -36,12 +36,12 @@ extension NSIncrementalStore {
     func version(of object: NSManagedObject) throws -> Int64 {
       let id = object.objectID
       guard let row = try readRow(id) else { return 0 }
-      rows.append((id.key, id.home.table, row))
+      rows.append((id.key, id.storedEntity.table, row))
       return row.version
     }
     saved.insertedVersions = try inserted.map(version)
     saved.versions = try updated.map(version)
-    rowCache.commit(saved: rows, removed: deleted.map { ($0.objectID.key, $0.objectID.home.table) })
+    rowCache.commit(saved: rows, removed: deleted.map { ($0.objectID.key, $0.objectID.storedEntity.table) })
   }
 
   // MARK: Conflicts
@@ -49,19 +49,23 @@ extension NSIncrementalStore {
   /// Throws the conflicts of rows whose version is not the one that was read.
   private func checkVersions(_ changes: RowChanges) throws {
     var conflicts: [RowConflicts.Conflict] = []
-    func check(_ place: RowChanges.Place, _ home: EntityHome, _ key: Int64, _ version: Int64?) throws {
+    func check(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64, _ version: Int64?) throws {
       guard let version else { return }
-      let id = NSManagedObjectID(home: home, key: key)
-      let cached = rowCache.find(key, home.table)
+      let id = NSManagedObjectID(storedEntity: storedEntity, key: key)
+      let cached = rowCache.find(key, storedEntity.table)
       let stored = try cached ?? readRow(id)
       if case .deleted = place, stored == nil { return }
       if stored?.version == version { return }
       conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cached))
     }
-    for (index, row) in changes.checked.enumerated() { try check(.checked(index), row.home, row.key, row.version) }
-    for (index, row) in changes.deleted.enumerated() { try check(.deleted(index), row.home, row.key, row.version) }
+    for (index, row) in changes.checked.enumerated() {
+      try check(.checked(index), row.storedEntity, row.key, row.version)
+    }
+    for (index, row) in changes.deleted.enumerated() {
+      try check(.deleted(index), row.storedEntity, row.key, row.version)
+    }
     for (index, row) in changes.updated.enumerated() {
-      try check(.updated(index), row.home, row.key, row.base?.version)
+      try check(.updated(index), row.storedEntity, row.key, row.base?.version)
     }
     if !conflicts.isEmpty { throw RowConflicts(store: self, conflicts: conflicts) }
   }

@@ -107,13 +107,13 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 ///
 /// `@unchecked Sendable`: immutable; its parts do their own locking.
 final class OpenedIncrementalStore: @unchecked Sendable {
-  let family: EntityFamily
+  let storedEntities: StoredEntities
   let references: ReferenceKeys
   let rowCache = RowCache()
   let scope = SingleWriter()
 
   init(_ entities: [NSEntityDescription], _ reference: StoreReference, _ references: ReferenceKeys) {
-    family = EntityFamily(of: entities, reference)
+    storedEntities = StoredEntities(of: entities, reference)
     self.references = references
   }
 }
@@ -135,7 +135,7 @@ extension NSIncrementalStore: CustomStore {
   }
 
   final var references: ReferenceKeys { state.references }
-  final var family: EntityFamily { state.family }
+  final var storedEntities: StoredEntities { state.storedEntities }
   final var rowCache: RowCache { state.rowCache }
   final var writeScope: any WriteScope { state.scope }
 

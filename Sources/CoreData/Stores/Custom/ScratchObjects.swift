@@ -19,35 +19,35 @@ final class ScratchObjects {
   // MARK: Objects for rows
 
   func newObject(_ values: Snapshot, _ key: Int64) -> NSManagedObject {
-    let home = key < 0 ? values.layout.temporaryHome : store.family.homesByName[values.layout.name]
-    let object = object(home ?? values.layout.temporaryHome, key, values, .inserted)
+    let storedEntity = key < 0 ? values.layout.temporaryEntity : store.storedEntities.byName[values.layout.name]
+    let object = object(storedEntity ?? values.layout.temporaryEntity, key, values, .inserted)
     objects[RelatedKey(key: key, number: 0)] = object
     context.assign(object, to: store)
     return object
   }
 
   func object(_ update: RowChanges.Update) throws -> NSManagedObject {
-    let id = NSManagedObjectID(home: update.home, key: update.key)
+    let id = NSManagedObjectID(storedEntity: update.storedEntity, key: update.key)
     guard let values = try update.values ?? store.row(id, in: nil) else {
       throw CoreDataErrors.error(
         .managedObjectReferentialIntegrity, "The object \(id.uriString) has no row in its store.")
     }
-    let object = object(update.home, update.key, values, .updated)
+    let object = object(update.storedEntity, update.key, values, .updated)
     object.committed = update.base ?? values
     return object
   }
 
   /// A fault for a row that the store deletes or checks.
-  func fault(_ home: EntityHome, _ key: Int64, _ state: NSManagedObject.State) -> NSManagedObject {
-    let object = context.object(with: NSManagedObjectID(home: home, key: key))
+  func fault(_ storedEntity: StoredEntity, _ key: Int64, _ state: NSManagedObject.State) -> NSManagedObject {
+    let object = context.object(with: NSManagedObjectID(storedEntity: storedEntity, key: key))
     object.state.insert(state)
     return object
   }
 
   private func object(
-    _ home: EntityHome, _ key: Int64, _ values: Snapshot, _ state: NSManagedObject.State
+    _ storedEntity: StoredEntity, _ key: Int64, _ values: Snapshot, _ state: NSManagedObject.State
   ) -> NSManagedObject {
-    let object = context.graph.make(home, key, snapshot: values.copy())
+    let object = context.graph.make(storedEntity, key, snapshot: values.copy())
     object.state.remove(.fault)
     object.state.insert([state, .ownsSnapshot, .isNoted])
     return object
@@ -130,16 +130,18 @@ final class ScratchObjects {
 
   private func member(_ key: Int64, _ entity: String) -> NSManagedObject? {
     if key < 0 { return objects[RelatedKey(key: key, number: 0)] }
-    return store.home(ofKey: key, entity).map { context.object(with: NSManagedObjectID(home: $0, key: key)) }
+    return store.storedEntity(ofKey: key, entity).map {
+      context.object(with: NSManagedObjectID(storedEntity: $0, key: key))
+    }
   }
 }
 
 extension CustomStore {
   /// The entity of a key: a destination or one of its subentities.
-  fileprivate func home(ofKey key: Int64, _ destination: String) -> EntityHome? {
-    guard let number = references.number(key), family.homes.indices.contains(number) else {
-      return family.homesByName[destination]
+  fileprivate func storedEntity(ofKey key: Int64, _ destination: String) -> StoredEntity? {
+    guard let number = references.number(key), storedEntities.byNumber.indices.contains(number) else {
+      return storedEntities.byName[destination]
     }
-    return family.homes[number]
+    return storedEntities.byNumber[number]
   }
 }

@@ -8,7 +8,7 @@ struct DerivedRows {
   private var places: Set<Place> = []
 
   mutating func note(_ key: Int64, _ entity: MemorySchema.Entity) {
-    if !entity.derivedSlots.isEmpty { places.insert(Place(number: entity.home.number, key: key)) }
+    if !entity.derivedSlots.isEmpty { places.insert(Place(number: entity.storedEntity.number, key: key)) }
   }
 
   /// Notes a row, and the rows that it is a member of.
@@ -29,7 +29,7 @@ struct DerivedRows {
       guard let row = memory.contents.row(place.key, place.number) else { continue }
       let entity = memory.schema.entity(place.number)
       let reader = MemoryReader(memory.schema, memory.contents)
-      let object = MemoryRow(reader, entity.home, place.key, row)
+      let object = MemoryRow(reader, entity.storedEntity, place.key, row)
       let new = row.copy()
       for slot in entity.derivedSlots {
         let attribute = row.layout.slots[slot].property as? NSDerivedAttributeDescription

@@ -4,7 +4,7 @@ protocol MemoryBacked: ObjectStore {
 }
 
 extension MemoryBacked {
-  var family: EntityFamily { memory.schema.family }
+  var storedEntities: StoredEntities { memory.schema.storedEntities }
   var rowCache: RowCache { memory.rowCache }
 
   /// Nobody else writes to the rows.
@@ -14,14 +14,14 @@ extension MemoryBacked {
 
   func understands(_ fetch: RowFetch) throws -> Bool { memory.schema.understands(fetch) }
 
-  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws {
     guard memory.schema.understands(fetch) else {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
         "The fetch of \(fetch.entityName) cannot be evaluated on rows: its predicate or order needs objects.")
     }
     for row in try memory.reader.find(fetch) {
-      body(row.home, row.key, fetch.includesValues ? row.values : nil)
+      body(row.storedEntity, row.key, fetch.includesValues ? row.values : nil)
     }
   }
 
@@ -32,31 +32,31 @@ extension MemoryBacked {
   }
 
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
-    memory.reader.contents.row(id.key, id.home.number)
+    memory.reader.contents.row(id.key, id.storedEntity.number)
   }
 
   func rows(
-    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+    _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     let contents = memory.reader.contents
     for key in keys {
-      if let row = contents.row(key, home.number) { body(key, row) }
+      if let row = contents.row(key, storedEntity.number) { body(key, row) }
     }
   }
 
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
-    _ body: (EntityHome, Int64, Snapshot) -> Void
+    _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) throws {
-    memory.reader.members(of: id.key, id.home, relationship, body)
+    memory.reader.members(of: id.key, id.storedEntity, relationship, body)
   }
 
   func members(
-    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
-    in generation: QueryGeneration?, _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     let reader = memory.reader
-    for key in keys { reader.members(of: key, home, relationship) { body(key, $0, $1, $2) } }
+    for key in keys { reader.members(of: key, storedEntity, relationship) { body(key, $0, $1, $2) } }
   }
 
   /// Only SQLite's files can be pinned, as on Apple's platforms: a context on rows in memory reads the newest state.
@@ -82,7 +82,7 @@ extension MemoryBacked {
       ids = try rows.map { row in
         let entity = try memory.schema.entity(named: row.layout.name)
         memory.lastKeys[entity.root] += 1
-        return NSManagedObjectID(home: entity.home, key: memory.lastKeys[entity.root])
+        return NSManagedObjectID(storedEntity: entity.storedEntity, key: memory.lastKeys[entity.root])
       }
     }
     return ids

@@ -5,15 +5,15 @@ struct MemoryCondition {
 
   private let test: Test
 
-  init(_ predicate: NSPredicate, _ home: EntityHome) { test = MemoryCondition.test(predicate, home) }
+  init(_ predicate: NSPredicate, _ storedEntity: StoredEntity) { test = MemoryCondition.test(predicate, storedEntity) }
 
   func holds(_ reader: MemoryReader, _ key: Int64, _ row: Snapshot) -> Bool { test(reader, key, row) }
 
-  private static func test(_ predicate: NSPredicate, _ home: EntityHome) -> Test {
+  private static func test(_ predicate: NSPredicate, _ storedEntity: StoredEntity) -> Test {
     switch predicate.kind {
     case .truth(let value): return { _, _, _ in value }
     case .compound(let type, let parts):
-      let tests = parts.map { test($0, home) }
+      let tests = parts.map { test($0, storedEntity) }
       switch type {
       case .and: return { reader, key, row in tests.allSatisfy { $0(reader, key, row) } }
       case .or: return { reader, key, row in tests.contains { $0(reader, key, row) } }
@@ -21,33 +21,35 @@ struct MemoryCondition {
       @unknown default: break
       }
     case .comparison(let comparison) where comparison.comparisonPredicateModifier == .direct:
-      return test(comparison, home)
+      return test(comparison, storedEntity)
     case .comparison, .block: break
     }
-    return { reader, key, row in predicate.evaluate(with: MemoryRow(reader, home, key, row)) }
+    return { reader, key, row in predicate.evaluate(with: MemoryRow(reader, storedEntity, key, row)) }
   }
 
-  private static func test(_ predicate: NSComparisonPredicate, _ home: EntityHome) -> Test {
+  private static func test(_ predicate: NSComparisonPredicate, _ storedEntity: StoredEntity) -> Test {
     let comparison = predicate.comparison
-    let left = operand(predicate.leftExpression, home)
+    let left = operand(predicate.leftExpression, storedEntity)
     if comparison.hasConstantRight { return { reader, key, row in comparison.holds(left(reader, key, row), .null) } }
-    let right = operand(predicate.rightExpression, home)
+    let right = operand(predicate.rightExpression, storedEntity)
     return { reader, key, row in comparison.holds(left(reader, key, row), right(reader, key, row)) }
   }
 
-  private static func operand(_ expression: NSExpression, _ home: EntityHome) -> Operand {
+  private static func operand(_ expression: NSExpression, _ storedEntity: StoredEntity) -> Operand {
     if let constant = expression.constantPredicateValue { return { _, _, _ in constant } }
     switch expression.node {
-    case .evaluatedObject: return { _, key, _ in .object(NSManagedObjectID(home: home, key: key)) }
+    case .evaluatedObject: return { _, key, _ in .object(NSManagedObjectID(storedEntity: storedEntity, key: key)) }
     case .keyPath(nil, let path):
-      if path.keys.count == 1, let slot = home.layout.slot(path.keys[0]), home.layout.slots[slot].kind != .toOne {
+      if path.keys.count == 1, let slot = storedEntity.layout.slot(path.keys[0]),
+        storedEntity.layout.slots[slot].kind != .toOne
+      {
         return { _, _, row in row.predicateValue(slot) }
       }
-      return { reader, key, row in reader.value(at: path.keys[...], home, key, row) }
+      return { reader, key, row in reader.value(at: path.keys[...], storedEntity, key, row) }
     default:
       return { reader, key, row in
         expression.predicateValue(
-          in: EvaluationContext(object: MemoryRow(reader, home, key, row), variables: [:]))
+          in: EvaluationContext(object: MemoryRow(reader, storedEntity, key, row), variables: [:]))
       }
     }
   }

@@ -3,7 +3,7 @@ struct MemoryDictionaries {
   private let reader: MemoryReader
   private let settings: FetchSettings
   private let fetch: RowFetch
-  private let home: EntityHome
+  private let storedEntity: StoredEntity
   private var columns: [Column] = []
   private let groupNames: [String]
 
@@ -24,7 +24,7 @@ struct MemoryDictionaries {
     self.reader = reader
     self.settings = settings
     self.fetch = fetch
-    home = try reader.schema.entity(named: fetch.entityName).home
+    storedEntity = try reader.schema.entity(named: fetch.entityName).storedEntity
     groupNames = (settings.propertiesToGroupBy ?? []).compactMap(MemoryDictionaries.name)
     columns = try (settings.propertiesToFetch ?? attributeNames).map(column)
   }
@@ -40,7 +40,7 @@ struct MemoryDictionaries {
     // A descriptor that names a column instead of a property sorts the results.
     let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
     if !sortsRows { whole.sortDescriptors = [] }
-    let rows = try reader.find(whole).map { MemoryRow(reader, $0.home, $0.key, $0.values) }
+    let rows = try reader.find(whole).map { MemoryRow(reader, $0.storedEntity, $0.key, $0.values) }
     var results = try groups(of: rows).map(dictionary)
     if !groupNames.isEmpty, let having = settings.havingPredicate {
       results = results.filter { holds(having, $0.dictionary, $0.rows) }
@@ -66,7 +66,7 @@ struct MemoryDictionaries {
   }
 
   private var attributeNames: [String] {
-    home.layout.slots.filter { $0.kind != .toOne && !$0.isTransient }.map(\.name)
+    storedEntity.layout.slots.filter { $0.kind != .toOne && !$0.isTransient }.map(\.name)
   }
 
   private func column(_ property: Any) throws -> Column {
@@ -92,7 +92,7 @@ struct MemoryDictionaries {
 
   /// Throws if the path leads to many objects, or to nothing.
   private func check(_ keys: [String], _ name: String) throws {
-    var entity: NSEntityDescription? = home.entity
+    var entity: NSEntityDescription? = storedEntity.entity
     for (index, key) in keys.enumerated() {
       switch entity?.propertiesByName[key] {
       case let attribute as NSAttributeDescription where attribute.isTransient:

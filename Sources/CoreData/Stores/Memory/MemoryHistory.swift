@@ -2,17 +2,17 @@
 struct MemoryHistory {
   struct Change {
     let type: NSPersistentHistoryChangeType
-    let home: EntityHome
+    let storedEntity: StoredEntity
     let key: Int64
     let changed: [String]
     let tombstone: [String: Any]
 
     init(
-      _ type: NSPersistentHistoryChangeType, _ home: EntityHome, _ key: Int64, changed: [String] = [],
+      _ type: NSPersistentHistoryChangeType, _ storedEntity: StoredEntity, _ key: Int64, changed: [String] = [],
       tombstone: [String: Any] = [:]
     ) {
       self.type = type
-      self.home = home
+      self.storedEntity = storedEntity
       self.key = key
       self.changed = changed
       self.tombstone = tombstone
@@ -92,10 +92,11 @@ struct MemoryHistory {
     guard query.includesChanges else { return made }
     made.changes = transaction.changes.enumerated().map { index, change in
       NSPersistentHistoryChange(
-        id: transaction.firstChange + Int64(index), objectID: NSManagedObjectID(home: change.home, key: change.key),
+        id: transaction.firstChange + Int64(index),
+        objectID: NSManagedObjectID(storedEntity: change.storedEntity, key: change.key),
         type: change.type, tombstone: change.tombstone.isEmpty ? nil : change.tombstone,
         updatedProperties: change.type == .update
-          ? Set(change.changed.compactMap { change.home.entity.propertiesByName[$0] }) : nil,
+          ? Set(change.changed.compactMap { change.storedEntity.entity.propertiesByName[$0] }) : nil,
         transaction: made, isAlone: query.changesAreAlone)
     }
     return made

@@ -12,7 +12,7 @@ final class MemoryReader: @unchecked Sendable {
 
   /// A row that was found.
   struct Found {
-    let home: EntityHome
+    let storedEntity: StoredEntity
     let key: Int64
     let values: Snapshot
   }
@@ -21,28 +21,29 @@ final class MemoryReader: @unchecked Sendable {
 
   func row(_ related: RelatedKey) -> MemoryRow? {
     guard let values = contents.row(related.key, Int(related.number)),
-      let home = schema.family.homes[Int(related.number)]
+      let storedEntity = schema.storedEntities.byNumber[Int(related.number)]
     else { return nil }
-    return MemoryRow(self, home, related.key, values)
+    return MemoryRow(self, storedEntity, related.key, values)
   }
 
   /// Gives the body the members of a to-many relationship that have rows.
   func members(
-    of owner: Int64, _ home: EntityHome, _ relationship: NSRelationshipDescription,
-    _ body: (EntityHome, Int64, Snapshot) -> Void
+    of owner: Int64, _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) {
-    guard let list = schema.entity(home.number).toManys[relationship.name] else { return }
+    guard let list = schema.entity(storedEntity.number).toManys[relationship.name] else { return }
     for key in contents.members[list.number][owner] ?? [] {
       guard let number = contents.number(of: key, among: list.destinations), let row = contents.row(key, number),
-        let home = schema.family.homes[number]
+        let storedEntity = schema.storedEntities.byNumber[number]
       else { continue }
-      body(home, key, row)
+      body(storedEntity, key, row)
     }
   }
 
-  func members(of owner: Int64, _ home: EntityHome, _ relationship: NSRelationshipDescription) -> [MemoryRow] {
+  func members(of owner: Int64, _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription) -> [MemoryRow]
+  {
     var rows: [MemoryRow] = []
-    members(of: owner, home, relationship) { rows.append(MemoryRow(self, $0, $1, $2)) }
+    members(of: owner, storedEntity, relationship) { rows.append(MemoryRow(self, $0, $1, $2)) }
     return rows
   }
 
@@ -53,8 +54,8 @@ final class MemoryReader: @unchecked Sendable {
     let isSorted = !fetch.sortDescriptors.isEmpty
     let limit = fetch.limit > 0 && !isSorted ? fetch.limit + fetch.offset : Int.max
     var found: [Found] = []
-    try forEach(fetch) { home, key, row in
-      found.append(Found(home: home, key: key, values: row))
+    try forEach(fetch) { storedEntity, key, row in
+      found.append(Found(storedEntity: storedEntity, key: key, values: row))
       return found.count < limit
     }
     if isSorted { found = try sorted(found, by: fetch.sortDescriptors) }
@@ -78,35 +79,35 @@ final class MemoryReader: @unchecked Sendable {
   }
 
   /// Gives the body each row that matches, in the order of the keys, until it returns false.
-  private func forEach(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot) -> Bool) throws {
+  private func forEach(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot) -> Bool) throws {
     let tables = try numbers(fetch).filter { contents.rows[$0].count > 0 }
     if tables.count == 1 { return try forEach(of: tables[0], fetch, body) }
     var found: [Found] = []
     for number in tables {
-      try forEach(of: number, fetch) { home, key, row in
-        found.append(Found(home: home, key: key, values: row))
+      try forEach(of: number, fetch) { storedEntity, key, row in
+        found.append(Found(storedEntity: storedEntity, key: key, values: row))
         return true
       }
     }
     found.sort { $0.key < $1.key }
-    for row in found where !body(row.home, row.key, row.values) { return }
+    for row in found where !body(row.storedEntity, row.key, row.values) { return }
   }
 
   private func numbers(_ fetch: RowFetch) throws -> [Int] {
     let entity = try schema.entity(named: fetch.entityName)
-    return fetch.includesSubentities ? entity.numbers : [entity.home.number]
+    return fetch.includesSubentities ? entity.numbers : [entity.storedEntity.number]
   }
 
-  private func forEach(of number: Int, _ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot) -> Bool) throws {
-    let home = schema.entity(number).home
-    let condition = fetch.predicate.map { MemoryCondition($0, home) }
+  private func forEach(of number: Int, _ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot) -> Bool) throws {
+    let storedEntity = schema.entity(number).storedEntity
+    let condition = fetch.predicate.map { MemoryCondition($0, storedEntity) }
     try contents.rows[number].forEach { key, row in
       if let control = fetch.control {
         if control.isCancelled { throw CocoaError(.userCancelled) }
         control.countRow()
       }
       guard condition?.holds(self, key, row) ?? true else { return true }
-      return body(home, key, row)
+      return body(storedEntity, key, row)
     }
   }
 
@@ -136,24 +137,25 @@ final class MemoryReader: @unchecked Sendable {
 
   private func sortKey(_ descriptor: NSSortDescriptor, _ row: Found) -> SortKey {
     guard let keyed = descriptor as? KeyedSortDescriptor, keyed.block == nil else {
-      return .any(MemoryRow(self, row.home, row.key, row.values))
+      return .any(MemoryRow(self, row.storedEntity, row.key, row.values))
     }
-    return .value(value(at: keyed.keys[...], row.home, row.key, row.values))
+    return .value(value(at: keyed.keys[...], row.storedEntity, row.key, row.values))
   }
 
   // MARK: Values
 
   /// The value at a key path as predicates compare it.
-  func value(at keys: ArraySlice<String>, _ home: EntityHome, _ key: Int64, _ row: Snapshot) -> PredicateValue {
-    guard let name = keys.first else { return .object(NSManagedObjectID(home: home, key: key)) }
+  func value(at keys: ArraySlice<String>, _ storedEntity: StoredEntity, _ key: Int64, _ row: Snapshot) -> PredicateValue
+  {
+    guard let name = keys.first else { return .object(NSManagedObjectID(storedEntity: storedEntity, key: key)) }
     let rest = keys.dropFirst()
-    if case .slot(let slot)? = home.layout.places[name] {
-      if home.layout.slots[slot].kind == .toOne {
+    if case .slot(let slot)? = storedEntity.layout.places[name] {
+      if storedEntity.layout.slots[slot].kind == .toOne {
         guard let related = row.related(slot), let found = self.row(related) else { return .null }
-        return value(at: rest, found.home, found.key, found.values)
+        return value(at: rest, found.storedEntity, found.key, found.values)
       }
       if rest.isEmpty { return row.predicateValue(slot) }
     }
-    return PredicateValue(KeyValueReading.value(at: keys, of: MemoryRow(self, home, key, row)))
+    return PredicateValue(KeyValueReading.value(at: keys, of: MemoryRow(self, storedEntity, key, row)))
   }
 }

@@ -54,8 +54,8 @@ final class MemoryRows: @unchecked Sendable {
 
   /// Replaces a row, and updates the lists at the other ends of its to-one relationships.
   func set(_ row: Snapshot?, _ key: Int64, _ entity: MemorySchema.Entity) {
-    let old = contents.row(key, entity.home.number)
-    contents.set(row, key, entity.home.number)
+    let old = contents.row(key, entity.storedEntity.number)
+    contents.set(row, key, entity.storedEntity.number)
     for toOne in entity.toOnes {
       guard let list = toOne.inverse else { continue }
       let (before, after) = (old?.related(toOne.slot)?.key, row?.related(toOne.slot)?.key)

@@ -26,7 +26,7 @@ final class MemorySchema: @unchecked Sendable {
   }
 
   struct Entity {
-    let home: EntityHome
+    let storedEntity: StoredEntity
     /// The number of the counter for the hierarchy's keys.
     let root: Int
     /// The numbers of the entity and its subentities.
@@ -50,7 +50,7 @@ final class MemorySchema: @unchecked Sendable {
     let places: [(slot: Int, path: [String])]
   }
 
-  let family: EntityFamily
+  let storedEntities: StoredEntities
   /// The entities by number; nil for 0.
   private(set) var entities: [Entity?]
   private(set) var constraints: [Constraint] = []
@@ -65,30 +65,38 @@ final class MemorySchema: @unchecked Sendable {
 
   /// - Parameter sharesKeys: whether a key is given once in all hierarchies.
   init(_ described: [NSEntityDescription], _ reference: StoreReference, sharesKeys: Bool = false) {
-    family = EntityFamily(of: described, reference)
-    let homes = family.homes.compactMap(\.self)
-    hasDerived = homes.contains(where: \.layout.hasDerived)
-    (keptNames, transientNames) = MemorySchema.names(homes)
-    entities = Array(repeating: nil, count: family.homes.count)
+    storedEntities = StoredEntities(of: described, reference)
+    let all = storedEntities.byNumber.compactMap(\.self)
+    hasDerived = all.contains(where: \.layout.hasDerived)
+    (keptNames, transientNames) = MemorySchema.names(all)
+    entities = Array(repeating: nil, count: storedEntities.byNumber.count)
     var roots: [Int32: Int] = [:]
-    for home in homes where roots[home.table] == nil { roots[home.table] = sharesKeys ? 0 : roots.count }
+    for storedEntity in all where roots[storedEntity.table] == nil {
+      roots[storedEntity.table] = sharesKeys ? 0 : roots.count
+    }
     rootCount = sharesKeys ? 1 : roots.count
     let numbers = Dictionary(
-      uniqueKeysWithValues: homes.map { home in
-        (home.layout.name, homes.filter { $0.entity.isKindOf(entity: home.entity) }.map(\.number))
+      uniqueKeysWithValues: all.map { storedEntity in
+        (
+          storedEntity.layout.name,
+          all.filter { $0.entity.isKindOf(entity: storedEntity.entity) }.map(\.number)
+        )
       })
     var lists = ListNumbers()
-    for home in homes {
-      entities[home.number] = Entity(
-        home: home, root: roots[home.table] ?? 0, numbers: numbers[home.layout.name] ?? [],
-        toOnes: MemorySchema.toOnes(home.layout, numbers, &lists),
-        toManys: MemorySchema.toManys(home.layout, numbers, &lists), constraints: constraints(of: home, homes),
-        storedSlots: home.layout.slots.indices.filter {
-          !home.layout.slots[$0].isTransient && !home.layout.slots[$0].isDerived
+    for storedEntity in all {
+      entities[storedEntity.number] = Entity(
+        storedEntity: storedEntity, root: roots[storedEntity.table] ?? 0,
+        numbers: numbers[storedEntity.layout.name] ?? [],
+        toOnes: MemorySchema.toOnes(storedEntity.layout, numbers, &lists),
+        toManys: MemorySchema.toManys(storedEntity.layout, numbers, &lists),
+        constraints: constraints(of: storedEntity, all),
+        storedSlots: storedEntity.layout.slots.indices.filter {
+          !storedEntity.layout.slots[$0].isTransient && !storedEntity.layout.slots[$0].isDerived
         },
-        derivedSlots: home.layout.slots.indices.filter { home.layout.slots[$0].isDerived },
-        preserved: home.layout.slots.indices.filter {
-          (home.layout.slots[$0].property as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion ?? false
+        derivedSlots: storedEntity.layout.slots.indices.filter { storedEntity.layout.slots[$0].isDerived },
+        preserved: storedEntity.layout.slots.indices.filter {
+          (storedEntity.layout.slots[$0].property as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion
+            ?? false
         })
     }
     listCount = lists.ordered.count
@@ -103,7 +111,7 @@ final class MemorySchema: @unchecked Sendable {
   }
 
   func entity(named name: String) throws -> Entity {
-    if let home = family.homesByName[name] { return entity(home.number) }
+    if let storedEntity = storedEntities.byName[name] { return entity(storedEntity.number) }
     throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
   }
 
@@ -175,17 +183,17 @@ final class MemorySchema: @unchecked Sendable {
   }
 
   /// The constraints of a row's hierarchy on properties of the entity.
-  private func constraints(of home: EntityHome, _ homes: [EntityHome]) -> [Int] {
+  private func constraints(of storedEntity: StoredEntity, _ storedEntities: [StoredEntity]) -> [Int] {
     var found: [Int] = []
-    for other in homes where other.table == home.table {
+    for other in storedEntities where other.table == storedEntity.table {
       for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {
         let paths = names.map { $0.components(separatedBy: ".") }
-        let slots = paths.compactMap { home.layout.slot($0[0]) }
+        let slots = paths.compactMap { storedEntity.layout.slot($0[0]) }
         let theirs = paths.compactMap { other.layout.slot($0[0]) }
         guard slots.count == names.count, theirs.count == names.count,
-          zip(slots, theirs).allSatisfy({ home.layout.slots[$0].property === other.layout.slots[$1].property })
+          zip(slots, theirs).allSatisfy({ storedEntity.layout.slots[$0].property === other.layout.slots[$1].property })
         else { continue }
-        let number = number(of: names, zip(slots, paths).map { ($0, Array($1.dropFirst())) }, home.table)
+        let number = number(of: names, zip(slots, paths).map { ($0, Array($1.dropFirst())) }, storedEntity.table)
         if !found.contains(number) { found.append(number) }
       }
     }
@@ -207,8 +215,8 @@ final class MemorySchema: @unchecked Sendable {
   }
 }
 
-extension EntityFamily {
-  /// The homes of entities in a store without its own entity numbers: numbered by name from 1. Entities of one
+extension StoredEntities {
+  /// Creates the entities of a store without entity numbers of its own: they are numbered by name from 1. Entities of one
   /// hierarchy share their keys.
   convenience init(of entities: [NSEntityDescription], _ reference: StoreReference) {
     self.init(reference: reference)
@@ -217,9 +225,9 @@ extension EntityFamily {
     for (index, entity) in sorted.enumerated() {
       var root = entity
       while let above = root.superentity { root = above }
-      let table = tables[ObjectIdentifier(root)] ?? EntityHome.newTable()
+      let table = tables[ObjectIdentifier(root)] ?? StoredEntity.newTable()
       tables[ObjectIdentifier(root)] = table
-      add(EntityHome(layout: entity.layout, family: self, number: index + 1, table: table))
+      add(StoredEntity(layout: entity.layout, collection: self, number: index + 1, table: table))
     }
   }
 }

@@ -2,9 +2,9 @@
 /// class need objects.
 extension MemorySchema {
   func understands(_ fetch: RowFetch) -> Bool {
-    guard let home = family.homesByName[fetch.entityName] else { return true }
+    guard let storedEntity = storedEntities.byName[fetch.entityName] else { return true }
     return (fetch.predicate.map(understands) ?? true)
-      && fetch.sortDescriptors.allSatisfy { understands($0, home.entity) }
+      && fetch.sortDescriptors.allSatisfy { understands($0, storedEntity.entity) }
   }
 
   private func understands(_ descriptor: NSSortDescriptor, _ entity: NSEntityDescription) -> Bool {
@@ -48,7 +48,7 @@ extension MemorySchema {
 
 extension MemorySchema {
   /// The names of properties that rows have, and of the elements of composite attributes.
-  static func names(_ homes: [EntityHome]) -> (kept: Set<String>, transient: Set<String>) {
+  static func names(_ storedEntities: [StoredEntity]) -> (kept: Set<String>, transient: Set<String>) {
     var kept: Set<String> = ["self", "SELF", "objectID", "entity"]
     var transient: Set<String> = []
     func add(_ elements: [NSAttributeDescription]) {
@@ -57,15 +57,15 @@ extension MemorySchema {
         if let composite = element as? NSCompositeAttributeDescription { add(composite.elements) }
       }
     }
-    for home in homes {
-      for slot in home.layout.slots {
+    for storedEntity in storedEntities {
+      for slot in storedEntity.layout.slots {
         if slot.isTransient { transient.insert(slot.name) } else { kept.insert(slot.name) }
         if let composite = slot.composite { add(composite.elements) }
       }
-      for relationship in home.layout.toManys {
+      for relationship in storedEntity.layout.toManys {
         if relationship.isTransient { transient.insert(relationship.name) } else { kept.insert(relationship.name) }
       }
-      transient.formUnion(home.layout.fetchedProperties.map(\.name))
+      transient.formUnion(storedEntity.layout.fetchedProperties.map(\.name))
     }
     return (kept, transient)
   }

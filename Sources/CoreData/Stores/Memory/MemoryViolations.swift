@@ -49,12 +49,12 @@ struct MemoryViolations {
         schema.entities[$0]?.constraints.contains(constraint) ?? false && memory.contents.row(key, $0) != nil
       })
     else { return nil }
-    let home = schema.entity(number).home
-    let isDeleted = changes.deleted.contains { $0.key == key && $0.home.table == home.table }
+    let storedEntity = schema.entity(number).storedEntity
+    let isDeleted = changes.deleted.contains { $0.key == key && $0.storedEntity.table == storedEntity.table }
     if isDeleted { return nil }
-    let update = changes.updated.firstIndex { $0.key == key && $0.home.table == home.table }
+    let update = changes.updated.firstIndex { $0.key == key && $0.storedEntity.table == storedEntity.table }
     if let update, let own = values(at: .updated(update), constraint), own != wanted { return nil }
-    return (NSManagedObjectID(home: home, key: key), memory.contents.row(key, number))
+    return (NSManagedObjectID(storedEntity: storedEntity, key: key), memory.contents.row(key, number))
   }
 
   private func row(at place: RowChanges.Place) -> Snapshot? {

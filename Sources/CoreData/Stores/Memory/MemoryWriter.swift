@@ -30,21 +30,21 @@ final class MemoryWriter {
     for index in changes.deleted.indices { delete(index, &history) }
     for index in changes.updated.indices { update(index) }
     let insertedRows = changes.inserted.map { row in
-      made(row.values, schema.entity(store.family.homesByName[row.values.layout.name]?.number ?? 0), version: 1)
+      made(row.values, schema.entity(store.storedEntities.byName[row.values.layout.name]?.number ?? 0), version: 1)
     }
     for (index, row) in insertedRows.enumerated() {
       memory.set(row, saved.keys[index], insertedEntities[index])
       derived.note(row, saved.keys[index], insertedEntities[index], in: schema)
-      history?.append(MemoryHistory.Change(.insert, insertedEntities[index].home, saved.keys[index]))
+      history?.append(MemoryHistory.Change(.insert, insertedEntities[index].storedEntity, saved.keys[index]))
     }
     takeUniqueValues(insertedRows)
     for (index, row) in changes.inserted.enumerated() where !row.members.isEmpty {
       try writeMembers(row.members, of: saved.keys[index], insertedEntities[index])
     }
     for (index, row) in changes.updated.enumerated() {
-      if !row.members.isEmpty { try writeMembers(row.members, of: row.key, schema.entity(row.home.number)) }
+      if !row.members.isEmpty { try writeMembers(row.members, of: row.key, schema.entity(row.storedEntity.number)) }
       guard updatedRows[index] != nil, history != nil else { continue }
-      history?.append(MemoryHistory.Change(.update, row.home, row.key, changed: changedNames(of: row)))
+      history?.append(MemoryHistory.Change(.update, row.storedEntity, row.key, changed: changedNames(of: row)))
     }
     if !conflicts.isEmpty { throw RowConflicts(store: store, conflicts: conflicts) }
     if !rejected.isEmpty {
@@ -70,7 +70,7 @@ final class MemoryWriter {
       memory.lastKeys[entity.root] += 1
       let key = memory.lastKeys[entity.root]
       saved.keys.append(key)
-      saved.assigned[row.key] = RelatedKey(key: key, number: Int64(entity.home.number))
+      saved.assigned[row.key] = RelatedKey(key: key, number: Int64(entity.storedEntity.number))
     }
   }
 
@@ -104,14 +104,14 @@ final class MemoryWriter {
 
   private func update(_ index: Int) {
     let row = changes.updated[index]
-    let entity = schema.entity(row.home.number)
-    let stored = memory.contents.row(row.key, row.home.number)
+    let entity = schema.entity(row.storedEntity.number)
+    let stored = memory.contents.row(row.key, row.storedEntity.number)
     updatedRows.append(nil)
     guard let values = row.values, let base = row.base else {
       // The row was never read: it cannot conflict, only members changed.
       saved.versions.append(0)
       if row.members.isEmpty { return }
-      guard let stored else { return noteConflict(.updated(index), row.home, row.key) }
+      guard let stored else { return noteConflict(.updated(index), row.storedEntity, row.key) }
       let touched = stored.copy()
       touched.version += 1
       return set(touched, index, entity)
@@ -121,7 +121,7 @@ final class MemoryWriter {
     let version = base.version == .max ? 1 : base.version + 1
     saved.versions.append(version)
     guard let stored, stored.version == base.version else {
-      return noteConflict(.updated(index), row.home, row.key)
+      return noteConflict(.updated(index), row.storedEntity, row.key)
     }
     let new = stored.copy()
     new.version = version
@@ -140,21 +140,21 @@ final class MemoryWriter {
 
   private func check(_ index: Int) {
     let row = changes.checked[index]
-    let version = memory.contents.row(row.key, row.home.number)?.version
-    if version != row.version { noteConflict(.checked(index), row.home, row.key) }
+    let version = memory.contents.row(row.key, row.storedEntity.number)?.version
+    if version != row.version { noteConflict(.checked(index), row.storedEntity, row.key) }
   }
 
   private func delete(_ index: Int, _ history: inout [MemoryHistory.Change]?) {
     let row = changes.deleted[index]
-    guard let stored = memory.contents.row(row.key, row.home.number) else { return }
+    guard let stored = memory.contents.row(row.key, row.storedEntity.number) else { return }
     if let version = row.version, version != stored.version {
-      return noteConflict(.deleted(index), row.home, row.key)
+      return noteConflict(.deleted(index), row.storedEntity, row.key)
     }
-    let entity = schema.entity(row.home.number)
+    let entity = schema.entity(row.storedEntity.number)
     if history != nil {
       let kept = entity.preserved.compactMap { slot in stored.value(slot).map { (stored.layout.slots[slot].name, $0) } }
       history?.append(
-        MemoryHistory.Change(.delete, row.home, row.key, tombstone: Dictionary(kept, uniquingKeysWith: { $1 })))
+        MemoryHistory.Change(.delete, row.storedEntity, row.key, tombstone: Dictionary(kept, uniquingKeysWith: { $1 })))
     }
     giveUpUniqueValues(of: stored, row.key, entity, unless: nil)
     for list in entity.toManys.values where !list.followsToOne {
@@ -168,8 +168,8 @@ final class MemoryWriter {
     memory.set(nil, row.key, entity)
   }
 
-  private func noteConflict(_ place: RowChanges.Place, _ home: EntityHome, _ key: Int64) {
-    let stored = memory.reader.contents.row(key, home.number)
+  private func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) {
+    let stored = memory.reader.contents.row(key, storedEntity.number)
     conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: nil))
   }
 
@@ -191,7 +191,7 @@ final class MemoryWriter {
     for (index, row) in updatedRows.enumerated() {
       guard let row else { continue }
       let update = changes.updated[index]
-      take(row, update.key, schema.entity(update.home.number), .updated(index))
+      take(row, update.key, schema.entity(update.storedEntity.number), .updated(index))
     }
     for (index, row) in insertedRows.enumerated() {
       take(row, saved.keys[index], insertedEntities[index], .inserted(index))
@@ -252,7 +252,7 @@ final class MemoryWriter {
     let names = row.members.map(\.relationship.name)
     guard let values = row.values, let base = row.base else { return names }
     return names
-      + schema.entity(row.home.number).storedSlots.filter { !base.isEqual(values, slot: $0) }
-      .map { row.home.layout.slots[$0].name }
+      + schema.entity(row.storedEntity.number).storedSlots.filter { !base.isEqual(values, slot: $0) }
+      .map { row.storedEntity.layout.slots[$0].name }
   }
 }

@@ -32,7 +32,7 @@ final class ChangeWriter {
       try writeMembers(row.members, of: saved.keys[index], insertedWriters[index])
     }
     for row in changes.updated where !row.members.isEmpty {
-      try writeMembers(row.members, of: row.key, store.writer(row.home.number))
+      try writeMembers(row.members, of: row.key, store.writer(row.storedEntity.number))
     }
     if !conflicts.isEmpty { throw RowConflicts(store: store, conflicts: conflicts) }
     if let rejected { throw RejectedRows(store: store, places: rejected.places, message: rejected.error.message) }
@@ -92,12 +92,12 @@ final class ChangeWriter {
 
   private func update(_ index: Int) throws -> Int64 {
     let row = changes.updated[index]
-    let writer = store.writer(row.home.number)
+    let writer = store.writer(row.storedEntity.number)
     guard let values = row.values, let base = row.base else {
       // The row was never read: it cannot conflict, only members changed.
       guard !row.members.isEmpty else { return 0 }
       try connection.execute(writer.touchSQL, [.integer(row.key)])
-      if connection.changes == 0 { noteConflict(.updated(index), row.home, row.key) }
+      if connection.changes == 0 { noteConflict(.updated(index), row.storedEntity, row.key) }
       return 0
     }
     let changed = writer.steps.indices.filter { !base.isEqual(values, slot: writer.steps[$0].slot) }
@@ -113,7 +113,7 @@ final class ChangeWriter {
     statement.bind(row.key, at: column)
     statement.bind(base.version, at: column + 1)
     if try run(statement, for: .updated(index)), connection.changes == 0 {
-      noteConflict(.updated(index), row.home, row.key)
+      noteConflict(.updated(index), row.storedEntity, row.key)
     }
     return version
   }
@@ -126,7 +126,7 @@ final class ChangeWriter {
     for case .updated(let index) in waiting {
       let row = changes.updated[index]
       guard let values = row.values, let base = row.base else { continue }
-      let writer = store.writer(row.home.number)
+      let writer = store.writer(row.storedEntity.number)
       let unique = Set(store.uniqueConstraints(of: writer.mapping).flatMap(\.columns))
       let columns = writer.steps.indices.filter { !base.isEqual(values, slot: writer.steps[$0].slot) }
         .flatMap { writer.columns[$0] }.filter(unique.contains)
@@ -140,17 +140,17 @@ final class ChangeWriter {
 
   private func check(_ index: Int) throws {
     let row = changes.checked[index]
-    let version = try connection.integer(store.writer(row.home.number).versionSQL, [.integer(row.key)])
-    if version != row.version { noteConflict(.checked(index), row.home, row.key) }
+    let version = try connection.integer(store.writer(row.storedEntity.number).versionSQL, [.integer(row.key)])
+    if version != row.version { noteConflict(.checked(index), row.storedEntity, row.key) }
   }
 
   private func delete(_ index: Int) throws {
     let row = changes.deleted[index]
-    let writer = store.writer(row.home.number)
+    let writer = store.writer(row.storedEntity.number)
     let version = row.version ?? -1
     try connection.execute(writer.deleteSQL, [.integer(row.key), .integer(version), .integer(version)])
     if connection.changes == 0, try connection.integer(writer.versionSQL, [.integer(row.key)]) != nil {
-      noteConflict(.deleted(index), row.home, row.key)
+      noteConflict(.deleted(index), row.storedEntity, row.key)
     }
     for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
       try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(row.key)])
@@ -177,10 +177,10 @@ final class ChangeWriter {
     }
   }
 
-  private func noteConflict(_ place: RowChanges.Place, _ home: EntityHome, _ key: Int64) {
-    let stored = (try? store.row(NSManagedObjectID(home: home, key: key), connection)) ?? nil
+  private func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) {
+    let stored = (try? store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)) ?? nil
     conflicts.append(
-      RowConflicts.Conflict(place: place, stored: stored, cached: store.rowCache.find(key, home.table)))
+      RowConflicts.Conflict(place: place, stored: stored, cached: store.rowCache.find(key, storedEntity.table)))
   }
 
   // MARK: To-many relationships

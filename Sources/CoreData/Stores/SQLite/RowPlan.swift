@@ -10,7 +10,7 @@ final class RowPlan: Sendable {
 
   /// - Parameter properties: the names of the properties to read; nil for all.
   init(
-    _ mapping: TableMapping, schema: StoreSchema, family: EntityFamily, includesSubentities: Bool,
+    _ mapping: TableMapping, schema: StoreSchema, storedEntities: StoredEntities, includesSubentities: Bool,
     properties: Set<String>? = nil
   ) {
     let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
@@ -23,12 +23,14 @@ final class RowPlan: Sendable {
       return Int32(columns.count - 1)
     }
 
-    var decoders: [RowDecoder?] = Array(repeating: nil, count: family.homes.count)
+    var decoders: [RowDecoder?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for number in numbers {
-      guard let mapping = schema.entitiesByNumber[number], let home = family.homes[number] else { continue }
+      guard let mapping = schema.entitiesByNumber[number], let storedEntity = storedEntities.byNumber[number] else {
+        continue
+      }
       var steps: [RowDecoder.Step] = []
       var composites: [RowDecoder.Composite] = []
-      for (slot, description) in home.layout.slots.enumerated() {
+      for (slot, description) in storedEntity.layout.slots.enumerated() {
         if let properties, !properties.contains(description.name) { continue }
         if let attribute = mapping.attributes[description.name] {
           steps.append(
@@ -46,7 +48,7 @@ final class RowPlan: Sendable {
               destination: Int64(schema.entitiesByName[toOne.destinationEntityName]?.number ?? 0)))
         }
       }
-      decoders[number] = RowDecoder(home: home, steps: steps, composites: composites)
+      decoders[number] = RowDecoder(storedEntity: storedEntity, steps: steps, composites: composites)
     }
     self.columns = columns
     self.decoders = decoders
@@ -84,21 +86,21 @@ final class RowDecoder: Sendable {
     let leaves: [(leaf: CompositeColumns.Leaf, column: Int32)]
   }
 
-  let home: EntityHome
+  let storedEntity: StoredEntity
   let steps: [Step]
   /// Kept separately, so that steps are plain numbers.
   let composites: [Composite]
   private let hasComposites: Bool
 
-  init(home: EntityHome, steps: [Step], composites: [Composite]) {
-    self.home = home
+  init(storedEntity: StoredEntity, steps: [Step], composites: [Composite]) {
+    self.storedEntity = storedEntity
     self.steps = steps
     self.composites = composites
     hasComposites = !composites.isEmpty
   }
 
   func decode(_ statement: SQLiteStatement) -> Snapshot {
-    let snapshot = Snapshot.make(home.layout, version: statement.integer(1))
+    let snapshot = Snapshot.make(storedEntity.layout, version: statement.integer(1))
     steps.withUnsafeBufferPointer { steps in
       for step in steps {
         let column = step.column
@@ -123,9 +125,9 @@ final class RowDecoder: Sendable {
           snapshot.initialize(slot: step.slot, to: related)
         case .data:
           guard let value = statement.blob(column) else { continue }
-          snapshot.initialize(slot: step.slot, to: step.external ? ExternalData.decode(value, home) : value)
+          snapshot.initialize(slot: step.slot, to: step.external ? ExternalData.decode(value, storedEntity) : value)
         case .boxed:
-          guard let value = StoredValue.boxed(statement, column, step, home.layout) else { continue }
+          guard let value = StoredValue.boxed(statement, column, step, storedEntity.layout) else { continue }
           snapshot.initialize(slot: step.slot, to: value)
         }
       }
@@ -136,7 +138,7 @@ final class RowDecoder: Sendable {
 
   private func decodeComposites(_ statement: SQLiteStatement, into snapshot: Snapshot) {
     for composite in composites {
-      guard let elements = StoredValue.composite(statement, composite.leaves, home) else { continue }
+      guard let elements = StoredValue.composite(statement, composite.leaves, storedEntity) else { continue }
       snapshot.initialize(slot: composite.slot, to: Boxed(elements))
     }
   }

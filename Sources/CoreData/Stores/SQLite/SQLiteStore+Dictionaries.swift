@@ -31,21 +31,21 @@ extension SQLiteStore {
     switch kind {
     case .value(let type, let attribute):
       if statement.isNull(index) { return nil }
-      return StoredValue.value(statement, index, type, attribute, home(of: attribute))
+      return StoredValue.value(statement, index, type, attribute, storedEntity(of: attribute))
     case .composite(let leaves):
       let columns = leaves.enumerated().map { ($1, index + Int32($0)) }
-      return StoredValue.composite(statement, columns, home(of: leaves.first?.attribute))
+      return StoredValue.composite(statement, columns, storedEntity(of: leaves.first?.attribute))
     case .object(let entityName, let hasEntityColumn):
       let key = statement.integer(index)
       let number = hasEntityColumn ? Int(statement.integer(index + 1)) : 0
       // 0 in the entity's column stands for the relationship's own destination, as in a snapshot.
-      let actual = family.homes.indices.contains(number) ? family.homes[number] : nil
-      guard key != 0, let home = actual ?? family.homesByName[entityName] else { return nil }
-      return NSManagedObjectID(home: home, key: key)
+      let actual = storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
+      guard key != 0, let storedEntity = actual ?? storedEntities.byName[entityName] else { return nil }
+      return NSManagedObjectID(storedEntity: storedEntity, key: key)
     }
   }
 
-  private func home(of attribute: NSAttributeDescription?) -> EntityHome? {
-    attribute?.owner.flatMap { family.homesByName[$0.name ?? ""] }
+  private func storedEntity(of attribute: NSAttributeDescription?) -> StoredEntity? {
+    attribute?.owner.flatMap { storedEntities.byName[$0.name ?? ""] }
   }
 }

@@ -1,6 +1,6 @@
 /// Fetching rows by predicate and order.
 extension SQLiteStore {
-  func fetch(_ fetch: RowFetch, _ body: (EntityHome, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws {
     let plan =
       fetch.properties == nil
       ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities) : partialPlan(fetch)
@@ -19,13 +19,13 @@ extension SQLiteStore {
           guard let decoder = plan.decoder(statement) else { continue }
           let key = statement.integer(0)
           guard fetch.includesValues else {
-            body(decoder.home, key, nil)
+            body(decoder.storedEntity, key, nil)
             continue
           }
           let snapshot = decoder.decode(statement)
-          body(decoder.home, key, snapshot)
+          body(decoder.storedEntity, key, snapshot)
           // The cache keeps a bounded part of a long fetch, so not more is collected.
-          if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.home.table, snapshot)) }
+          if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
         }
       }
     }
@@ -35,7 +35,8 @@ extension SQLiteStore {
   /// The plan for the properties that the fetch names.
   func partialPlan(_ fetch: RowFetch) -> RowPlan {
     RowPlan(
-      mapping(fetch.entityName), schema: schema, family: family, includesSubentities: fetch.includesSubentities,
+      mapping(fetch.entityName), schema: schema, storedEntities: storedEntities,
+      includesSubentities: fetch.includesSubentities,
       properties: fetch.properties)
   }
 
@@ -88,8 +89,8 @@ extension SQLiteStore {
 
   /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
   func generator(for entityName: String) -> SQLGenerator {
-    SQLGenerator(schema: schema, entity: mapping(entityName)) { [family] object in
-      guard let id = object as? NSManagedObjectID, id.home.family === family else { return nil }
+    SQLGenerator(schema: schema, entity: mapping(entityName)) { [storedEntities] object in
+      guard let id = object as? NSManagedObjectID, id.storedEntity.collection === storedEntities else { return nil }
       return id.persistentKey
     }
   }

@@ -6,26 +6,26 @@ extension SQLiteStore {
     let snapshot = try CoreDataErrors.translating("Reading \(id.uriString)") {
       try read(generation) { try row(id, $0) }
     }
-    if let snapshot { cache.add([(id.key, id.home.table, snapshot)], since: epoch) }
+    if let snapshot { cache.add([(id.key, id.storedEntity.table, snapshot)], since: epoch) }
     return snapshot
   }
 
   /// The row of an ID in the connection's state of the file.
   func row(_ id: NSManagedObjectID, _ connection: SQLiteConnection) throws -> Snapshot? {
-    let number = id.home.number
+    let number = id.storedEntity.number
     let statement = try connection.statement(rowSQL[number] ?? "")
     statement.bind(id.key, at: 1)
     defer { statement.reset() }
-    let plan = plan(id.home.layout.name, includesSubentities: false)
+    let plan = plan(id.storedEntity.layout.name, includesSubentities: false)
     guard try statement.step(), let decoder = plan.decoder(statement) else { return nil }
     return decoder.decode(statement)
   }
 
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
-    _ body: (EntityHome, Int64, Snapshot) -> Void
+    _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) throws {
-    guard let source = memberSource(id.home, relationship) else { return }
+    guard let source = memberSource(id.storedEntity, relationship) else { return }
     let order = source.order.map { " ORDER BY \($0)" } ?? ""
     let sql = "SELECT \(source.plan.columnList(alias: "t")) FROM \(source.tables) WHERE \(source.owner) = ?\(order)"
     let cache = cache(generation)
@@ -39,8 +39,8 @@ extension SQLiteStore {
         while try statement.step() {
           guard let decoder = source.plan.decoder(statement) else { continue }
           let snapshot = decoder.decode(statement)
-          body(decoder.home, statement.integer(0), snapshot)
-          rows.append((statement.integer(0), decoder.home.table, snapshot))
+          body(decoder.storedEntity, statement.integer(0), snapshot)
+          rows.append((statement.integer(0), decoder.storedEntity.table, snapshot))
         }
       }
     }
@@ -48,19 +48,19 @@ extension SQLiteStore {
   }
 
   func members(
-    ofEach keys: [Int64], _ home: EntityHome, _ relationship: NSRelationshipDescription,
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?,
-    _ body: (Int64, EntityHome, Int64, Snapshot) -> Void
+    _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {
-    guard let source = memberSource(home, relationship) else { return }
+    guard let source = memberSource(storedEntity, relationship) else { return }
     let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
     let select = "SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
     let ownerColumn = Int32(source.plan.columns.count)
-    try CoreDataErrors.translating("Reading \(home.layout.name).\(relationship.name) of several objects") {
+    try CoreDataErrors.translating("Reading \(storedEntity.layout.name).\(relationship.name) of several objects") {
       try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
         statement in
         guard let decoder = source.plan.decoder(statement) else { return }
-        body(statement.integer(ownerColumn), decoder.home, statement.integer(0), decoder.decode(statement))
+        body(statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0), decoder.decode(statement))
       }
     }
   }
@@ -68,9 +68,9 @@ extension SQLiteStore {
   /// The tables with the members of a to-many relationship as `t`, each with its owner's key; nil if they are not in
   /// this store.
   private func memberSource(
-    _ home: EntityHome, _ relationship: NSRelationshipDescription
+    _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription
   ) -> (plan: RowPlan, tables: String, owner: String, order: String?)? {
-    guard let place = mapping(home.layout.name).toManys[relationship.name] else { return nil }
+    guard let place = mapping(storedEntity.layout.name).toManys[relationship.name] else { return nil }
     switch place {
     case .foreignKey(let name, let table, let inverse):
       let plan = plan(name, includesSubentities: true)
@@ -83,12 +83,12 @@ extension SQLiteStore {
   }
 
   func rows(
-    _ keys: [Int64], of home: EntityHome, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+    _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
-    let plan = plan(home.layout.name, includesSubentities: false)
-    let select = "SELECT \(plan.columnList(alias: "t")) FROM \(mapping(home.layout.name).table) t"
-    try CoreDataErrors.translating("Reading rows of \(home.layout.name)") {
-      try eachRow(of: keys, in: generation, "\(select) WHERE t.Z_PK IN (", ") AND t.Z_ENT = \(home.number)") {
+    let plan = plan(storedEntity.layout.name, includesSubentities: false)
+    let select = "SELECT \(plan.columnList(alias: "t")) FROM \(mapping(storedEntity.layout.name).table) t"
+    try CoreDataErrors.translating("Reading rows of \(storedEntity.layout.name)") {
+      try eachRow(of: keys, in: generation, "\(select) WHERE t.Z_PK IN (", ") AND t.Z_ENT = \(storedEntity.number)") {
         statement in
         guard let decoder = plan.decoder(statement) else { return }
         body(statement.integer(0), decoder.decode(statement))

@@ -18,11 +18,11 @@ extension SQLiteStore {
       try database.write { connection in
         try rows.map { row in
           let name = row.layout.name
-          guard let home = family.homesByName[name] else {
+          guard let storedEntity = storedEntities.byName[name] else {
             throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
           }
           let key = try takeKeys(1, root: mapping(name).rootNumber, connection)
-          return NSManagedObjectID(home: home, key: key)
+          return NSManagedObjectID(storedEntity: storedEntity, key: key)
         }
       }
     }

@@ -8,7 +8,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   let rowCache: RowCache
   /// Nil if changes are not recorded.
   let history: StoreHistory?
-  let family: EntityFamily
+  let storedEntities: StoredEntities
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
   private let writers: [RowWriter?]
   /// By entity number: the SELECT of one row by its key.
@@ -37,21 +37,22 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     history = opened.history
     storeType = opening.type
     let reference = StoreReference(identifier: opened.identifier)
-    let family = EntityFamily(reference: reference)
+    let storedEntities = StoredEntities(reference: reference)
     var tables: [Int: Int32] = [:]
     for mapping in schema.entities {
-      let table = tables[mapping.rootNumber] ?? EntityHome.newTable()
+      let table = tables[mapping.rootNumber] ?? StoredEntity.newTable()
       tables[mapping.rootNumber] = table
-      family.add(EntityHome(layout: mapping.entity.layout, family: family, number: mapping.number, table: table))
+      storedEntities.add(
+        StoredEntity(layout: mapping.entity.layout, collection: storedEntities, number: mapping.number, table: table))
     }
-    self.family = family
+    self.storedEntities = storedEntities
     var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
-    var rowSQL: [String?] = Array(repeating: nil, count: family.homes.count)
-    var writers: [RowWriter?] = Array(repeating: nil, count: family.homes.count)
+    var rowSQL: [String?] = Array(repeating: nil, count: storedEntities.byNumber.count)
+    var writers: [RowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for mapping in schema.entities {
       plans[mapping.name] = (
-        RowPlan(mapping, schema: schema, family: family, includesSubentities: true),
-        RowPlan(mapping, schema: schema, family: family, includesSubentities: false)
+        RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: true),
+        RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
       )
       writers[mapping.number] = RowWriter(mapping, layout: mapping.entity.layout)
       let columns = plans[mapping.name]?.flat.columnList(alias: "t") ?? ""

@@ -2,11 +2,12 @@
 extension StoredValue {
   /// The composite's value in the statement's current row; nil if all its columns are NULL.
   static func composite(
-    _ statement: SQLiteStatement, _ leaves: [(leaf: CompositeColumns.Leaf, column: Int32)], _ home: EntityHome?
+    _ statement: SQLiteStatement, _ leaves: [(leaf: CompositeColumns.Leaf, column: Int32)],
+    _ storedEntity: StoredEntity?
   ) -> [String: Any]? {
     var elements: [String: Any] = [:]
     for (leaf, column) in leaves where !statement.isNull(column) {
-      let value = value(statement, column, leaf.attribute.attributeType, leaf.attribute, home)
+      let value = value(statement, column, leaf.attribute.attributeType, leaf.attribute, storedEntity)
       if let value { CompositeValue.set(value, at: leaf.path[...], in: &elements) }
     }
     return elements.isEmpty ? nil : elements

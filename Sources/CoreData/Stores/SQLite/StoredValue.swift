@@ -55,10 +55,10 @@ enum StoredValue {
 extension StoredValue {
   /// A column that is not NULL, as key-value coding returns it.
   ///
-  /// - Parameter home: the entity's home, whose store tells the place of external data.
+  /// - Parameter storedEntity: the entity's storedEntity, whose store tells the place of external data.
   static func value(
     _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?,
-    _ home: EntityHome?
+    _ storedEntity: StoredEntity?
   ) -> Any? {
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
@@ -78,7 +78,7 @@ extension StoredValue {
     case .binaryDataAttributeType:
       let isExternal = attribute?.allowsExternalBinaryDataStorage ?? false
       return statement.blob(index).map { data in
-        home.flatMap { isExternal ? ExternalData.decode(data, $0) : nil } ?? data
+        storedEntity.flatMap { isExternal ? ExternalData.decode(data, $0) : nil } ?? data
       }
     case .transformableAttributeType:
       return statement.blob(index).map { TransformableValue.decode($0, attribute?.valueTransformerName) }
@@ -102,10 +102,10 @@ extension StoredValue {
 /// Binary values of attributes that allow external storage: the first byte tells where the value is.
 enum ExternalData {
   /// 1: the value follows. 2: the name of a file follows, in the store's support folder.
-  static func decode(_ stored: Data, _ home: EntityHome) -> Data {
+  static func decode(_ stored: Data, _ storedEntity: StoredEntity) -> Data {
     guard let first = stored.first else { return stored }
     if first == 1 { return Data(stored.dropFirst()) }
-    return file(stored, of: home.storeReference?.store?.url).flatMap { try? Data(contentsOf: $0) } ?? stored
+    return file(stored, of: storedEntity.storeReference?.store?.url).flatMap { try? Data(contentsOf: $0) } ?? stored
   }
 
   /// The file that a stored value names; nil for none.

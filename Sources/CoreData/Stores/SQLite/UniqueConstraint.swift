@@ -46,10 +46,10 @@ private struct ConstraintViolationFinder {
     self.changes = changes
     self.connection = connection
     for (index, row) in changes.updated.enumerated() {
-      known[row.home.table, default: [:]][row.key] = .updated(index)
+      known[row.storedEntity.table, default: [:]][row.key] = .updated(index)
     }
     for (index, row) in changes.deleted.enumerated() {
-      known[row.home.table, default: [:]][row.key] = .deleted(index)
+      known[row.storedEntity.table, default: [:]][row.key] = .deleted(index)
     }
   }
 
@@ -99,7 +99,7 @@ private struct ConstraintViolationFinder {
     guard let found, case .integer(let key) = found[0], case .integer(let number) = found[1],
       let id = store.objectID(number: Int(number), key: key)
     else { return nil }
-    if let place = known[id.home.table]?[key] {
+    if let place = known[id.storedEntity.table]?[key] {
       if case .deleted = place { return nil }
       if let own = try uniqueValues(at: place, constraint, root), own != values { return nil }
     }

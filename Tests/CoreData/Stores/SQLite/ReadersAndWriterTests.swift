@@ -43,12 +43,12 @@ import Testing
 
   @Test func aFaultIsServedFromTheRowCache() throws {
     let (store, file, id) = try library()
-    let cached = try #require(file.rowCache.find(id.key, id.home.table))
+    let cached = try #require(file.rowCache.find(id.key, id.storedEntity.table))
     // Only the cache has this row.
     let changed = cached.copy()
-    let slot = try #require(id.home.layout.slot("title"))
+    let slot = try #require(id.storedEntity.layout.slot("title"))
     changed.set("from the cache", slot: slot, of: id.entity)
-    file.rowCache.commit(saved: [(id.key, id.home.table, changed)], removed: [])
+    file.rowCache.commit(saved: [(id.key, id.storedEntity.table, changed)], removed: [])
     try store.read { context in
       #expect(context.object(with: id).text("title") == "from the cache")
       context.reset()
@@ -64,14 +64,14 @@ import Testing
   @Test func rowsReadBeforeACommitDoNotEnterTheCacheAfterIt() throws {
     let (store, file, id) = try library()
     let epoch = file.rowCache.epoch
-    let old = try #require(file.rowCache.find(id.key, id.home.table))
+    let old = try #require(file.rowCache.find(id.key, id.storedEntity.table))
     try store.save { $0.object(with: id).setValue("Two", forKey: "title") }
-    file.rowCache.add([(id.key, id.home.table, old)], since: epoch)
+    file.rowCache.add([(id.key, id.storedEntity.table, old)], since: epoch)
     try store.read { #expect($0.object(with: id).text("title") == "Two") }
     let (before, id2) = (file.rowCache.epoch, id)
     try store.save { $0.delete($0.object(with: id2)) }
-    file.rowCache.add([(id.key, id.home.table, old)], since: before)
-    #expect(file.rowCache.find(id.key, id.home.table) == nil)
+    file.rowCache.add([(id.key, id.storedEntity.table, old)], since: before)
+    #expect(file.rowCache.find(id.key, id.storedEntity.table) == nil)
   }
 
   @Test func aSaveThatFindsTheFileLockedFailsInTimeAndCanBeRepeated() throws {

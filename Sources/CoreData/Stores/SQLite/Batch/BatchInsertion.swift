@@ -4,7 +4,7 @@ final class BatchInsertion {
   private let connection: SQLiteConnection
   private let recorder: HistoryRecorder?
   private let mapping: TableMapping
-  private let home: EntityHome
+  private let storedEntity: StoredEntity
   private let writer: RowWriter
   private let layout: EntityLayout
   private let source: BatchRows
@@ -30,11 +30,11 @@ final class BatchInsertion {
     self.connection = connection
     self.source = source
     mapping = store.mapping(source.entityName)
-    guard let home = store.family.homes[mapping.number] else {
+    guard let storedEntity = store.storedEntities.byNumber[mapping.number] else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(source.entityName).")
     }
-    self.home = home
-    layout = home.layout
+    self.storedEntity = storedEntity
+    layout = storedEntity.layout
     writer = store.writer(mapping.number)
     constraints = source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
     onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
@@ -114,7 +114,7 @@ final class BatchInsertion {
       try recorder.noteUpdate(number: mapping.number, key: key, changed: names)
     }
     result.count += 1
-    if source.keepsIDs { result.ids.append(NSManagedObjectID(home: home, key: key)) }
+    if source.keepsIDs { result.ids.append(NSManagedObjectID(storedEntity: storedEntity, key: key)) }
   }
 
   // MARK: SQL

@@ -184,13 +184,13 @@ struct BatchUpdate {
     }
     if let id {
       let destination = store.schema.entitiesByName[toOne.destinationEntityName]
-      guard id.home.family === store.family,
-        destination?.numbersIncludingSubentities.contains(id.home.number) ?? false
+      guard id.storedEntity.collection === store.storedEntities,
+        destination?.numbersIncludingSubentities.contains(id.storedEntity.number) ?? false
       else { throw failure("\(name) cannot refer to \(id.uriString).") }
     }
     var columns = [(toOne.column, id.map { SQLiteValue.integer($0.key) } ?? .null)]
     if let column = toOne.entityColumn {
-      columns.append((column, id.map { SQLiteValue.integer(Int64($0.home.number)) } ?? .null))
+      columns.append((column, id.map { SQLiteValue.integer(Int64($0.storedEntity.number)) } ?? .null))
     }
     // Its position in an ordered inverse was one among other members.
     if let column = toOne.orderColumn { columns.append((column, .null)) }

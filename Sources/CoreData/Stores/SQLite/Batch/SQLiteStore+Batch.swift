@@ -48,7 +48,9 @@ extension SQLiteStore {
 
   /// The ID of a row, for a result.
   func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
-    guard family.homes.indices.contains(number), let home = family.homes[number] else { return nil }
-    return NSManagedObjectID(home: home, key: key)
+    guard storedEntities.byNumber.indices.contains(number), let storedEntity = storedEntities.byNumber[number] else {
+      return nil
+    }
+    return NSManagedObjectID(storedEntity: storedEntity, key: key)
   }
 }

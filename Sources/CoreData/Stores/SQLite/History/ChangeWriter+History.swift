@@ -4,7 +4,7 @@ extension ChangeWriter {
   /// without a history.
   func startHistory() throws -> HistoryRecorder? {
     guard let recorder = HistoryRecorder(store, changes.origin, connection) else { return nil }
-    for row in changes.deleted { try recorder.noteDelete(number: row.home.number, key: row.key) }
+    for row in changes.deleted { try recorder.noteDelete(number: row.storedEntity.number, key: row.key) }
     return recorder
   }
 
@@ -16,7 +16,7 @@ extension ChangeWriter {
     for row in changes.updated {
       let changed = changedNames(of: row)
       if changed.isEmpty { continue }
-      try recorder.noteUpdate(number: row.home.number, key: row.key, changed: changed)
+      try recorder.noteUpdate(number: row.storedEntity.number, key: row.key, changed: changed)
     }
     try recorder.finish()
   }
@@ -25,8 +25,8 @@ extension ChangeWriter {
   private func changedNames(of row: RowChanges.Update) -> [String] {
     let names = row.members.map(\.relationship.name)
     guard let values = row.values, let base = row.base else { return names }
-    let steps = store.writer(row.home.number).steps
+    let steps = store.writer(row.storedEntity.number).steps
     return names
-      + steps.lazy.filter { !base.isEqual(values, slot: $0.slot) }.map { row.home.layout.slots[$0.slot].name }
+      + steps.lazy.filter { !base.isEqual(values, slot: $0.slot) }.map { row.storedEntity.layout.slots[$0.slot].name }
   }
 }

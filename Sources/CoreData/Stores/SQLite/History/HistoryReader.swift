@@ -105,7 +105,7 @@ struct HistoryReader {
         let description = id.entity.attribute(at: path)
         let column = Int32(6 + offset)
         if statement.isNull(column) { continue }
-        let value = StoredValue.value(statement, column, attribute.type, description, id.home)
+        let value = StoredValue.value(statement, column, attribute.type, description, id.storedEntity)
         CompositeValue.set(value, at: path[...], in: &tombstone)
       }
     }

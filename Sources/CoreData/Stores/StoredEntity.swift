@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// An entity in one store, to which an object's ID refers besides its key.
 ///
-/// `@unchecked Sendable`: immutable after `init`. `family` is only followed while its store's coordinator lives, which
-/// keeps the family.
-final class EntityHome: @unchecked Sendable {
+/// `@unchecked Sendable`: immutable after `init`. `collection` is only followed while its store's coordinator lives, which
+/// keeps it.
+final class StoredEntity: @unchecked Sendable {
   let layout: EntityLayout
   /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.
   let number: Int
@@ -12,37 +12,38 @@ final class EntityHome: @unchecked Sendable {
   let table: Int32
   /// The store's part of URIs; nil for unsaved objects.
   let storeReference: StoreReference?
-  unowned(unsafe) let family: EntityFamily?
+  /// The entities of the same store; nil for unsaved objects.
+  unowned(unsafe) let collection: StoredEntities?
 
   static let temporaryTable: Int32 = 0
   private static let lastTable = Atomic<Int32>(0)
   static func newTable() -> Int32 { lastTable.add(1, ordering: .relaxed).newValue }
 
-  init(layout: EntityLayout, family: EntityFamily?, number: Int, table: Int32) {
+  init(layout: EntityLayout, collection: StoredEntities?, number: Int, table: Int32) {
     self.layout = layout
-    self.family = family
+    self.collection = collection
     self.number = number
     self.table = table
-    self.storeReference = family?.reference
+    self.storeReference = collection?.reference
   }
 
   var entity: NSEntityDescription { layout.entity }
 }
 
-/// All homes of one store, by entity number.
+/// The entities of one store, by entity number.
 ///
 /// `@unchecked Sendable`: filled while the store is opened, before anything else uses it.
-final class EntityFamily: @unchecked Sendable {
+final class StoredEntities: @unchecked Sendable {
   let reference: StoreReference
-  private(set) var homes: [EntityHome?] = [nil]
-  private(set) var homesByName: [String: EntityHome] = [:]
+  private(set) var byNumber: [StoredEntity?] = [nil]
+  private(set) var byName: [String: StoredEntity] = [:]
 
   init(reference: StoreReference) { self.reference = reference }
 
-  func add(_ home: EntityHome) {
-    while homes.count <= home.number { homes.append(nil) }
-    homes[home.number] = home
-    homesByName[home.layout.name] = home
+  func add(_ entity: StoredEntity) {
+    while byNumber.count <= entity.number { byNumber.append(nil) }
+    byNumber[entity.number] = entity
+    byName[entity.layout.name] = entity
   }
 }
 
