@@ -1,4 +1,4 @@
-/// What time brings: jobs that are out of time, rates, hands to check, refetches.
+/// What happens when time passes: jobs run out of time, rates allow the next job, hands are checked, windows refetch.
 extension Coordinator {
   /// When something has to be done although nothing happens: a job is out of time, a hand has to be checked, a rate
   /// lets the next job begin, or a window may refetch.

@@ -21,7 +21,7 @@ extension Coordinator {
     startCheckIfNeeded()
   }
 
-  /// These jobs have ended, in whatever way: others may run now.
+  /// These jobs have ended, with or without success: others may run now.
   mutating func releaseDependents(of jobs: [JobKey]) {
     guard dependents.mayExist, !jobs.isEmpty else { return }
     dependents.ended += jobs

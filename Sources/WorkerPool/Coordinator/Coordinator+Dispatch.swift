@@ -40,7 +40,7 @@ extension Coordinator {
   }
 
   private mutating func handOut(to takers: inout [Taker]) {
-    // Which kinds have a taker; asked anew when a taker has enough.
+    // Which kinds have a taker; found out again when a taker has enough.
     var served: [String: Bool] = [:]
     while let (key, lanes) = choose(takers, &served), let taker = idlest(takers, for: key.kind),
       let job = windows[key]?.takeNext()

@@ -90,7 +90,7 @@ extension Coordinator {
   /// The store's answer to `fetchReady`: ready jobs, whether these are all of the query, and how many seconds the store
   /// took.
   ///
-  /// - Parameter withheld: jobs that may not be handed out, whatever the store says.
+  /// - Parameter withheld: jobs that may not be handed out, even if the store lists them.
   mutating func fetched(
     _ query: ReadyQuery, _ jobs: [WindowJob], isComplete: Bool, seconds: Double = 0,
     besides withheld: Set<JobKey> = []
@@ -112,7 +112,7 @@ extension Coordinator {
     }
     place(new, in: key)
     add(missed, to: key)
-    // A refetch puts right whatever was counted wrongly.
+    // A refetch corrects wrong counts.
     if query.after == nil, group == nil { for group in window.cut.union(window.parked.keys) { wake(group) } }
     changed(key)
     dispatch()

@@ -90,7 +90,7 @@ extension Coordinator {
     }
   }
 
-  /// Takes a window off the list of a group, unless it has parked jobs of it, or the store has.
+  /// Takes a window off the list of a group, unless the window has parked jobs of it, or the store has more of them.
   private mutating func forget(_ group: JobGroup, in key: WindowKey) {
     if let window = windows[key], window.parked[group] != nil || window.cut.contains(group) { return }
     parkedIn[group]?.remove(key)

@@ -1,9 +1,9 @@
 import Jobs
 import WorkerProtocol
 
-/// Keeps what follows from the windows and the kinds: the head of each window, and which kinds have jobs.
+/// Keeps what the windows and the kinds determine: the head of each window, and which kinds have jobs.
 extension Coordinator {
-  /// Brings up to date what follows from a window. Called after every change of its jobs.
+  /// Updates what a window determines. Called after every change of its jobs.
   mutating func changed(_ key: WindowKey) {
     guard let window = windows[key] else { return }
     if window.runnable.count != window.counted {

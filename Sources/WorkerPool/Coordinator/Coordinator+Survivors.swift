@@ -2,7 +2,7 @@ import Jobs
 
 /// Processes of earlier pools that still live, and the jobs that these pools left.
 extension Coordinator {
-  /// Takes note of the jobs in the hands of survivors: nobody else gets them, and they count against the limits.
+  /// Notes the jobs in the hands of survivors: no worker gets them, and they count against the limits.
   mutating func setSurvivorJobs(_ inherited: [InheritedJob]) {
     let jobs = Set(inherited.map(\.key))
     let freed = !survivorJobs.subtracting(jobs).isEmpty
@@ -24,7 +24,7 @@ extension Coordinator {
     dispatch()
   }
 
-  /// These jobs had begun together when their worker and its pool died: each is to run alone when it is found in the
+  /// These jobs had begun together when their worker and its pool died: each has to run alone when it is found in the
   /// store.
   mutating func inherit(suspects: Set<JobKey>) { inheritedSuspects = suspects }
 
@@ -33,7 +33,7 @@ extension Coordinator {
     guard waits != waitsForSurvivors else { return }
     waitsForSurvivors = waits
     if waits { return }
-    // Their jobs may have ended meanwhile: nothing is known of the store any more.
+    // Their jobs may have ended meanwhile, so the windows may differ from the store.
     for (key, window) in windows {
       window.removeAll()
       changed(key)

@@ -16,7 +16,7 @@ extension Coordinator {
     for key in fetching { windows[key]?.endedDuringFetch.formUnion(jobs) }
   }
 
-  /// There may be better jobs in the store that nobody told of.
+  /// The store may have better jobs that no event announced.
   mutating func refetchAll() {
     for kind in kinds.keys.sorted() { refetchAll(kind) }
     refill()
@@ -26,7 +26,7 @@ extension Coordinator {
     for lane in weights.lanes { refetch(WindowKey(kind: kind, lane: lane)) }
   }
 
-  /// Lets a window ask for the best jobs, whatever it knows.
+  /// Makes a window ask for the best jobs again.
   mutating func refetch(_ key: WindowKey) {
     windows[key]?.mustRefetch = true
     list(key)

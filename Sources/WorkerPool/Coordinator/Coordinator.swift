@@ -46,7 +46,7 @@ struct Coordinator {
     var notBegun: Int { held.count - begun.count }
     var freeCredit: Int { isDraining || isAlone ? 0 : max(0, credit - held.count) }
 
-    /// Whether its running job takes longer than a whole hand should.
+    /// Whether its running job takes longer than the jobs of a whole hand should.
     func isSlow(now: Double) -> Bool { begunAt.map { $0 + Coordinator.slowAfter <= now } ?? false }
   }
 
@@ -155,7 +155,7 @@ struct Coordinator {
     refill()
   }
 
-  /// A worker said a good hello.
+  /// A worker said a valid hello.
   mutating func workerCameUp(_ id: WorkerID, kinds: [String]) {
     workers[id] = Worker(kinds: Set(kinds))
     effects.append(.send(.welcome(version: ProtocolVersion.current), to: id))

@@ -1,6 +1,6 @@
 import Jobs
 
-/// The best job of each window that has one to give, in order, so that picking does not visit every window.
+/// The best job of each window that has one, in order, so that picking does not visit every window.
 struct JobHeads {
   private struct Head {
     let position: JobPosition

@@ -49,7 +49,7 @@ final class JobWindow {
   static let sizeOfAll = 65_536
   /// Each window holds at least this many, however many windows there are.
   static let smallest = 16
-  /// How many jobs of a full group are parked, and below which number the window asks for more.
+  /// How many jobs of a full group are parked, and the number below which the window asks for more.
   static let mostOfGroup = 64
   static let lowOfGroup = 16
   /// How many jobs that became ready during a fetch are kept until its answer.
@@ -69,7 +69,7 @@ final class JobWindow {
   var queriedGroup: JobGroup?
   /// The store may have better jobs that no event announced.
   var mustRefetch = false
-  /// Not before then, since the last refetch took the store some time.
+  /// The earliest time of the next refetch, set when the last one took the store long.
   var nextRefetch: Double?
   /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
   var endedDuringFetch: Set<JobKey> = []

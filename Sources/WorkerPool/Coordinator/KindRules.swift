@@ -8,7 +8,7 @@ struct KindRules: Equatable, Sendable {
   var rate: JobRate?
 }
 
-/// When the jobs of a kind with a rate were handed out: no stretch of one period has more of them than the rate allows.
+/// When the jobs of a kind with a rate were handed out. No span of one period has more of them than the rate allows.
 struct RateWindow: Sendable {
   /// Jobs that were handed out at about the same time.
   private struct Starts {
@@ -69,7 +69,7 @@ struct KindState: Sendable {
   var begun = 0
   /// Jobs in the hands of survivors.
   var survivorJobs = 0
-  /// Jobs that may have killed a worker together with others: each is to run alone.
+  /// Jobs that may have killed a worker together with others: each has to run alone.
   var suspects: [WindowJob] = []
   /// Jobs in its windows that may run.
   var runnable = 0

@@ -4,9 +4,9 @@ import WorkerProtocol
 /// Jobs in the order in which they run, the best first.
 ///
 /// - Complexity: taking the best and adding one behind all others is constant, amortised; finding a place is
-///   logarithmic, and a job in the middle moves those on its shorter way to the end.
+///   logarithmic, and adding or taking a job in the middle moves those behind it.
 struct SortedJobs: Sendable {
-  /// What has been taken lies before `start`, until there is so much of it that moving the rest is cheap.
+  /// Jobs that were taken lie before `start`, until they are so many that moving the rest is cheap.
   private var storage: [WindowJob] = []
   private var start = 0
 

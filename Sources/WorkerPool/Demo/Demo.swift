@@ -2,7 +2,7 @@ import CoreData
 import Documents
 import Jobs
 
-/// The main job in one go: a temporary store, a pool of two workers, an index job for each text file of a folder, a
+/// The whole pool in one run: a temporary store, a pool of two workers, an index job for each text file of a folder, a
 /// worker that is killed on the way and replaced, and a report by a long fetch at the end.
 public struct Demo {
   /// The folder whose text files are indexed, with its subfolders.
@@ -34,7 +34,7 @@ public struct Demo {
     self.output = output
   }
 
-  /// Runs the demo from beginning to end and cleans up behind itself.
+  /// Runs the demo from beginning to end, and removes its files.
   ///
   /// - Throws: ``DemoError``, and what its parts throw.
   public func run() throws {
@@ -71,7 +71,7 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   case poolDidNotStart(log: String)
   /// The pool ended while the demo ran; with its log.
   case poolEnded(log: String)
-  /// So many jobs are dead.
+  /// This many jobs are dead.
   case jobsFailed(Int)
   /// A signal asked the demo to stop.
   case interrupted

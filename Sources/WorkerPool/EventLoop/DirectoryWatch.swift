@@ -29,7 +29,7 @@ final class DirectoryWatch {
   private static let scanMask =
     UInt32(IN_Q_OVERFLOW) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF) | UInt32(IN_IGNORED)
 
-  /// Reads events that wait, one buffer of them at most: a directory in which files come without end does not keep the
+  /// Reads events that wait, at most one buffer of them: a directory to which files come without end does not keep the
   /// caller.
   func collect() -> Changes {
     var changes = Changes()

@@ -17,8 +17,8 @@ final class EventLoop {
 
   typealias Handler = () -> Void
 
-  /// A watched descriptor. Being an object it outlives its entry while a batch of reports is worked off, so that a
-  /// report for a descriptor that an earlier handler closed, and the kernel gave out again, reaches nobody.
+  /// A watched descriptor. As an object it outlives its entry while a batch of reports is handled. An earlier handler
+  /// may close a descriptor whose number the kernel gives out again: a report for the old one then calls no handler.
   private final class Watch {
     let handler: Handler
     var interest: Interest
@@ -75,7 +75,7 @@ final class EventLoop {
     _ = csystem_epoll_remove(epoll.number, descriptor)
   }
 
-  /// Calls `handler` after each batch of handlers: the place to write what they have gathered, once.
+  /// Calls `handler` after each batch of handlers, once: to write what they have gathered.
   func atEndOfTurn(_ handler: @escaping Handler) {
     endOfTurn.append(handler)
   }
@@ -89,7 +89,7 @@ final class EventLoop {
   /// Lets `run` return after the current turn.
   func stop() { isStopped = true }
 
-  /// Waits for events, no longer than `milliseconds` (-1: as long as it takes), and handles one batch of them.
+  /// Waits for events, no longer than `milliseconds` (-1: without a limit), and handles one batch of them.
   func turn(milliseconds: Int32) {
     let postponed = nextTurn
     nextTurn = []

@@ -5,7 +5,7 @@ import WorkerProtocol
 
 /// Tells when something happens to the names of files: renamed, deleted or replaced (inotify(7)).
 ///
-/// It watches the files themselves and not their directory, so that other files in it wake nobody.
+/// It watches the files themselves and not their directory, so that other files in it cause no event.
 final class FileNameWatch {
   private let file: Descriptor
   var descriptor: Int32 { file.number }

@@ -3,8 +3,7 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Tells when a file's content was changed, by whatever process (inotify(7)). Changes that nobody has collected are one
-/// event.
+/// Tells when any process changed a file's content (inotify(7)). Changes that were not collected yet are one event.
 final class FileWatch {
   private let file: Descriptor
   var descriptor: Int32 { file.number }

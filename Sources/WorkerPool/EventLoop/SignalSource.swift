@@ -25,7 +25,7 @@ final class SignalSource {
     pthread_sigmask(SIG_SETMASK, &previousMask, nil)
   }
 
-  /// The numbers of the signals that have come, bounded, so that an endless sender cannot keep the caller.
+  /// The numbers of the signals that have come, at most 64, so that an endless sender cannot keep the caller.
   func collect() -> [Int32] {
     var signals: [Int32] = []
     while signals.count < Self.kinds, case let signal = csystem_signalfd_read(descriptor), signal > 0 {

@@ -1,7 +1,7 @@
-/// Work of which one run at a time is under way, and whose end comes back as an event. A request during a run starts no
-/// second one: it notes that one more has to follow.
+/// Work that runs once at a time, and whose end comes back as an event. A request during a run starts no second run,
+/// but notes that another one has to follow.
 ///
-/// However many requests come during a run, one run follows it, which begins after all of them.
+/// All requests during a run lead to one further run, which begins after all of them.
 ///
 ///     func promoteDueJobs() {
 ///       if dueJobs.request() { source.promoteDueJobs() }
@@ -25,7 +25,7 @@ struct SingleFlight: Equatable, Sendable {
 
   /// Notes that the run is over.
   ///
-  /// - Returns: whether somebody has asked for a run since it began; the caller then requests it again.
+  /// - Returns: whether there was a request since the run began; the caller then requests a run again.
   mutating func ended() -> Bool {
     isRunning = false
     defer { mustRunAgain = false }

@@ -58,15 +58,15 @@ struct JobSourceStart: Equatable, Sendable {
   var pauses = JobPauses()
   /// Jobs that processes of earlier pools still hold.
   var survivorJobs: [InheritedJob] = []
-  /// Jobs whose worker died together with its pool, so that nobody has counted it.
+  /// Jobs whose worker died together with its pool, so that no row counts the crash.
   var crashed: [InheritedJob] = []
   /// Jobs that had begun together when that happened.
   var suspects: Set<JobKey> = []
-  /// Processes of earlier pools of which it is not known what they run.
+  /// Processes of earlier pools whose jobs are not known.
   var unlisted: Set<ProcessIdentity> = []
   /// The ledger of this pool.
   var ledger: JobLedger?
-  /// What could not be found out, for the log.
+  /// Messages for the log about what could not be read.
   var messages: [String] = []
   /// The files of the store, if it has any.
   var files: StoreFiles?

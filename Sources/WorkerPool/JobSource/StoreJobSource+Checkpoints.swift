@@ -6,8 +6,8 @@ import LinuxSystem
 struct WALStatus: Equatable, Sendable {
   /// The size of its file; nil when there is none.
   var bytes: Int?
-  /// Processes that keep it from being copied into the store, since they read an older state, with the monotonic time
-  /// since when.
+  /// Processes that keep it from being copied into the store because they read an older state, each with the monotonic
+  /// time since which it reads.
   var readers: [Int32: Double] = [:]
   /// Whether it is too long although no such reader is known.
   var isHeldByOthers = false

@@ -2,7 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 
-/// What comes with time: periodic jobs, and the deletion of what need not be kept.
+/// Work that time brings: periodic jobs, and the deletion of jobs that need not be kept.
 extension StoreJobSource {
   func submitPeriodic() {
     work { [self] context in

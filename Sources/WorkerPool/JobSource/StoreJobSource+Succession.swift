@@ -15,8 +15,7 @@ struct PoolPlace: Sendable {
 
 /// Taking over a store from the pools before.
 extension StoreJobSource {
-  /// Finds what the pools before this one have left, begins a ledger that lists it, and makes this pool the owner of
-  /// the store.
+  /// Finds what earlier pools have left, begins a ledger that lists it, and makes this pool the owner of the store.
   ///
   /// The owner's row names the ledger that counts. It changes in one transaction, after the new ledger is complete: a
   /// pool that is killed before that leaves the old one in force.
@@ -72,7 +71,7 @@ extension StoreJobSource {
         let found = try LedgerContents(path: QueueLayout(root: queue).ledger(owner.ledger))
         if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
       } catch {
-        // What was running is not known, so nothing begins before the processes that live have ended.
+        // It is not known what was running, so no job begins before the processes that live have ended.
         messages.append("\(error)")
       }
     }

@@ -19,10 +19,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let intake: Intake
   let layout: QueueLayout
   let place: PoolPlace
-  /// Makes WAL checkpoints. They may take long, and nobody waits for them.
+  /// Makes WAL checkpoints. They may take long, and no job waits for them.
   let checkpointQueue = DispatchQueue(label: "checkpoint")
   let checkpointer: WALCheckpointer
-  /// Deletes old bad job files, for which nobody waits.
+  /// Deletes old bad job files; no job waits for that.
   let rejectedQueue = DispatchQueue(label: "rejected job files", qos: .utility)
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   /// What `prepare` found, until `start` reports it. On the context's queue.
@@ -114,7 +114,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     on other: NSManagedObjectContext? = nil, _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Void,
     onFailure: @escaping @Sendable (any Error) -> Void
   ) {
-    // Counting and pruning may take long, and nobody waits for them.
+    // Counting and pruning may take long, and no job waits for them.
     let watch = other == nil ? storeWatch : nil
     let context = other ?? context
     watch?.expect()

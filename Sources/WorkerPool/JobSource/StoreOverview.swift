@@ -82,15 +82,15 @@ struct CountedJobs: Equatable, Sendable {
   }
 }
 
-/// Keeps counts for a while: counting a store with very many jobs takes at most a tenth of the time, however many
-/// clients ask.
+/// Uses counts again for a while: counting a store with very many jobs takes at most a tenth of the time, no matter how
+/// many clients ask.
 ///
 /// `@unchecked Sendable`: used on the queue of one context only.
 final class OverviewCache: @unchecked Sendable {
   private var last: (jobs: CountedJobs, until: Double)?
   private let now: @Sendable () -> Double
 
-  /// How many times as long as the count took its result is used, and for how many seconds at most.
+  /// A count is used again for this many times as long as it took, and for this many seconds at most.
   static let share = 10.0
   static let longest = 30.0
 

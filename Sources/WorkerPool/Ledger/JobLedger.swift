@@ -178,8 +178,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
     capacity = larger
   }
 
-  /// Maps a file of that size, whose blocks are there: a page without one would be a SIGBUS when the disk is full
-  /// (mmap(2)).
+  /// Maps a file of that size after allocating its blocks: writing to a page without a block raises SIGBUS when the
+  /// disk is full (mmap(2)).
   private static func map(_ descriptor: Int32, _ path: String, size: Int) throws(FileError) -> UnsafeMutableRawPointer {
     let error = posix_fallocate(descriptor, 0, size)
     guard error == 0 else { throw FileError(path: path, action: "get \(size) bytes", errno: error) }

@@ -1,8 +1,7 @@
 import Foundation
 import LinuxSystem
 
-/// What the pools before this one have left: jobs in the hands of survivors, and jobs that were running when everything
-/// died.
+/// What earlier pools have left: jobs in the hands of survivors, and jobs that were running when pool and workers died.
 struct Succession: Equatable, Sendable {
   /// Jobs in the hands of survivors: no other worker may get them.
   var held: [LedgerEntry] = []

@@ -43,7 +43,7 @@ public struct LogDirectory: Sendable {
   }
 }
 
-/// A file that is renamed and begun anew when it has grown, between two lines.
+/// A file that is renamed when it has grown, and replaced by a new one, between two lines.
 ///
 /// `@unchecked Sendable`: after `init` it is used on the thread of one `LogWriter` only.
 private final class RotatingFile: @unchecked Sendable {
@@ -73,7 +73,7 @@ private final class RotatingFile: @unchecked Sendable {
     append(bytes[(end + 1)...])
   }
 
-  /// What the disk does not take is lost: the pool does not stop for its log.
+  /// Bytes that cannot be written are lost: the pool does not stop for its log.
   private func append(_ bytes: ArraySlice<UInt8>) {
     if descriptor < 0 { _ = openNewest() }
     guard descriptor >= 0 else { return }

@@ -6,11 +6,11 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case poolStopping = "pool.stopping"
   /// The pool is about to exit.
   case poolStopped = "pool.stopped"
-  /// Somebody changed the number of worker processes.
+  /// A person or a program changed the number of worker processes.
   case poolScaled = "pool.scaled"
-  /// Somebody paused the pool, a queue or a kind.
+  /// A person or a program paused the pool, a queue or a kind.
   case poolPaused = "pool.paused"
-  /// Somebody took a pause back.
+  /// A person or a program took a pause back.
   case poolResumed = "pool.resumed"
   /// The store is not open yet or does not answer, or a job waits for it.
   case storeWaiting = "store.waiting"
@@ -26,13 +26,13 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case pluginsMissing = "plugin.none"
   /// A process was started.
   case workerStarted = "worker.started"
-  /// A process said a good hello.
+  /// A process said a valid hello.
   case workerUp = "worker.up"
-  /// A process broke the protocol, or its hello was not good.
+  /// A process broke the protocol, or its hello was not valid.
   case workerRefused = "worker.refused"
-  /// A process is to be replaced; its successor starts first.
+  /// A process will be replaced; its successor starts first.
   case workerRetiring = "worker.retiring"
-  /// A process is to finish what it has begun, and to exit.
+  /// The pool told a process to finish what it has begun, and to exit.
   case workerDraining = "worker.draining"
   /// A process got SIGTERM, since it took too long to finish.
   case workerTerminated = "worker.terminated"
@@ -60,13 +60,13 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case jobCrashed = "job.crashed"
   /// The worker of a job was killed, because the job did not stop when its time was over.
   case jobTimedOut = "job.timed-out"
-  /// Somebody cancelled a job.
+  /// A person or a program cancelled a job.
   case jobCancelled = "job.cancelled"
-  /// Somebody retried a job.
+  /// A person or a program retried a job.
   case jobRetried = "job.retried"
-  /// Somebody deleted a job.
+  /// A person or a program deleted a job.
   case jobDeleted = "job.deleted"
-  /// A job was to run after a batch that has no job.
+  /// A job asked to run after a batch that has no job.
   case batchUnknown = "job.batch-unknown"
   /// An option of `run` names a kind that no plugin runs.
   case optionUnknown = "option.unknown"
@@ -81,9 +81,9 @@ public enum LogEvent: String, Sendable, CaseIterable {
   public enum Level: String, Sendable {
     /// Everything is as it should be.
     case info
-    /// Somebody may want to look into it.
+    /// Worth knowing: no work is lost.
     case warning
-    /// Somebody should look into it.
+    /// A person should find the cause.
     case error
   }
 

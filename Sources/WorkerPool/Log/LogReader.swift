@@ -133,8 +133,8 @@ public final class LogReader {
     return filter.matches(line) ? line : nil
   }
 
-  /// As ``read(_:)``, again and again, for ever: lines are handed over as they are written, also after the log was
-  /// rotated and by the pools to come.
+  /// Calls ``read(_:)`` again and again without end: lines are handed over as they are written, also after the log was
+  /// rotated, and by later pools.
   public func follow(_ body: (LogLine) throws -> Void) throws -> Never {
     let watch = csystem_inotify()
     guard watch >= 0 else { throw SystemCallError("inotify_init1") }
@@ -151,7 +151,7 @@ public final class LogReader {
     }
   }
 
-  /// Milliseconds after which the log is read though no event has come: not every file system tells of changes.
+  /// Milliseconds after which the log is read even without an event: some file systems report no changes.
   private static let longestSilence: Int32 = 10_000
 }
 

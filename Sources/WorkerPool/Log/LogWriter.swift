@@ -6,7 +6,7 @@ import Glibc
 /// Lines wait in a buffer of bounded size. Lines that find no room are counted, and a line in their place says how many
 /// there were.
 ///
-/// `@unchecked Sendable`: all that changes is only touched while `condition` is locked.
+/// `@unchecked Sendable`: all variables are only touched while `condition` is locked.
 final class LogWriter: @unchecked Sendable {
   /// Bytes of lines that wait at most.
   static let defaultCapacity = 4 << 20
@@ -19,7 +19,7 @@ final class LogWriter: @unchecked Sendable {
   private let leftOut: @Sendable (_ count: Int) -> String
   private let condition = NSCondition()
   private var pending: [UInt8] = []
-  /// Lines since the last one for which there was room.
+  /// The number of lines that were dropped since the last one that had room.
   private var omitted = 0
   private var isWriting = false
   private var hasThread = false
@@ -126,7 +126,7 @@ final class LogWriter: @unchecked Sendable {
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // Somebody who shares the descriptor has made it non-blocking.
+        // Another process that shares the descriptor has made it non-blocking.
         var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&ready, 1, -1)
       } else if errno != EINTR {

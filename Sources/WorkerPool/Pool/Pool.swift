@@ -60,9 +60,9 @@ public enum Pool {
     configuration.log = configuration.log.and(try LogDirectory(queue: configuration.queue).open())
     let log = configuration.log
     defer { log.flush() }
-    // Before there are other threads, which a signal for the process could reach.
+    // Before there are other threads: a signal for the process could reach one of them.
     if configuration.handlesSignals {
-      // A log that nobody reads any more is no reason to die.
+      // The pool goes on when its log has no reader any more.
       signal(SIGPIPE, SIG_IGN)
       // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
       signal(SIGCHLD, SIG_DFL)
@@ -82,7 +82,7 @@ public enum Pool {
     defer { storeLock.release() }
     configuration.store = storeLock.path
     configuration.storeFile = storeLock.file
-    // Before the store is opened, which they may have locked.
+    // Before the store is opened: these processes may have it locked.
     let left = StrayProcesses.end(pool: identity, store: storeLock.path)
     for process in left.killed {
       log(.processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))

@@ -106,8 +106,8 @@ public struct PoolConfiguration: Sendable {
   }
 }
 
-/// Which variables of the pool's environment reach its workers: what a program needs to run, and no secret that
-/// somebody left there.
+/// Which variables of the pool's environment reach its workers: those that every program needs. Secrets in other
+/// variables stay with the pool.
 public enum WorkerEnvironmentRule {
   /// The names that are passed on; beside them all that begin with `LC_`.
   public static let passed: Set<String> = [

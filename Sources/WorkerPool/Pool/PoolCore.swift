@@ -21,13 +21,13 @@ final class PoolCore {
   let loop: EventLoop
   let log: Log
   let source: any JobSource
-  /// Decides who gets which job. What it wants done is carried out at the end of the turn.
+  /// Decides which worker gets which job. Its effects are carried out at the end of the turn.
   var coordinator = Coordinator()
   /// Jobs that are being deleted: none of them may begin.
   var withheld: Set<JobKey> = []
   var phase = Phase.running
   var ending = PoolEnding.stopped
-  /// Ends the pool; workers have so many seconds for the jobs in hand. Whoever puts the parts together sets it.
+  /// Ends the pool; workers have this many seconds for the jobs in hand. `PoolServer` sets it.
   var stop: (_ deadline: Double) -> Void = { _ in }
 
   init(_ configuration: PoolConfiguration, loop: EventLoop, log: Log, source: any JobSource) {
@@ -42,20 +42,20 @@ final class PoolCore {
   var isStopping: Bool { phase >= .stopping }
   var isFinishing: Bool { phase == .finishing }
 
-  /// Ends the pool because of something that a person must put right.
+  /// Ends the pool because of a failure that a person must mend.
   func fail(_ ending: PoolEnding) {
     self.ending = ending
     stop(0)
   }
 
-  /// Hands the coordinator jobs that may run now, but for those that are being deleted.
+  /// Hands the coordinator jobs that may run now, without those that are being deleted.
   func becameReady(_ jobs: [WindowJob]) { coordinator.becameReady(notWithheld(jobs)) }
 
   func notWithheld(_ jobs: [WindowJob]) -> [WindowJob] {
     withheld.isEmpty ? jobs : jobs.filter { !withheld.contains($0.key) }
   }
 
-  /// There may be jobs in the store that nobody told of: new ones, and new ones that wait for others.
+  /// The store may have jobs that no event announced: new ones, and new dependents.
   func refetchJobs() {
     coordinator.refetchAll()
     coordinator.checkDependents()

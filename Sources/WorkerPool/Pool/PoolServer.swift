@@ -12,7 +12,7 @@ import WorkerProtocol
 final class PoolServer {
   /// The signals that a pool takes.
   static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD]
-  /// Seconds that the store has for its last words when all workers are gone: a disk that hangs must not keep the pool
+  /// Seconds that the store has to finish its work when all workers are gone: a disk that hangs must not keep the pool
   /// from ending.
   static let finishTimeout = 20.0
 
@@ -31,7 +31,7 @@ final class PoolServer {
   private let signals: SignalSource?
   /// How often a signal has asked for the end.
   private var stopRequests = 0
-  /// Whether jobs wait for processes, or processes for jobs, in another way than at the end of the last turn.
+  /// Whether the demand has changed since the end of the last turn.
   private var demandHasChanged = false
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
 
@@ -214,8 +214,8 @@ final class PoolServer {
 
   // MARK: Signals and the end
 
-  /// TERM and INT drain; a second one ends at once what still runs, a third kills it, as QUIT does. HUP reloads, TTIN
-  /// and TTOU scale.
+  /// TERM and INT drain; a second one ends running jobs at once, a third kills the processes, as QUIT does. HUP
+  /// reloads, TTIN and TTOU scale.
   private func handle(signal: Int32) {
     switch signal {
     case SIGQUIT:
@@ -249,7 +249,7 @@ final class PoolServer {
     supervisor.stop(deadline: deadline)
   }
 
-  /// The last worker is gone: the store brings to an end what it was asked for.
+  /// The last worker is gone: the store finishes the work that it was asked for.
   private func finish() {
     guard !core.isFinishing else { return }
     core.phase = .finishing

@@ -3,14 +3,14 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Processes of earlier pools that are still alive: nobody gets their jobs until they have ended.
+/// Processes of earlier pools that are still alive: no worker gets their jobs until they have ended.
 final class Survivors {
   /// A process that outlived its pool.
   struct Survivor {
     /// Becomes readable when the process ends.
     let process: Descriptor
     var jobs: [InheritedJob] = []
-    /// It is not known what it runs, so nothing begins beside it.
+    /// Its jobs are not known, so no job begins beside it.
     var mayRunAnything = false
   }
 
@@ -29,7 +29,7 @@ final class Survivors {
   /// The jobs that they run.
   var jobs: [JobKey] { all.values.flatMap(\.jobs).map(\.key) }
 
-  /// Whether it is not known of one of them what it runs.
+  /// Whether the jobs of one of them are not known.
   var mayRunAnything: Bool { all.values.contains(where: \.mayRunAnything) }
 
   /// Takes over what earlier pools have left.
@@ -76,7 +76,7 @@ final class Survivors {
     do throws(SystemCallError) {
       try core.loop.watch(process.number, for: .readable) { [weak self] in self?.ended(pid) }
     } catch {
-      // Out of memory for one more descriptor: its jobs stay its own until its end can be seen.
+      // There is no memory to watch one more descriptor: its jobs stay withheld until its end can be seen.
       core.loop.timers.after(PoolCore.retryDelay) { [weak self] in self?.watchEnd(of: pid, process) }
     }
   }

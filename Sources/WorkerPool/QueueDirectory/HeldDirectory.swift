@@ -88,7 +88,7 @@ final class HeldDirectory: Sendable {
     return directory
   }
 
-  /// Sees to it that nobody else can put files into the directory, or see those in it.
+  /// Keeps other users from putting files into the directory, and from seeing those in it.
   private static func makePrivate(_ directory: OpenDirectory) throws(FileError) {
     guard directory.owner == geteuid() else {
       throw FileError(path: directory.path, action: "be used: it belongs to user \(directory.owner)", errno: EPERM)

@@ -20,14 +20,14 @@ final class IncomingDirectory: Sendable {
 
   private static func isForPool(_ name: String) -> Bool { !name.hasPrefix(".") && !name.hasSuffix(".tmp") }
 
-  /// In bytes: what the pool puts before a name in `taken/` and behind it in `rejected/` must have room, too.
+  /// In bytes: a name in `taken/` has a prefix and one in `rejected/` a suffix, which need room, too.
   static let longestName = 240
 
   /// A file whose name no job file can have, being too long or not UTF-8: the name's bytes, with a zero at the end.
   struct Unusable {
     let bytes: [CChar]
 
-    /// What it is called in `rejected/`: as much of the name as can be read.
+    /// Its name in `rejected/`: the legible part of the name.
     var legibleName: String {
       let text = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
       // Four bytes each at most.
@@ -91,10 +91,10 @@ final class IncomingDirectory: Sendable {
     case failed(FileError)
   }
 
-  /// Lets no new name begin as these do.
+  /// Keeps new names from beginning as these do.
   func avoid(_ names: [String]) { takenFileNames.withLock { $0 = TakenFileNames(avoiding: names) } }
 
-  /// Moves whatever has that name in `incoming/` to `taken/`, in one step: from then on no producer can replace it by
+  /// Moves the file of that name in `incoming/` to `taken/`, in one step: from then on no producer can replace it by
   /// its name.
   ///
   /// - Parameter minimumAge: files that were changed less long ago, in nanoseconds, are `fresh`.

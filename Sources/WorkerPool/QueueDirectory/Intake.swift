@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// A file is first renamed into `taken/` under a private name, which the transaction notes together with the file's
 /// jobs. A crash at any point loses no job and doubles none: at the start a file in `taken/` whose name is noted is
-/// only removed, and any other is taken. Jobs may start as soon as they are committed, before that is on disk: what
-/// they write comes after it in the same log, so a loss of power never keeps the effect and loses the job.
+/// only removed, and any other is taken. Jobs may start as soon as they are committed, before the commit is on disk:
+/// what they write follows it in the same log, so a loss of power never keeps the effect and loses the job.
 ///
 /// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue; `report` is
 /// set once, before anything else.
@@ -17,10 +17,10 @@ final class Intake: @unchecked Sendable {
   static let filesPerTransaction = 1000
   static let jobsPerTransaction = 10_000
   static let bytesPerTransaction = 4 << 20
-  /// Nanoseconds that a file which nobody announced must have rested before it is read.
+  /// Nanoseconds for which a file that no event announced must be unchanged before it is read.
   static let restingTime: Int64 = 1_000_000_000
 
-  /// Jobs that even a slow machine takes in a second. What takes longer waits for something.
+  /// Jobs that even a slow machine takes in a second. A transaction that takes longer waits for something.
   static let slowestPace = 2000.0
 
   /// How many jobs a report lists; more are fetched from the store.
@@ -116,7 +116,7 @@ final class Intake: @unchecked Sendable {
 // MARK: - Inside the context's queue
 
 extension Intake {
-  /// Works off the inbox, one transaction after the other. Announced files take turns with those that a scan found.
+  /// Handles the inbox, one transaction after the other. Announced files take turns with those that a scan found.
   private func work() {
     while true {
       let isAsked = inbox.withLock { inbox in
@@ -285,7 +285,7 @@ extension Intake {
   /// are too many. Returns the rows of the files.
   private func insert(_ batch: Batch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
     for attempt in 1... {
-      // Labels and tokens belong to their file; files without any are looked up in one go.
+      // Labels and tokens belong to their file; files without any are inserted together.
       let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
       var jobs = try store.insert(batch.requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
       for file in batch.requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }

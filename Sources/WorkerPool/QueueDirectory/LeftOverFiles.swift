@@ -7,13 +7,13 @@ struct LeftOverFiles {
   private(set) var taken: [TakenFileRemoval.Item] = []
   /// The rows of files that are gone.
   private(set) var gone: [NSManagedObjectID] = []
-  /// Files that nobody has read, or whose jobs did not reach the store.
+  /// Files that were not read, or whose jobs did not reach the store.
   private(set) var unread: [TakenJobFile] = []
 
   init(_ directory: IncomingDirectory, _ rows: [TakenFileRow]) throws(FileError) {
     directory.avoid(try directory.takenFiles().map(\.name) + rows.map(\.name))
-    // Files of the earlier format were taken where they lay. Whatever has such a name now is made the pool's own before
-    // it is compared: nobody can replace it then.
+    // Files of the earlier format were taken where they lay. A file that has such a name now becomes the pool's own
+    // before it is compared: no producer can replace it then.
     for row in rows where row.earlierIdentity != nil {
       if case .failed(let error) = directory.take(row.name, minimumAge: 0) { throw error }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Jobs
 import Synchronization
 
-/// A directory that is held open: what is done in it is done in that very directory, whatever happens to its path.
+/// A directory that is held open: all work in it is done in that very directory, even if its path leads elsewhere.
 final class OpenDirectory: Sendable {
   let path: String
   let descriptor: Int32
@@ -55,8 +55,8 @@ final class OpenDirectory: Sendable {
 
   /// Makes the entries that came and went outlast a loss of power.
   ///
-  /// After a failure no later call succeeds: the kernel reports a failed write once and may have dropped what it could
-  /// not write (https://www.postgresql.org/docs/current/runtime-config-error-handling.html, `data_sync_retry`).
+  /// After a failure no later call succeeds: the kernel reports a failed write once and may have dropped the data
+  /// (https://www.postgresql.org/docs/current/runtime-config-error-handling.html, `data_sync_retry`).
   func synchronize() throws(FileError) {
     guard !hasFailedToSynchronize.load(ordering: .relaxed) else { throw failure(EIO) }
     guard fsync(descriptor) == 0 else {

@@ -31,7 +31,7 @@ final class RejectedDirectory: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: the file's name in `directory`, with a zero at the end.
-  ///   - name: the name of its producer, which it gets here, with a number if there is one of that name.
+  ///   - name: the name that its producer gave it. It keeps that name here, with a number if another file has it.
   /// - Returns: the name that it has here.
   /// - Complexity: logarithmic in the number of files of that name.
   @discardableResult
@@ -58,8 +58,8 @@ final class RejectedDirectory: Sendable {
     throw FileError(path: path, action: "be moved to \(rejected.path)", errno: EEXIST)
   }
 
-  /// The name itself, or with a number behind it that no file has: looks for one at doubling distances, then between
-  /// the last two.
+  /// The name itself, or the name with the first free number behind it: tries doubling numbers, then those between the
+  /// last two.
   private func freeName(for name: String, in rejected: OpenDirectory) -> String {
     func candidate(_ number: Int) -> String { number == 0 ? name : "\(name).\(number)" }
     func isUsed(_ number: Int) -> Bool {
@@ -95,11 +95,11 @@ final class RejectedDirectory: Sendable {
 
   // MARK: Pruning
 
-  /// Seconds after which the directory is looked through again, and files that are rejected until then at most.
+  /// Seconds between two prunings, and the number of rejected files after which one comes sooner.
   private static let pruneInterval = 3600.0
   private static let pruneStep = 1000
 
-  /// Prunes if it was not done for a while or much has come since.
+  /// Prunes if the last pruning was long ago, or many files have come since.
   func pruneNowAndThen(olderThan age: Double?) throws(FileError) {
     let isTime = progress.withLock { progress in
       guard progress.rejected >= Self.pruneStep || Clock.now >= progress.nextPruning else { return false }
@@ -109,8 +109,8 @@ final class RejectedDirectory: Sendable {
     if isTime { try prune(olderThan: age) }
   }
 
-  /// Deletes the files that were rejected longer ago than `age` seconds, and the oldest of those that are more than
-  /// `count`, each with its reason. Directories stay unless they are empty.
+  /// Deletes the files that were rejected longer ago than `age` seconds, and the oldest ones beyond `count`, each with
+  /// its reason. Directories stay unless they are empty.
   ///
   /// - Parameter age: `nil` keeps files of every age.
   /// - Complexity: reads the whole directory.
@@ -120,7 +120,8 @@ final class RejectedDirectory: Sendable {
     let limit = age.map { Int64((now.timeIntervalSince1970 - $0) * 1e9) } ?? Int64.min
     let surplus = files.count - count
     for (index, file) in files.enumerated() where index < surplus || file.time < limit {
-      // The file first: a reason without its file is found again, a file without its reason tells nobody what it is.
+      // The file first: a reason without its file is found again, but a file without its reason does not say what is
+      // wrong with it.
       if unlinkat(rejected.descriptor, file.name, 0) != 0, errno == EISDIR || errno == EPERM {
         guard unlinkat(rejected.descriptor, file.name, AT_REMOVEDIR) == 0 else { continue }
       }

@@ -24,7 +24,7 @@ struct RuntimeDirectory {
     var description: String { "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue)" }
   }
 
-  /// What stands at the path cannot be trusted.
+  /// The file or directory at the path cannot be trusted.
   struct Unsafe: Error, CustomStringConvertible {
     let path: String
     let reason: String
@@ -67,14 +67,14 @@ struct RuntimeDirectory {
       if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }
     }
     let identity = RandomName.make()
-    // The lock is held: nobody else writes it.
+    // The lock is held, so no other pool writes the file.
     try ReplacingFile.write(
       "\(identity) \(directory)\n".utf8, to: identityFile, mode: 0o600, temporaryName: "identity.new",
       surviving: .processes)
     return identity
   }
 
-  /// The directory is this user's own, and nobody else can look into it.
+  /// The directory belongs to this user, and other users cannot look into it.
   private func makeSafe() throws {
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", path: path) }
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -89,7 +89,7 @@ struct RuntimeDirectory {
     guard fchmod(descriptor, 0o700) == 0 else { throw SystemCallError("chmod", path: path) }
   }
 
-  /// Takes the sockets away.
+  /// Removes the sockets and the process ID.
   func clear() {
     unlink(layout.workerSocket)
     unlink(layout.statusSocket)

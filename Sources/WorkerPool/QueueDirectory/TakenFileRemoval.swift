@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// It has a queue of its own, so that no job waits for the disk. Files of several transactions share one fsync.
 ///
-/// `@unchecked Sendable`: but for `work`, which is locked, the mutable state is only touched on `queue`; what `start`
-/// sets is set before anything else.
+/// `@unchecked Sendable`: `work` is locked. `recover` and `start` set the other variables before the queue is used, and
+/// from then on they are touched on `queue` only.
 final class TakenFileRemoval: @unchecked Sendable {
   /// A file whose jobs are committed, and the row that says so.
   struct Item: Sendable {
@@ -44,8 +44,8 @@ final class TakenFileRemoval: @unchecked Sendable {
     self.store = store
   }
 
-  /// Takes what an earlier process left: files whose jobs are committed, and rows of files that are gone. Called before
-  /// `start`.
+  /// Takes over what an earlier process left: files whose jobs are committed, and rows of files that are gone. Called
+  /// before `start`.
   func recover(taken: [Item], gone: [NSManagedObjectID], in directory: OpenDirectory?) {
     committed = taken
     self.gone = gone.map { ($0, directory) }
@@ -55,7 +55,7 @@ final class TakenFileRemoval: @unchecked Sendable {
   }
 
   /// - Parameters:
-  ///   - report: called on the queue for what could not be done.
+  ///   - report: called on the queue with failures.
   ///   - forget: called on the queue with rows that may be deleted.
   func start(
     reporting report: @escaping @Sendable (IntakeReport) -> Void,
@@ -77,7 +77,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     if count > Self.mostPending { queue.sync {} }
   }
 
-  /// Tries again to remove what could not be removed, and forgets all files that are gone.
+  /// Tries again to remove the files that are left, and forgets all files that are gone.
   func flush() {
     // An idle pool does not wake a thread to find nothing.
     guard work.withLock({ $0.isThere }) else { return }
@@ -100,10 +100,10 @@ final class TakenFileRemoval: @unchecked Sendable {
     }
     guard !committed.isEmpty else { return }
     do {
-      // First that the files have their private names: a file that came back under its old one would be taken again.
+      // The names come first: a file that came back under its old name would be taken again.
       try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
       try wal.synchronize()
-      // Jobs in a file that nobody finds any more are lost.
+      // If the store's path leads elsewhere, its jobs are lost.
       try store.check()
     } catch {
       return fail("\(committed.count) job files stay in taken/: \(ErrorText.text(error))")

@@ -81,8 +81,8 @@ struct FileOwnerRule: Sendable {
 
   /// Why a file is not taken; `nil` when it is.
   ///
-  /// A file of another user proves by two things that a member of the group put it there: its group, and a directory
-  /// into which nobody else can put files. A file that everybody can write proves nothing.
+  /// Two things prove that a member of the group put a file of another user there: the file's group, and a directory
+  /// into which other users cannot put files. A file that everybody can write proves nothing.
   /// - Parameter source: the directory from which the file came.
   func refusal(_ status: stat, from source: OpenDirectory?) -> String? {
     if status.st_uid == geteuid() || status.st_uid == 0 { return nil }

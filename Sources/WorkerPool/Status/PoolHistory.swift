@@ -5,7 +5,7 @@ import WorkerProtocol
 
 /// Remembers for a status how often jobs end, and which ended last.
 ///
-/// Noting an ended job costs an addition and a place in a ring. All else is computed when somebody asks.
+/// Noting an ended job costs an addition and a place in a ring. All else is computed on request.
 struct PoolHistory {
   /// Ended jobs whose rows tell how long jobs wait and run.
   static let sample = 250
@@ -37,7 +37,7 @@ struct PoolHistory {
   }
 }
 
-/// The last lines of the log that tell of something wrong.
+/// The last lines of the log that report a problem.
 final class RecentProblems: Sendable {
   static let kept = 10
   private let problems = Mutex<[PoolStatus.Problem]>([])

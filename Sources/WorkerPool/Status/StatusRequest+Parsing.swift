@@ -11,7 +11,7 @@ extension StatusRequest {
   static let counts = 0...1000
   static let deadlines = 0.0...86_400.0
 
-  /// Reads a line strictly: an unknown key, or a value that cannot be meant, is an error and not passed over.
+  /// Reads a line strictly: an unknown key, or a value out of range, is an error and is not ignored.
   static func parse(_ line: String) throws(StatusRequestError) -> StatusRequest {
     let members: [JSONMember]
     do {
@@ -45,7 +45,7 @@ extension StatusRequest {
     return request
   }
 
-  /// A name that no job can have is an error at once: nothing searches for it, or keeps it.
+  /// A name that no job can have is an error at once: it is neither searched for nor kept.
   private static func checkNames(_ request: StatusRequest) throws(StatusRequestError) {
     for (key, name) in [("queue", request.queue), ("kind", request.kind)] {
       guard let name, !JobFile.isName(name) else { continue }

@@ -5,8 +5,8 @@ import WorkerProtocol
 /// The socket for people and scripts: JSON requests and replies, a line each, in order.
 ///
 /// Each client has one request in work at a time, and gets a share of each turn. Its next request is read once the
-/// reply is made and most of the earlier replies are taken: a client that asks without end, or does not read, blocks
-/// nobody and uses no memory.
+/// reply is made and most of the earlier replies are taken: a client that asks without end, or does not read, delays no
+/// other client and uses no memory.
 final class StatusServer {
   /// One client; replies are sent through it, at once or later.
   final class Client {
@@ -145,7 +145,7 @@ final class StatusServer {
     update(client)
   }
 
-  /// Lets the loop watch a client's socket for what is wanted of it now.
+  /// Lets the loop watch a client's socket for the events that matter now.
   private func update(_ client: Client) {
     let descriptor = client.connection.descriptor
     guard clients[descriptor] === client else { return }
@@ -154,7 +154,7 @@ final class StatusServer {
     if client.mayAsk, client.connection.hasMore { readLater(client) }
     guard wanted != client.interest ?? [] else { return }
     if wanted.isEmpty {
-      // Not even its end is of interest until the reply is sent: the kernel would tell of it again and again.
+      // Even its end is not watched until the reply is sent: the kernel would report it again and again.
       loop.unwatch(descriptor)
       client.interest = nil
     } else if client.interest == nil {

@@ -4,7 +4,7 @@ import Synchronization
 /// Times the work on the store, so that the pool can report work that takes very long, most often because another
 /// process has the store locked.
 ///
-/// It sets no timer. Whoever has one asks ``takeDelay()`` while there is work.
+/// It sets no timer. The pool asks ``takeDelay()`` from a timer of its own while there is work.
 final class StoreWatch: Sendable {
   /// Seconds after which work counts as slow and is reported.
   static let timeout = 3.0
@@ -41,7 +41,7 @@ final class StoreWatch: Sendable {
     return try work()
   }
 
-  /// Whether something takes too long that was not reported before. Asking counts as reporting it.
+  /// Whether some work takes too long and was not reported before. Asking counts as reporting it.
   func takeDelay() -> Bool {
     state.withLock { state in
       let late = state.deadlines.filter { $0.value <= Clock.now }.keys

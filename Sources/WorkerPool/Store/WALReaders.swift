@@ -58,7 +58,7 @@ enum StoreLocks {
   /// time, and a lock that goes between two pages can hide one that stays.
   private static let reads = 3
 
-  /// The holders in words: "process 4711 (sqlite3) has it locked"; `nil` when nobody holds a lock.
+  /// The holders in words: "process 4711 (sqlite3) has it locked"; `nil` if no other process holds a lock.
   static func named(store path: String) -> String? {
     let names = holders(store: path).sorted().map { "process \($0) (\(ProcFile.command($0)))" }
     return names.isEmpty ? nil : "\(names.joined(separator: ", ")) has it locked"

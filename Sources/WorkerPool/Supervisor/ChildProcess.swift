@@ -2,7 +2,8 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// A child process in a process group of its own: started, heard out, and its end observed through a pidfd.
+/// A child process in a process group of its own: it is started, its output is read, and its end is observed through a
+/// pidfd.
 final class ChildProcess {
   /// 0 until it was started.
   private(set) var pid: pid_t = 0
@@ -72,13 +73,13 @@ final class ChildProcess {
       try loop.watch(descriptor.number, for: .readable) { [weak self] in self?.reap() }
       (pid, process) = (child, descriptor)
     } catch {
-      // Out of descriptors or memory: a child whose end cannot be observed must not be.
+      // Out of descriptors or memory: a child whose end cannot be observed is ended.
       OwnChildren.end(child)
       throw error
     }
   }
 
-  /// Sends a signal to the process and to what it has started, as soon as it is there. Too late is no error.
+  /// Sends a signal to the process and to its group, as soon as it is there. A signal that comes too late is no error.
   func signal(_ number: Int32) {
     if isStarting { firstSignal = number }
     guard pid > 0, onDeath != nil else { return }
@@ -97,8 +98,9 @@ final class ChildProcess {
   }
 
   private func reap() {
-    // What it left running in its group must not outlive it: that would hold the pipes and the store. The pidfd is
-    // readable, so the process has ended. Until it is waited for, nobody else gets its number.
+    // Processes that it left running in its group must not outlive it: they would hold the pipes and the store. The
+    // pidfd is readable, so the process has ended. Until it is waited for, the kernel gives its number to no other
+    // process.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
     let waited = waitpid(pid, &status, WNOHANG)

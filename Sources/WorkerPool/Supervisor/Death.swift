@@ -5,7 +5,7 @@ import Glibc
 enum Death: Equatable, Sendable, CustomStringConvertible {
   case exited(code: Int32)
   case signalled(Int32)
-  /// Together with its pool, or after it: nobody saw how.
+  /// Together with its pool, or after it: no process saw how.
   case unseen
   /// It ended, and the kernel did not tell how: this process ignores SIGCHLD, or waits for all its children
   /// (waitpid(2), ECHILD).

@@ -1,4 +1,4 @@
-/// Remembers of each plugin since when it has had jobs and processes, and what a start costs.
+/// Remembers for each plugin when it had jobs and processes, and what a start costs.
 struct DemandHistory {
   private struct Record {
     /// When it last had a job in hand, and a process; monotonic seconds.
@@ -14,14 +14,14 @@ struct DemandHistory {
     var warmth = SlotPlan.warmth
   }
 
-  /// A plugin that needs a process within so many seconds after it has lost its last one should have kept it: the next
-  /// time it does, for twice as long, up to the longest warmth.
+  /// A plugin that needs a process within this many seconds after it lost its last one should have kept it. It keeps
+  /// its next last one for twice as long, up to the longest warmth.
   private static let regretTime = 60.0
   private static let longestWarmth = 40.0
 
   private var records: [String: Record] = [:]
 
-  /// Completes what is seen of a plugin at a moment with what was seen before.
+  /// Completes the view of a plugin at a moment by earlier ones.
   mutating func note(_ seen: SlotPlan.Plugin, now: Double) -> SlotPlan.Plugin {
     var record = records[seen.name] ?? Record()
     if seen.busy > 0 { record.busyAt = now }
@@ -51,7 +51,7 @@ struct DemandHistory {
   /// A further process was started. Whether that is enough shows later.
   mutating func started(_ name: String) { records[name]?.pressedSince = nil }
 
-  /// A process came up so many seconds after its start.
+  /// A process came up this many seconds after its start.
   mutating func cameUp(_ name: String, after seconds: Double) {
     let before = records[name]?.startTime ?? seconds
     records[name, default: Record()].startTime = 0.7 * before + 0.3 * seconds

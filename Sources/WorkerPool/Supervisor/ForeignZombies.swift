@@ -1,10 +1,10 @@
 import Glibc
 import LinuxSystem
 
-/// Dead children of this process that nobody here has started: orphans come to the first process of a container, and to
-/// a subreaper.
+/// Dead children of this process that it did not start: orphans come to the first process of a container, and to a
+/// subreaper.
 enum ForeignZombies {
-  /// Takes their exit status, so that the kernel lets go of them.
+  /// Takes their exit status, so that the kernel forgets them.
   static func reap(except known: Set<pid_t>, startedBy threads: Set<pid_t>) {
     for pid in OwnChildren.all(except: threads) where !known.contains(pid) && !ProcFile.isAlive(pid) {
       var status: Int32 = 0

@@ -1,10 +1,10 @@
 import Glibc
 
-/// How a worker process ended, for those who have to clear up after it.
+/// How a worker process ended, for the parts that have to clear up after it.
 struct Obituary: Equatable, Sendable {
-  /// Who brought it about.
+  /// The cause of the end.
   enum Cause: Equatable, Sendable {
-    /// The process itself, or somebody unknown: a job in hand may be the reason.
+    /// The process itself, or an unknown cause: a job in hand may be the reason.
     case itself
     /// The pool, because it stops or needs fewer processes: no job is to blame.
     case stopped
@@ -12,9 +12,9 @@ struct Obituary: Equatable, Sendable {
     case timedOut
     /// The pool, because it closed its connection, or broke the protocol, and stayed.
     case disconnected
-    /// The pool, because it did not answer for so many seconds.
+    /// The pool, because it did not answer for this many seconds.
     case hung(seconds: Double)
-    /// The pool, because it had been started so many seconds ago and had not said hello.
+    /// The pool, because it had not said hello this many seconds after its start.
     case silent(seconds: Double)
   }
 

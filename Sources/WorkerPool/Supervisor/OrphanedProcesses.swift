@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Ends what dead workers had started, in whatever group or session. Such processes have become this process's
+/// Ends processes that dead workers had started, in any group or session. Such processes have become this process's
 /// children.
 ///
 /// The kernel gives the children of a process that has died to the nearest ancestor that asked for them
@@ -13,8 +13,8 @@ final class OrphanedProcesses {
   private let loop: EventLoop
   private let log: Log
   private let pool: String?
-  /// This process has children of others, too: it was started in place of a program that had some, or is the first of
-  /// its container. Then only what its environment marks as a worker's is ended.
+  /// This process has other children, too: it replaced a program that had some, or is the first of its container. Then
+  /// only processes that their environment marks as a worker's are ended.
   private let hasOtherChildren: Bool
   /// Descriptors of processes that were killed, by process ID.
   private var dying: [pid_t: Descriptor] = [:]
@@ -69,7 +69,7 @@ final class OrphanedProcesses {
     var status: Int32 = 0
     guard waitpid(pid, &status, WNOHANG) == pid, let descriptor = dying.removeValue(forKey: pid) else { return }
     loop.unwatch(descriptor.number)
-    // Its own children have come here.
+    // Its children have become children of this process.
     end()
     if dying.isEmpty { whenGone() }
   }

@@ -9,7 +9,7 @@ import WorkerProtocol
 final class OutputReader {
   /// A line longer than this is handed over in pieces, unless the reader is made for longer ones.
   static let longestLine = 4096
-  /// What a pipe holds at most, unless the machine's limit was raised (pipe(7), /proc/sys/fs/pipe-max-size).
+  /// The most bytes that a pipe holds, unless the machine's limit was raised (pipe(7), /proc/sys/fs/pipe-max-size).
   private static let pipeCapacity = 1 << 20
 
   private let limit: Int
@@ -33,8 +33,8 @@ final class OutputReader {
 
   deinit { shut() }
 
-  /// Reads what is in the pipe and closes it. Somebody else may hold its other end and go on writing: that is not
-  /// waited for.
+  /// Reads what is in the pipe and closes it. Another process may hold its other end and go on writing: the pool does
+  /// not wait for that.
   func finish() {
     var left: Int32 = 0
     if let pipe, csystem_waiting_bytes(pipe.number, &left) == 0 {

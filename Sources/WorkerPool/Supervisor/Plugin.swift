@@ -17,13 +17,13 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case exitedBeforeHello(Death, lastLines: [String])
   /// It speaks other versions of the protocol only.
   case wrongVersion([Int])
-  /// It said nothing for so many seconds.
+  /// It said nothing for this many seconds.
   case silent(seconds: Double)
-  /// The machine, or the pool, was out of something that a process needs: of what, and where the limit is set.
+  /// The machine or the pool lacked a resource that a process needs: which one, and where its limit is set.
   case shortage(String)
-  /// Its file could not be started within so many seconds: its file system hangs.
+  /// Its file could not be started within this many seconds: its file system hangs.
   case hangs(path: String, seconds: Double)
-  /// It said something else than a good `HELLO`.
+  /// It said something other than a valid `HELLO`.
   case refused(Refusal)
 
   var isHang: Bool { if case .hangs = self { true } else { false } }

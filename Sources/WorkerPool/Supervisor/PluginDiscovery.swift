@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Finds `worker-NAME` files and asks each what it is: all at the same time, and without blocking the loop.
+/// Finds `worker-NAME` files and asks each for its description: all at the same time, and without blocking the loop.
 final class PluginDiscovery {
   /// What a round of discovery found.
   struct Result: Equatable {
@@ -14,8 +14,8 @@ final class PluginDiscovery {
 
   /// How long `describe` may take, in seconds.
   static let timeout = 10.0
-  /// Seconds between two tries while the machine is short of something, or when the process was killed, and how many
-  /// tries follow the first.
+  /// Seconds between two tries while the machine lacks a resource, or after the process was killed, and how many tries
+  /// follow the first.
   static let retryDelay = 0.5
   static let retries = 10
   /// What `describe` may print, in bytes, and the lines of its standard error that are kept for the reason of a
@@ -57,8 +57,8 @@ final class PluginDiscovery {
     }
   }
 
-  /// Looks into `directories`, the first one that has a plugin's name wins; calls `completion` once, with plugins by
-  /// name.
+  /// Searches `directories`, of which the first one that has a plugin's name wins; calls `completion` once, with the
+  /// plugins ordered by name.
   ///
   /// - Parameter environment: what the plugins' processes get.
   init(
@@ -139,7 +139,7 @@ final class PluginDiscovery {
     probe.process.signal(SIGKILL)
   }
 
-  /// A machine that is out of processes, memory or descriptors may have some in a moment.
+  /// A machine that has run out of processes, memory or descriptors may have some in a moment.
   private func startLater(_ name: String, _ path: String, triesLeft: Int) {
     delayed += 1
     loop.timers.after(Self.retryDelay) { [weak self] in

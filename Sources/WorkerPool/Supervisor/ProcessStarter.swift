@@ -5,8 +5,8 @@ import LinuxSystem
 import Synchronization
 import WorkerProtocol
 
-/// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not hang
-/// with that.
+/// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not wait
+/// with it.
 ///
 /// Each program has a thread, so that one that hangs keeps no other. The threads live as long as the starter: the
 /// kernel tells a child of its parent's death when the thread ends that started it (PR_SET_PDEATHSIG, prctl(2)).
@@ -25,7 +25,7 @@ final class ProcessStarter {
   private var threads: [String: StarterThread] = [:]
   private var requests: [Int: (request: SpawnRequest, completion: (Outcome) -> Void)] = [:]
   private var lastTicket = 0
-  /// Called with the path of a program when a start that was abandoned has come to an end.
+  /// Called with the path of a program when an abandoned start has ended.
   var whenBack: (String) -> Void = { _ in }
 
   init(loop: EventLoop) throws(SystemCallError) {
@@ -50,7 +50,7 @@ final class ProcessStarter {
     return lastTicket
   }
 
-  /// Nobody waits for that start any more: its process is killed should it come to be.
+  /// Gives up a start: if its process comes into being, it is killed.
   func abandon(_ ticket: Int) {
     requests.removeValue(forKey: ticket)?.request.isAbandoned.store(true, ordering: .relaxed)
   }
@@ -65,7 +65,7 @@ final class ProcessStarter {
   }
 }
 
-/// A process that is wanted; owns the pipes' ends that it writes to until it has them.
+/// A request for a process; owns the writing ends of its pipes until the process has them.
 final class SpawnRequest: Sendable {
   let program: Program
   private let output: Descriptor
@@ -78,8 +78,8 @@ final class SpawnRequest: Sendable {
     self.errors = errors
   }
 
-  /// Starts the program so that it, and what it leaves behind, can be told from all else. Blocks as long as execve(2)
-  /// does.
+  /// Starts the program so that it and the processes that it leaves behind can be recognised. Blocks as long as
+  /// execve(2) does.
   fileprivate func spawn() -> ProcessStarter.Outcome {
     if isAbandoned.load(ordering: .relaxed) { return .failure(cancelled) }
     var program = program
@@ -113,7 +113,7 @@ private final class StarterThread: Sendable {
     Thread.detachNewThread { [self] in run(answers) }
   }
 
-  /// As the kernel numbers threads; 0 until it runs.
+  /// The kernel's number of the thread; 0 until it runs.
   var id: Int32 { thread.load(ordering: .relaxed) }
 
   func take(_ request: SpawnRequest, ticket: Int) {
@@ -121,7 +121,7 @@ private final class StarterThread: Sendable {
     work.signal()
   }
 
-  /// Lets the thread end, and what it has started with it.
+  /// Lets the thread end; the kernel ends its children with it.
   func end() {
     state.withLock { state in
       state.isOver = true

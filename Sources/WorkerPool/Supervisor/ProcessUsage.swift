@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// What a process uses, as the kernel counts it.
+/// The memory and time of a process, as the kernel counts them.
 enum ProcessUsage {
   /// Resident memory in bytes; `nil` when there is no such process.
   ///

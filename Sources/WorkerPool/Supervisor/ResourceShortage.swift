@@ -22,7 +22,7 @@ enum OpenFileLimit {
 }
 
 extension SystemCallError {
-  /// Whether the machine, or this process, has run out of something that it may have again.
+  /// Whether the machine, or this process, lacks a resource that it may have again.
   var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number) }
 
   /// What happened, and for a shortage which limit was hit and where it is set.

@@ -1,8 +1,8 @@
-/// When a slot whose process died gets its next one.
+/// When a slot whose process died gets its next process.
 ///
-/// A process that had done something is replaced at once; one that had not is replaced after a wait that doubles each
-/// time, with jitter, so that a plugin which dies at its start does not keep the machine busy. After a few failures to
-/// start in a row the plugin is given up.
+/// A process that had worked is replaced at once; one that had not is replaced after a wait that doubles each time,
+/// with jitter, so that a plugin which dies at its start does not keep the machine busy. After a few failures to start
+/// in a row the plugin is given up.
 struct RestartPolicy: Equatable, Sendable {
   /// Failures to start in a row after which the plugin is given up.
   static let mostFailures = 5
@@ -19,7 +19,7 @@ struct RestartPolicy: Equatable, Sendable {
   /// A process said hello.
   mutating func cameUp() { failuresToStart = 0 }
 
-  /// A process did what it is for.
+  /// A process finished a job.
   mutating func worked() {
     failuresToStart = 0
     fruitlessDeaths = 0

@@ -1,4 +1,5 @@
-/// How many processes each plugin should have: a pure function of who waits, who works, and for how long.
+/// How many processes each plugin should have: a pure function of the jobs that wait, the processes that work, and the
+/// times of both.
 ///
 /// A process stays with its plugin until jobs of another plugin need its slot, and have needed it for long enough to
 /// pay for the start of a new process. A plugin without jobs takes no process from anyone.
@@ -7,8 +8,7 @@ enum SlotPlan {
   static let turn = 2.0
   /// Seconds for which a plugin that has just had work keeps its last process, at first: more may come.
   static let warmth = 5.0
-  /// A move, and a turn, last for so many times the time that a process takes to come up, within these bounds in
-  /// seconds.
+  /// A move, and a turn, take this many times as long as a process takes to come up, within these bounds in seconds.
   private static let startsWorth = 4.0
   private static let moveDelays = 1.0...10.0
 
@@ -17,7 +17,7 @@ enum SlotPlan {
     var name: String
     /// A number set by hand (`NAME=K`), which the plan keeps.
     var fixed: Int?
-    /// Jobs that nobody has begun, and that would begin if there were a process for each.
+    /// Jobs that have not begun, and that would begin if there were a process for each.
     var demand = 0
     /// Processes that hold a job.
     var busy = 0
@@ -41,9 +41,9 @@ enum SlotPlan {
 
     /// Whether it has had work lately, and may have more soon.
     var isWarm: Bool { current > 0 && (busy > 0 || idle < warmth) }
-    /// Processes that are not to be taken away without need: those at work, and those that will be at it soon.
+    /// Processes that are taken away only in need: those at work, and those that will be at work soon.
     fileprivate var kept: Int { busy + min(max(0, current - busy), demand) }
-    /// Seconds after which a further process for it pays.
+    /// Seconds of pressure after which a further process is worth its start.
     private var moveDelay: Double { min(max(startsWorth * startTime, moveDelays.lowerBound), moveDelays.upperBound) }
     fileprivate var isPressed: Bool { canStartNow && pressed >= moveDelay }
     fileprivate var canStartNow: Bool { canStart && !isDelayed }
@@ -53,10 +53,11 @@ enum SlotPlan {
 
   /// Shares `total` processes out.
   ///
-  /// Fixed numbers come first. Free slots go where jobs wait, then to plugins that have no process. When there is none,
+  /// Fixed numbers come first. Free slots go where jobs wait, then to plugins that have no process. Without free slots,
   /// a plugin with jobs and no process gets one at once: one that has no work, one of several of another plugin, or the
-  /// last one of a plugin that has had its turn. A plugin that needs more than it has gets what others do not use when
-  /// its jobs have waited for long enough. Whoever wants processes for a plugin in any case sets their number by hand.
+  /// last one of a plugin that has had its turn. A plugin that needs more than it has gets processes that others do not
+  /// use when its jobs have waited for long enough. A plugin that must always have processes needs a number set by
+  /// hand.
   static func targets(total: Int, plugins: [Plugin]) -> [String: Int] {
     let free = plugins.filter { $0.fixed == nil }
     let places = total - plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
@@ -77,8 +78,8 @@ enum SlotPlan {
     return targets
   }
 
-  /// Whether the plan may be another one in a while, though nothing happens: jobs wait for the turn of another plugin
-  /// to end, for one to cool down, or to have waited for long enough.
+  /// Whether the plan may change with time alone: jobs wait for the turn of another plugin to end, for one to cool
+  /// down, or to have waited for long enough.
   static func changesWithTime(total: Int, _ plugins: [Plugin]) -> Bool {
     let free = plugins.filter { $0.fixed == nil }
     let reserved = plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
@@ -90,7 +91,7 @@ enum SlotPlan {
   }
 }
 
-/// The processes of each plugin while a plan is made; at first those that there are.
+/// The processes of each plugin while a plan is made, beginning with the present ones.
 private struct Shares {
   private let plugins: [SlotPlan.Plugin]
   private var counts: [Int]
@@ -107,28 +108,28 @@ private struct Shares {
 
   var total: Int { counts.reduce(0, +) }
 
-  /// Jobs for each process of a plugin, with one more, that no process of it will take soon.
+  /// Jobs of a plugin that none of its processes will take soon, for each of its processes and one more.
   private func pressure(_ index: Int) -> Double {
     let idle = counts[index] - min(plugins[index].busy, counts[index])
     return Double(plugins[index].demand - idle) / Double(counts[index] + 1)
   }
 
-  /// Whether it has a process that it does not need; those that it is to get are for its jobs.
+  /// Whether it has a process that it does not need; processes that it will get are for its jobs.
   private func hasSpare(_ index: Int) -> Bool {
     counts[index] > plugins[index].kept && counts[index] <= plugins[index].current
   }
 
   // MARK: Numbers that do not fit
 
-  /// Who loses a process when there are too many: one that has some to spare, of several before a last one, else the
-  /// largest.
+  /// The plugin that loses a process when there are too many: one that has some to spare, of several before a last one,
+  /// else the largest.
   var leastNeeded: Int? {
     let spare = counts.indices.filter(hasSpare)
     if let index = spare.filter({ counts[$0] > 1 }).max(by: isMoreUsed) ?? spare.max(by: isMoreUsed) { return index }
     return counts.indices.filter { counts[$0] > 0 }.max { counts[$0] < counts[$1] }
   }
 
-  /// Who gets a slot that is free.
+  /// The plugin that gets a free slot.
   var firstInNeed: Int? {
     if let index = needy.first { return index }
     let startable = counts.indices.filter { plugins[$0].canStart }
@@ -146,13 +147,13 @@ private struct Shares {
 
   // MARK: Slots that move
 
-  /// Plugins with jobs and without a process: first who has been without for longest.
+  /// Plugins with jobs and without a process, the one that has been without for longest first.
   var needy: [Int] {
     let needy = counts.indices.filter { counts[$0] == 0 && plugins[$0].demand > 0 && plugins[$0].canStartNow }
     return needy.sorted { (plugins[$1].absent, plugins[$0].name) < (plugins[$0].absent, plugins[$1].name) }
   }
 
-  /// Who makes place for a plugin that has no process.
+  /// The plugin that makes place for one that has no process.
   func giver(toNeedy taker: Int) -> Int? {
     if let idle = longestIdle(among: counts.indices.filter { hasSpare($0) && !plugins[$0].isWarm }) { return idle }
     let several = counts.indices.filter { counts[$0] > 1 }
@@ -172,14 +173,15 @@ private struct Shares {
     return pressed.max { pressure($0) < pressure($1) }
   }
 
-  /// Who has a process that it does not use: the last one of a plugin goes only when it has had no work for a while.
+  /// A plugin with a process that it does not use. The last one of a plugin goes only when it has had no work for a
+  /// while.
   func giver(toPressed taker: Int) -> Int? {
     let spare = counts.indices.filter { $0 != taker && plugins[$0].demand == 0 && hasSpare($0) }
     return longestIdle(among: spare.filter { !plugins[$0].isWarm })
       ?? spare.filter { counts[$0] > 1 }.max { counts[$0] < counts[$1] }
   }
 
-  /// One of several before a last one, then whose plugin has had no work for longest.
+  /// One of several before a last one, then one of the plugin that has had no work for longest.
   private func longestIdle(among indices: [Int]) -> Int? {
     indices.filter { counts[$0] > 1 }.max(by: isMoreUsed) ?? indices.max(by: isMoreUsed)
   }

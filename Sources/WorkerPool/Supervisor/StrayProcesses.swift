@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Processes that an earlier pool of the same identity has left behind, when it was killed.
+/// Processes that an earlier pool of the same identity left behind when it was killed.
 enum StrayProcesses {
   /// What was found.
   struct Left: Sendable {
-    /// What dead workers had started. It was killed.
+    /// Processes that dead workers had started. They were killed.
     var killed: Set<ProcessIdentity> = []
     /// Workers that live, and finish their jobs.
     var finishing: Set<ProcessIdentity> = []
@@ -18,7 +18,7 @@ enum StrayProcesses {
     }
   }
 
-  /// Kills what dead workers of pools of that identity have started.
+  /// Kills processes that dead workers of pools of that identity have started.
   ///
   /// - Parameter store: the path of the store whose workers are returned.
   static func end(pool: String, store: String) -> Left {
@@ -38,8 +38,8 @@ enum StrayProcesses {
     return left
   }
 
-  /// The worker of the pool of that identity which the process is, or which has started it, as its environment tells;
-  /// `nil` for all other processes.
+  /// The process ID of the worker, of the pool of that identity, that the process is or that started it, as its
+  /// environment says; `nil` for all other processes.
   static func worker(of pid: Int32, pool: String) -> Int32? {
     variables(of: pid).flatMap { worker(in: $0, pool: pool) }
   }

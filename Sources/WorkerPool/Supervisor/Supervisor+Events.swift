@@ -2,30 +2,29 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// What happens to single workers: each report is an event in the life of a worker, and its effects are carried out
-/// here.
+/// Events of single workers: each report is an event in the life of a worker, and its effects are carried out here.
 extension Supervisor {
-  /// The worker said a good hello. What that changes for others follows when the coordinator knows of it.
+  /// The worker said a valid hello. The coordinator learns of it next, and then the demand changes.
   func cameUp(_ id: WorkerID) { apply(.hello, to: id) }
 
-  /// The worker's hello was not good. It is told so, and ended if it stays.
+  /// The worker's hello was not valid. It is told so, and ended if it stays.
   func refused(_ worker: WorkerProcess, because failure: StartFailure) { apply(.refused(failure), to: worker) }
 
-  /// The worker closed its connection, or said what nobody may say. It has the time between TERM and KILL to exit.
+  /// The worker closed its connection, or broke the protocol. It has the time between TERM and KILL to exit.
   func disconnected(_ id: WorkerID) { apply(.disconnected, to: id) }
 
   /// The worker's job took too long and did not stop when asked.
   func timedOut(_ id: WorkerID) { apply(.kill(.timedOut), to: id) }
 
-  /// The worker holds jobs and has not answered for so long. It is asked for its stacks, which say where it hangs, and
-  /// killed.
+  /// The worker holds jobs and has not answered for this many seconds. It is asked for its stacks, which show where it
+  /// hangs, and killed.
   func hung(_ id: WorkerID, seconds: Double) { apply(.hung(seconds: seconds), to: id) }
 
   private func apply(_ event: WorkerLife.Event, to id: WorkerID) {
     if let worker = workers[id] { apply(event, to: worker) }
   }
 
-  /// Carries out what follows from an event. When the process is gone, its slot is free for another one.
+  /// Carries out the effects of an event. When the process is gone, its slot is free for another one.
   func apply(_ event: WorkerLife.Event, to worker: WorkerProcess) {
     let wasThere = worker.life.state != .gone
     for effect in worker.life.handle(event) { perform(effect, worker) }
@@ -74,7 +73,7 @@ extension Supervisor {
       .workerUp, "\(worker.name) is up", .pid(worker.pid), .worker(worker.id.number), .plugin(worker.plugin.name))
   }
 
-  /// Gives the worker so much time; what follows after that is its life's.
+  /// Gives the worker time for what it waits for; `WorkerLife` decides what follows.
   func setDeadline(of worker: WorkerProcess, _ wait: WorkerLife.Wait) {
     let seconds =
       switch wait {
@@ -95,7 +94,7 @@ extension Supervisor {
     return .shortage("its connection could not be accepted: \(failed.error.explained)")
   }
 
-  /// Lets go of a worker that has no process. Should it come to be, it is killed.
+  /// Forgets a worker that has no process. If one comes into being, it is killed.
   private func forget(_ worker: WorkerProcess) {
     loop.timers.cancel(worker.deadline)
     workers[worker.id] = nil
@@ -119,7 +118,7 @@ extension Supervisor {
     endIfNothingCanBeStarted()
   }
 
-  /// Decides when the slot of a worker that has ended gets its next one.
+  /// Decides when the slot of a worker that has ended gets its next process.
   private func followUp(_ worker: WorkerProcess, _ death: Death, _ ending: WorkerLife.Ending) {
     let name = worker.plugin.name
     switch ending {

@@ -1,8 +1,8 @@
 import LinuxSystem
 
-/// What workers print.
+/// The output of workers.
 extension Supervisor {
-  /// Lines of output that are taken from one process in one second; the others are counted.
+  /// Lines of output that are logged of one process in one second; the others are counted.
   static let outputLinesPerSecond = 200
 
   func heard(_ line: OutputLine, from worker: WorkerProcess) {

@@ -15,8 +15,8 @@ extension Supervisor {
       .workerRetiring, "\(worker.name) is to be replaced: \(reason)", .pid(worker.pid), .worker(worker.id.number))
   }
 
-  /// Lets go of retiring processes for which there is a replacement, and retires the next outdated one: one at a time,
-  /// so that jobs go on being done, and nothing is lost when the new executable does not start.
+  /// Drains retiring processes that have a replacement, and retires the next outdated one: one at a time, so that jobs
+  /// go on being done, and nothing is lost when the new executable does not start.
   func retireOutdated(_ plugin: Plugin, target: Int) {
     guard workers.values.contains(where: { $0.life.hasGivenSlotAway || $0.isOutdated }) else { return }
     var retiring = workers.retiring(of: plugin.name)
@@ -32,7 +32,7 @@ extension Supervisor {
     }
   }
 
-  /// The worker has finished jobs. Cheap: a process's memory is looked at once in a second at most.
+  /// The worker has finished jobs. Cheap: a process's memory is read at most once in a second.
   func worked(_ id: WorkerID, jobs: Int) {
     guard let worker = workers[id] else { return }
     worker.jobsDone += jobs

@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Starting processes, and what follows when a plugin cannot be started.
+/// Starts processes, and handles plugins that cannot be started.
 extension Supervisor {
   func start(_ plugin: Plugin) {
     lastNumber += 1
@@ -42,7 +42,7 @@ extension Supervisor {
     setDeadline(of: worker, .hello)
   }
 
-  /// The plugin's file system does not answer: its slot is for others until it does.
+  /// The plugin's file system does not answer: others get its slot until it does.
   func hangs(_ plugin: Plugin) {
     let failure = StartFailure.hangs(path: plugin.path, seconds: configuration.helloTimeout)
     log(.pluginFailed, "plugin \(plugin.name) did not start: \(failure)", .plugin(plugin.name))
@@ -50,13 +50,13 @@ extension Supervisor {
     delegate?.pluginsChanged(usablePlugins)
   }
 
-  /// A file system that had not answered does again.
+  /// A file system that did not answer does so again.
   func isBack(_ path: String) {
     guard !stopping else { return }
     for (name, failure) in failures {
       guard case .hangs(path, _) = failure else { continue }
       log(.note, "\(path) can be started again", .plugin(name), .path(path))
-      // One that has not said what it is yet is asked.
+      // A plugin without a description is asked for it.
       guard plugins.contains(where: { $0.name == name }) else { return reload() }
       failures[name] = nil
       delegate?.pluginsChanged(usablePlugins)
@@ -64,8 +64,8 @@ extension Supervisor {
     }
   }
 
-  /// A machine that is out of processes, memory or descriptors may have some later; a file that is no program will not
-  /// become one.
+  /// A machine that has run out of processes, memory or descriptors may have some later; a file that is not a program
+  /// stays one.
   func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
     guard error.isShortage else {
       let reason = String(cString: strerror(error.number))
@@ -74,7 +74,7 @@ extension Supervisor {
     tryAgainLater(plugin.name, .shortage(error.explained))
   }
 
-  /// The machine is out of something: that says nothing of the plugin.
+  /// The machine lacks a resource, which is not the plugin's fault.
   func tryAgainLater(_ name: String, _ failure: StartFailure) {
     log(.trouble, "plugin \(name) cannot be started now: \(failure)", .plugin(name))
     let delay = policies[name, default: RestartPolicy()].died(hadWorked: false, jitter: .random(in: 0...1))
@@ -83,14 +83,14 @@ extension Supervisor {
 
   func failedToStart(_ name: String, _ failure: StartFailure) {
     log(.pluginFailed, "plugin \(name) did not start: \(failure)", .plugin(name))
-    // Several were on their way when the last straw came.
+    // Other processes of the plugin were being started when it was given up.
     guard failures[name] == nil else { return }
     let delay = policies[name, default: RestartPolicy()].failedToStart(jitter: .random(in: 0...1))
     if let delay { return keepSlotEmpty(of: name, for: delay) }
     failures[name] = failure
     log(
       .pluginGivenUp, "plugin \(name) is given up after \(RestartPolicy.mostFailures) failures to start", .plugin(name))
-    // Processes that were to be replaced stay: they are better than none.
+    // Processes that were retiring stay: they are better than none.
     for worker in workers.values where worker.plugin.name == name { apply(.keep, to: worker) }
     delegate?.pluginsChanged(usablePlugins)
     endIfNothingCanBeStarted()

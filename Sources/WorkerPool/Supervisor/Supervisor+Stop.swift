@@ -1,7 +1,7 @@
 /// Ending and changing the number of processes.
 extension Supervisor {
-  /// Ends all processes: they give back what they have not begun and finish the rest until `deadline` seconds are over;
-  /// then they get TERM, then KILL. Called again with a shorter deadline it hurries.
+  /// Ends all processes: they give back jobs that have not begun and finish the others until `deadline` seconds are
+  /// over; then they get TERM, then KILL. A second call with a shorter deadline makes them end sooner.
   func stop(deadline: Double) {
     if !stopping {
       stopping = true

@@ -3,17 +3,17 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// What the supervisor asks of and tells to the rest of the pool. All calls come on the loop.
+/// Answers the supervisor's questions, and receives its reports. All calls come on the loop.
 protocol SupervisorDelegate: AnyObject {
   /// Jobs that would begin now if there were a process for each, for each plugin's name.
   func demand() -> [String: Int]
   /// Whether the worker holds jobs.
   func isBusy(_ id: WorkerID) -> Bool
-  /// What the worker is doing, as it stands in the log beside what it prints; `nil` when it does nothing.
+  /// The worker's job, for the log beside its output; `nil` when it does nothing.
   func work(of id: WorkerID) -> String?
-  /// The worker's process is there, so that its hello can be told from anybody else's.
+  /// The worker's process is there, so that its hello can be told from that of another process.
   func processStarted(_ id: WorkerID)
-  /// The worker shall be told to finish what it has begun and to exit.
+  /// Tell the worker to finish what it has begun and to exit.
   func drain(_ id: WorkerID)
   /// The worker's process has ended.
   func workerDied(_ id: WorkerID, _ obituary: Obituary)
@@ -72,7 +72,7 @@ final class Supervisor {
   /// Seconds between two plans while plugins wait for the turn of others to end.
   private static let rebalanceInterval = 0.5
   private var rebalanceTimer: TimerQueue.Token?
-  /// Ends what dead workers leave behind; `nil` where this process is more than a pool.
+  /// Ends processes that dead workers leave behind; `nil` where this process is more than a pool.
   var orphans: OrphanedProcesses? {
     didSet {
       orphans?.known = { [weak self] in self?.children ?? [] }
@@ -89,7 +89,7 @@ final class Supervisor {
     starter.whenBack = { [weak self] in self?.isBack($0) }
   }
 
-  /// Finds the plugins and starts processes. Called again it searches for plugins anew: new ones are added, processes
+  /// Finds the plugins and starts processes. A further call searches for plugins again: new ones are added, processes
   /// of the old ones are replaced one by one as they finish their work, and plugins that were given up get another
   /// chance.
   func reload() {
@@ -106,8 +106,8 @@ final class Supervisor {
   /// The processes that were started here and are not waited for yet.
   private var children: Set<pid_t> { workers.pids.union(discovery?.processes ?? []) }
 
-  /// A child of this process has died. Those that were started here are observed one by one; the others are only let go
-  /// of.
+  /// A child of this process has died. Children that were started here are observed one by one; the others are only
+  /// reaped.
   func childEnded() {
     guard let orphans else { return }
     ForeignZombies.reap(except: children.union(orphans.ending), startedBy: starter.threadIDs)
@@ -146,7 +146,7 @@ final class Supervisor {
     endIfNothingCanBeStarted()
   }
 
-  /// Plugins whose jobs can be run: those that can be started, and those of which a process is still there.
+  /// Plugins whose jobs can be run: those that can be started, and those that still have a process.
   var usablePlugins: [Plugin] {
     plugins.filter { plugin in
       failures[plugin.name] == nil || !workers.staying(of: plugin.name).isEmpty
@@ -173,7 +173,7 @@ final class Supervisor {
         self?.rebalance()
       }
     }
-    // Who has been without a process for longest is the first to get one that has become free.
+    // The plugin that has been without a process for longest gets a free slot first.
     for state in known.sorted(by: { $0.absent > $1.absent }) {
       guard let plugin = plugins.first(where: { $0.name == state.name }) else { continue }
       let target = plan[plugin.name] ?? 0
@@ -193,10 +193,10 @@ final class Supervisor {
     for worker in workers.sorted(by: { need($0) < need($1) }).prefix(count) { apply(.drain, to: worker) }
   }
 
-  /// What the plan has to know of a plugin.
+  /// A plugin as the plan sees it.
   private func state(of plugin: Plugin, demand: Int) -> SlotPlan.Plugin {
     let staying = workers.staying(of: plugin.name)
-    // A process that is to be replaced holds its slot until its successor has it.
+    // A retiring process holds its slot until its successor has it.
     let present = staying + workers.retiring(of: plugin.name).filter { workers.successor(of: $0) == nil }
     let now = Clock.now
     let seen = SlotPlan.Plugin(
@@ -207,7 +207,7 @@ final class Supervisor {
     return demandHistory.note(seen, now: now)
   }
 
-  /// Processes that have had a turn's time to finish what they have in hand: their slots are not free soon.
+  /// Processes that have had a turn's time to finish their jobs in hand: their slots are not free soon.
   private var finishingForLong: Int {
     workers.values.count { worker in
       configuration.fixedWorkers[worker.plugin.name] == nil
@@ -215,9 +215,9 @@ final class Supervisor {
     }
   }
 
-  /// Starts processes for empty slots of a plugin. A slot is empty only when the process that leaves it is gone, or
-  /// keeps it until its replacement is there: beside those there are never more processes than slots in all, except of
-  /// plugins whose number was set by hand.
+  /// Starts processes for empty slots of a plugin. A slot is empty when the process that leaves it is gone; a retiring
+  /// process keeps its slot until its replacement is there. So there are never more processes than slots in all, except
+  /// of plugins whose number was set by hand.
   private func fill(_ plugin: Plugin, missing: Int) {
     let delayed = delayedStarts[plugin.name] ?? 0
     let fixed = configuration.fixedWorkers[plugin.name]

@@ -1,24 +1,24 @@
 import Glibc
 import LinuxSystem
 
-/// The life of a worker process, from the wish for one to its end: a pure state machine.
+/// The life of a worker process, from the request for one to its end: a pure state machine.
 ///
 ///     spawning ──started──▶ greeting ──hello──▶ up ──retire──▶ retiring ──drain──▶ draining ──leaves──▶ closing
 ///
-/// All other states are ways off this one. A process may be `unwanted` before it is there. It is `refused` for a bad
+/// All other states leave this path. A process may be `unwanted` before it is there. It is `refused` for an invalid
 /// hello and `silent` without one. It is `severed` when it closes its connection unasked. It is `ending` from SIGTERM
 /// on, and `killed` from SIGKILL on. `WorkerLifeTests` has the table of all states and events.
 ///
-/// The supervisor tells what happens to the process, and carries out what follows from it.
+/// The supervisor passes on what happens to the process, and carries out the effects.
 struct WorkerLife: Equatable, Sendable {
   enum State: String, CaseIterable, Sendable {
     /// Its program is being executed. There is no process, as far as is known.
     case spawning
-    /// There is still no process, and none is needed any more. Should it come to be, it gets SIGTERM at once.
+    /// There is still no process, and none is needed any more. If one comes into being, it gets SIGTERM at once.
     case unwanted
     /// The process is there and has not said hello.
     case greeting
-    /// Its hello was not good. It has some time to exit.
+    /// Its hello was not valid. It has some time to exit.
     case refused
     /// It was killed because it had not said hello in time.
     case silent
@@ -30,7 +30,7 @@ struct WorkerLife: Equatable, Sendable {
     case draining
     /// It has finished, and closed its connection. It has some time to exit.
     case closing
-    /// It closed its connection, or broke the protocol, though nobody had told it to go. It has some time to exit.
+    /// It closed its connection without being told to, or broke the protocol. It has some time to exit.
     case severed
     /// It was told to stop the job in hand, or, because it hangs, to print its stacks. It has some time to exit.
     case ending
@@ -40,19 +40,19 @@ struct WorkerLife: Equatable, Sendable {
     case gone
   }
 
-  /// What happens to the process, or is wanted of it.
+  /// An event of the process, or a request to it.
   enum Event: Equatable, Sendable {
     /// There is a process now.
     case started
     /// There will be none.
     case couldNotStart(SystemCallError)
-    /// It said a good hello.
+    /// It said a valid hello.
     case hello
-    /// It said a hello that was not good.
+    /// It said an invalid hello.
     case refused(StartFailure)
-    /// It closed its connection, or said what nobody may say.
+    /// It closed its connection, or broke the protocol.
     case disconnected
-    /// It is to be replaced.
+    /// It has to be replaced.
     case retire
     /// Its successors cannot be started, so it stays.
     case keep
@@ -60,17 +60,17 @@ struct WorkerLife: Equatable, Sendable {
     case drain
     /// The pool does not wait any longer for its jobs in hand.
     case terminate
-    /// It holds jobs and has not answered for so many seconds.
+    /// It holds jobs and has not answered for this many seconds.
     case hung(seconds: Double)
-    /// It is to end at once.
+    /// It has to end at once.
     case kill(Obituary.Cause)
-    /// The time is over that the last effect ``Effect/wait(_:)`` gave it. With the reason for which it could not say
-    /// hello, where one is known.
+    /// The time of the last effect ``Effect/wait(_:)`` is over. With the reason why the process could not say hello, if
+    /// one is known.
     case deadline(shortage: StartFailure?)
     case exited(Death)
   }
 
-  /// What a process gets time for.
+  /// The purpose of a wait.
   enum Wait: CaseIterable, Sendable {
     /// To say hello.
     case hello
@@ -80,15 +80,15 @@ struct WorkerLife: Equatable, Sendable {
     case stacks
   }
 
-  /// What is to be done.
+  /// An action of the supervisor.
   enum Effect: Equatable, Sendable {
-    /// Tell the log, and whoever waits for the process, that it is there.
+    /// Report to the log and to the sockets that the process is there.
     case announce
     /// Note that it came up, and how long that took.
     case cameUp
-    /// Tell the log why its hello was not good.
+    /// Tell the log why its hello was not valid.
     case tellRefusal(StartFailure)
-    /// Let go of a process that does not exist; it is killed should it come to be.
+    /// Forget a process that does not exist; if it comes into being, it is killed.
     case forget
     /// No process could be started, for this reason.
     case blameStart(SystemCallError)
@@ -120,7 +120,7 @@ struct WorkerLife: Equatable, Sendable {
   /// Seconds that a process has to say hello.
   let helloTimeout: Double
   private(set) var state = State.spawning
-  /// Who brings its end about, as far as is known.
+  /// The cause of its end, as far as it is known.
   private(set) var cause = Obituary.Cause.itself
   /// Why it never came up, when that is known before its end.
   private(set) var failure: StartFailure?
@@ -129,8 +129,8 @@ struct WorkerLife: Equatable, Sendable {
 
   init(helloTimeout: Double) { self.helloTimeout = helloTimeout }
 
-  /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next one is started when
-  /// it is known how it ended.
+  /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next process is started
+  /// when it is known how this one ended.
   var isStaying: Bool { [.spawning, .greeting, .silent, .up].contains(state) }
 
   /// What a status shows of it.
@@ -153,8 +153,7 @@ struct WorkerLife: Equatable, Sendable {
 // MARK: - The table
 
 extension WorkerLife {
-  /// Goes on to the next state; returns what is to be done, in order. An event that means nothing in a state is
-  /// ignored.
+  /// Goes on to the next state; returns the effects in order. An event that means nothing in a state is ignored.
   mutating func handle(_ event: Event) -> [Effect] {
     switch event {
     case .started: started()
@@ -176,7 +175,7 @@ extension WorkerLife {
   private mutating func started() -> [Effect] {
     switch state {
     case .spawning: state = .greeting
-    // The signal that it was given then reaches it now.
+    // The SIGTERM of that time reaches it now.
     case .unwanted: state = .ending
     default: return []
     }
@@ -269,7 +268,7 @@ extension WorkerLife {
     }
     cause = .hung(seconds: seconds)
     let text = "has not answered for \(Int(seconds)) seconds; its stacks follow"
-    // One that was stopped prints nothing until it goes on.
+    // A stopped process prints nothing until it goes on.
     return [.log(.workerHung, text), .signalLeader(SIGQUIT), .signalLeader(SIGCONT), .wait(.stacks)]
   }
 
@@ -314,7 +313,7 @@ extension WorkerLife {
     if let failure { return .neverCameUp(failure) }
     let wasToldToGo = [.draining, .closing, .ending, .killed].contains(state)
     if wasToldToGo, death == .exited(code: 0) { return .wanted }
-    // A process that somebody killed, or the kernel for want of memory, is not to blame for not having come up.
+    // A process that a user or the OOM killer ended is not to blame for not having come up.
     if state == .greeting, death != .signalled(SIGKILL) { return .neverCameUp(nil) }
     return .died(mayBlamePlugin: cause == .itself || cause == .disconnected)
   }

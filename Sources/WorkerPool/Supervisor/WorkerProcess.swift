@@ -9,7 +9,7 @@ final class WorkerProcess {
 
   let id: WorkerID
   let plugin: Plugin
-  /// What the process must show in its `HELLO`.
+  /// The token that the process must send in its `HELLO`.
   let token: String
   let startedAt: Double
   /// How far it has come.
@@ -18,7 +18,7 @@ final class WorkerProcess {
   var upSince: Double?
   var drainingSince: Double?
   var hasWorked = false
-  /// Jobs that it has finished, and with how many it is replaced.
+  /// Jobs that it has finished, and the number after which it is replaced.
   var jobsDone = 0
   var jobLimit: Int?
   var memoryCheckedAt = 0.0
@@ -48,7 +48,7 @@ final class WorkerProcess {
   var name: String { "\(plugin.name)[\(pid)]" }
 }
 
-/// The number by which the pool's parts speak of a worker process; never used twice.
+/// The number by which the parts of the pool identify a worker process; never used twice.
 struct WorkerID: Hashable, Sendable, CustomStringConvertible {
   let number: Int
   var description: String { "\(number)" }

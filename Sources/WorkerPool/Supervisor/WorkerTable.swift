@@ -51,12 +51,13 @@ struct WorkerTable {
     return worker
   }
 
-  /// Whether the worker that owns this token has no process yet, as far as is known: whoever has it may be that.
+  /// Whether the worker that owns this token has no process yet, as far as is known: a peer with the token may be that
+  /// process.
   func isStarting(token: String) -> Bool {
     workers.values.contains { $0.token == token && $0.process?.isStarting == true }
   }
 
-  /// The worker whose process this is, whatever it said.
+  /// The worker whose process this is, without regard to its hello.
   func worker(pid: Int32) -> WorkerProcess? {
     workers.values.first { $0.process?.owns(pid: pid) == true }
   }

@@ -12,7 +12,7 @@ final class IncomingFiles {
   private let upkeep: StoreUpkeep
   private var watch: DirectoryWatch?
   private var rescanTimer: TimerQueue.Token?
-  /// What the queue directory's troubles were when they were told.
+  /// Failures of the queue directory that were logged, so that each is not logged with every scan.
   private var repeated = RepeatedTrouble()
 
   init(_ core: PoolCore, ready: ReadyJobs, schedule: JobSchedule, upkeep: StoreUpkeep) {
@@ -55,7 +55,7 @@ final class IncomingFiles {
     watch = nil
   }
 
-  /// Goes on with directories that others have put in the place of those that were watched.
+  /// Uses other directories that have taken the place of those that were watched.
   func replaced(_ parts: [QueuePart]) {
     guard !core.isStopping else { return }
     for part in parts {
@@ -64,13 +64,13 @@ final class IncomingFiles {
     }
     if parts.contains(.incoming) {
       watchDirectory()
-      // What came before it was watched.
+      // Takes files that came before the directory was watched.
       core.source.takeFiles(nil)
     }
     if parts.contains(.periodic) { schedule.watchEntries() }
   }
 
-  // MARK: Looking anew
+  // MARK: Scanning
 
   private func scheduleRescan(_ seconds: Double) {
     guard !core.isStopping else { return }
@@ -78,7 +78,7 @@ final class IncomingFiles {
     rescanTimer = core.loop.timers.after(seconds) { [weak self] in self?.rescan() }
   }
 
-  /// Finds what no event has told of. Where the store's files turn out to be gone, nothing more is taken.
+  /// Finds files and jobs that no event announced. If the store's files are gone, no more files are taken.
   func rescan() {
     upkeep.files.check()
     guard !core.isStopping else { return }

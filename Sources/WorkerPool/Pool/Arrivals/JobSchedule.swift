@@ -1,6 +1,6 @@
 import Jobs
 
-/// Jobs that come with time alone: periodic entries, and what is due when somebody sets the system's clock.
+/// Jobs that time brings: periodic entries, and jobs that are due when the system's clock is set.
 final class JobSchedule {
   private let core: PoolCore
   private let ready: ReadyJobs
@@ -8,7 +8,7 @@ final class JobSchedule {
   private var clockWatch: ClockWatch?
   private var flight = SingleFlight()
   private var timer: TimerQueue.Token?
-  /// What is wrong with entries, said once.
+  /// Messages about bad entries that were logged, so that each is logged once.
   private var messages: Set<String> = []
 
   init(_ core: PoolCore, _ ready: ReadyJobs) {
@@ -40,7 +40,7 @@ final class JobSchedule {
     }
   }
 
-  /// How long it is to the times at which jobs are due has changed.
+  /// The system's clock was set, so due times are nearer or farther now.
   func clockWasSet() {
     guard !core.isStopping else { return }
     core.log(.clockSet, "the system's clock was set: what is due is worked out anew")

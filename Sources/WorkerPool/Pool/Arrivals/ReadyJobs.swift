@@ -1,10 +1,10 @@
 import Jobs
 import LinuxSystem
 
-/// Jobs in the store that may run now, or when their time has come: takes the store's answers, and asks again in time.
+/// Jobs in the store that may run now or at a later time: takes the store's answers, and asks again in time.
 final class ReadyJobs {
-  /// Seconds after which the clock is asked again in any case how long it is to a due time: not every kernel tells when
-  /// it is set.
+  /// The longest timer in seconds; after it the due times are compared with the clock again. Some kernels do not report
+  /// that the clock was set.
   static let longestTimer = 3600.0
 
   private let core: PoolCore

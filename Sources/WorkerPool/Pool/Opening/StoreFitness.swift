@@ -4,7 +4,7 @@ import Glibc
 
 /// Whether a pool can work on a store: it can be written, and it is of the model.
 ///
-/// SQLite opens a store that it may not write all the same, for reading, and each write fails later.
+/// SQLite opens a store without write permission for reading, and each write fails later.
 enum StoreFitness {
   /// Throws ``Pool/StartError`` for a store, or a directory of it, that this process may not write.
   static func requireWritable(_ path: String) throws(Pool.StartError) {

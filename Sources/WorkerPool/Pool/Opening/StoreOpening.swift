@@ -25,7 +25,7 @@ final class StoreOpening {
   private var statusServer: StatusServer?
   private var lastReason: String?
   private var outcome: Result<(any JobSource)?, any Error> = .success(nil)
-  /// How many worker processes there shall be: signals and requests may change it.
+  /// How many worker processes are wanted: signals and requests may change it.
   private(set) var workers: Int
 
   /// - Parameter open: opens the store; may be called again after it has thrown. It is called on a thread of its own.
@@ -57,7 +57,7 @@ final class StoreOpening {
     sayLater(Self.firstNotice)
     tryToOpen()
     loop.run()
-    // Closes the connections of those who asked meanwhile: here nobody would answer them any more.
+    // Closes the connections of clients that asked meanwhile: from here on nothing answers them.
     statusServer = nil
     return try outcome.get()
   }
@@ -84,7 +84,7 @@ final class StoreOpening {
     loop.stop()
   }
 
-  /// Whether somebody else's lock was in the way, which may be gone later: SQLITE_BUSY or SQLITE_PROTOCOL.
+  /// Whether another process's lock was in the way, which may be gone later: SQLITE_BUSY or SQLITE_PROTOCOL.
   ///
   /// Source: https://www.sqlite.org/rescode.html
   private static func isLock(_ error: any Error) -> Bool {
@@ -92,7 +92,7 @@ final class StoreOpening {
     return [5, 15].contains(code.intValue & 0xff)
   }
 
-  // MARK: What is said meanwhile
+  // MARK: Meanwhile
 
   private func sayLater(_ seconds: Double) {
     loop.timers.after(seconds - (Clock.now - startedAt)) { [weak self] in
@@ -105,7 +105,7 @@ final class StoreOpening {
     }
   }
 
-  /// Who is in the way, if that can be seen.
+  /// Which process has the lock, if that can be seen.
   private var reason: String {
     StoreLocks.named(store: configuration.store) ?? lastReason
       ?? "it waits for a lock, or there is much to bring in order"
@@ -149,7 +149,7 @@ final class StoreOpening {
     switch signal {
     case SIGTTIN: workers += 1
     case SIGTTOU: workers = max(0, workers - 1)
-    // Plugins are looked for when the store is open, and there are no processes yet.
+    // The pool looks for plugins when the store is open; there are no processes yet.
     case SIGHUP, SIGCHLD: break
     default: stop()
     }

@@ -1,9 +1,9 @@
 import Jobs
 import WorkerProtocol
 
-/// Deletes jobs when somebody asks for it: never one that runs.
+/// Deletes jobs on request: never one that runs.
 final class JobDeletions {
-  /// What is known of a request to delete before the store answers.
+  /// A request to delete that waits for the store.
   private struct Deletion {
     let client: StatusServer.Client
     let running: Int
@@ -51,7 +51,7 @@ final class JobDeletions {
   /// The store has deleted some of the jobs; `awaited` stay because others wait for them.
   func deleted(_ ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, _ reason: String?) {
     core.withheld.subtract(asked)
-    // Those that stay may begin; those that waited for one that is gone need not.
+    // Jobs that stay may begin now, and so may dependents of deleted jobs.
     core.coordinator.releaseDependents(of: deleted)
     core.coordinator.refetchAll()
     checkpoints.walWasWritten()

@@ -1,8 +1,8 @@
 import Jobs
 
-/// Finds the names that nobody in the pool knows: of kinds, plugins, queues and batches.
+/// Finds names of kinds, plugins, queues and batches that the pool does not know.
 final class NameCheck {
-  /// Somebody who waits for what the store knows of names.
+  /// A client that waits until the store has compared the names.
   private struct Asker {
     let request: StatusRequest
     let client: StatusServer.Client
@@ -12,7 +12,7 @@ final class NameCheck {
   private let core: PoolCore
   private let supervisor: Supervisor
   private var askers = Tickets<Asker>()
-  /// Names in options of which it was said that nobody knows them.
+  /// Options with unknown kinds that were logged.
   private var toldOptions: Set<String> = []
 
   init(_ core: PoolCore, _ supervisor: Supervisor) {
@@ -51,7 +51,7 @@ final class NameCheck {
   /// The kinds that plugins run.
   private var kinds: [String] { supervisor.plugins.flatMap(\.description.kinds).map(\.kind) }
 
-  /// While no plugin is known, nobody can say which kinds there are.
+  /// While no plugin is known, no kind counts as unknown.
   private func unknownKind(_ kind: String) -> [StatusReply.UnknownName] {
     let kinds = kinds
     if kinds.isEmpty { return [] }

@@ -4,7 +4,7 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Collects a status of the whole pool: what is known here at once, then what the store says.
+/// Collects a status of the whole pool: first what this process knows, then what the store says.
 final class StatusCollector {
   /// What is collected for a status, until the store has answered.
   private struct Collection {
@@ -15,9 +15,9 @@ final class StatusCollector {
     let completion: (PoolStatus) -> Void
   }
 
-  /// Seconds that the store gets to answer: a status without what only it knows is better than none.
+  /// Seconds that the store has to answer. After that the status is complete without its part.
   static let storeTimeout = 5.0
-  /// Seconds between two checks of who has the store locked: a process that both find keeps others waiting.
+  /// Seconds between two checks of who has the store locked: a process that both checks find keeps others waiting.
   static let lockInterval = 0.1
 
   private let core: PoolCore

@@ -5,7 +5,7 @@ import WorkerProtocol
 
 /// The pool's side of the status socket: answers requests, and tells observers what has ended or was saved.
 final class StatusService {
-  /// Jobs that are named one by one in the log when somebody changes them; of more only the number is told.
+  /// Up to this many changed jobs are named one by one in the log; of more only the number is logged.
   private static let namedJobs = 20
 
   private let core: PoolCore
@@ -34,8 +34,8 @@ final class StatusService {
     deletions = JobDeletions(core, survivors, upkeep.checkpoints)
   }
 
-  /// Takes requests from now on, when it is known what they refer to. Without a status socket nobody could stop the
-  /// pool, so it ends.
+  /// Takes requests from now on: the URIs of jobs are known. Without a status socket no command could stop the pool, so
+  /// it ends.
   func start() {
     do {
       let path = QueueLayout(root: core.configuration.queue).statusSocket
@@ -152,7 +152,7 @@ final class StatusService {
     body(jobs.compactMap(\.self))
   }
 
-  /// What a person wants done with jobs, for the log: many of them are not named one by one.
+  /// The record of a request to change jobs; many jobs are not named one by one.
   static func record(_ event: LogEvent, _ jobs: [JobKey], _ what: String, _ uris: JobURIs) -> LogRecord {
     let names = jobs.count == 1 ? "\(uris[jobs[0]]) is" : "\(jobs.count) jobs are"
     let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(uris.texts(jobs))] : []

@@ -1,7 +1,7 @@
 import Foundation
 import Jobs
 
-/// Tells senders which jobs came of their submissions, as soon as the store has them.
+/// Tells clients which jobs their submissions brought, as soon as the store has them.
 final class SubmissionWaiters {
   /// A client that waits for the jobs of a submission.
   private struct Waiter {
@@ -10,7 +10,7 @@ final class SubmissionWaiters {
     let timeout: TimerQueue.Token
   }
 
-  /// Seconds for which a client waits when it does not say for how long.
+  /// Seconds for which a client waits if its request has no deadline.
   static let timeout = 10.0
   /// Clients that wait at a time; further ones are refused.
   static let limit = 1024
@@ -39,7 +39,7 @@ final class SubmissionWaiters {
     find()
   }
 
-  /// Looks into the store for the jobs that clients wait for. Called when there are new ones.
+  /// Asks the store for the jobs that clients wait for. Called when there are new ones.
   func find() {
     guard !waiters.all.isEmpty, flight.request() else { return }
     core.source.findSubmissions(Set(waiters.all.values.map(\.token)).sorted())

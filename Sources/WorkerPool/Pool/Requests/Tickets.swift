@@ -1,5 +1,5 @@
-/// Those who wait for an answer of the store. A question to the store carries a number, its ticket, and the answer
-/// brings the number back.
+/// The clients that wait for an answer of the store. A question to the store carries a number, its ticket, and the
+/// answer brings the number back.
 struct Tickets<Holder> {
   private var holders: [Int: Holder] = [:]
   private var last = 0
@@ -10,22 +10,22 @@ struct Tickets<Holder> {
     return last
   }
 
-  /// Notes who waits, and returns the number for the question.
+  /// Notes the holder, and returns the number for the question.
   mutating func issue(to holder: Holder) -> Int {
     let ticket = next()
     holders[ticket] = holder
     return ticket
   }
 
-  /// Takes out who waits under the number; `nil` when nobody does, or no longer.
+  /// Takes out the holder of the number; `nil` if there is none, or no longer.
   mutating func redeem(_ ticket: Int) -> Holder? { holders.removeValue(forKey: ticket) }
 
-  /// Who waits under a number.
+  /// The holder of a number.
   subscript(ticket: Int) -> Holder? {
     get { holders[ticket] }
     set { holders[ticket] = newValue }
   }
 
-  /// All who wait, with their numbers, in no order.
+  /// All holders by their numbers.
   var all: [Int: Holder] { holders }
 }

@@ -6,7 +6,7 @@ import LinuxSystem
 final class CommitWatch {
   /// Seconds between two checks of a WAL that is being written. While checks find nothing new the time doubles.
   static let pauses = 0.01...0.4
-  /// Seconds without a commit after which the next one begins anew with the shortest pause.
+  /// Seconds without a commit after which the shortest pause is used again.
   private static let quiet = 1.0
 
   private let core: PoolCore
@@ -23,8 +23,7 @@ final class CommitWatch {
     self.checkpoints = checkpoints
   }
 
-  /// Begins to watch the log. Where that is not possible it is tried again with each rescan, which finds new jobs by
-  /// itself.
+  /// Begins to watch the log. If that fails, each rescan tries again, and finds new jobs itself.
   func start() {
     guard watch == nil, !core.isStopping, let path = realpath(core.configuration.store, nil) else { return }
     defer { free(path) }
@@ -45,7 +44,7 @@ final class CommitWatch {
     watch = nil
   }
 
-  /// Looks at once, and then not for a while: the workers' commits are written there, too.
+  /// Checks at once, and then pauses: the workers' commits are written to the log, too.
   private func somebodyCommitted(_ watch: FileWatch) {
     guard watch.collect() else { return stop() }
     checkpoints.walWasWritten()

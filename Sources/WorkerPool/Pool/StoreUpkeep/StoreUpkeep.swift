@@ -1,7 +1,7 @@
 import Jobs
 
-/// What the pool does for the store itself: keeps its log short, deletes what is old, notices who else writes, and
-/// tells when the store does not answer or its files are gone.
+/// The pool's care for the store: keeps its log short, deletes old jobs, notices commits of other processes, and
+/// reports when the store does not answer or its files are gone.
 final class StoreUpkeep {
   /// Seconds between two deletions of finished jobs that are past their retention.
   static let pruneInterval = 60.0

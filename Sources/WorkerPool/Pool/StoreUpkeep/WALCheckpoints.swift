@@ -1,7 +1,7 @@
 import Jobs
 
-/// Brings the store's write-ahead log into the store: soon while something is written, once more in the pause after
-/// that, and again and again while somebody keeps the log long. An idle pool does nothing.
+/// Copies the store's write-ahead log into the store: soon while processes write, once more in the pause after that,
+/// and repeatedly while a reader or writer keeps the log long. An idle pool does nothing.
 ///
 /// The pool's process is the only one that checkpoints, so no worker's commit pays for it.
 final class WALCheckpoints {
@@ -35,12 +35,12 @@ final class WALCheckpoints {
   }
 
   private func checkpoint(inPause: Bool) {
-    // On a slow disk one checkpoint may take long; the next one is no use before its end.
+    // On a slow disk a checkpoint may take long; the next one waits for its end.
     guard flight.request() else {
       nextIsInPause = inPause
       return
     }
-    // A job says nothing of what it writes until it ends.
+    // A running job may write at any time, and reports that only at its end.
     let mayBeWritten = !inPause || core.coordinator.workers.values.contains { !$0.begun.isEmpty }
     core.source.checkpoint(mayBeWritten ? .whileWriting : .inPause, ticket: nil)
     if mayBeWritten { checkpoint(after: Self.pause, inPause: true) }

@@ -1,11 +1,11 @@
-/// Finds workers that hang without dying: which to ask, and which have not answered. A pure state machine.
+/// Finds workers that hang without dying: those to ask, and those that have not answered. A pure state machine.
 ///
-/// A worker that says something by itself lives. One that has said nothing since the last check is asked; one that has
-/// said nothing since it was asked hangs.
+/// A worker that sends lines by itself lives. One that has been silent since the last check is asked; one that has been
+/// silent since it was asked hangs.
 struct Heartbeat {
   private var asked: Set<WorkerID> = []
 
-  /// What follows from a check.
+  /// The result of a check.
   struct Check: Equatable {
     var toAsk: [WorkerID] = []
     var hung: [WorkerID] = []
@@ -22,7 +22,7 @@ struct Heartbeat {
   }
 }
 
-/// Looks from time to time whether workers that hold jobs still answer. There is a timer only while a worker holds
+/// Checks from time to time whether workers that hold jobs still answer. There is a timer only while a worker holds
 /// jobs: an idle pool sleeps.
 final class HeartbeatTimer {
   private let core: PoolCore

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// Keeps what workers write, and all that is logged after it, until the end of a turn of the loop: only then is it
-/// known which jobs they had begun, since what a worker says on its socket may be read after what it writes to its
-/// pipe.
+/// Keeps what workers write, and all later records of the log, until the end of a turn of the loop. Only then is it
+/// known which jobs the workers had begun: a worker's lines on its socket may be read after its output.
 final class WorkerOutputQueue: Sendable {
   private let records = Mutex<[LogRecord]>([])
 

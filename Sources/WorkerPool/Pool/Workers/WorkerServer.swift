@@ -9,14 +9,14 @@ enum Admission: Equatable {
   case later
 }
 
-/// Who wants to know what comes through the workers' sockets. All calls come on the loop.
+/// Receives what comes through the workers' sockets. All calls come on the loop.
 protocol WorkerServerDelegate: AnyObject {
   /// Checks a hello: whether it comes from a worker that was started, and from which.
   func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Admission
   func received(_ message: WorkerMessage, from id: WorkerID)
   /// A connection waits that cannot be accepted now.
   func cannotAccept(_ error: SystemCallError)
-  /// The worker closed its connection, or it was closed for what it said.
+  /// The worker closed its connection, or the server closed it because of what the worker sent.
   func disconnected(_ id: WorkerID)
 }
 
@@ -24,12 +24,12 @@ protocol WorkerServerDelegate: AnyObject {
 ///
 /// What is sent is gathered until `flush`, which writes it once for each turn of the loop.
 final class WorkerServer {
-  /// A connection, and whose it is once it has said hello.
+  /// A connection, and its worker once that has said hello.
   private final class Peer {
     let connection: Connection
     var id: WorkerID?
     var isClosing = false
-    /// What it said, while it cannot be known whether that is true. Nothing more of it is read until then.
+    /// Its hello, while it is not known whether that is true. No more of it is read until then.
     var hello: (version: Int, token: String, kinds: [String])?
     /// It has sent something since the last call of `hasSpoken`.
     var hasSpoken = false
@@ -48,8 +48,8 @@ final class WorkerServer {
   /// Lines of one worker, and new connections, that are handled in one turn.
   static let linesPerTurn = 256
   static let connectionsPerTurn = 64
-  /// Bytes that are read of a dead worker: more than its socket holds, and no more, since what it started may go on
-  /// writing.
+  /// Bytes that are read from a dead worker: more than its socket holds. There is a limit because a process that it
+  /// started may go on writing.
   static let lastBytes = 1 << 20
 
   private let loop: EventLoop
@@ -103,7 +103,7 @@ final class WorkerServer {
     forget(peer)
   }
 
-  /// Decides about connections whose hello came before it was known which process is the worker.
+  /// Decides about connections whose hello came before their worker's process was known.
   func admitNewcomers() {
     for peer in newcomers.compactMap({ peers[$0] }) {
       guard let hello = peer.hello else { continue }
@@ -176,7 +176,7 @@ final class WorkerServer {
     guard peer.hello == nil else { return }
     peer.hasSpoken = true
     do {
-      // What follows a hello is read when that is found good.
+      // Lines after a hello are read when the hello was accepted.
       if try handleSome(of: peer, atMost: peer.id == nil ? 1 : Self.linesPerTurn) { return leave(peer) }
       if peer.connection.hasMore { readLater(peer) }
     } catch {
@@ -260,7 +260,7 @@ final class WorkerServer {
     if peer.connection.unsentBytes > Self.unreadLimit { giveUp(peer) }
   }
 
-  /// A worker that has not read what waits for it will not read that it is refused either.
+  /// A worker that does not read what waits for it would not read a refusal either.
   private func giveUp(_ peer: Peer) {
     log(
       .trouble,

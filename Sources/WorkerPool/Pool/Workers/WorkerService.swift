@@ -1,8 +1,8 @@
 import LinuxSystem
 import WorkerProtocol
 
-/// Stands between the worker processes with their sockets on one side and the coordinator on the other: decides who may
-/// connect, hands on what workers say, and tells the supervisor what their jobs need.
+/// Connects the worker processes and their sockets with the coordinator: decides who may connect, hands on what workers
+/// say, and tells the supervisor what their jobs need.
 final class WorkerService {
   private let core: PoolCore
   private let supervisor: Supervisor
@@ -35,7 +35,7 @@ final class WorkerService {
     sockets.delegate = self
   }
 
-  /// Does what is due at the end of each turn of the loop.
+  /// Ends a turn of the loop: sets timers and writes to the sockets.
   func endTurn() {
     heartbeat.schedule()
     sockets.flush()
@@ -43,7 +43,7 @@ final class WorkerService {
 
   // MARK: The log
 
-  /// Writes what workers have written in this turn, with the jobs that they ran.
+  /// Logs the output of workers in this turn, with the jobs that they ran.
   func writeOutput() {
     for var record in output.takeAll() {
       for case .worker(let number) in record.fields where record.event == .workerOutput {
@@ -56,7 +56,7 @@ final class WorkerService {
     if !endedInTurn.isEmpty { endedInTurn = [:] }
   }
 
-  /// Puts a worker's death into the log as what it means for its jobs.
+  /// Logs what a worker's death means for its jobs.
   func tell(_ jobs: [JobKey], _ settlement: Settlement) {
     let uris = core.coordinator.jobURIs.texts(jobs)
     let names = uris.joined(separator: " ")
@@ -123,8 +123,8 @@ extension WorkerService: SupervisorDelegate {
     survivors.countUncountedCrashes()
   }
 
-  /// A pool that can start nothing is of no use. Where the model has been replaced by one that does not fit the store
-  /// any more, no worker can open it.
+  /// A pool that can start nothing ends. If its model was replaced by one that does not fit the store, no worker can
+  /// open the store.
   func nothingCanBeStarted() {
     let (model, store) = (core.configuration.model, core.configuration.store)
     let misfit = StoreFitness.misfit(model: model, store: store).map {
