@@ -116,7 +116,7 @@ public final class Connection {
       } else if errno != EINTR {
         precondition(errno != EBADF, "a connection was used after it was closed")
         if errno != EPIPE, errno != ECONNRESET { failure = SystemCallError("send") }
-        // What cannot be sent must not be missing in silence: reading finds the end, on both sides.
+        // A lost message must not go unnoticed: both sides find the end of the stream when they read.
         shutdown(descriptor, Int32(SHUT_RDWR))
         break
       }

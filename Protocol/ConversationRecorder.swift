@@ -1,7 +1,7 @@
 import Glibc
 
-/// Writes a conversation to a file as it happens, for people and for tests: `> ` before what the coordinator said,
-/// `< ` before what the worker said. The token of `HELLO` is replaced, so that a recording may be shown to anybody.
+/// Writes a conversation to a file as it happens, for people and for tests: `> ` before lines of the coordinator, `< `
+/// before lines of the worker. The token of `HELLO` is replaced, so that a recording may be shown to anybody.
 ///
 /// Each line is one `write` to a file opened for appending: several processes may record into one file.
 public final class ConversationRecorder: Sendable {

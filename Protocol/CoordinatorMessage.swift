@@ -22,9 +22,9 @@ public enum CoordinatorMessage: Equatable, Sendable {
   case recall(Int)
   /// Another worker's save changed these objects.
   case saved(SavedChange, [ObjectURI])
-  /// Say `PONG`, whatever you are doing. Only for workers whose description says that they can.
+  /// Say `PONG`, also while a job runs. Only for workers whose description says that they can.
   case ping
-  /// Give back what is not begun, finish what is, then close the connection and exit.
+  /// Give back the jobs that have not begun, finish the others, then close the connection and exit.
   case drain
 
   /// Reads a line without its newline.

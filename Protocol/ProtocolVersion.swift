@@ -7,13 +7,13 @@ public enum ProtocolVersion {
   public static let supported = 1...1
 }
 
-/// A version with what was added to it since: `1.1` of `WORKERPOOL_PROTOCOL`.
+/// A version with the number of its additions: `1.1` of `WORKERPOOL_PROTOCOL`.
 ///
 /// A peer is sent an added line only if it knows it. A worker sees in its environment what the pool knows.
 public struct ProtocolEdition: Comparable, Sendable, CustomStringConvertible {
   /// The version of the protocol: peers of different ones do not understand each other.
   public let major: Int
-  /// What was added to it: 0 for nothing.
+  /// The number of its additions: 0 for none.
   public let minor: Int
 
   /// Makes an edition of these numbers.

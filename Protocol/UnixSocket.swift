@@ -23,7 +23,7 @@ public enum UnixSocket {
   /// Listens at `path` on a non-blocking descriptor, mode 0600. A socket that an earlier process left there is
   /// replaced.
   ///
-  /// The socket comes to its name by a rename when it can be connected to: whoever sees it need not try twice.
+  /// The socket gets its name by a rename once it accepts connections: a client that sees it can connect.
   public static func listen(at path: String, backlog: Int32 = 128) throws(SystemCallError) -> Int32 {
     let descriptor = csystem_unix_socket()
     guard descriptor >= 0 else { throw SystemCallError("socket") }

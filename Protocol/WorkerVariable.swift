@@ -6,9 +6,9 @@ public enum WorkerVariable: String, CaseIterable, Sendable {
   case token = "WORKERPOOL_TOKEN"
   /// The edition of the protocol that the pool speaks, such as "1.1".
   case protocolEdition = "WORKERPOOL_PROTOCOL"
-  /// The worker's own process ID. What it starts inherits the variable, and has another process ID.
+  /// The worker's own process ID. Processes that it starts inherit the variable, and have other process IDs.
   case pid = "WORKERPOOL_PID"
-  /// The identity of the pool. What the worker starts inherits the variable.
+  /// The identity of the pool. Processes that the worker starts inherit the variable.
   case pool = "WORKERPOOL_POOL"
   /// The path of the queue directory, absolute.
   case queue = "WORKERPOOL_QUEUE"

@@ -1,6 +1,6 @@
 import CoreData
 
-/// What went wrong in one attempt, with what a person needs to act on. No values of objects.
+/// The error of one attempt, with the facts that a person needs to act on. No values of objects.
 public struct AttemptFailure: Hashable, Sendable {
   /// The attempt's number, from 1; crashes count here, too.
   public var attempt: Int

@@ -1,6 +1,6 @@
-/// A text that equals another one byte by byte, as in the store's indexes.
+/// A text that is compared byte by byte, as in the store's indexes.
 ///
-/// Two `String`s are equal as well when they only look alike: "\u{e9}" and "e\u{301}".
+/// Two `String`s are also equal when they only look alike: "\u{e9}" and "e\u{301}".
 struct ExactText: Hashable {
   let text: String
 

@@ -4,7 +4,7 @@ extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
   public static let keys = JobField.asked.map(\.name)
 
-  /// One job out of its JSON object.
+  /// The job of a JSON object.
   static func request(_ value: JSONValue, line: Int) throws(JobFileError) -> JobRequest {
     guard case .object(let members) = value else {
       throw JobFileError(line: line, reason: "a job is a JSON object, but here is \(value.kindDescription)")
@@ -27,7 +27,7 @@ extension JobFile {
     return job
   }
 
-  /// What is wrong with keys that make sense together only.
+  /// What is wrong with keys that need each other, or exclude each other.
   private static func conflict(in job: JobRequest) -> String? {
     if job.options.uniqueFor != nil, job.uniqueKey == nil { return "\"uniqueFor\" needs \"unique\"" }
     if job.options.limit != nil, job.limitKey == nil { return "\"limit\" needs \"limitKey\"" }

@@ -5,9 +5,8 @@ import CoreData
 ///     {"kind": "index", "objects": ["x-coredata://…/Document/p42"], "parameters": {…}, "priority": 0,
 ///      "queue": "default", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 5, "timeout": 60}
 ///
-/// All keys are in ``keys``; only `kind` is required. The reader is strict, because what it lets through is run later
-/// and elsewhere: an unknown key, a value of another type or out of range, or a member given twice is an error of the
-/// whole file.
+/// All keys are in ``keys``; only `kind` is required. The reader is strict, because its jobs run later and elsewhere:
+/// an unknown key, a value of another type or out of range, or a member given twice is an error of the whole file.
 public enum JobFile {
   /// The largest file that is read, in bytes; larger ones are rejected unread.
   public static let maximumSize = 16 << 20
@@ -92,7 +91,7 @@ public struct JobFileError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { line.map { "line \($0): \(reason)" } ?? "the file \(reason)" }
 }
 
-/// Counts lines once over the whole file instead of anew for each job.
+/// Counts the lines of the whole file once instead of from the start for each job.
 private struct LineCounter {
   private var counted = 0
   private var newlines = 0

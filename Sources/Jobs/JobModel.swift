@@ -10,7 +10,7 @@ public enum JobModel {
   public static let appConfiguration = "App"
   /// The configuration that holds the pool's entities in a merged model.
   public static let poolConfiguration = "Pool"
-  /// What the names of the pool's tables and columns begin with.
+  /// The prefix of the names of the pool's tables.
   public static let tablePrefix = "WP"
 
   /// A new model of the pool's entities alone, in the configuration ``poolConfiguration``.

@@ -1,6 +1,6 @@
 import CoreData
 
-/// The wishes that few jobs have. A row keeps them as one JSON text.
+/// The fields that few jobs set. A row keeps them as one JSON text.
 public struct JobOptions: Hashable, Sendable {
   /// What becomes of a job when one that it waits for is dead or cancelled.
   public enum FailureRule: String, Sendable, CaseIterable {

@@ -22,20 +22,20 @@ public struct JobRequest: Hashable, Sendable {
   public var timeout: Double?
   /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``.
   public var label: String?
-  /// On the first request of a file only: a token for the whole file. Of files with the same token the pool takes one,
-  /// however often they come, and tells by the token which jobs came of it.
+  /// On the first request of a file only: a token for the whole file. Of several files with one token the pool takes
+  /// the first, and reports its jobs by the token.
   public var submission: String?
   /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``.
   public var batch: String?
   /// Jobs of the same key run at most ``JobOptions/limit`` at a time.
   public var limitKey: String?
-  /// What is asked for less often.
+  /// The fields that few jobs set.
   public var options = JobOptions()
 
   /// The queue of jobs that name none.
   public static let defaultQueue = "default"
 
-  /// A request for a job of that kind; what is left out is at its default.
+  /// A request for a job of that kind. Fields that are left out are at their defaults.
   public init(
     kind: String, objects: [String] = [], parameters: String? = nil, priority: Int16 = 0,
     queue: String = JobRequest.defaultQueue, runAt: Date? = nil, uniqueKey: String? = nil, maxAttempts: Int? = nil,

@@ -2,7 +2,7 @@ import Foundation
 
 /// Where a job stands.
 ///
-///     available ─claim─▶ running ─save─▶ succeeded
+///     available ─begin─▶ running ─save─▶ succeeded
 ///     scheduled ─time──▶ available        ├─throws─▶ retryable ─backoff─▶ available … ─max attempts─▶ dead
 ///     pending ─checked──▶ blocked         ├─crash──▶ retryable … ─max crashes─▶ dead
 ///     blocked ─others done─▶ available    ├─snooze─▶ scheduled
@@ -21,7 +21,7 @@ public enum JobState: Int16, Sendable, CaseIterable {
   case succeeded = 3
   /// Given up after too many failures or crashes; `retry` brings it back.
   case dead = 4
-  /// Taken back by a person, or because a job before it was.
+  /// Cancelled by a person, or because a job before it was cancelled or is dead.
   case cancelled = 5
   /// Runs after other jobs, which the coordinator has not checked yet. Lasts a moment while a pool runs.
   case pending = 6
@@ -85,7 +85,7 @@ public enum JobEvent: Hashable, Sendable {
 extension JobState {
   /// The state that follows, or nil when the event means nothing to a job in this state.
   ///
-  /// A pure function: whoever applies it checks nothing else.
+  /// A pure function, and the only check of a change of state.
   public func after(_ event: JobEvent, policy: RetryPolicy) -> JobState? {
     switch (self, event) {
     case (.scheduled, .due), (.retryable, .due): .available

@@ -11,7 +11,7 @@ extension JobStore {
     var stay: Set<Int64> = []
     if let awaited {
       stay = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
-      // Jobs that wait for a job that has succeeded need its row no longer.
+      // Jobs that wait for a succeeded job no longer need its row.
       stay.formUnion(jobs.filter { $0.state != .succeeded && awaited.includes($0) }.compactMap(\.objectID.key))
     }
     for job in jobs where job.objectID.key.map(stay.contains) != true { context.delete(job) }
@@ -20,8 +20,7 @@ extension JobStore {
 
   /// What unfinished jobs wait for.
   ///
-  /// - Parameter passing: whether jobs count that run in any case when those before them have ended, whatever their
-  ///   end.
+  /// - Parameter passing: whether jobs count that run when those before them have ended, with or without success.
   /// - Complexity: reads what jobs that wait ask for.
   public func awaitedJobs(passing: Bool = true, in context: NSManagedObjectContext) throws -> AwaitedJobs {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
@@ -47,8 +46,8 @@ extension JobStore {
   }
 }
 
-/// What unfinished jobs wait for. The row of ``PoolWait`` names one of those only, and while any is unfinished not a
-/// failed one; a failed one that is gone would count as done.
+/// The jobs and batches that unfinished jobs wait for. A row of ``PoolWait`` names only one of them, and a failed job
+/// only when no job is unfinished. A failed job that is deleted would count as done.
 public struct AwaitedJobs: Sendable {
   var keys: Set<Int64> = []
   var batches: Set<String> = []

@@ -18,7 +18,7 @@ extension JobStore {
     return jobs.compactMap { JobSummary($0) }
   }
 
-  /// Jobs that wait for others keep their time for afterwards.
+  /// Jobs that wait for others keep their time until these have ended.
   private static let timedStates = [JobState.scheduled, .retryable].map { NSNumber(value: $0.rawValue) }
 
   /// The first time that a scheduled or retryable job waits for; nil when no job waits.

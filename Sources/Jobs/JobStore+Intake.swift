@@ -1,11 +1,11 @@
 import CoreData
 
 extension JobStore {
-  /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, as is one
-  /// that refers to it. New objects of the context that a request names get their permanent IDs.
+  /// Inserts a job for each request, without saving. A request whose unique key another job has is left out, and so is
+  /// one with its key. New objects of the context that a request names get their permanent IDs.
   ///
-  /// When the first request has a ``JobRequest/submission`` token, its jobs are noted under it, and nothing is inserted
-  /// if they were before.
+  /// When the first request has a ``JobRequest/submission`` token, its jobs are noted under it. If the token is known,
+  /// nothing is inserted.
   ///
   /// The save fails with a constraint conflict when another process has taken a unique key since: roll back and call
   /// again.
@@ -46,7 +46,8 @@ extension JobStore {
     return jobs
   }
 
-  /// Puts URIs in place of labels. Jobs that were left out are not waited for: one of the same key is on its way.
+  /// Replaces labels by URIs. The job does not wait for requests that were left out: another job with their key is on
+  /// its way.
   private func resolve(
     _ request: JobRequest, of job: PoolJob, _ labels: [String: PoolJob?], in context: NSManagedObjectContext
   ) throws {
@@ -61,7 +62,7 @@ extension JobStore {
     if !options.waitsForJobs { try job.markReleased() }
   }
 
-  /// Why requests cannot be taken into this store, if they cannot: a job that one of them is to wait for is not there.
+  /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.
   public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
     for (index, request) in requests.enumerated() {
       let uris = request.options.after.compactMap { ObjectURI($0) }

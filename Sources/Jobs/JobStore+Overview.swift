@@ -49,7 +49,7 @@ extension JobStore {
 
   /// The unfinished jobs, counted by state, kind and queue: the largest groups, the largest first.
   ///
-  /// - Complexity: one pass over the index of queues, without the jobs' rows; the result is bounded, however many
+  /// - Complexity: one pass over the index of queues, without the jobs' rows. The result is bounded, no matter how many
   ///   queues there are.
   public func backlog(limit: Int, in context: NSManagedObjectContext) throws -> [JobBacklog] {
     let request = groups(of: ["state", "kind", "queue"], where: JobState.unfinished)

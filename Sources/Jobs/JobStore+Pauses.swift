@@ -1,6 +1,6 @@
 import CoreData
 
-/// What workers do not start: kept in the store, so that it outlives the pool's processes.
+/// The pauses: kept in the store, so that they outlive the pool's processes.
 public struct JobPauses: Hashable, Sendable {
   /// Whether no job at all is started. Default false.
   public var all = false

@@ -20,12 +20,12 @@ public struct JobRetention: Hashable, Sendable {
 extension JobStore {
   /// Deletes finished jobs that need not be kept any longer, without saving.
   ///
-  /// Jobs that others wait for stay, as do failed ones that others must not pass over, and those whose unique key is
-  /// still kept from others.
+  /// Jobs that others wait for stay. So do failed jobs that others must not ignore, and jobs that still reserve their
+  /// unique key.
   /// - Parameter limit: the most jobs that one call deletes; save and call again until it returns 0.
   /// - Returns: how many.
-  /// - Complexity: reads the finished jobs from the oldest on. What jobs that wait ask for is read only once a failed
-  ///   job has to go, which one of them may wait for.
+  /// - Complexity: reads the finished jobs from the oldest on. The options of waiting jobs are read only when a failed
+  ///   job is old enough to go.
   public func prune(
     _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
@@ -37,7 +37,7 @@ extension JobStore {
         try delete(state, finishedBefore: now - $0, limit: limit - count, wanted, now, context)
       }
       count += old ?? 0
-      // Those that go for their age are not to be counted among those that are too many.
+      // Jobs that go for their age must not count again among those that are too many.
       guard let most = retention.count, state != .dead, old ?? 0 == 0 else { continue }
       let surplus = try context.count(for: finished(state, before: nil)) - most
       count += try delete(state, finishedBefore: nil, limit: min(surplus, limit - count), wanted, now, context)
@@ -59,7 +59,7 @@ extension JobStore {
   ) throws -> Int {
     let request = finished(state, before: date)
     request.sortDescriptors = [NSSortDescriptor(key: "finishedAt", ascending: true)]
-    // What is deleted here is in the store until the save, and those that stay must not hide the ones behind them:
+    // Jobs that are deleted here are in the store until the save, and jobs that stay must not hide those behind them:
     // changes in the context do not count in this request.
     request.fetchLimit = 1000
     var count = 0
@@ -79,7 +79,7 @@ extension JobStore {
     return count
   }
 
-  /// What jobs wait for that do not run when one before them has failed.
+  /// The jobs that others wait for which do not run after a failure.
   ///
   /// Read when it is first asked for: most often no failed job is old enough to go.
   private final class Wanted {

@@ -3,8 +3,8 @@ import CoreData
 extension JobStore {
   /// The jobs of one kind to run next: highest priority first, then oldest first.
   ///
-  /// - Complexity: reads `limit` rows from a stretch of an index, without parameters, however many jobs wait; jobs of
-  ///   the groups that are left out are passed over.
+  /// - Complexity: reads `limit` rows from a part of an index, without parameters, no matter how many jobs wait; it
+  ///   skips jobs of the groups that are left out.
   public func readyJobs(_ query: ReadyQuery, in context: NSManagedObjectContext) throws -> [JobSummary] {
     var jobs: [PoolJob] = []
     for stretch in stretches(of: query) where jobs.count < query.limit {
@@ -14,8 +14,8 @@ extension JobStore {
     return jobs.compactMap { JobSummary($0, limit: $0.objectID.key.flatMap { limits[$0] }) }
   }
 
-  /// The stretches of the index in which the jobs of a query lie. Behind a job there are two: SQLite finds the
-  /// beginning of neither in a condition with OR.
+  /// The parts of the index in which the jobs of a query lie. Behind a job there are two: with OR between them SQLite
+  /// finds the beginning of neither.
   func stretches(of query: ReadyQuery) -> [NSPredicate?] {
     guard let after = query.after, let last = objectID(job: after.key) else { return [nil] }
     return [

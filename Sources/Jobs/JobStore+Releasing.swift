@@ -2,9 +2,9 @@ import CoreData
 
 /// Jobs that wait for others.
 ///
-/// All of it follows from the rows: which jobs are done decides, and a hint that is lost or comes twice changes
-/// nothing. One row of ``PoolWait`` for each blocked job says which job to look at again; of several unfinished ones
-/// that is the youngest, which most likely ends last, so that a long list is not read again with each of its jobs.
+/// The rows alone decide: which jobs are done counts, and a hint that is lost or comes twice changes nothing. One row
+/// of ``PoolWait`` for each blocked job names the job after whose end it is checked again. Of several unfinished ones
+/// that is the youngest, which most likely ends last, so that a long list is not read again at each end.
 extension JobStore {
   /// The result of checking jobs that wait.
   public struct Release: Hashable, Sendable {
@@ -42,7 +42,7 @@ extension JobStore {
     return release
   }
 
-  /// Looks at the jobs that wait for one of these, which have ended, without saving.
+  /// Checks the jobs that wait for one of these, which have ended, without saving.
   public func release(
     after ended: [Int64], at now: Date = Date(), in context: NSManagedObjectContext
   ) throws -> Release {
@@ -75,7 +75,7 @@ extension JobStore {
     return try context.count(for: pending) > 0
   }
 
-  // MARK: One look
+  // MARK: One check
 
   private func look(
     at waits: [PoolWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
@@ -139,7 +139,7 @@ extension JobStore {
     if !ids.isEmpty { groups.append(NSPredicate(format: "self IN %@", ids)) }
     if let batch = options.afterBatch { groups.append(NSPredicate(format: "batch == %@", batch)) }
     let failed = [JobState.dead, .cancelled].map { NSNumber(value: $0.rawValue) }
-    // A failed job decides first, so that the job does not wait for the others without need.
+    // A failed job decides first: then the job need not wait for the others.
     if options.whenFailed == .cancel, let key = try youngest(groups, in: failed, besides: job, context) {
       return .failed(key)
     }

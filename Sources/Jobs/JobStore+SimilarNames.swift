@@ -1,14 +1,14 @@
 import CoreData
 
 extension JobStore {
-  /// The most names that are read. People mistype a name that is one of a few.
+  /// The most names that are read: a mistyped name usually resembles one of a few.
   private static let mostNames = 200
 
-  /// The name if unfinished jobs of one of these kinds have it as their queue, and else the queues of jobs, some of
-  /// them where they are many.
+  /// The name, if unfinished jobs of one of these kinds have it as their queue; otherwise the queues of jobs, at most
+  /// 200 of them.
   ///
-  /// - Complexity: a look into an index for each state and kind, and for each queue; where no unfinished job has the
-  ///   name, the finished ones are read.
+  /// - Complexity: reads one entry of an index for each state and kind, and for each queue; where no unfinished job has
+  ///   the name, the finished ones are read.
   public func queueNames(
     near name: String, kinds: [String], in context: NSManagedObjectContext
   ) throws -> [String] {
@@ -47,8 +47,7 @@ extension JobStore {
     return names.sorted()
   }
 
-  /// The name if jobs have it as their batch, and else batches that begin with the same letter, some of them where they
-  /// are many.
+  /// The name, if jobs have it as their batch; otherwise batches that begin with the same letter, at most 200 of them.
   public func batchNames(near name: String, in context: NSManagedObjectContext) throws -> [String] {
     let exact = PoolJob.fetchRequest()
     exact.predicate = NSPredicate(format: "batch == %@", name)

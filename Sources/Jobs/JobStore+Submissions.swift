@@ -9,7 +9,7 @@ extension PoolSubmission {
 }
 
 extension JobStore {
-  /// Seconds for which a token is remembered at least, however soon finished jobs are deleted.
+  /// Seconds for which a token is remembered at least, even if finished jobs are deleted sooner.
   public static let shortestTokenMemory = 86_400.0
 
   /// The jobs of the submissions with these tokens that the pool has taken, by token.

@@ -21,7 +21,7 @@ extension JobStore {
   }
 }
 
-/// What the store holds of a file that was taken.
+/// The store's row of a taken file.
 public struct TakenFileRow: Sendable {
   /// The identity of the row.
   public let objectID: NSManagedObjectID

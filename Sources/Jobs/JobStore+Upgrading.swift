@@ -1,10 +1,10 @@
 import CoreData
 
-/// Stores of earlier versions, and rows that somebody changed by hand.
+/// Stores of earlier versions, and rows that were changed by hand.
 extension JobStore {
   private static let versionName = "version"
 
-  /// Gives jobs of a store of the first version what later versions know of them; saves. Called before workers and
+  /// Gives jobs of a store of the first version the values that later versions add; saves. Called before workers and
   /// producers can write to the store.
   ///
   /// A job whose row was changed by hand so that its `finishedAt` does not fit its state is mended as well: the pool
@@ -19,7 +19,7 @@ extension JobStore {
       format: "uniqueKey != nil AND activeKey == nil AND state IN %@", JobState.unfinishedNumbers)
     var taken: Set<String> = []
     for job in try context.fetch(request) {
-      // The first version could not keep a worker from submitting a key twice: of such jobs one has it.
+      // The first version could not keep a worker from submitting a key twice: one of such jobs gets the key.
       if let key = job.uniqueKey, taken.insert(key).inserted { job.activeKey = key }
     }
     try PoolSetting.set(Self.versionName, "2", in: context)

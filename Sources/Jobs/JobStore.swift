@@ -3,8 +3,8 @@ import CoreData
 /// The two stores of a pool on one coordinator: the app's, and the pool's own in the same file.
 ///
 /// Each process opens its own: the coordinator one, each worker one. A context of it sees the app's entities and the
-/// pool's, and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside `perform`
-/// of the context that they are given; they save nothing themselves unless they say so.
+/// pool's, and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside
+/// `perform` of the context that they are given; they save nothing themselves unless they say so.
 public final class JobStore: Sendable {
   /// The file of both stores.
   public let url: URL

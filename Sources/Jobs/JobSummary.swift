@@ -1,6 +1,6 @@
 import CoreData
 
-/// What the coordinator holds of a job that may run now.
+/// The facts that the coordinator keeps of a job that may run now.
 public struct JobSummary: Hashable, Sendable {
   /// The number in the job's URI.
   public let key: Int64
@@ -31,7 +31,7 @@ public struct JobSummary: Hashable, Sendable {
     self.limit = limit
   }
 
-  /// What a saved job says of itself; nil for one that may not run now.
+  /// The summary of a saved job; nil for one that may not run now.
   public init?(_ job: PoolJob) {
     self.init(job, limit: job.limitKey == nil ? nil : job.options.limit)
   }

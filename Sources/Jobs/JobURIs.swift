@@ -16,7 +16,7 @@ public struct JobURIs: Hashable, Sendable {
   /// The URI of the job with that key.
   public subscript(key: JobKey) -> ObjectURI { ObjectURI(store: store, entity: PoolJob.entityName, key: key) }
 
-  /// What the URIs begin with; their keys follow.
+  /// The beginning of the URIs; their keys follow.
   public var prefix: String { String(self[1].description.dropLast()) }
 
   /// Reads what ``prefix`` wrote.

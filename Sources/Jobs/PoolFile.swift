@@ -1,15 +1,15 @@
 import CoreData
 
 extension PoolFile {
-  /// How an earlier version of the pool told the file from others; nil in rows of later ones. ``name`` is the
-  /// producer's name then.
+  /// The identity by which an earlier version of the pool recognised the file; nil in rows of later versions. ``name``
+  /// is the producer's name then.
   var earlierIdentity: EarlierFileIdentity? {
     guard let inode, let modified, let size else { return nil }
     return EarlierFileIdentity(inode: inode, modified: modified, size: size)
   }
 }
 
-/// How earlier versions of the pool, which took files where they lay, told one from every other.
+/// The identity of a file for earlier versions of the pool, which took files where they lay.
 public struct EarlierFileIdentity: Hashable, Sendable {
   /// The number of the file's inode.
   public let inode: Int64

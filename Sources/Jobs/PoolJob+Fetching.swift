@@ -1,7 +1,7 @@
 import CoreData
 
 extension PoolJob {
-  /// The attributes that are short, whatever a producer or a plugin writes: all that ``JobField`` does not call long.
+  /// The attributes that are always short: all that ``JobField`` does not call long.
   ///
   /// A fetch with these reads, keeps and caches nothing of a job's parameters.
   public static let shortAttributes = JobField.all.filter { !$0.isLong }.compactMap(\.attribute)

@@ -36,7 +36,7 @@ extension PoolJob {
     note(failure, failures: crashes, policy: policy, at: now)
   }
 
-  /// Puts the job off at its own wish: the attempt counts for nothing, and there is another one later.
+  /// Puts the job off at its own request: the attempt does not count, and there is another one later.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`.
   public func markSnoozed(until date: Date, at now: Date = Date()) throws {
@@ -53,7 +53,7 @@ extension PoolJob {
     runAt = wanted
   }
 
-  /// Lets a job go that waited for others: at once, or at its time if that is still to come.
+  /// Ends a job's wait for others: it is available at once, or at its time if that is still to come.
   ///
   /// - Throws: ``JobTransitionError`` when the job waits for no other.
   public func markReleased(at now: Date = Date()) throws {
@@ -63,15 +63,15 @@ extension PoolJob {
     if isEarly { runAt = wanted }
   }
 
-  /// Takes the job back, for good unless a person retries it.
+  /// Cancels the job, for good unless a person retries it.
   ///
   /// - Throws: ``JobTransitionError`` when the job is finished already.
   public func markCancelled(at now: Date = Date()) throws {
     try move(.cancelled, policy: RetryPolicy(), at: now)
   }
 
-  /// Makes a dead, cancelled or waiting job, whatever it waits for, available at once, with its attempts and crashes
-  /// counted anew.
+  /// Makes a dead, cancelled or waiting job available at once, no matter what it waits for; its attempts and crashes
+  /// are counted from zero.
   ///
   /// The save fails with a constraint conflict when another job has taken the unique key meanwhile.
   /// - Throws: ``JobTransitionError`` when the job is available or succeeded.
@@ -99,7 +99,7 @@ extension PoolJob {
     if !next.isUnfinished, activeKey != nil, !isKeyTaken(at: now) { activeKey = nil }
   }
 
-  /// Whether the unique key of this job, once it is finished, is still kept from others.
+  /// Whether this job, once it is finished, still reserves its unique key.
   func isKeyTaken(at now: Date) -> Bool {
     options.uniqueFor.map { createdAt + $0 > now } ?? false
   }
@@ -112,13 +112,13 @@ extension PoolJob {
   }
 }
 
-/// What happened to a job means nothing in the state that it is in.
+/// An event that a job cannot have in its state.
 public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The job's URI.
   public let job: String
   /// The state that the job is in.
   public let state: JobState
-  /// What was to happen to it.
+  /// The event.
   public let event: JobEvent
 
   /// A sentence with the job, its state and the event.

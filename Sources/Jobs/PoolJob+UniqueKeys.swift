@@ -1,8 +1,7 @@
 import CoreData
 
 extension PoolJob {
-  /// The unique keys among these that a job has. One that a finished job had for a period that is over is taken away
-  /// from it.
+  /// The unique keys among these that a job has. A finished job whose period is over loses its key here.
   static func takenKeys(
     among keys: [String], in context: NSManagedObjectContext, at now: Date
   ) throws -> Set<ExactText> {
@@ -28,7 +27,7 @@ extension PoolJob {
     return holders
   }
 
-  /// The jobs that have one of these unique keys, or had it and still keep it from others.
+  /// The jobs that have one of these unique keys, or are finished and still reserve it.
   private static func jobs(havingAnyOf keys: [String], in context: NSManagedObjectContext) throws -> [PoolJob] {
     guard !keys.isEmpty else { return [] }
     let request = fetchRequest()

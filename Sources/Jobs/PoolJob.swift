@@ -1,10 +1,9 @@
 import CoreData
 
-/// A job, as those who write plugins call it.
+/// A job, under the name that authors of plugins use.
 public typealias Job = PoolJob
 
-// The class and the attributes that are used as they are stored come from Pool.xcdatamodel. Here is what reads other
-// attributes.
+// Pool.xcdatamodel has the class and the attributes that are used as they are stored. This file reads the others.
 extension PoolJob {
   /// The name of the entity.
   public static let entityName = "PoolJob"
@@ -15,14 +14,14 @@ extension PoolJob {
     set { objectsText = Self.text(newValue) }
   }
 
-  /// The parameters, read anew with each call; an empty object without any.
+  /// The parameters, parsed with each call; an empty object without any.
   ///
   /// - Throws: ``JSONError`` where an app stored a text that is not JSON.
   public var parameters: JSONValue {
     get throws { try parametersText.map { text throws(JSONError) in try JSONParser.parse(text) } ?? .object([]) }
   }
 
-  /// The wishes that few jobs have, read anew with each call.
+  /// The fields that few jobs set, parsed with each call.
   public internal(set) var options: JobOptions {
     get { JobOptions(text: optionsText) }
     set { optionsText = newValue.text }
@@ -34,8 +33,8 @@ extension PoolJob {
     set { resultsText = Self.text(newValue) }
   }
 
-  /// What a plugin leaves for people to read beside the objects that it changed, such as a program's output; nil for
-  /// none. Setting a text keeps its first ``longestOutput`` characters.
+  /// A text that a plugin leaves for people, such as a program's output; nil for none. Setting a text keeps its first
+  /// ``longestOutput`` characters.
   public var output: String? {
     get { outputText }
     set { outputText = newValue.map { String($0.prefix(Self.longestOutput)) } }

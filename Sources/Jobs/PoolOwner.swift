@@ -1,6 +1,6 @@
 import CoreData
 
-/// The pool that runs on a store, or ran there last: where the next one finds what it has left.
+/// The pool that runs on a store, or ran there last. By it the next pool finds what this one has left.
 public struct PoolOwner: Hashable, Sendable {
   /// The process ID of the pool.
   public var pid: Int32
@@ -21,7 +21,7 @@ public struct PoolOwner: Hashable, Sendable {
 
   private static let settingName = "owner"
 
-  /// Reads who it is; nil for a store on which no pool has run.
+  /// Reads the owner; nil for a store on which no pool has run.
   public static func find(in context: NSManagedObjectContext) throws -> PoolOwner? {
     guard let text = try PoolSetting.find(settingName, in: context)?.value, let json = try? JSONParser.parse(text),
       let queue = json["queue"]?.stringValue, let pool = json["pool"]?.stringValue,

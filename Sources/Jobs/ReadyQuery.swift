@@ -1,6 +1,6 @@
 import CoreData
 
-/// Jobs of which only some run at a time, whatever their kind.
+/// Jobs of any kind of which only some run at a time.
 public enum JobGroup: Hashable, Sendable {
   /// The jobs of a queue.
   case queue(String)

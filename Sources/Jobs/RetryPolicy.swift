@@ -9,7 +9,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// No wait is longer, in seconds. Default one hour.
   public var cap: Double
 
-  /// A policy; what is left out is at its default.
+  /// A policy. Values that are left out are at their defaults.
   public init(maxAttempts: Int = 5, maxCrashes: Int = 3, base: Double = 1, cap: Double = 3600) {
     self.maxAttempts = maxAttempts
     self.maxCrashes = maxCrashes
@@ -17,7 +17,7 @@ public struct RetryPolicy: Hashable, Sendable {
     self.cap = cap
   }
 
-  /// A kind's policy: what it does not name is the default.
+  /// A kind's policy. Values that are nil are at their defaults.
   public init(maxAttempts: Int?, maxCrashes: Int?, backoff: Double?, maxBackoff: Double?) {
     self.init()
     if let maxAttempts { self.maxAttempts = maxAttempts }
@@ -26,8 +26,7 @@ public struct RetryPolicy: Hashable, Sendable {
     if let maxBackoff { cap = maxBackoff }
   }
 
-  /// The policy of a job of a kind with this one: the job's own wishes come first. Called on the queue of the job's
-  /// context.
+  /// This policy with the job's own values, which come first. Called on the queue of the job's context.
   public func applied(to job: PoolJob) -> RetryPolicy {
     var policy = self
     if let attempts = job.maxAttempts { policy.maxAttempts = attempts }

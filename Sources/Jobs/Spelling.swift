@@ -1,10 +1,10 @@
-/// Finds the word that somebody probably meant: used wherever a key, an option or a command is not known.
+/// Finds the word that was probably meant, for an unknown key, option, command or name.
 public enum Spelling {
   /// The candidate nearest to `word`, or nil when no candidate is near enough.
   ///
   /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
   /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a
-  /// word of more than ``longestWord`` bytes: nobody mistypes that.
+  /// word of more than ``longestWord`` bytes, which is unlikely to be mistyped.
   ///
   /// - Complexity: for each candidate of a similar length the product of both lengths.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
@@ -14,7 +14,7 @@ public enum Spelling {
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
       let bytes = Array(candidate.lowercased().utf8)
-      // Each byte that one of them has more is an edit.
+      // Each byte by which one of them is longer is an edit.
       var distance = abs(bytes.count - wanted.count)
       if distance <= limit { distance = editDistance(wanted, bytes) }
       if distance > limit, wanted.count >= 2, bytes.starts(with: wanted) { distance = limit }

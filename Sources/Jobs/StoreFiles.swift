@@ -1,7 +1,7 @@
 import CoreData
 @_exported import struct LinuxSystem.FileError
 
-/// Which file something is, whatever its path: device and inode.
+/// The identity of a file under any path: device and inode.
 public struct FileID: Hashable, Sendable, CustomStringConvertible {
   /// The number of the device.
   public let device: UInt64
@@ -35,8 +35,8 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
 
 /// The files of a store that SQLite has open. Tells when a path leads to another file, or to none.
 ///
-/// SQLite goes on with the files that it has open; other processes open what stands at the paths. Whatever is committed
-/// after the two have parted is lost or damages the store (https://www.sqlite.org/howtocorrupt.html, 2.4).
+/// SQLite goes on with the files that it has open; other processes open the files at the paths. Commits after the two
+/// have parted are lost or damage the store (https://www.sqlite.org/howtocorrupt.html, 2.4).
 public struct StoreFiles: Hashable, Sendable {
   /// The path of the database file.
   public let path: String
@@ -54,7 +54,7 @@ public struct StoreFiles: Hashable, Sendable {
   /// The paths of the files.
   public var paths: [String] { files.keys.sorted().map { path + $0 } }
 
-  /// Looks whether the paths still lead to the files.
+  /// Checks that the paths still lead to the files.
   public func check() throws(StoreParted) {
     for (suffix, file) in files.sorted(by: { $0.key < $1.key }) {
       var status = stat()

@@ -57,7 +57,7 @@ public enum Timestamp {
   }
 }
 
-/// Takes the parts of a date off the front of its text.
+/// Takes the parts of a date from the front of its text.
 private struct Scanner {
   var rest: ArraySlice<UInt8>
 

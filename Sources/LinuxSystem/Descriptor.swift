@@ -1,13 +1,13 @@
 import CSystem
 import Glibc
 
-/// A descriptor that this process owns: it is closed once, when nothing refers to this object any more.
+/// A descriptor that this process owns: it is closed when nothing refers to this object any more.
 package final class Descriptor: Sendable {
   package let number: Int32
 
-  /// Takes over what a system call returned.
+  /// Takes over the descriptor that a system call returned.
   ///
-  /// - Throws: the error in `errno` when that is no descriptor.
+  /// - Throws: the error in `errno` when the result is not a descriptor.
   package init(_ result: Int32, _ call: String, path: String? = nil) throws(SystemCallError) {
     guard result >= 0 else { throw SystemCallError(call, path: path) }
     number = result

@@ -27,7 +27,7 @@ public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertib
 public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The path of the file or directory.
   public let path: String
-  /// What was wanted: "\(path) cannot \(action)".
+  /// What was tried: "\(path) cannot \(action)".
   public let action: String
   /// The error number, as in errno(3).
   public let errno: Int32
@@ -42,6 +42,6 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     self.errno = errno
   }
 
-  /// The path, what was wanted, and what the error number means.
+  /// The path, what was tried, and what the error number means.
   public var description: String { "\(path) cannot \(action): \(String(cString: strerror(errno)))" }
 }

@@ -3,14 +3,13 @@ import Glibc
 /// A regular file that others may have put there, open for reading.
 ///
 /// Opening it neither blocks nor follows a link: O_NONBLOCK keeps a named pipe from blocking, O_NOFOLLOW refuses a
-/// symbolic link (open(2)). Its owner, size and age are those of the file that is read, whatever has come to its name
-/// meanwhile.
+/// symbolic link (open(2)). Its owner, size and age are those of the file that is read, even if another file has come
+/// to its name meanwhile.
 package struct GuardedFile {
   /// Why a file is not read.
   package enum Refusal: Error {
     case missing
-    /// It is something else than a regular file: "a symbolic link", for example; nil where the kernel does not say
-    /// what.
+    /// It is not a regular file but, for example, "a symbolic link"; nil where the kernel does not say what it is.
     case notRegular(String?)
     /// This user may not read it.
     case notPermitted
@@ -58,7 +57,7 @@ package struct GuardedFile {
     let size = Int(status.st_size)
     guard size <= limit else { throw .tooLarge }
     var failure: Int32 = 0
-    // One byte more than the file has, so that one that grows meanwhile is noticed.
+    // One byte more than the file has: then a file that grows meanwhile is noticed.
     let bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
       while count <= size {
         let got = read(descriptor.number, buffer.baseAddress.map { $0 + count }, size + 1 - count)

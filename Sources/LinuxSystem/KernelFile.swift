@@ -1,9 +1,9 @@
 import Glibc
 
-/// Files that the kernel makes up while they are read, such as those under `/proc`.
+/// Files whose text the kernel makes while they are read, such as those under `/proc`.
 ///
-/// Foundation takes a read that returns less than was asked for as the file's end. The kernel returns a page of such a
-/// file at most, so that all but the first 4 KiB of a long one would be missing.
+/// Foundation takes a short read for the file's end. The kernel returns at most a page of such a file, so that all but
+/// the first 4 KiB of a long one would be missing.
 package enum KernelFile {
   /// The whole file; `nil` when it cannot be opened or read, as that of a process that is gone.
   package static func bytes(_ path: String) -> [UInt8]? {

@@ -27,7 +27,7 @@ package enum OwnChildren {
     return status
   }
 
-  /// Ends them all, with what they have started, in whatever group or session; blocks until they are gone.
+  /// Ends them all, with the processes that they have started in any group or session; blocks until they are gone.
   package static func endAll() {
     while true {
       var status: Int32 = 0

@@ -18,7 +18,7 @@ package enum ProcFile {
     return text[text.index(after: nameEnd)...].split(separator: " ")
   }
 
-  /// Whether the process runs: a dead one that nobody has waited for (state Z in proc(5)) does not.
+  /// Whether the process runs: a dead one that was not waited for (state Z in proc(5)) does not.
   package static func isAlive(_ pid: Int32) -> Bool {
     guard let state = statFields(pid)?.first else { return false }
     return state != "Z" && state != "X"

@@ -18,13 +18,13 @@ package struct ProcessIdentity: Hashable, Sendable {
     self.init(pid: pid, start: start)
   }
 
-  /// Whether it runs; a dead process that nobody has waited for does not.
+  /// Whether it runs; a dead process that was not waited for does not.
   package var isAlive: Bool { ProcessIdentity(of: pid) == self && ProcFile.isAlive(pid) }
 }
 
 /// One run of the machine, from boot to boot.
 package enum Boot {
-  /// The kernel's random ID of this boot; empty where it does not tell.
+  /// The kernel's random ID of this boot; empty if the kernel gives none.
   ///
   /// Source: proc_sys_kernel(5), `random/boot_id`.
   package static func id() -> String {

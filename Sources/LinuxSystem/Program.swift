@@ -14,8 +14,8 @@ package struct Program: Sendable {
   package var parentDeathSignal: Int32
   /// Whether orphans among its descendants become its own children, and not this process's.
   package var isSubreaper = false
-  /// The environment variable in which the process finds its own process ID. What it starts inherits the variable, and
-  /// has another ID.
+  /// The environment variable in which the process finds its own process ID. Processes that it starts inherit the
+  /// variable, and have other IDs.
   package var pidVariable: String?
 
   package init(
@@ -32,7 +32,7 @@ package struct Program: Sendable {
   /// Starts the program in a process group of its own, with default signals, without new privileges, and with no
   /// descriptor but these three. Blocks as long as execve(2) does: the program's file system may hang.
   ///
-  /// - Parameter input: what it reads; nil for nothing.
+  /// - Parameter input: its standard input; nil for `/dev/null`.
   /// - Returns: the ID of the process, which the caller waits for.
   package func start(input: Descriptor? = nil, output: Descriptor, errors: Descriptor) throws(SystemCallError) -> pid_t
   {

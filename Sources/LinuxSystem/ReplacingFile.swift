@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// A file that is written under a temporary name beside its own, and takes its place in one step: whoever reads it sees
-/// all of it, or what was there before.
+/// A file that is written under a temporary name beside its own, and takes its place in one step: a reader sees all of
+/// it, or the earlier file.
 package final class ReplacingFile {
   /// What a complete file survives.
   package enum Durability {
@@ -22,9 +22,9 @@ package final class ReplacingFile {
   /// Temporary names that writers of this process have now: two of them may write to the same path.
   private static let taken = Mutex<Set<String>>([])
 
-  /// - Parameter temporaryName: the name that the file has until it is complete; nil for one of this process's own.
-  ///   With a fixed name a process that is killed leaves nothing that the next writer does not replace: for files that
-  ///   one process writes at a time.
+  /// - Parameter temporaryName: the name that the file has until it is complete; nil for a name of this process. With a
+  ///   fixed name the next writer replaces what a killed process left: use it for files that one process writes at a
+  ///   time.
   /// - Throws: ``FileError`` when no file can be made in that directory.
   package init(_ path: String, mode: mode_t, temporaryName: String? = nil) throws(FileError) {
     self.path = path
@@ -34,8 +34,8 @@ package final class ReplacingFile {
       let number = $0 == 0 ? "" : ".\($0)"
       return directory + (temporaryName ?? ".\(parts.last ?? "").\(getpid())\(number).tmp")
     }
-    // A process that was killed may have left one. Whatever else comes to this name meanwhile is not written to (O_EXCL
-    // of open(2)).
+    // A process that was killed may have left a file. If another file comes to this name meanwhile, nothing is written
+    // to it (O_EXCL of open(2)).
     unlink(temporaryPath)
     do {
       descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
@@ -97,7 +97,7 @@ package final class ReplacingFile {
 extension Collection<UInt8> {
   /// Writes all the bytes to a descriptor, in as many calls as it takes.
   ///
-  /// - Parameter path: what the descriptor is open on, for the error.
+  /// - Parameter path: the path of the descriptor's file, for the error.
   /// - Throws: ``FileError``; then a part may be written.
   package func writeAll(to descriptor: Int32, path: String) throws(FileError) {
     var rest = Array(self)[...]
@@ -110,7 +110,7 @@ extension Collection<UInt8> {
   }
 }
 
-/// Makes the content of a file outlast a loss of power, whoever has written it. Source: fsync(2).
+/// Makes the content of a file outlast a loss of power, no matter which process has written it. Source: fsync(2).
 package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, O_RDONLY | O_CLOEXEC) }
 
 /// Makes the names in a directory outlast a loss of power. Source: fsync(2), "NOTES".

@@ -2,7 +2,7 @@ import CoreData
 
 /// Errors as a person reads them.
 public enum ErrorText {
-  /// One sentence without a full stop: what the error says of itself, and for an `NSError` what lies under it.
+  /// One sentence without a full stop: the error's text, and for an `NSError` that of the errors under it.
   public static func text(_ error: any Error) -> String {
     if type(of: error) is CocoaError.Type, let error = error as? CocoaError { return fileText(error) }
     // Swift's own errors become an NSError only when they are cast; Core Data's are one from the beginning.

@@ -4,8 +4,8 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Follows jobs to their ends, whatever happens to the pool meanwhile: the store says how they end, and the pool only
-/// when to check.
+/// Follows jobs to their ends, even if the pool ends or is replaced meanwhile: the store says how they end, and the
+/// pool only when to check.
 public final class JobFollower {
   /// How many of the jobs have ended, and how.
   public struct Tally: Equatable, Sendable {
@@ -21,11 +21,11 @@ public final class JobFollower {
   public enum End {
     /// Called on the queue of the job's context.
     case finished(Job)
-    /// It is not in the store any more.
+    /// The job is not in the store any more.
     case missing(ObjectURI)
   }
 
-  /// Seconds between two checks of a few jobs, and of many: the pool tells of ends before that.
+  /// Seconds between two checks of a few jobs, and of many; the pool reports ends earlier.
   private static let fewInterval = 1.0
   private static let manyInterval = 10.0
   private static let few = 1000
@@ -56,7 +56,7 @@ public final class JobFollower {
   ///   - checked: called after each check, at least every ten seconds, with whether a pool runs.
   public func follow(ended: (End) throws -> Void, checked: (_ poolRuns: Bool) throws -> Void) throws {
     var lastCheck = 0.0
-    // Ends that come during a check are heard after it.
+    // Ends that the pool reports during a check are read after it.
     _ = observe()
     var candidates = unfinished
     while true {
@@ -84,7 +84,7 @@ public final class JobFollower {
     }
   }
 
-  /// Waits for a second at most; returns those of the jobs of which the pool says that something came to an end.
+  /// Waits for a second at most; returns the jobs for which the pool reports the end of an attempt.
   private func waitForEnds() -> Set<Int64> {
     guard observe() else {
       Thread.sleep(forTimeInterval: Self.fewInterval)
@@ -99,7 +99,7 @@ public final class JobFollower {
           if let key = reader.jobURIs.key(uri), unfinished.contains(key) { ended.insert(key) }
         }
       } catch {
-        // The pool is gone. What it did not say, the store does.
+        // The pool is gone. The store has the ends that it did not report.
         observer = nil
         return unfinished
       }
@@ -108,7 +108,7 @@ public final class JobFollower {
     return ended
   }
 
-  /// Whether a pool tells of ends.
+  /// Whether a pool reports ends.
   private func observe() -> Bool {
     if observer != nil { return true }
     guard let client = try? StatusClient(queue: queue),

@@ -15,7 +15,7 @@ import WorkerProtocol
 ///     try context.save()
 ///
 /// After each save of a context of the coordinator the pool is told of new jobs. A pool that cannot be told finds them
-/// within ten seconds. May be used from any thread. Keep it as long as jobs are submitted.
+/// by the commit itself. May be used from any thread. Keep the queue as long as jobs are submitted.
 public final class JobQueue: Sendable {
   private let observer: Observer
 
@@ -77,7 +77,7 @@ public final class JobQueue: Sendable {
           let inserted = notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>,
           inserted.contains(where: { $0 is Job })
         else { return }
-        // Nobody waits for the pool here.
+        // The save does not wait for the pool.
         messenger.async { _ = try? StatusClient(queue: queue).request(StatusRequest(.nudge)) }
       }
     }

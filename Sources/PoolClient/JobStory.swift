@@ -1,7 +1,7 @@
 import CoreData
 import Jobs
 
-/// All that is known of one job, for people.
+/// The known facts about one job, for people.
 public enum JobStory {
   /// The lines of the story. Called on the queue of the job's context.
   ///
@@ -52,7 +52,7 @@ public enum JobStory {
     return "running\(busy) in worker \(worker.id), process \(worker.pid)"
   }
 
-  /// The fields of the request that no line of their own tells.
+  /// The fields of the request that have no line of their own.
   private static func otherWishes(_ job: Job) -> [String] {
     let told: Set = [
       "priority", "queue", "runAt", "unique", "timeout", "limitKey", "limit", "after", "batch", "afterBatch",
@@ -120,7 +120,7 @@ public enum JobStory {
     }
   }
 
-  /// What a dependent waits for. One of the jobs before it is known.
+  /// What a dependent waits for. The store names one of the jobs before it.
   private static func blocked(_ job: Job, _ name: String) -> String {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)

@@ -30,7 +30,7 @@ public struct JobSubmission {
     do {
       try synchronizeDirectory(layout.incoming)
     } catch {
-      // A file that the pool has taken meanwhile is in its care.
+      // The pool is responsible for a file that it has taken meanwhile.
       if unlink(path) == 0 { throw error }
     }
     return path
@@ -39,7 +39,7 @@ public struct JobSubmission {
 
 /// Why nothing can be submitted.
 public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// There is no queue directory at the path: only a pool makes one, so that no job waits where nobody looks.
+  /// There is no queue directory at the path. Only a pool makes one, so that no job waits where no pool finds it.
   case noQueue(String)
 
   /// What is wrong and what to do, in one sentence.
@@ -51,7 +51,7 @@ public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertib
   }
 }
 
-/// One job for each object that a query finds, or for each few of them.
+/// One job for each object that a query finds, or for each group of a few objects.
 public struct JobTemplate {
   /// The job, without its objects.
   public let request: JobRequest

@@ -2,11 +2,10 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// How the file of a ledger is laid out: a page about the pool, then slots of one size, in the byte order of the
-/// machine.
+/// The layout of a ledger's file: a page about the pool, then slots of one size, in the byte order of the machine.
 ///
-/// A slot counts by its state, which is written last when the slot is filled. So whenever the pool is killed, the file
-/// lists what workers hold, or more, and never less.
+/// A slot counts by its state, which is written last when the slot is filled. So no matter when the pool is killed, the
+/// file lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
   package static let version: UInt32 = 1
@@ -39,7 +38,7 @@ package enum LedgerLayout {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The pool ends its workers: that their jobs do not finish is not the jobs' fault.
+    /// The pool ends its workers: it is not the jobs' fault that they do not finish.
     package static let stopping = Flags(rawValue: 1)
     /// There was no room for all that workers hold.
     package static let incomplete = Flags(rawValue: 2)

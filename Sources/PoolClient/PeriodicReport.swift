@@ -2,8 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 
-/// The periodic entries of a queue directory: when they ran last and run next, and what is wrong with files that are
-/// none.
+/// The periodic entries of a queue directory: when they ran last and run next, and what is wrong with bad files.
 public struct PeriodicReport {
   /// One file in `periodic/`.
   public struct Row {

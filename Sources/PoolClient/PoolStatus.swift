@@ -32,7 +32,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var memory: Int?
     /// Processor time in seconds.
     public var processorTime: Double?
-    /// It is to be replaced when its successor is up.
+    /// It will be replaced when its successor is up.
     public var isRetiring: Bool
     /// The path of the plugin's executable.
     public var path: String
@@ -118,7 +118,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// Jobs per second that ended in the last minutes.
   public struct Rate: Codable, Equatable, Sendable {
-    /// The length of the stretch of time.
+    /// The length of the period.
     public var minutes: Int
     /// Attempts per second that succeeded.
     public var done: Double
@@ -189,14 +189,15 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var workers: [Worker]
   /// The plugins by name, with those that cannot be used.
   public var plugins: [Plugin]
-  /// Ready jobs in memory that nobody has begun, by kind.
+  /// Ready jobs in memory that have not begun, by kind.
   public var waiting: [String: Int]
   /// What has happened to jobs since this pool was started.
   public var counters: Counters
   /// Processes that died and were replaced.
   public var restarts: Int
   /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did
-  /// not answer within five seconds. Where counting takes long, these and the backlog may be as old as ten times that.
+  /// not answer within five seconds. A count that takes long is used again, with the backlog, for ten times as long, at
+  /// most for 30 seconds.
   public var jobs: [String: Int]?
   /// Size of the store's write-ahead log in bytes.
   public var walBytes: Int?
@@ -214,7 +215,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var problems: [Problem]
   /// Files in `rejected/`.
   public var rejectedFiles: Int?
-  /// The processes that keep the write-ahead log from being copied into the store, since they read an older state.
+  /// The processes that keep the write-ahead log from being copied into the store, because they read an older state.
   public var walReaders: [WALReader]?
   /// Whether the write-ahead log is too long although no such reader is known: programs outside the pool write to the
   /// store, or read it, without a pause.

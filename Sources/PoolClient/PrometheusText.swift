@@ -62,7 +62,7 @@ public enum PrometheusText {
     return text.lines
   }
 
-  /// Writes the metrics to a file in one step: whoever reads it never sees half of them.
+  /// Writes the metrics to a file in one step: a reader never sees half of them.
   package static func write(_ status: PoolStatus, to path: String) throws {
     try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, surviving: .processes)
   }

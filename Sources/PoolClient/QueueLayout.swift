@@ -37,7 +37,7 @@ public struct QueueLayout: Hashable, Sendable {
 
   /// Makes the directories that are missing. The pool itself checks that `run/` and `taken/` belong to it.
   ///
-  /// - Throws: ``FileError`` for a path that is something else than a directory or cannot be made.
+  /// - Throws: ``FileError`` for a path that is not a directory, or cannot be made one.
   public func create() throws {
     for path in [root, incoming, rejected, periodic] { try makeDirectory(path, mode: 0o777) }
     for path in [run, taken] { try makeDirectory(path, mode: Self.privateMode) }

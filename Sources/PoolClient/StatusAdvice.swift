@@ -1,6 +1,6 @@
-/// What is stuck or failing in a pool, each with what to do about it.
+/// The problems of a pool, each with what to do about it.
 public enum StatusAdvice {
-  /// The size of a write-ahead log, in bytes, from which something keeps it from being copied into the store.
+  /// The size of a write-ahead log, in bytes, from which it counts as too long.
   static let longLog = 64 << 20
   /// Seconds after which a job that reports no progress may hang.
   static let longJob = 600.0

@@ -59,7 +59,7 @@ public final class StatusClient {
     }
   }
 
-  /// Waits for the next reply, after `observe` the next of what happens. Throws ``Failure``.
+  /// Waits for the next reply; after `observe`, for the next event. Throws ``Failure``.
   public func next() throws(Failure) -> StatusReply {
     guard let reply = try next(within: nil) else { throw .noReply("it is silent") }
     return reply

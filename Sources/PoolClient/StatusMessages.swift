@@ -14,7 +14,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case scale
     /// Drain and exit, within `deadline` seconds if given.
     case stop
-    /// Look for plugins again and replace the processes.
+    /// Search for plugins again, and replace the processes.
     case reload
     /// New jobs are in the store or in the queue directory.
     case nudge
@@ -36,7 +36,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case observe
   }
 
-  /// What is asked for; it decides which of the other members count.
+  /// The command; it decides which of the other members count.
   public var command: Command
   /// The name of a queue: of `pause`, `resume` and `check`.
   public var queue: String?
@@ -94,7 +94,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
     }
   }
 
-  /// Jobs that were to be deleted and were not.
+  /// Jobs that were not deleted.
   public struct Kept: Codable, Equatable, Sendable {
     /// They run.
     public var running: Int
@@ -130,7 +130,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public struct Submission: Codable, Equatable, Sendable {
     /// The token of the submission.
     public var token: String
-    /// What the URIs of the jobs begin with; their keys follow.
+    /// The beginning of the URIs of the jobs; their keys follow.
     public var uriPrefix: String
     /// The URIs of the jobs by their keys.
     public var jobURIs: JobURIs { JobURIs(prefix: uriPrefix) ?? JobURIs(store: "") }
@@ -163,7 +163,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var submission: Submission?
   /// The answer to `delete`: the jobs that stay.
   public var kept: Kept?
-  /// The answer to `check`: the names that nobody knows.
+  /// The answer to `check`: the names that the pool does not know.
   public var unknown: [UnknownName]?
 
   /// Makes a reply. Members that do not apply stay nil.

@@ -30,7 +30,7 @@ public enum StatusText {
     return kept + ["… \(lines.count - kept.count) lines more: workerpool status"]
   }
 
-  /// Workers that are shown however few rows there are.
+  /// The number of workers that are shown even if there are fewer rows.
   private static let fewestWorkers = 3
 
   /// The status as JSON on one line.

@@ -2,7 +2,7 @@ import CoreData
 import Jobs
 
 extension StoreReader {
-  /// How many different names are compared. With more, the nearest one says little.
+  /// How many different names are compared. With more of them a similar name means little.
   private static let mostNames = 1000
 
   /// For a filter that chooses no job: one sentence for each of its names that no job has, with the nearest that jobs

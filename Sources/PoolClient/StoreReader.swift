@@ -136,8 +136,8 @@ public final class StoreReader {
 
   private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }
 
-  /// Who runs which job, by the pool's ledger; workers of a dead pool that are alive count, too. On the context's
-  /// queue.
+  /// The process that runs each job, by the pool's ledger; workers of a dead pool that are alive count, too. On the
+  /// context's queue.
   private func runs() throws -> [Int64: JobRun] {
     guard let owner = try PoolOwner.find(in: context),
       let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
@@ -151,7 +151,7 @@ public final class StoreReader {
   }
 }
 
-/// Who runs a job, and since when.
+/// The process that runs a job, and since when.
 public struct JobRun: Hashable, Sendable {
   /// The process ID of the worker.
   public let pid: Int32

@@ -4,16 +4,16 @@ import LinuxSystem
 
 /// Asks the pool for the jobs of a submission, until the pool has taken its file.
 ///
-/// The file is the submission: once it is in the queue directory, no job is lost or doubled, whatever happens to this
-/// process or to the pool. Asking may be given up and begun again at any time.
+/// The file is the submission: once it is in the queue directory, no job is lost or doubled, even if this process or
+/// the pool dies. An inquiry may be given up and repeated at any time.
 public struct SubmissionInquiry {
-  /// What came of asking.
+  /// The result of an inquiry.
   public enum Answer {
     /// The jobs are in the store.
     case taken(StatusReply.Submission)
     /// The pool does not accept the file, for this reason.
     case rejected(String)
-    /// Nothing is known yet, for this reason: the file waits, and a later inquiry finds out.
+    /// Nothing is known yet, for this reason: the file waits, and a later inquiry finds the result.
     case unknown(String)
   }
 
@@ -55,7 +55,7 @@ public struct SubmissionInquiry {
     }
   }
 
-  /// What the file beside a rejected one says.
+  /// The reason in the file beside a rejected one.
   private var rejection: Answer? {
     let name = URL(fileURLWithPath: file).lastPathComponent
     guard let text = try? String(contentsOfFile: "\(QueueLayout(root: queue).rejected)/\(name).error", encoding: .utf8)

@@ -1,6 +1,6 @@
 /// Text from a store or a file, made fit for a terminal.
 public enum TerminalText {
-  /// The text with everything in it that a terminal might obey, or that would break a line, written as an escape.
+  /// The text with escapes in place of everything that a terminal might obey, or that would break a line.
   ///
   /// Control characters become `\n`, `\t` or `\u{1b}`; so do characters that change the direction of writing and the
   /// separators of lines and paragraphs.

@@ -1,6 +1,6 @@
 import WorkerProtocol
 
-/// All that is known of one worker process, for people.
+/// The known facts about one worker process, for people.
 public enum WorkerStory {
   /// The lines of the story: the worker, what it runs, its last output, and what can be done.
   public static func lines(_ worker: PoolStatus.Worker) -> [String] {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Writes a line to standard error, which the pool shows as the reason of what happens next. A dead pool reads nothing:
-/// errors are ignored.
+/// Writes a line to standard error, where the pool finds the reason of what happens next. Nothing reads the output of a
+/// worker whose pool is dead: errors are ignored.
 func complain(_ text: String) {
   let line = Array("\(text)\n".utf8)
   _ = write(STDERR_FILENO, line, line.count)

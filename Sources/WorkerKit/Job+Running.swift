@@ -34,8 +34,8 @@ extension Job {
   ///
   /// While the store cannot be written, a full disk perhaps, the save is tried again, as at the job's end.
   ///
-  /// Throws what the context's `save` throws. A merge conflict on the job itself means that somebody else has it: let
-  /// it pass.
+  /// Throws what the context's `save` throws. A merge conflict on the job itself means that another process has it: do
+  /// not catch the error.
   public func save(checkpoint: Data?) throws {
     self.checkpoint = checkpoint
     guard let attempt = JobAttempt.running(self) else {
@@ -101,14 +101,15 @@ extension Job {
     return try attempt.runner.store.insert(requests, into: context)
   }
 
-  /// Deletes finished jobs of the pool that need not be kept any longer, some at a time, without saving; returns how
-  /// many.
+  /// Deletes finished jobs of the pool that need not be kept any longer, some at a time, without saving; returns their
+  /// number.
   public func prune(_ retention: JobRetention) throws -> Int {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return 0 }
     return try attempt.runner.store.prune(retention, in: context)
   }
 
-  /// Names the objects that are the job's result, which `workerpool jobs` shows and who submitted it may look for.
+  /// Names the objects that are the job's result. `workerpool jobs` shows them, and the app that submitted the job may
+  /// read them.
   public func setResults(_ objects: [NSManagedObject]) throws {
     try managedObjectContext?.obtainPermanentIDs(for: objects.filter { $0.objectID.isTemporaryID })
     resultURIs = objects.map(\.objectID.uriString)

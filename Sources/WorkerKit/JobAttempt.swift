@@ -71,7 +71,7 @@ final class JobAttempt: @unchecked Sendable {
     current = nil
   }
 
-  /// Whether every job that was run is committed: one that calls `reset` or `rollback` undoes its predecessors.
+  /// Whether every job that was run is committed: a job that calls `reset` or `rollback` undoes those before it.
   var allSaved: Bool { finished.allSatisfy { saved.contains($0) } }
 
   /// The job of that URI; nil when it is not there, or not any more.
@@ -112,7 +112,7 @@ final class JobAttempt: @unchecked Sendable {
     (.inserted, NSInsertedObjectsKey), (.updated, NSUpdatedObjectsKey), (.deleted, NSDeletedObjectsKey),
   ]
 
-  // MARK: What a job asks for while it runs
+  // MARK: The running job
 
   var stopReason: StopReason? { current.flatMap(runner.connection.stopReason) }
 

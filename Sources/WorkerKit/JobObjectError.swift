@@ -1,6 +1,6 @@
 import Jobs
 
-/// A URI among a job's objects that names no object here. Another attempt cannot help.
+/// A URI among a job's objects that does not name an object of the store. Another attempt cannot help.
 public struct JobObjectError: DetailedFailure, Hashable, Sendable, CustomStringConvertible {
   /// The URI, as the job names it.
   public let uri: String

@@ -3,13 +3,13 @@ import Foundation
 import WorkerProtocol
 
 /// While the store cannot be written, no job begins that could not be saved, and finished work is saved again instead
-/// of done again.
+/// of being done again.
 extension JobRunner {
   /// Whether a job that may have effects outside the store can begin. While the store cannot be written this waits, and
   /// then returns `false`: the jobs in hand may have gone back meanwhile.
   ///
-  /// - Parameter asksForLock: whether a writing transaction is begun for it; otherwise only the disk's room is looked
-  ///   at.
+  /// - Parameter asksForLock: whether to begin a writing transaction as a test; otherwise only the free space of the
+  ///   disk is checked.
   func canBegin(asksForLock: Bool) -> Bool {
     guard let trouble = storeTrouble(asksForLock: asksForLock) else { return true }
     complain("no job begins: \(trouble)")
@@ -81,8 +81,8 @@ extension JobRunner {
 
   // MARK: Failures
 
-  /// Writes into the job's row what went wrong. While the store cannot be written this goes on trying: a failure that
-  /// is forgotten would let the job run again at once, without count and without pause.
+  /// Writes the failure into the job's row. While the store cannot be written this tries again: without its failure the
+  /// job would run again at once, uncounted and without a pause.
   func noteFailure(of uri: ObjectURI, _ error: any Error, startedAt: Date) -> JobEnd {
     var pause = GrowingPause()
     var hasComplained = false
@@ -91,7 +91,7 @@ extension JobRunner {
       do {
         return try writeFailure(of: uri, error, startedAt: startedAt)
       } catch let failure {
-        // Another party has written the job's row: whoever gets the job next reads it again.
+        // Another process has written the job's row, and the next worker reads it again.
         if MergeFailure(failure) != nil { return .returned }
         if !hasComplained { complain("the failure of \(uri) cannot be noted yet: \(FailureText.text(failure))") }
         hasComplained = true

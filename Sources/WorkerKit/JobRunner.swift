@@ -109,7 +109,7 @@ final class JobRunner: @unchecked Sendable {
         return true
       }
       if let conflict = MergeFailure(error) {
-        // Another party has written the job's row: what was done here is rolled back.
+        // Another process has written the job's row: the work here is rolled back.
         if conflict.objects.contains(uri) {
           connection.end([([uri], .done)])
           return true
@@ -130,8 +130,8 @@ final class JobRunner: @unchecked Sendable {
   func timeout(of job: Job) -> Double? { job.timeout ?? workers[job.kind]?.timeout }
 }
 
-/// A save that failed because rows had changed since they were read, or because somebody else was first to insert an
-/// object with the same unique values.
+/// A save that failed because rows had changed since they were read, or because another process had inserted an object
+/// with the same unique values.
 struct MergeFailure {
   let objects: [ObjectURI]
 
@@ -176,7 +176,7 @@ struct JobPace {
   /// Whether a group has run for so long that no further job of it is run.
   static func isLong(_ nanoseconds: Int64) -> Bool { Double(nanoseconds) / 1e9 > horizon }
 
-  /// A group was cut short: its jobs took so much longer than those before that these tell nothing any more.
+  /// A group was cut short: its jobs took so much longer than earlier ones that the earlier average means nothing.
   mutating func noteLongGroup(of count: Int, _ nanoseconds: Int64) {
     average = Double(nanoseconds) / 1e9 / Double(max(1, count))
   }

@@ -68,8 +68,8 @@ struct WorkerProgram {
     return lines.joined(separator: "\n")
   }
 
-  /// Works for the pool until it is told to go; returns the exit code. What is printed here is what the pool shows as
-  /// the reason.
+  /// Works for the pool until it is told to go; returns the exit code. The pool shows the output of this function as
+  /// the reason of a failure.
   private func serve(_ environment: WorkerEnvironment) -> Int32 {
     do {
       let signals = try WorkerSignals()
@@ -83,7 +83,7 @@ struct WorkerProgram {
       thread.name = "jobs"
       thread.start()
       let code = connection.serve()
-      // With the supervisor nobody is left who would end what the jobs have started, in this group or elsewhere.
+      // No supervisor is left to end the processes that the jobs have started, in this group or elsewhere.
       if connection.isOrphan, getpgrp() == getpid() {
         OwnChildren.endAll()
         kill(0, SIGKILL)

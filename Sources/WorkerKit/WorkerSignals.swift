@@ -14,7 +14,7 @@ final class WorkerSignals {
   var descriptor: Int32 { file.number }
 
   init() throws {
-    // What is printed after the supervisor's death reaches nobody, and must not end the job in hand.
+    // Output after the supervisor's death has no reader, and must not end the job in hand.
     signal(SIGPIPE, SIG_IGN)
     // Asked for by the pool before it kills a process that hangs: where each thread is, on standard error.
     guard csystem_print_stacks_on(SIGQUIT) == 0 else { throw SystemCallError("sigaction") }

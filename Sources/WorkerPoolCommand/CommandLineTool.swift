@@ -5,7 +5,7 @@ import PoolClient
 import WorkerPool
 import WorkerProtocol
 
-/// Finds the command, reads its arguments, runs it, and turns what happens into a message and an exit code.
+/// Finds the command, reads its arguments, runs it, and turns the result into a message and an exit code.
 struct CommandLineTool {
   let commands: [CommandDescription]
 
@@ -62,12 +62,12 @@ struct CommandLineTool {
 enum Output {
   static func line(_ text: String) { self.text(text + "\n") }
 
-  /// Ends the process when nobody reads any more.
+  /// Ends the process when the output has no reader any more.
   static func text(_ text: String) {
     if !textIfRead(text) { exit(ExitCode.failure.rawValue) }
   }
 
-  /// False when nobody reads any more.
+  /// False when the output has no reader any more.
   @discardableResult
   static func textIfRead(_ text: String) -> Bool {
     (try? text.utf8.writeAll(to: STDOUT_FILENO, path: "standard output")) != nil
@@ -80,7 +80,7 @@ enum Output {
     try? escaped.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
   }
 
-  /// Writes to standard error what may hold sequences that a terminal obeys.
+  /// Writes text to standard error that may have sequences that a terminal obeys.
   static func errorAsItIs(_ text: String) {
     try? text.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-// Whoever started this may have had signals blocked, as the threads of Dispatch have; a new program inherits that
-// (signal(7)), and could not be stopped by SIGTERM.
+// The process that started this one may have blocked signals, as the threads of Dispatch do; a new program inherits
+// that mask.
 var noSignals = sigset_t()
 sigemptyset(&noSignals)
 pthread_sigmask(SIG_SETMASK, &noSignals, nil)

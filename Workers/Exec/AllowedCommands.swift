@@ -38,7 +38,7 @@ struct AllowedCommands {
   struct Command {
     let path: String
     let arguments: [String]
-    /// Whether jobs may add arguments. Default `false`: many programs can be talked into anything.
+    /// Whether jobs may add arguments. Default `false`: arguments can make many programs do anything.
     let takesArguments: Bool
     let input: ExecParameters.Input
     let environment: [String: String]

@@ -2,11 +2,11 @@ import CSystem
 import WorkerKit
 import WorkerProtocol
 
-/// Runs a program for a job: one that the operator of the pool has allowed by name, in whatever language it is written.
+/// Runs a program for a job. The operator of the pool allows programs by name; they may be written in any language.
 @main struct Exec: Worker {
   static let kind = "exec"
   static let summary = "Runs a program that exec.json in the queue directory allows"
-  // What a program does outside the store must not be done again because another job of the same transaction failed.
+  // A program's effects outside the store must not be repeated because another job of the same transaction failed.
   static let sharesTransactions = false
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -46,7 +46,7 @@ import WorkerProtocol
       }
     let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
     var environment = command.environment
-    // By the pool's identity and the worker's process ID the next pool knows what a dead worker has left behind.
+    // The next pool recognises what a dead worker has left behind by the pool's identity and the worker's process ID.
     let passed =
       ["PATH", "HOME", "LANG", "TZ", "TMPDIR"] + [WorkerVariable.socket, .pool, .pid].map(\.rawValue)
     for name in passed

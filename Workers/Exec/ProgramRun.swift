@@ -15,7 +15,7 @@ struct ProgramResult {
 
   var lastErrors: [String] { errors.text.split(separator: "\n").suffix(AttemptFailure.kept).map(String.init) }
 
-  /// As it is kept on the job: less of the texts where JSON needs more room for them than there is.
+  /// The form that is kept with the job: with shorter texts where JSON needs more room for them than there is.
   var json: JSONValue {
     var limit = BoundedText.limit
     while true {
@@ -54,7 +54,7 @@ struct ProgramFailure: DetailedFailure, CustomStringConvertible {
   }
 }
 
-/// A program that was ended because its job was to stop: what it had said until then is kept.
+/// A program that was ended because its job had to stop: its output until then is kept.
 struct ProgramStopped: DetailedFailure, CustomStringConvertible {
   let result: ProgramResult
 
@@ -103,15 +103,15 @@ struct ProgramRun {
 
   /// Runs the program in a process group of its own, and all that it started is gone when this returns.
   ///
-  /// When `stopDescriptor` becomes readable it is sent SIGTERM, and SIGKILL two seconds later. When this process dies
-  /// the kernel kills it.
+  /// When `stopDescriptor` becomes readable the program gets SIGTERM, and SIGKILL two seconds later. When this process
+  /// dies the kernel kills the program.
   func run(stopDescriptor: Int32) throws -> ProgramResult {
     let (pid, pipes) = try start()
     let process: Descriptor
     do throws(SystemCallError) {
       process = try Descriptor.ofProcess(pid)
     } catch {
-      // Out of descriptors: a program whose end cannot be observed must not be.
+      // Out of descriptors: a program whose end cannot be observed is ended.
       OwnChildren.end(pid)
       throw ExecError("\(path) cannot be observed: \(String(cString: strerror(error.number)))")
     }
@@ -140,7 +140,7 @@ struct ProgramRun {
     }
     withExtendedLifetime(process) {}
     let status = OwnChildren.end(pid)
-    // What it started and left behind in other groups has become this process's child.
+    // Processes that the program left behind in other groups have become this process's children.
     OwnChildren.endAll()
     Self.drain(&pipes.output, into: &output)
     Self.drain(&pipes.errors, into: &errors)
@@ -149,8 +149,7 @@ struct ProgramRun {
 
   private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
 
-  /// The ends of the program's pipes that are on this side; nil when closed. An object, so that nobody else has them
-  /// and keeps them open.
+  /// This side's ends of the program's pipes; nil when closed. An object, so that no copy keeps them open.
   private final class Pipes {
     var input: Descriptor?
     var output: Descriptor?
@@ -195,7 +194,7 @@ struct ProgramRun {
     guard let number = pipe?.number else { return }
     let count = rest.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
     if count > 0 { rest = rest.dropFirst(count) }
-    // A program need not read what it is given.
+    // A program need not read its input.
     if rest.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe = nil }
   }
 }

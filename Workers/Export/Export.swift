@@ -5,7 +5,7 @@ import WorkerKit
 @main struct Export: Worker {
   static let kind = "export"
   static let summary = "Exports the objects of a query as JSON Lines or CSV"
-  // Writes a file: it must not be written again because another job of the same transaction failed.
+  // Writes a file, which must not be written again because another job of the same transaction failed.
   static let sharesTransactions = false
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -27,8 +27,8 @@ import WorkerKit
       format: parameters.format, names: (parameters.includesObjectID ? ["objectID"] : []) + values.names)
     let file = try ReplacingFile(parameters.file, mode: 0o666)
     try file.write(writer.header)
-    // The IDs of all objects are in memory, the objects themselves for a batch only: the context keeps none that is not
-    // used.
+    // The IDs of all objects are in memory, the objects themselves for one batch only: the context keeps no unused
+    // object.
     for start in stride(from: 0, to: ids.count, by: parameters.batch) {
       try job.checkStop()
       let batch = Array(ids[start..<min(start + parameters.batch, ids.count)])

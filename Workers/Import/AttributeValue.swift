@@ -6,7 +6,7 @@ struct AttributeValue {
   let attribute: NSAttributeDescription
   let dates: ImportParameters.Dates
 
-  /// The value, nil for null. A field is read whole, or not at all.
+  /// The value, nil for null. A field is read as a whole, or not at all.
   ///
   /// - Throws: ``RowError`` that shows the field, shortened, and says what the attribute takes.
   func value(_ json: JSONValue) throws(RowError) -> Any? {

@@ -1,9 +1,9 @@
 /// Reads records of comma-separated values one by one, in memory for one record.
 ///
-/// RFC 4180, and what is common beyond it: line feeds alone end a record, too, a byte order mark is skipped, and
-/// another delimiter can be chosen. A quote inside a field that does not begin with one stands for itself.
+/// RFC 4180, with common extensions: line feeds alone end a record, too, a byte order mark is skipped, and another
+/// delimiter can be chosen. A quote inside a field that does not begin with one is an ordinary character.
 struct CSVReader {
-  /// A field and whether it stood in quotes: `""` is an empty text, nothing at all is no value.
+  /// A field, and whether it was in quotes: `""` is an empty text, an empty field without quotes is no value.
   struct Field: Hashable {
     var text: String
     var isQuoted = false

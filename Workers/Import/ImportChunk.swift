@@ -3,7 +3,7 @@ import Jobs
 
 /// Brings a few rows into a context: finds or inserts their objects, sets what differs, leaves the rest alone.
 ///
-/// Objects are found with one fetch for each entity and key attribute, however many rows there are.
+/// One fetch for each entity and key attribute finds the objects, no matter how many rows there are.
 struct ImportChunk {
   let plan: ImportPlan
   let context: NSManagedObjectContext
@@ -14,7 +14,7 @@ struct ImportChunk {
     self.context = context
   }
 
-  /// What the rows came to.
+  /// The number of objects that the rows inserted and changed.
   struct Outcome {
     var inserted = 0
     var changed = 0

@@ -1,7 +1,7 @@
 import CoreData
 import Jobs
 
-/// The parameters of an import, checked against the model: what comes from which field and goes where.
+/// The parameters of an import, checked against the model: which field goes into which property.
 struct ImportPlan {
   struct Column {
     let field: String

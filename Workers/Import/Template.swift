@@ -2,8 +2,8 @@ import Jobs
 
 /// A text made of a row's fields: `{parent}`, `{code:before:-}-{number}`.
 ///
-/// `{field}` stands for the field's value, `{field:before:X}` and `{field:after:X}` for what stands before or after the
-/// first X in it. A text with a field that is missing, null or empty, or that lacks the X, is no text at all.
+/// `{field}` is the field's value; `{field:before:X}` and `{field:after:X}` are the parts before and after the first X
+/// in it. If a field is missing, null or empty, or lacks the X, there is no text.
 struct Template: Hashable {
   private enum Part: Hashable {
     case text(String)

@@ -1,7 +1,7 @@
 import CoreData
 import Documents
 
-/// Writes what is in a text file into the entities Document, Term and Occurrence of the store's model.
+/// Writes the words of a text file into the entities Document, Term and Occurrence of the store's model.
 struct DocumentIndex {
   let context: NSManagedObjectContext
 

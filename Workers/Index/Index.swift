@@ -1,7 +1,7 @@
 import Documents
 import WorkerKit
 
-/// Indexes text files: how many lines and words a document has, and which words stand in it how often.
+/// Indexes text files: the lines and words of each document, and how often each word occurs in it.
 ///
 /// The job names Document objects, whose `path` is read, or a file as the parameter `file`, whose document is found or
 /// inserted.

@@ -1,6 +1,6 @@
 import CoreData
 
-/// What is in a text file: how many lines, and which words how often.
+/// The contents of a text file: the number of lines, and how often each word occurs.
 struct TextFile {
   /// A word of the file.
   struct Word {

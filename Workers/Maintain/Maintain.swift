@@ -8,7 +8,7 @@ import WorkerProtocol
   static let summary = "Takes care of the store: checkpoint, optimize, vacuum, check, backup, prune"
   // Works on the file itself, beside the job's transaction.
   static let sharesTransactions = false
-  // Two of them would only wait for each other.
+  // Two such jobs would only wait for each other.
   static let limit: Int? = 1
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {

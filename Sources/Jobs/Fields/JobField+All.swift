@@ -5,12 +5,12 @@ extension JobField {
   /// and plugins write.
   public static let all = asked + writtenByPool
 
-  // On the way of every job: a function alone is passed on with less work than a field.
+  // Every job uses these, and a function alone is passed on with less work than a whole field.
 
-  /// What reads each of ``asked`` from a job file, in their order.
+  /// Functions that read each of ``asked`` from a job file, in their order.
   static let readers = asked.compactMap { $0.request?.read }
 
-  /// What copies each field of a request into a new row.
+  /// Functions that copy each field of a request into a new row.
   static let keepers = asked.compactMap { $0.attribute == nil ? nil : $0.request?.keep }
 
   private static let kindsOwn = "the kind's own"
@@ -103,7 +103,7 @@ extension JobField {
 
   private static let writtenByPool: [JobField] = [
     .written("options") { $0.options.json }, .written("activeKey", show: nil),
-    // Whether it runs is not in the row: who knows that shows the state.
+    // The row does not say whether the job runs: the caller knows it, and shows the state.
     .written("state", show: nil), .written("attempts", attribute: "attempt") { .number($0.attempt) },
     .written("crashes") { .number($0.crashes) }, .written("progressDone") { .number($0.progressDone) },
     .written("progressTotal") { .number($0.progressTotal) },

@@ -2,8 +2,8 @@ import CoreData
 
 /// One field of a job: its name, how a producer asks for it, where the store keeps it, and how it is shown.
 ///
-/// ``all`` is the only list of a job's fields. What job files may contain, what `workerpool submit` offers, what goes
-/// into a row, what a periodic entry may not have and what `workerpool jobs --json` shows follow from it.
+/// ``all`` is the only list of a job's fields. It decides what job files may contain, what `workerpool submit` offers,
+/// what goes into a row, what a periodic entry may not have, and what `workerpool jobs --json` shows.
 public struct JobField: Sendable {
   /// The name in job files and in the JSON of `workerpool jobs`.
   public let name: String
@@ -26,13 +26,13 @@ public struct JobField: Sendable {
     let read: @Sendable (JSONValue, inout JobRequest) throws(JobFieldError) -> Void
     /// The value of the member; nil when the request leaves the field at its default.
     let write: @Sendable (JobRequest) throws(JSONError) -> JSONValue?
-    /// Copies the field into the row of a new job, which comes at that time, unless it is at its default.
+    /// Copies the field into the row of a new job, which came at that time, unless the field is at its default.
     let keep: @Sendable (JobRequest, PoolJob, Date) -> Void
     /// The JSON value that the text of a command-line option stands for.
     let argument: @Sendable (String) -> JSONValue
     /// What a value must be, as in "must be a whole number".
     public let expected: String
-    /// Whether a periodic entry's job may have the field: a time, and what refers to other jobs, fits one job only.
+    /// Whether a periodic entry's job may have the field. A time, or a reference to other jobs, fits one job only.
     public let isForPeriodicJobs: Bool
   }
 
@@ -45,7 +45,7 @@ public struct JobField: Sendable {
   /// An option of the command line. Its name is that of the field with hyphens, `max-attempts`, unless it says
   /// otherwise.
   public struct Option: Sendable {
-    /// What stands for the value in the help: `N`.
+    /// The value's placeholder in the help: `N`.
     public let value: String
     /// What the field means, in a few words.
     public let help: String
@@ -78,7 +78,7 @@ public struct JobField: Sendable {
     try request.read(isList ? .array(texts.map(request.argument)) : request.argument(last), &job)
   }
 
-  /// Whether the request says something else than the default.
+  /// Whether the request differs from the default.
   func isAsked(in job: JobRequest) -> Bool {
     // Parameters that are not JSON are asked for, too.
     do { return try request?.write(job) != nil } catch { return true }
@@ -100,7 +100,7 @@ extension JobField {
   ///
   /// - Parameters:
   ///   - get: the field of a request; nil at its default.
-  ///   - keep: puts the value into the row of a new job, which comes at that time.
+  ///   - keep: puts the value into the row of a new job, which came at that time.
   static func attribute<Value>(
     _ name: String, _ form: JobFieldForm<Value>, attribute: String? = nil, isLong: Bool = false,
     isForPeriodicJobs: Bool = true, option: Option? = nil, get: @escaping @Sendable (JobRequest) -> Value?,
@@ -129,7 +129,7 @@ extension JobField {
     return field
   }
 
-  /// A field of a request that no row keeps: it has done its work when the job is in the store.
+  /// A field of a request that no row keeps: it is not needed once the job is in the store.
   static func passing(
     _ name: String, _ form: JobFieldForm<String>, get: @escaping @Sendable (JobRequest) -> String?,
     set: @escaping @Sendable (inout JobRequest, String) -> Void

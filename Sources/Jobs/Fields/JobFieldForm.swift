@@ -4,11 +4,11 @@ import CoreData
 struct JobFieldForm<Value: Sendable>: Sendable {
   /// What a value must be, as in "must be a whole number from 1 to 10".
   let expected: String
-  /// The value of that JSON, also one beyond the limits, which another program may have put into a row; nil for other
-  /// JSON.
+  /// The value of the JSON, also one beyond the limits, which another program may have put into a row; nil for JSON of
+  /// another type.
   let decode: @Sendable (JSONValue) -> Value?
   let encode: @Sendable (Value) throws(JSONError) -> JSONValue
-  /// What is wrong with a value beside its type; nil for nothing, and an empty text where ``expected`` says it all.
+  /// What is wrong with a value of the right type; nil for nothing, and an empty text where ``expected`` says it all.
   private let problem: @Sendable (JSONValue, Value) -> String?
   /// The JSON of a text on the command line.
   let argument: @Sendable (String) -> JSONValue

@@ -1,7 +1,7 @@
 /// Reads the members of a JSON object that a person wrote, and says clearly what is wrong with them.
 ///
-/// Each member is taken once by name; ``finish()`` then refuses those that nobody took, naming the nearest that are
-/// known.
+/// Each member is taken once by name; ``finish()`` then refuses the members that were not taken, and names the nearest
+/// known ones.
 public struct JSONFields {
   private let members: [JSONMember]
   private let place: String

@@ -1,4 +1,4 @@
-/// Reads JSON values one after another out of bytes, strictly, and can say on which line it stopped.
+/// Reads JSON values one after another from bytes, strictly, and reports the line at which it stopped.
 ///
 /// Strict means RFC 8259 and no more: no comments, no trailing commas, no member twice in one object, valid UTF-8 only.
 /// The parser can enter arrays and objects step by step, so that a long array is read element by element:

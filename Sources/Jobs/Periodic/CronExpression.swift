@@ -91,12 +91,12 @@ public struct CronExpression: Hashable, Sendable {
 
   /// The first time after `date`, in that time zone.
   ///
-  /// Where clocks are put forward, a time that is skipped comes at the moment of the change; where they are put back, a
-  /// time that comes twice counts the first time. An expression of every hour knows no such times: it goes on as the
-  /// hours do, without a gap in autumn and without one more in spring.
+  /// Where clocks are put forward, a skipped time comes at the moment of the change; where they are put back, a time
+  /// that comes twice counts the first time. An expression of every hour has no such times: it follows the hours,
+  /// without a gap in autumn and without an extra time in spring.
   public func next(after date: Date, in zone: TimeZone) -> Date? {
     let local = Self.civil(date, in: zone)
-    // Around a change of the clocks a time that is shown earlier may come later, so more of them are looked at.
+    // Around a change of the clocks a time that is shown earlier may come later, so more times are tried.
     let isCalm = zone.secondsFromGMT(for: date - 86_400) == zone.secondsFromGMT(for: date + 86_400)
     if isOfEveryHour, !isCalm, let time = nextMinute(after: date, in: zone) { return time }
     let first = isCalm ? local : local - 86_400
@@ -116,7 +116,7 @@ public struct CronExpression: Hashable, Sendable {
     return nil
   }
 
-  /// The first minute of the two days after `date` at which clocks there show a time that fits.
+  /// The first minute of the two days after `date` at which clocks in that zone show a time that fits.
   private func nextMinute(after date: Date, in zone: TimeZone) -> Date? {
     let second = Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down))
     let start = second - Double(Self.civil(second, in: zone).quotientAndRemainder(flooring: 60).remainder)
@@ -127,12 +127,12 @@ public struct CronExpression: Hashable, Sendable {
     }
   }
 
-  /// What clocks there show at that moment, in seconds.
+  /// The time that clocks in that zone show at that moment, in seconds.
   private static func civil(_ date: Date, in zone: TimeZone) -> Int {
     Int(date.timeIntervalSinceReferenceDate.rounded(.down)) + zone.secondsFromGMT(for: date)
   }
 
-  /// The first day from `first` on that fits; days as ``CivilTime`` counts them.
+  /// The first day from `first` on that fits; ``CivilTime`` counts days in the same way.
   private func nextDay(from first: Int) -> Int? {
     // The calendar repeats itself after 28 years but for the turn of a century.
     (first..<(first + 41 * 366)).lazy.first(where: fits)
@@ -146,9 +146,9 @@ public struct CronExpression: Hashable, Sendable {
     return eitherDay ? fitsDay || fitsWeekday : fitsDay && fitsWeekday
   }
 
-  /// The first moment at which clocks there show this, or for a time that is skipped the moment of the change.
+  /// The first moment at which clocks in that zone show this time, or for a skipped time the moment of the change.
   static func date(civil: Int, in zone: TimeZone) -> Date {
-    // An offset is less than a day, so these are in force before and after whatever happens here.
+    // An offset is less than a day, so these hold before and after any change here.
     let before = zone.secondsFromGMT(for: Date(timeIntervalSinceReferenceDate: Double(civil - 86_400)))
     let after = zone.secondsFromGMT(for: Date(timeIntervalSinceReferenceDate: Double(civil + 86_400)))
     for offset in [before, after] {

@@ -11,12 +11,13 @@ extension JobStore {
     public var corrected: [String: Date] = [:]
   }
 
-  /// Inserts the jobs of all entries whose time has come, without saving: the save that brings a job also notes that
-  /// its time is settled, so that a crash neither loses nor doubles it.
+  /// Inserts the jobs of all entries whose time has come, without saving. The save that brings a job also notes its
+  /// time as done, so that a crash neither loses nor doubles the job.
   ///
   /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than
-  /// ``PeriodicEntry/patience`` ahead: the clock was wrong when it was noted, and the entry would be silent until then.
-  /// Marks of entries that are gone are deleted, but for those of `names`, whose files cannot be read at the moment.
+  /// ``PeriodicEntry/patience`` ahead: the clock was wrong when the time was noted, and the entry would be silent until
+  /// then. Marks of entries that are gone are deleted, except those of `names`, whose files cannot be read at the
+  /// moment.
   public func insertPeriodic(
     _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date = Date(),
     into context: NSManagedObjectContext
@@ -58,7 +59,7 @@ extension JobStore {
     return mark
   }
 
-  /// Settles times that are left out, so that they are not gone through again each time.
+  /// Notes skipped times as done, so that they are not computed again each time.
   private func skip(_ mark: PoolPeriodic, _ entry: PeriodicEntry, _ now: Date) {
     if let next = entry.next(after: mark.last), next < now - PeriodicEntry.patience {
       mark.last = now - PeriodicEntry.patience

@@ -32,7 +32,7 @@ public struct PeriodicEntry: Hashable, Sendable {
   /// The largest file that is read, in bytes.
   public static let maximumSize = 1 << 20
 
-  /// What tells a changed entry from what it was: a change of its job alone does not begin it anew.
+  /// The part of an entry that begins it again when it changes: its times, not its job.
   public var definition: String { "\(cron.text) \(timeZone.identifier)" }
 
   /// An entry of that name.
@@ -81,7 +81,7 @@ public struct PeriodicEntry: Hashable, Sendable {
   /// The times after `last` up to `now` that get a job, oldest first.
   public func due(after last: Date, at now: Date) -> [Date] {
     let most = catchUp == .all ? Self.mostCaughtUp : 1
-    // After a long time only the last of very many are wanted: they are looked for in longer and longer stretches.
+    // After a long time only the last of very many times count: they are searched in longer and longer periods.
     for stretch: Double in [3600, 86_400, 3_456_000, .infinity] {
       let start = max(last, now - stretch)
       let times = Array(

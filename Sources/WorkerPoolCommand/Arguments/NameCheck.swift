@@ -5,11 +5,11 @@ enum NameCheck {
   static let option = CommandOption(
     name: "even-if-unknown", help: "do it though the pool does not know the name, and knows one that is like it")
 
-  /// A name that the pool does not know and that is like one that it knows was most likely mistyped; any other may be a
-  /// new one.
+  /// A name that the pool does not know but that resembles a known one was most likely mistyped; any other may be a new
+  /// one.
   ///
-  /// - Parameter isStrict: whether a name is an error, too, that is like no other.
-  /// - Returns: the names that nobody knows.
+  /// - Parameter isStrict: whether a name is also an error if it resembles no known one.
+  /// - Returns: the names that the pool does not know.
   /// - Throws: ``UnknownNameError``, and `StatusClient.Failure` when no pool answers.
   @discardableResult
   static func check(

@@ -43,7 +43,7 @@ private func discussion(_ name: String, _ state: String) -> String {
 /// A change to jobs that a person names or chooses.
 private struct JobChange {
   let command: StatusRequest.Command
-  /// The states of jobs to which it can happen.
+  /// The states of jobs that can be changed so.
   let states: [JobState]
   /// As in "3 of 4 jobs deleted".
   let done: String
@@ -88,7 +88,7 @@ private struct JobChange {
       tell(matching: keys.count, result: nil, arguments, text: "nothing is changed")
       return .failure
     }
-    // What has come into another state since was not chosen.
+    // Jobs whose state has changed since were not chosen.
     let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
     return try change(keys.lazy.map { reader.jobURIs[$0].description }, chosen, pool, arguments)
   }
@@ -106,7 +106,7 @@ private struct JobChange {
 
   // MARK: Carrying it out
 
-  /// What came of it, all requests together.
+  /// The result of all requests together.
   private struct Result {
     var done = 0
     var running = 0

@@ -53,7 +53,7 @@ extension ParsedArguments {
     return try StoreReader(poolStore: try storePath()).jobURIs[key].description
   }
 
-  /// What `show` is to tell about, or nil without it.
+  /// The operand of `show`, or nil without it.
   func shown(_ what: String) throws(UsageError) -> String? {
     guard let first = operands.first else { return nil }
     guard first == "show" else {
@@ -106,7 +106,7 @@ func send(_ request: StatusRequest, to pool: StatusClient) throws -> StatusReply
   return reply
 }
 
-/// The pool did not do what it was asked for.
+/// The pool refused a request.
 struct PoolRefusal: Error, CustomStringConvertible {
   let reason: String
   var description: String { reason }

@@ -17,7 +17,7 @@ let demoCommand = CommandDescription(
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory), isDirectory.boolValue else {
       throw UsageError("\(folder) is no folder")
     }
-    // When nobody reads any more the demo goes on to its end, where it cleans up.
+    // When its output has no reader any more, the demo goes on to its end, where it cleans up.
     signal(SIGPIPE, SIG_IGN)
     var demo = Demo(
       folder: folder, executable: PoolConfiguration.executablePath, isTerminal: Output.isTerminal,

@@ -26,7 +26,7 @@ let periodicCommand = CommandDescription(
   for name in ["wait", "submission"] where arguments.has(name) {
     throw UsageError("--\(name) goes with run NAME, which is missing")
   }
-  // The entries are worth a look without a pool, too.
+  // The list is useful without a pool, too.
   let store = try arguments.string("store") ?? arguments.storeOfRunningPool()
   let report = try PeriodicReport(queue: arguments.queue, store: store)
   if arguments.has("json") {

@@ -2,7 +2,7 @@ import Foundation
 import Jobs
 import WorkerPool
 
-/// What holds where no option says otherwise: the library's own defaults.
+/// The values without options: the library's own defaults.
 private let defaults = PoolConfiguration(store: "", model: "", queue: "")
 
 private func text(_ number: Double?) -> String? { number.map { text(Int($0)) } ?? nil }

@@ -58,7 +58,7 @@ private let jobOptions: [CommandOption] =
   return try Submitter(arguments).submit(jobs)
 }
 
-/// Without a pool nobody knows which plugins and jobs there will be.
+/// Without a pool it is not known which plugins and jobs there will be.
 private func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
   do {
     try NameCheck.check(

@@ -2,12 +2,12 @@ import Foundation
 import Jobs
 import PoolClient
 
-/// Submits jobs and tells what came of them: their URIs, and with `--wait` their ends.
+/// Submits jobs and prints the results: their URIs, and with `--wait` their ends.
 struct Submitter {
   let queue: String
   let asJSON: Bool
   let waits: Bool
-  /// By it the pool knows the submission again, so that none is taken twice.
+  /// By it the pool recognises the submission, so that it takes none twice.
   let token: String
 
   /// The options of every command that submits jobs.
@@ -127,7 +127,7 @@ struct Submitter {
   }
 }
 
-/// A line on standard error that says how far something is: written over on a terminal, and else repeated when it has
+/// A line on standard error that shows progress. On a terminal it is overwritten; elsewhere it is repeated when it has
 /// changed, but not often.
 private struct ProgressLine {
   private var shown: String?
