@@ -58,7 +58,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether delete rules apply at the end of the event, or only with the save. Default: true.
   open var propagatesDeletesAtEndOfEvent = true
 
-  /// Whether clean objects stay registered when nobody holds them. Default: false.
+  /// Whether clean objects stay registered when the program holds no reference to them. Default: false.
   open var retainsRegisteredObjects: Bool {
     get { graph.keepsUnheld }
     set { graph.keepsUnheld = newValue }

@@ -16,7 +16,7 @@ extension NSPersistentStoreCoordinator {
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
       try writing(scopes[...]) { saved = try changes.map { try $0.store.write($0.rows) } }
-      // The caches get rows in the order of the commits, so nobody else may write before these are in.
+      // The caches get rows in the order of the commits, so no other save may write before these are in.
       apply(saved)
       for change in changes { change.store.didCommit() }
     }

@@ -21,7 +21,7 @@ extension CocoaError.Code {
   public static let validationMissingMandatoryProperty = CocoaError.Code(
     rawValue: NSValidationMissingMandatoryPropertyError)
   /// A to-many relationship has fewer members than its minimum. A save raises it; an optional relationship may be empty
-  /// whatever its minimum is.
+  /// in spite of its minimum.
   public static let validationRelationshipLacksMinimumCount = CocoaError.Code(
     rawValue: NSValidationRelationshipLacksMinimumCountError)
   /// A to-many relationship has more members than its maximum. A save raises it for relationships whose `maxCount` is

@@ -261,7 +261,7 @@ private final class EntityLookup: Sendable {
 ///
 /// It replaces `weak`, which moves the entity's reference count out of the entity; each new object changes that count.
 ///
-/// `@unchecked Sendable`: the entity's `init` sets it, and its `deinit` clears it when nobody uses the model any more.
+/// `@unchecked Sendable`: the entity's `init` sets it, and its `deinit` clears it when the model is not used any more.
 final class EntityAnchor: @unchecked Sendable {
   unowned(unsafe) fileprivate(set) var entity: NSEntityDescription?
 }

@@ -2,7 +2,7 @@
 final class MutableRelationshipSet: NSMutableSet {
   private let owner: NSManagedObject
   private let index: Int
-  /// Whether changes set no inverse and notify nobody: the primitive value.
+  /// Whether changes set no inverse and notify no observer: the primitive value.
   private let isPrimitive: Bool
 
   init(owner: NSManagedObject, index: Int, isPrimitive: Bool = false) {

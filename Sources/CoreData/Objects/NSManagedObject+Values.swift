@@ -66,8 +66,8 @@ extension NSManagedObject {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
 
-  /// The value without firing a fault or notifying anybody; nil in a fault. A to-many relationship gives a mutable set,
-  /// whose changes set no inverse and notify nobody.
+  /// The value without firing a fault or notifying observers; nil in a fault. A to-many relationship gives a mutable
+  /// set, whose changes set no inverse and notify no observer.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let place = layout.places[key] else { unknownKey(key) }
     checkQueue()
@@ -84,7 +84,7 @@ extension NSManagedObject {
     }
   }
 
-  /// Sets the value. It notifies nobody, sets no inverse and does not mark the object as updated.
+  /// Sets the value. It notifies no observer, sets no inverse and does not mark the object as updated.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let place = layout.places[key] else { unknownKey(key) }
     switch place {

@@ -1,7 +1,7 @@
 /// An object of a context: one row of a store, or a new object that is not saved yet.
 ///
-/// Use it on its context's queue only and pass `objectID` to other queues. A clean object that nobody holds may leave
-/// its context at any time; unlike on Apple's platforms its memory is freed a little later.
+/// Use it on its context's queue only and pass `objectID` to other queues. A clean object that the program does not
+/// hold may leave its context at any time; unlike on Apple's platforms its memory is freed a little later.
 ///
 /// Source: Apple's documentation of `NSManagedObject`.
 open class NSManagedObject: NSObject, NSFetchRequestResult {

@@ -141,7 +141,7 @@ final class ToMany {
     hadChangesAtEventStart = false
   }
 
-  /// Marks all members as added: the row is written anew, and no store has them.
+  /// Marks all members as added: the row is written again, and no store has them.
   func markUnsaved() {
     added = MemberList(members?.items ?? added.items, keepsOrder: false)
     removed.removeAll()

@@ -21,7 +21,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     self.settings = settings
   }
 
-  /// Makes a request for the same as another one, whatever the types of their results.
+  /// Makes a request with the settings of another one; the types of their results may differ.
   convenience init(_ other: any AnyFetchRequest) {
     self.init(other.settings)
     affectedStores = other.affectedStores

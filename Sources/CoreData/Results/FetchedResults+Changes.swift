@@ -31,7 +31,7 @@ extension FetchedResults {
   }
 
   /// The objects of rows saved elsewhere that may enter the results, or make room there, although this context does not
-  /// have them. The caller holds them while it merges the save, because merging skips objects that nobody holds.
+  /// have them. The caller holds them while it merges the save, because merging skips objects without a reference.
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject] {
     guard let settings, let entity else { return [] }
     let isWindow = settings.fetchLimit > 0 || settings.fetchOffset > 0
@@ -89,7 +89,7 @@ extension FetchedResults {
     return current
   }
 
-  // MARK: Anew from the store
+  // MARK: Fetching again
 
   /// Rows are unusable after a reset: each is replaced by the new object of its ID.
   private func replaceRows() {

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// An entity in one store, to which an object's ID refers besides its key.
 ///
-/// `@unchecked Sendable`: immutable after `init`. `collection` is only followed while its store's coordinator lives, which
-/// keeps it.
+/// `@unchecked Sendable`: immutable after `init`. `collection` is only followed while its store's coordinator lives,
+/// which keeps it.
 final class StoredEntity: @unchecked Sendable {
   let layout: EntityLayout
   /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.

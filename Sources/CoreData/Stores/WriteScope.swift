@@ -3,7 +3,7 @@ protocol WriteScope: AnyObject {
   /// A name that is equal for the same file in all coordinators and processes; empty in memory.
   var name: String { get }
 
-  /// Runs the body while nobody else of this coordinator writes here. Calls may be nested.
+  /// Runs the body while no other save of this coordinator writes here. Calls may be nested.
   func exclusively(_ body: () throws -> Void) throws
 
   /// Runs the body in a transaction, which an error rolls back. Joins an open one of the same thread.

@@ -49,7 +49,7 @@ extension NSManagedObjectContext {
     markDeleted(object)
   }
 
-  /// Removes the object from the lists of changes and notes that somebody must apply its delete rules.
+  /// Removes the object from the lists of changes and notes that its delete rules must still be applied.
   final func markDeleted(_ object: NSManagedObject) {
     guard !object.isDeleted else { return }
     changes.delete(object)

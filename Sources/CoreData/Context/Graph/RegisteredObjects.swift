@@ -1,14 +1,14 @@
 /// The objects of one context by ID, at most one for each ID.
 ///
 /// An object is registered under the key and the table of its current ID. It refers to the context from its
-/// registration until its release. A clean object that nobody else holds is abandoned: it may leave at any time, and
-/// comes back as a fault.
+/// registration until its release. A clean object without any other reference is abandoned: it may leave at any time,
+/// and comes back as a fault.
 ///
 /// Used on the context's queue.
 final class RegisteredObjects {
   /// The objects' reference to their context.
   let reference: ContextReference
-  /// Whether clean objects stay when nobody else holds them, and are not abandoned.
+  /// Whether clean objects stay without any other reference, and are not abandoned.
   var keepsUnheld = false
   private let objects = ObjectIndex<NSManagedObject>()
   /// The number of objects at which abandoned ones are searched next.

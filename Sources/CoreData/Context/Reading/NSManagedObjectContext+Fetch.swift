@@ -13,7 +13,7 @@ extension NSManagedObjectContext {
       "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
   }
 
-  /// The objects, IDs, dictionaries or count that the request asks for, whatever its result class. Throws as the other
+  /// The objects, IDs, dictionaries or count that the request asks for, with any result class. Throws as the other
   /// `fetch`.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {

@@ -10,7 +10,7 @@ extension NSManagedObjectContext {
 
   /// Pins the state of the stores that fetches and faults see; nil unpins it.
   ///
-  /// A pinned context sees the same state, whatever others save, until it saves, merges changes, is reset, or gets
+  /// A pinned context sees the same state, even if others save, until it saves, merges changes, is reset, or gets
   /// another token. After the first three the next read pins it again. Objects whose values were read keep them:
   /// refresh them. Saves are not affected: changing a row that another save changed since is a conflict. A file without
   /// a write-ahead log is not pinned.

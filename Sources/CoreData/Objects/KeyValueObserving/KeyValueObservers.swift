@@ -101,7 +101,7 @@ final class ObservedChange {
 }
 
 extension NSManagedObject {
-  /// Called before each change of a property. Nil if nobody observes it, else call `finish()` after the change.
+  /// Called before each change of a property. Nil if it has no observer, else call `finish()` after the change.
   @inline(__always)
   final func willChangeObserved(_ key: @autoclosure () -> String) -> ObservedChange? {
     guard state.contains(.isObserved) else { return nil }

@@ -12,7 +12,7 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryChange`.
 ///
-/// `@unchecked Sendable`: immutable once a request has returned it; nobody writes to the values of a tombstone.
+/// `@unchecked Sendable`: immutable once a request has returned it; the values of a tombstone do not change.
 public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Sendable {
   /// The number of the change, ascending within its store.
   public let changeID: Int64

@@ -216,8 +216,8 @@ final class MemorySchema: @unchecked Sendable {
 }
 
 extension StoredEntities {
-  /// Creates the entities of a store without entity numbers of its own: they are numbered by name from 1. Entities of one
-  /// hierarchy share their keys.
+  /// Creates the entities of a store without entity numbers of its own: they are numbered by name from 1. Entities of
+  /// one hierarchy share their keys.
   convenience init(of entities: [NSEntityDescription], _ reference: StoreReference) {
     self.init(reference: reference)
     var tables: [ObjectIdentifier: Int32] = [:]

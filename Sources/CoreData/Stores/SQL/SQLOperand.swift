@@ -14,7 +14,7 @@ enum SQLOperand {
 /// The type of an expression's values, as far as comparisons depend on it.
 enum SQLType: Equatable {
   case number
-  /// A whole number, whatever the row.
+  /// A whole number in every row.
   case integer
   /// A number whose column may store whole values as integers. It must not take part in integer division.
   case decimal

@@ -1,7 +1,7 @@
 /// The state of a database file at one moment: a connection with an open read transaction.
 ///
-/// In WAL mode such a transaction sees the file's state from its beginning and blocks nobody. But the log cannot start
-/// over while it is open: SQLite does not overwrite frames that a reader needs (https://www.sqlite.org/wal.html,
+/// In WAL mode such a transaction sees the file's state from its beginning and blocks no writer. But the log cannot
+/// start over while it is open: SQLite does not overwrite frames that a reader needs (https://www.sqlite.org/wal.html,
 /// "Avoiding Excessively Large WAL Files").
 ///
 /// `@unchecked Sendable`: the connection is used under `lock`.

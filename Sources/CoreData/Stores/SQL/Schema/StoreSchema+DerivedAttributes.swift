@@ -2,7 +2,8 @@ extension StoreSchema {
   /// The triggers that keep derived attributes of the form `relationship.@count` over a one-to-many relationship.
   ///
   /// Apple's triggers of the same names also call a function of Apple's framework, so plain SQLite cannot insert into
-  /// such a table. These triggers do not, and the counts are right whoever writes. Other derivations have no trigger.
+  /// such a table. These triggers do not, and the counts are right no matter which program writes. Other derivations
+  /// have no trigger.
   var derivedAttributeStatements: [String] {
     entities.flatMap { mapping in
       mapping.entity.declaredProperties

@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// The time that a connection waits for a lock, and the pauses between its attempts.
 ///
-/// SQLite's own handler sleeps up to 100 ms between attempts, far longer than a commit takes. This one begins at 50 µs.
-/// Source: https://www.sqlite.org/c3ref/busy_handler.html
+/// SQLite's own handler sleeps up to 100 ms between attempts, far longer than a commit takes. This one begins at 50
+/// µs. Source: https://www.sqlite.org/c3ref/busy_handler.html
 enum BusyHandler {
   static func install(on connection: OpaquePointer, timeout: TimeInterval) {
     // The limit is passed as the context pointer's value, so that no memory has to be owned.

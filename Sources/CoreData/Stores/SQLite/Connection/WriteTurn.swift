@@ -3,10 +3,10 @@ internal import CSystem
 /// A fair turn at writing between the processes of one pool: an open-file-description lock on a file of its own.
 ///
 /// SQLite's busy handler may keep a process waiting arbitrarily long behind faster ones. So would a single lock: the
-/// kernel wakes a waiter, but gives the lock to whoever asks first, often the last holder. Therefore there are two
-/// locks: a writer first waits for the place at the door, and leaves it when it has the turn. The kernel releases both
-/// when their holder dies. Never use the database file itself: closing any descriptor of it would drop SQLite's own
-/// locks (https://www.sqlite.org/howtocorrupt.html, 2.2).
+/// kernel wakes a waiter, but gives the lock to the first process that asks, often the last holder. Therefore there are
+/// two locks: a writer first waits for the place at the door, and leaves it when it has the turn. The kernel releases
+/// both when their holder dies. Never use the database file itself: closing any descriptor of it would drop SQLite's
+/// own locks (https://www.sqlite.org/howtocorrupt.html, 2.2).
 final class WriteTurn: Sendable {
   private let descriptor: Int32
 
@@ -25,7 +25,7 @@ final class WriteTurn: Sendable {
     case turn, door
   }
 
-  /// Waits for the turn, runs the body and passes the turn on. The writer at the door is next, whoever else asks.
+  /// Waits for the turn, runs the body and passes the turn on. The writer at the door is next, even if others ask.
   func take<T>(_ body: () throws -> T) rethrows -> T {
     apply(Int16(F_WRLCK), to: .door)
     apply(Int16(F_WRLCK), to: .turn)

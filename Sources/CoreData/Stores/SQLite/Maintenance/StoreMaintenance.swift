@@ -27,8 +27,8 @@ public final class StoreMaintenance {
     try writing("Optimising") { _ = try connection.rows("PRAGMA optimize = 0x10002") }
   }
 
-  /// Returns free pages at the end of the file to the file system, a few at a time so that nobody waits long. Returns
-  /// their number.
+  /// Returns free pages at the end of the file to the file system, a few at a time so that writers do not wait long.
+  /// Returns their number.
   ///
   /// Does nothing for a file that was created without incremental vacuum; those created here have it.
   /// - Parameters:

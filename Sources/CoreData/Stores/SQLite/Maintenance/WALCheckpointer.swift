@@ -4,7 +4,7 @@
 /// `wal_autocheckpoint` 0 in `NSSQLitePragmasOption`, so that none of their saves pays for it. Use it on one thread at
 /// a time.
 ///
-/// SQLite only starts the log over when a writer finds that all of it is copied and nobody reads it. While processes
+/// SQLite only starts the log over when a writer finds that all of it is copied and has no reader. While processes
 /// write without a pause a few pages are always left, so the log would grow without end. The checkpointer therefore
 /// watches the log's length: it copies a long log, then takes the writers' turn and copies the few pages that were
 /// added meanwhile. The next writer starts the log over.
@@ -27,7 +27,7 @@ public final class WALCheckpointer {
     /// For while processes write: a short log is left alone, and writers wait ``WALCheckpointer/shortPatience`` at
     /// most.
     case whileWriting
-    /// For while nobody writes: copies everything that needs no waiting, and truncates a long file.
+    /// For times without writes: copies everything that needs no waiting, and truncates a long file.
     case inPause
     /// Copies the whole log and empties the file, unless a reader stays longer than ``WALCheckpointer/longPatience``.
     case completely
@@ -60,7 +60,7 @@ public final class WALCheckpointer {
 
   /// The seconds that writers wait at most for each of the few locks of starting the log over.
   public static let shortPatience = 0.01
-  /// The same while nobody waits for a turn.
+  /// The same while no writer waits for a turn.
   public static let longPatience = 0.5
   /// The number of bytes that can be copied during the writers' turn without much harm.
   private static let little = 1 << 20
@@ -75,8 +75,8 @@ public final class WALCheckpointer {
 
   /// - Parameters:
   ///   - url: the store's file, which must exist.
-  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, by which writers are kept waiting. Without it the
-  ///     log only starts over if nobody happens to write.
+  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, by which the checkpointer keeps writers waiting.
+  ///     Without it the log only starts over if no process happens to write.
   public init(url: URL, writeTurn: String? = nil, limits: Limits = Limits()) throws {
     self.limits = limits
     (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
@@ -84,8 +84,8 @@ public final class WALCheckpointer {
     }
   }
 
-  /// Copies as much as the effort allows; the default waits for nobody while the log is short. If there is nothing to
-  /// do, returns the result of the last checkpoint.
+  /// Copies as much as the effort allows; the default waits for no reader while the log is short. If there is nothing
+  /// to do, returns the result of the last checkpoint.
   @discardableResult
   public func checkpoint(_ effort: Effort = .inPause) throws -> Outcome {
     try CoreDataErrors.translating("Checkpointing \(connection.path)") {

@@ -7,8 +7,8 @@ internal import CSQLite
 struct WALIndex {
   /// The number of pages in the log.
   let frames: Int
-  /// The number of pages that are copied into the file. The next writer starts the log over if these are all and nobody
-  /// reads any.
+  /// The number of pages that are copied into the file. The next writer starts the log over if these are all and none
+  /// has a reader.
   let copiedFrames: Int
   /// Changes each time the log starts over.
   let generation: UInt32

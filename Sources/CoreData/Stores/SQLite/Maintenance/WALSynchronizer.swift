@@ -100,7 +100,7 @@ public final class WALSynchronizer {
   }
 
   /// Writes the log over itself, so that the kernel writes all of it to the disk again. Meanwhile this holds SQLite's
-  /// write lock: nobody changes the log, and readers always find the same bytes.
+  /// write lock: no process changes the log, and readers always find the same bytes.
   private func rewrite(_ log: Log) throws {
     try CoreDataErrors.translating("Writing the log of \(connection.path) again") {
       if let writeTurn { try writeTurn.take { try locked(log) } } else { try locked(log) }
