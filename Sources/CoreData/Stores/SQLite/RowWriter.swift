@@ -4,13 +4,25 @@
 final class RowWriter: @unchecked Sendable {
   let mapping: TableMapping
   let steps: [RowDecoder.Step]
-  let insertSQL: String
+  private let insertStart: String
+  private let rowPlaces: String
   let deleteSQL: String
   let versionSQL: String
   let touchSQL: String
   /// The columns of each step, in the order of binding: one, or key and entity, or one for each element.
   let columns: [[String]]
-  private var updates: [[Int]: String] = [:]
+  private var known: [Statement: String] = [:]
+  /// The steps with columns of a uniqueness constraint, once they were asked for.
+  var uniqueSteps: StepSet?
+
+  /// A statement whose text is kept.
+  private enum Statement: Hashable {
+    case insert(rows: Int)
+    case update(StepSet)
+    case updateGroup(StepSet, KeyShape)
+    case delete(table: String, KeyShape)
+    case versions(KeyShape)
+  }
 
   init(_ mapping: TableMapping, layout: EntityLayout) {
     self.mapping = mapping
@@ -40,22 +52,77 @@ final class RowWriter: @unchecked Sendable {
     self.steps = steps
     self.columns = columns
     let all = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)
-    let places = Array(repeating: "?", count: all.count).joined(separator: ", ")
-    insertSQL = "INSERT INTO \(mapping.table) (\(all.joined(separator: ", "))) VALUES (\(places))"
+    rowPlaces = "(\(Array(repeating: "?", count: all.count).joined(separator: ", ")))"
+    insertStart = "INSERT INTO \(mapping.table) (\(all.joined(separator: ", "))) VALUES "
     deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
     versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"
     touchSQL = "UPDATE \(mapping.table) SET Z_OPT = Z_OPT + 1 WHERE Z_PK = ?"
   }
 
-  /// The UPDATE for the steps at the given indexes; parameters: version, values, key, version before.
-  func updateSQL(_ changed: [Int]) -> String {
-    if let known = updates[changed] { return known }
-    let assignments = ["Z_OPT = ?"] + changed.flatMap { columns[$0] }.map { "\($0) = ?" }
-    let sql = "UPDATE \(mapping.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ? AND Z_OPT = ?"
-    if updates.count > 200 { updates.removeAll() }
-    updates[changed] = sql
-    return sql
+  // MARK: Changed columns
+
+  func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
+    var changed = StepSet()
+    for (position, step) in steps.enumerated() where !base.isEqual(values, slot: step.slot) { changed.insert(position) }
+    return changed
   }
+
+  func columnCount(of steps: StepSet) -> Int { steps.positions.reduce(0) { $0 + columns[$1].count } }
+
+  // MARK: Statements
+
+  private func text(_ statement: Statement, _ make: () -> String) -> String {
+    if let text = known[statement] { return text }
+    if known.count > 200 { known.removeAll() }
+    let text = make()
+    known[statement] = text
+    return text
+  }
+
+  /// The INSERT of one row; parameters: key, entity, version, values.
+  var insertSQL: String { insertSQL(rows: 1) }
+
+  /// The INSERT of several rows, the parameters row after row.
+  func insertSQL(rows: Int) -> String {
+    text(.insert(rows: rows)) { insertStart + Array(repeating: rowPlaces, count: rows).joined(separator: ", ") }
+  }
+
+  /// The UPDATE of the steps; parameters: version, values, key, version before.
+  func updateSQL(_ changed: StepSet) -> String {
+    text(.update(changed)) {
+      let assignments = ["Z_OPT = ?"] + changedColumns(changed).map { "\($0) = ?" }
+      return "UPDATE \(mapping.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ? AND Z_OPT = ?"
+    }
+  }
+
+  /// The UPDATE of the steps for a group of rows; parameters: those of the condition, then values row after row.
+  func updateSQL(_ changed: StepSet, _ shape: KeyShape) -> String {
+    text(.updateGroup(changed, shape)) {
+      let columns = changedColumns(changed)
+      let (selector, rows) = shape.selector(on: "Z_PK")
+      let assignments = columns.enumerated().map { offset, column in
+        let cases = rows.enumerated().map { row, value in
+          " WHEN \(value) THEN ?\(Int(shape.parameterCount) + row * columns.count + offset + 1)"
+        }
+        return ", \(column) = CASE \(selector)\(cases.joined()) END"
+      }
+      return "UPDATE \(mapping.table) SET Z_OPT = Z_OPT + 1\(assignments.joined()) WHERE \(shape.condition(on: "Z_PK"))"
+    }
+  }
+
+  private func changedColumns(_ changed: StepSet) -> [String] { changed.positions.flatMap { columns[$0] } }
+
+  /// The DELETE of a group's rows, or of their join rows.
+  func deleteSQL(from table: String, where column: String, _ shape: KeyShape) -> String {
+    text(.delete(table: "\(table).\(column)", shape)) { "DELETE FROM \(table) WHERE \(shape.condition(on: column))" }
+  }
+
+  /// The keys and versions of a group's rows.
+  func versionsSQL(_ shape: KeyShape) -> String {
+    text(.versions(shape)) { "SELECT Z_PK, Z_OPT FROM \(mapping.table) WHERE \(shape.condition(on: "Z_PK"))" }
+  }
+
+  // MARK: Binding
 
   /// Binds a step's value from a snapshot. Returns the next index.
   func bind(

@@ -9,6 +9,8 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   /// Nil if changes are not recorded.
   let history: StoreHistory?
   let storedEntities: StoredEntities
+  /// The numbers of rows in a statement of a save. Set before the store is used.
+  var writeGroups = WriteGroups()
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
   private let writers: [RowWriter?]
   /// By entity number: the SELECT of one row by its key.

@@ -8,6 +8,8 @@ final class SQLiteConnection: @unchecked Sendable {
   let handle: OpaquePointer
   let path: String
   private var statements: [String: SQLiteStatement] = [:]
+  /// The memory for the texts that the writer's statements bind.
+  private(set) lazy var boundTexts = BoundTexts()
 
   /// More than any store's own statements; ad-hoc predicates make up the rest.
   private static let cachedStatementLimit = 256

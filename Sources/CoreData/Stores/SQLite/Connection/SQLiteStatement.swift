@@ -8,6 +8,9 @@ final class SQLiteStatement {
   private unowned(unsafe) let connection: SQLiteConnection
   /// True between the first step and the reset. The cache does not hand out such a statement again.
   var isRunning = false
+  /// The memory for bound texts; nil to let SQLite copy each into its own. Whoever sets it clears the memory before it
+  /// binds a run's values.
+  var texts: BoundTexts?
 
   init(sql: String, connection: SQLiteConnection) throws {
     var statement: OpaquePointer?
@@ -36,8 +39,11 @@ final class SQLiteStatement {
         sqlite3_bind_text(handle, index, "", 0, nil)
         return
       }
-      base.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-        _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), SQLiteStatement.transient)
+      let kept = texts?.copy(bytes)
+      (kept ?? base).withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+        // No destructor means SQLITE_STATIC.
+        let destructor = kept == nil ? SQLiteStatement.transient : nil
+        _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), destructor)
       }
     }
   }

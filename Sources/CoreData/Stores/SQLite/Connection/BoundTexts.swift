@@ -1,0 +1,30 @@
+/// Memory for the texts that a connection's statements bind.
+///
+/// SQLite copies a text into memory of its own for each parameter, unless its bytes stay where they are until the
+/// statement ran (https://www.sqlite.org/c3ref/bind_blob.html). Texts in this memory stay until `clear()`. A cached
+/// statement may still point here, but never reads a parameter before it is bound again.
+///
+/// Used with its connection on one thread at a time.
+final class BoundTexts {
+  private let memory: UnsafeMutablePointer<UInt8>
+  private var used = 0
+  private static let capacity = 64 * 1024
+
+  init() { memory = .allocate(capacity: BoundTexts.capacity) }
+
+  deinit { memory.deallocate() }
+
+  /// Frees all texts: no statement that binds some is going to run.
+  @inline(__always)
+  func clear() { used = 0 }
+
+  /// Copies a text; nil if there is no room.
+  @inline(__always)
+  func copy(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8>? {
+    guard let base = bytes.baseAddress, bytes.count <= BoundTexts.capacity - used else { return nil }
+    let copy = memory + used
+    copy.update(from: base, count: bytes.count)
+    used += bytes.count
+    return UnsafePointer(copy)
+  }
+}

@@ -1,0 +1,35 @@
+/// A set of a row writer's steps, by position: one bit for each.
+struct StepSet: Hashable {
+  /// The steps 0 to 63. Most entities have no more.
+  private var first: UInt64 = 0
+  private var others: [UInt64] = []
+
+  var isEmpty: Bool { first == 0 && others.allSatisfy { $0 == 0 } }
+
+  /// The steps in ascending order.
+  var positions: [Int] {
+    var positions: [Int] = []
+    for (index, word) in ([first] + others).enumerated() {
+      var rest = word
+      while rest != 0 {
+        positions.append(index * UInt64.bitWidth + rest.trailingZeroBitCount)
+        rest &= rest - 1
+      }
+    }
+    return positions
+  }
+
+  mutating func insert(_ position: Int) {
+    let (word, bit) = position.quotientAndRemainder(dividingBy: UInt64.bitWidth)
+    if word == 0 {
+      first |= 1 << bit
+    } else {
+      while others.count < word { others.append(0) }
+      others[word - 1] |= 1 << bit
+    }
+  }
+
+  func isDisjoint(with other: StepSet) -> Bool {
+    first & other.first == 0 && zip(others, other.others).allSatisfy { $0 & $1 == 0 }
+  }
+}

@@ -1,0 +1,160 @@
+import CSQLite
+import Testing
+
+@testable import CoreData
+
+/// A save writes many rows with one statement, and leaves what a save row by row leaves.
+@Suite struct GroupedSaveTests {
+  @Test(
+    arguments: 0..<10,
+    [
+      NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType,
+      .mergeByPropertyStoreTrumpMergePolicyType,
+    ])
+  func aRandomSaveInGroupsLeavesWhatASaveRowByRowLeaves(seed: Int, _ policy: NSMergePolicyType) throws {
+    let inGroups = try RandomSaves(seed: seed, policy, WriteGroups())
+    let rowByRow = try RandomSaves(seed: seed, policy, .rowByRow)
+
+    try inGroups.run(saves: 8)
+    try rowByRow.run(saves: 8)
+
+    #expect(inGroups.outcomes == rowByRow.outcomes)
+    let (left, right) = (try inGroups.content(), try rowByRow.content())
+    #expect(left.keys == right.keys && left["ZBOOK"]?.isEmpty == false && left["ACHANGE"]?.isEmpty == false)
+    for table in left.keys.sorted() { #expect(left[table] == right[table], "\(table)") }
+    #expect(try inGroups.isIntact && rowByRow.isIntact)
+  }
+
+  @Test func manyRowsNeedFewStatements() throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    try context.performAndWait {
+      try context.save()
+      let before = store.statementRuns
+      let tags = (0..<640).map { context.make("Tag", ["label": "tag \($0)"]) }
+      try context.save()
+      #expect(store.statementRuns - before < 100, "640 inserts")
+
+      let inserted = store.statementRuns
+      for tag in tags { tag.setValue("another", forKey: "label") }
+      try context.save()
+      #expect(store.statementRuns - inserted < 120, "640 updates")
+
+      let updated = store.statementRuns
+      for tag in tags { context.delete(tag) }
+      try context.save()
+      #expect(store.statementRuns - updated < 80, "640 deletions")
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZTAG") == [["0"]])
+  }
+
+  /// Context and rival, which writes one row of the group:
+  ///
+  ///     context                   | rival
+  ///     --------------------------+-------------------------------
+  ///     reads and changes 16 rows |
+  ///                               | changes or deletes one of them
+  ///     saves: error              |
+  @Test(arguments: [false, true], [false, true])
+  func aConflictInAGroupNamesItsRowAndNothingIsWritten(rivalDeletes: Bool, contextDeletes: Bool) throws {
+    let store = try TemporaryStore()
+    try store.save { context in for number in 0..<16 { context.make("Tag", ["label": "\(number)"]) } }
+    let context = store.context()
+    let rival = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    rival.persistentStoreCoordinator = try store.otherCoordinator()
+    try context.performAndWait {
+      let tags = try context.all("Tag", sort: "label")
+      for tag in tags { if contextDeletes { context.delete(tag) } else { tag.setValue("mine", forKey: "label") } }
+      try rival.performAndWait {
+        // The rival's row gets the version that the context would give it.
+        let tag = try #require(try rival.all("Tag", where: "label == '7'").first)
+        if rivalDeletes { rival.delete(tag) } else { tag.setValue("theirs", forKey: "label") }
+        try rival.save()
+      }
+      if rivalDeletes && contextDeletes {
+        // Both wanted the same.
+        try context.save()
+        try #expect(store.sql("SELECT count(*) FROM ZTAG") == [["0"]])
+        return
+      }
+      #expect {
+        try context.save()
+      } throws: { error in
+        let conflicts = (error as NSError).userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
+        return conflicts?.map { $0.sourceObject.committedValues(forKeys: ["label"])["label"] as? String } == ["7"]
+      }
+      try #expect(store.sql("SELECT count(*) FROM ZTAG WHERE ZLABEL = 'mine'") == [["0"]])
+      try #expect(store.sql("SELECT count(*) FROM ZTAG") == [[rivalDeletes ? "15" : "16"]])
+    }
+  }
+
+  @Test func aDuplicateInAGroupNamesItsObjectAndTheOthersAreSavedWithoutIt() throws {
+    let library = try UniqueLibrary()
+    let context = library.context(.errorMergePolicyType)
+    try context.performAndWait {
+      let books = (0..<20).map { context.make("Book", ["title": "book \($0 == 13 ? 4 : $0)"]) }
+      #expect {
+        try context.save()
+      } throws: { error in
+        let conflicts = (error as NSError).userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSConstraintConflict]
+        return conflicts?.map { Set($0.conflictingObjects) } == [[books[4], books[13]]]
+      }
+      try #expect(library.books().isEmpty)
+      context.delete(books[13])
+      try context.save()
+      try #expect(library.books().count == 19)
+    }
+  }
+
+  @Test func textsOfAGroupAreStoredWhateverTheirSize() throws {
+    let store = try TemporaryStore()
+    let texts = (0..<40).map { $0 % 4 == 0 ? "" : String(repeating: "äb\($0)", count: $0 * $0 * 10) }
+    try store.save { context in for text in texts { context.make("Tag", ["label": text]) } }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK").map(\.first) == texts)
+    try store.save { context in
+      for tag in try context.all("Tag") { tag.setValue("\(tag.text("label") ?? "")!", forKey: "label") }
+    }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK").map(\.first) == texts.map { $0 + "!" })
+  }
+
+  @Test func anEntityMayHaveMoreColumnsThanAWordHasBits() throws {
+    let wide = LibraryModel.entity(
+      "Wide", (0..<150).map { LibraryModel.attribute(String(format: "a%03d", $0), .integer64AttributeType) })
+    let model = NSManagedObjectModel()
+    model.entities = [wide]
+    let store = try TemporaryStore(model)
+    try store.save { context in for number in 0..<45 { context.make("Wide", ["a149": number, "a000": 1]) } }
+    try store.save { context in
+      for object in try context.all("Wide") {
+        let number = object.value(forKey: "a149") as? Int ?? -1
+        object.setValue(number, forKey: ["a063", "a064", "a127", "a128"][number % 4])
+      }
+    }
+    let sums = "sum(ZA000), sum(ZA063), sum(ZA064), sum(ZA127), sum(ZA128), sum(ZA149), min(Z_OPT), max(Z_OPT)"
+    let expected = (0..<4).map { rest in "\(stride(from: rest, to: 45, by: 4).reduce(0, +))" }
+    try #expect(store.sql("SELECT \(sums) FROM ZWIDE") == [["45"] + expected + ["\(45 * 44 / 2)", "2", "2"]])
+  }
+}
+
+extension TemporaryStore {
+  private var sqliteStore: SQLiteStore? { coordinator.persistentStores.first as? SQLiteStore }
+
+  /// The numbers of rows that a save writes with one statement.
+  var writeGroups: WriteGroups {
+    get { sqliteStore?.writeGroups ?? WriteGroups() }
+    set { sqliteStore?.writeGroups = newValue }
+  }
+
+  /// How often the writer's statements have run.
+  fileprivate var statementRuns: Int {
+    sqliteStore?.database.withWriter { connection in
+      var runs = 0
+      var statement = sqlite3_next_stmt(connection.handle, nil)
+      while let current = statement {
+        runs += Int(sqlite3_stmt_status(current, SQLITE_STMTSTATUS_RUN, 0))
+        statement = sqlite3_next_stmt(connection.handle, current)
+      }
+      return runs
+    } ?? 0
+  }
+}
