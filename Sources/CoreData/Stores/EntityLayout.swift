@@ -30,7 +30,7 @@ final class EntityLayout: @unchecked Sendable {
   let validatedToManys: [Int]
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
-  /// The storedEntity of unsaved objects.
+  /// The stored entity of unsaved objects.
   private(set) var temporaryEntity: StoredEntity!
   /// A snapshot of the default values, copied for each new object.
   private(set) var defaults: Snapshot!

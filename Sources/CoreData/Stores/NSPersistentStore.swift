@@ -1,7 +1,7 @@
 /// A store of a coordinator: in a file or in memory.
 ///
-/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, under the
-/// coordinator's lock.
+/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, and its
+/// coordinator when it is removed, both under the coordinator's lock.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// A type of stores, in the spelling of newer code.
   public struct StoreType: RawRepresentable, Hashable, Sendable {

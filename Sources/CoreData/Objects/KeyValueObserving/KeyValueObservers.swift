@@ -18,7 +18,7 @@ enum KeyValueObservers {
     var observers: [Observer]
   }
 
-  /// `@unchecked Sendable`: handlers run on their object's queue only; other threads only remove them.
+  /// `@unchecked Sendable`: handlers run on their object's queue only; other threads only remove and release them.
   private struct Observed: @unchecked Sendable {
     var entries: [ObjectIdentifier: Entry] = [:]
     var lastNumber = 0

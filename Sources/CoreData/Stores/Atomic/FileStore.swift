@@ -182,12 +182,12 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   }
 }
 
-/// A store in a binary file.
+/// A store in a binary file. `@unchecked Sendable`: adds no state to `FileStore`.
 final class BinaryStore: FileStore, @unchecked Sendable {
   override class var format: any StoreFormat.Type { BinaryFormat.self }
 }
 
-/// A store in an XML file.
+/// A store in an XML file. `@unchecked Sendable`: adds no state to `FileStore`.
 final class XMLStore: FileStore, @unchecked Sendable {
   override class var format: any StoreFormat.Type { XMLFormat.self }
 }

@@ -1,7 +1,7 @@
 /// A store in a SQLite file in Apple's schema.
 ///
-/// `@unchecked Sendable`: everything set while opening is constant afterwards; the database, the row cache and the
-/// plans do their own locking; writers are used under the database's write lock.
+/// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database and the
+/// row cache do their own locking; writers are used under the database's write lock, unsaved metadata under its own.
 final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema

@@ -7,8 +7,8 @@ internal import Synchronization
 /// of one coordinator on the same file share one `SQLiteDatabase`, so that a save to several of them is one
 /// transaction.
 ///
-/// `@unchecked Sendable`: `idleReaders` and `busyReaders` are used under `lock` only, the writer under `writeLock`
-/// only.
+/// `@unchecked Sendable`: the writer, the observers and the number of commits are used under `writeLock`, the readers
+/// and the list of connections under `condition`.
 final class SQLiteDatabase: @unchecked Sendable {
   struct Configuration: Sendable {
     var path: String
