@@ -1,7 +1,8 @@
 // Tells ThreadSanitizer of two locks that it does not know, so that it reports none of what they guard. Preloaded by .ci/sanitize.
 //
-// - Synchronization.Mutex: when somebody else has it, the Swift library waits for it and the kernel hands it over (futex(2),
-//   FUTEX_LOCK_PI). That library is not compiled with ThreadSanitizer, so nobody sees that the next one comes after the last one.
+// - Synchronization.Mutex: when another thread has it, the Swift library waits for it and the kernel hands it over
+//   (futex(2), FUTEX_LOCK_PI). That library is not compiled with ThreadSanitizer, which so does not see the order of the
+//   two threads.
 // - The write turn: an open-file-description lock (fcntl(2)), which orders threads of one process like any other lock.
 //
 // In a program without ThreadSanitizer all this does nothing.

@@ -49,7 +49,7 @@ final class JobRunner: @unchecked Sendable {
   /// saved, and all are begun again one by one; then it returns `false`.
   ///
   /// Where the jobs turn out longer than those before them, the ones that have not been run are given back, with those
-  /// that wait behind them: nobody waits for a whole group of long jobs, and none of them overtakes a better one.
+  /// that wait behind them: no job waits for a whole group of long ones, and none of them overtakes a better one.
   private func runGroup(_ uris: [ObjectURI]) -> Bool {
     var rest: [ObjectURI] = []
     let start = csystem_monotonic_nanoseconds()

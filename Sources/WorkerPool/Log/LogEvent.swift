@@ -70,7 +70,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case batchUnknown = "job.batch-unknown"
   /// An option of `run` names a kind that no plugin runs.
   case optionUnknown = "option.unknown"
-  /// Lines of the log had no room, since nobody read it.
+  /// Lines of the log had no room, because its reader did not read them.
   case linesLeftOut = "log.left-out"
   /// Something could not be done.
   case trouble = "trouble"

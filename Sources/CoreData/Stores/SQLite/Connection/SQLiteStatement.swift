@@ -8,8 +8,8 @@ final class SQLiteStatement {
   private unowned(unsafe) let connection: SQLiteConnection
   /// True between the first step and the reset. The cache does not hand out such a statement again.
   var isRunning = false
-  /// The memory for bound texts; nil to let SQLite copy each into its own. Whoever sets it clears the memory before it
-  /// binds a run's values.
+  /// The memory for bound texts; nil to let SQLite copy each into its own. The code that sets it clears the memory
+  /// before it binds a run's values.
   var texts: BoundTexts?
 
   init(sql: String, connection: SQLiteConnection) throws {

@@ -1,7 +1,8 @@
 /// Lightweight migration: gives a store's file the schema of a new model, in place and in the caller's transaction.
 ///
 /// The tables are created again and filled from the old ones. Rows keep their keys, so objects keep their IDs except
-/// for the names of renamed entities. Nobody sees a state between, and an interrupted migration changes nothing.
+/// for the names of renamed entities. Readers see the old state or the new one, and an interrupted migration changes
+/// nothing.
 struct StoreMigration {
   let mapping: InferredMapping
   let old: StoreSchema

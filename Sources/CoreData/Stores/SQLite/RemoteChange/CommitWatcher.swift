@@ -10,7 +10,7 @@ internal import CSystem
 ///     takes the write lock                       |
 ///     appends to the write-ahead log             | wakes; the file's version is still the old one
 ///     makes the commit visible in shared memory, | cannot take the write lock
-///     of which the kernel tells nobody           |
+///     which the kernel does not report           |
 ///     releases the write lock                    | takes it, releases it: the version is the new one
 ///
 /// So a write that is over when the lock is free is never missed. While a writer has the lock, and only then, the
