@@ -2,8 +2,17 @@ extension Array {
   /// The elements in the order of the descriptors. Each key is read once for each element; equal elements keep their
   /// order.
   func sorted(by descriptors: [NSSortDescriptor]) -> [Element] {
+    sorted(by: descriptors) { $1.sortKey(of: $0) }
+  }
+
+  /// The elements in the order of the descriptors.
+  ///
+  /// - Parameter key: reads the value that a descriptor compares; called once for each element and descriptor.
+  func sorted(
+    by descriptors: [NSSortDescriptor], key: (_ element: Element, _ descriptor: NSSortDescriptor) -> SortKey
+  ) -> [Element] {
     if descriptors.isEmpty { return self }
-    let keys = map { element in descriptors.map { $0.sortKey(of: element) } }
+    let keys = map { element in descriptors.map { key(element, $0) } }
     let order = indices.sorted { first, second in
       for (position, descriptor) in descriptors.enumerated() {
         switch descriptor.order(keys[first][position], keys[second][position]) {

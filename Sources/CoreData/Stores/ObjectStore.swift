@@ -140,6 +140,21 @@ protocol ObjectStore: NSPersistentStore {
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel) throws
 }
 
+/// Most stores take no batch requests.
+extension ObjectStore {
+  var takesBatchRequests: Bool { false }
+  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
+    throw unsupportedBatch
+  }
+  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+
+  private var unsupportedBatch: NSError {
+    CoreDataErrors.error(
+      .persistentStoreUnsupportedRequestType, "A store of the type \(type) does not know batch requests.")
+  }
+}
+
 extension ObjectStore {
   func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
 

@@ -23,7 +23,9 @@ extension CustomStore {
     return reference
   }
 
-  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] { try idsOfNewObjects(for: rows) }
+
+  private func idsOfNewObjects(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
       try identify(rows.map { scratch.newObject($0, NSManagedObjectID.nextTemporaryKey()) })
@@ -47,16 +49,42 @@ extension CustomStore {
     return identifier
   }
 
-  // MARK: Files
+  // MARK: Stores that are not open
+
+  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+    try metadataForPersistentStore(with: url)
+  }
+
+  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    try setMetadata(merging(metadata, into: metadataForPersistentStore(with: url)), forPersistentStoreAt: url)
+  }
 
   /// Removes the file, if the URL is a file URL.
-  static func removeFile(_ url: URL) throws {
+  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
     if url.isFileURL, FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
+    try closing()
   }
+
+  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
+
+  static func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws {
+    throw unsupported("migrated to another model")
+  }
+
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 
   static func unsupported(_ action: String) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, "Stores of the class \(self) cannot be \(action).")
   }
+}
+
+/// Where rows in memory do something else, the program's class decides.
+extension CustomStore where Self: MemoryBacked {
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] { try idsOfNewObjects(for: rows) }
+
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 }
 
 extension NSPersistentStore {

@@ -133,13 +133,6 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     objects.map { objectID(for: $0.entity, withReferenceObject: newReferenceObject(for: $0)) }
   }
 
-  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
-    let scratch = ScratchObjects(self)
-    return try scratch.perform {
-      try identify(rows.map { scratch.newObject($0, NSManagedObjectID.nextTemporaryKey()) })
-    }
-  }
-
   func write(_ changes: RowChanges) throws -> SavedRows {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
@@ -204,31 +197,6 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
       throw error
     }
   }
-
-  // MARK: Stores that are not open
-
-  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
-    try metadataForPersistentStore(with: url)
-  }
-
-  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
-    try setMetadata(merging(metadata, into: metadataForPersistentStore(with: url)), forPersistentStoreAt: url)
-  }
-
-  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
-    try removeFile(url)
-    try closing()
-  }
-
-  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
-
-  static func migrate(
-    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
-  ) throws {
-    throw unsupported("migrated to another model")
-  }
-
-  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 }
 
 /// Makes rows from an atomic store's nodes.

@@ -170,31 +170,6 @@ extension NSIncrementalStore: CustomStore {
   func startPostingRemoteChanges() throws {}
   func stopPostingRemoteChanges() {}
 
-  // MARK: Stores that are not open
-
-  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
-    try metadataForPersistentStore(with: url)
-  }
-
-  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
-    try setMetadata(merging(metadata, into: metadataForPersistentStore(with: url)), forPersistentStoreAt: url)
-  }
-
-  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
-    try removeFile(url)
-    try closing()
-  }
-
-  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
-
-  static func migrate(
-    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
-  ) throws {
-    throw unsupported("migrated to another model")
-  }
-
-  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
-
   // MARK: Left to the subclass
 
   /// Only the program's store knows whether others have written: it then returns another version.
@@ -203,18 +178,6 @@ extension NSIncrementalStore: CustomStore {
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
 
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] { [] }
-
-  var takesBatchRequests: Bool { false }
-  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
-  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
-    throw unsupportedBatch
-  }
-  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
-
-  private var unsupportedBatch: NSError {
-    CoreDataErrors.error(
-      .persistentStoreUnsupportedRequestType, "A store of the type \(type) does not know batch requests.")
-  }
 
   var keepsHistory: Bool { false }
   func lastTransactionNumber() throws -> Int64? { nil }

@@ -88,21 +88,6 @@ extension MemoryBacked {
     return ids
   }
 
-  // MARK: Batches
-
-  var takesBatchRequests: Bool { false }
-
-  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
-  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
-    throw unsupportedBatch
-  }
-  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
-
-  private var unsupportedBatch: NSError {
-    CoreDataErrors.error(
-      .persistentStoreUnsupportedRequestType, "A store of the type \(type) does not know batch requests.")
-  }
-
   // MARK: History
 
   var keepsHistory: Bool { memory.keepsHistory }

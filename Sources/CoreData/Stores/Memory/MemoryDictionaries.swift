@@ -232,22 +232,9 @@ struct MemoryDictionaries {
   }
 
   private func sorted(_ dictionaries: [NSDictionary]) -> [NSDictionary] {
-    let descriptors = fetch.sortDescriptors.map(MemoryReader.keyed)
-    if descriptors.isEmpty { return dictionaries }
-    let keys = dictionaries.map { dictionary in
-      descriptors.map { SortKey.value(PredicateValue($0.key.flatMap { dictionary[$0] })) }
+    dictionaries.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed)) { dictionary, descriptor in
+      .value(PredicateValue(descriptor.key.flatMap { dictionary[$0] }))
     }
-    let order = dictionaries.indices.sorted { first, second in
-      for (position, descriptor) in descriptors.enumerated() {
-        switch descriptor.order(keys[first][position], keys[second][position]) {
-        case .orderedAscending: return true
-        case .orderedDescending: return false
-        case .orderedSame: continue
-        }
-      }
-      return first < second
-    }
-    return order.map { dictionaries[$0] }
   }
 }
 

@@ -58,7 +58,7 @@ final class MemoryReader: @unchecked Sendable {
       found.append(Found(storedEntity: storedEntity, key: key, values: row))
       return found.count < limit
     }
-    if isSorted { found = try sorted(found, by: fetch.sortDescriptors) }
+    found = found.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed), key: sortKey(of:_:))
     if fetch.offset > 0 { found = Array(found.dropFirst(fetch.offset)) }
     return fetch.limit > 0 ? Array(found.prefix(fetch.limit)) : found
   }
@@ -113,29 +113,13 @@ final class MemoryReader: @unchecked Sendable {
 
   // MARK: Sorting
 
-  private func sorted(_ rows: [Found], by descriptors: [NSSortDescriptor]) throws -> [Found] {
-    let descriptors = descriptors.map(MemoryReader.keyed)
-    let keys = rows.map { row in descriptors.map { sortKey($0, row) } }
-    let order = rows.indices.sorted { first, second in
-      for (position, descriptor) in descriptors.enumerated() {
-        switch descriptor.order(keys[first][position], keys[second][position]) {
-        case .orderedAscending: return true
-        case .orderedDescending: return false
-        case .orderedSame: continue
-        }
-      }
-      return first < second
-    }
-    return order.map { rows[$0] }
-  }
-
   /// A descriptor with the name of its Swift key path.
   static func keyed(_ descriptor: NSSortDescriptor) -> NSSortDescriptor {
     guard !(descriptor is KeyedSortDescriptor), let key = descriptor.key else { return descriptor }
     return NSSortDescriptor(key: key, ascending: descriptor.ascending)
   }
 
-  private func sortKey(_ descriptor: NSSortDescriptor, _ row: Found) -> SortKey {
+  private func sortKey(of row: Found, _ descriptor: NSSortDescriptor) -> SortKey {
     guard let keyed = descriptor as? KeyedSortDescriptor, keyed.block == nil else {
       return .any(MemoryRow(self, row.storedEntity, row.key, row.values))
     }
