@@ -7,8 +7,10 @@
 ///     </object>
 ///
 /// Entities are written in upper case and properties in lower case; reading ignores the case. Dates are seconds since
-/// 2001-01-01 00:00 UTC, data is in base 64. Source: mapping models of Xcode, which are such stores. They show no text
-/// of a date, of data, or of the types "uuid", "uri", "composite" and "transformable".
+/// 2001-01-01 00:00 UTC with 20 decimal places, data is in base 64, and `nextObjectID` is the last number given.
+///
+/// Source: mapping models of Xcode, which are such stores, and parts of other stores in public repositories. They show
+/// no text of the types "decimal", "uuid", "uri", "composite" and "transformable", and of no number with a fraction.
 enum XMLFormat: StoreFormat {
   static var storeType: String { NSXMLStoreType }
 
@@ -16,7 +18,7 @@ enum XMLFormat: StoreFormat {
     var text = header
     text += "    <databaseInfo>\n        <version>134481920</version>\n"
     text += "        <UUID>\(XMLText.escaped(metadata[NSStoreUUIDKey] as? String ?? ""))</UUID>\n"
-    text += "        <nextObjectID>\((memory.lastKeys.max() ?? 0) + 1)</nextObjectID>\n"
+    text += "        <nextObjectID>\(memory.lastKeys.max() ?? 0)</nextObjectID>\n"
     text += "        <metadata>\(try self.text(of: metadata))</metadata>\n    </databaseInfo>\n"
     for case let entity? in memory.schema.entities {
       try memory.contents.rows[entity.storedEntity.number].forEach { key, row in
@@ -145,18 +147,28 @@ enum XMLText {
       }
       return (escaped(text), "")
     case let data as Data: return (data.base64EncodedString(), "")
-    case let date as Date: return ("\(date.timeIntervalSinceReferenceDate)", "")
+    case let date as Date: return (self.text(ofDate: date.timeIntervalSinceReferenceDate), "")
     case let elements as [String: Any]:
       let list = try PropertyListSerialization.data(fromPropertyList: elements, format: .binary, options: 0)
       return (list.base64EncodedString(), "")
     case let number as NSNumber:
       switch attribute.attributeType {
-      case .doubleAttributeType: return ("\(number.doubleValue)", "")
-      case .floatAttributeType: return ("\(number.floatValue)", "")
+      case .doubleAttributeType: return (withoutZeroFraction("\(number.doubleValue)"), "")
+      case .floatAttributeType: return (withoutZeroFraction("\(number.floatValue)"), "")
       default: return ("\(number.int64Value)", "")
       }
     default: throw StoreFormatError("\(attribute.name) has a value that cannot be written")
     }
+  }
+
+  private static func text(ofDate seconds: Double) -> String {
+    let text = String(format: "%.20f", seconds)
+    // Very small numbers have more decimal places.
+    return Double(text) == seconds ? text : "\(seconds)"
+  }
+
+  private static func withoutZeroFraction(_ number: String) -> String {
+    number.hasSuffix(".0") ? String(number.dropLast(2)) : number
   }
 
   /// The value of a text; nil if it is not one of the attribute's type.

@@ -11,6 +11,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   private var numbers: [Int64: Int] = [:]
   private var attribute: (slot: Int, encoding: String?)?
   private var text = ""
+  /// Whether the parser is in the element with the last key.
+  private var isLastKey = false
   private var path: [String] = []
   private var problem: StoreFormatError?
 
@@ -73,6 +75,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     text = ""
     switch (parent, name) {
     case ("database", "object"): begin(attributes, parser)
+    case ("databaseInfo", "nextObjectID"): isLastKey = true
     case ("object", "attribute"): beginAttribute(attributes)
     case ("object", "relationship"):
       let keys = (attributes["idrefs"] ?? "").split(separator: " ").compactMap(XMLStoreReader.key)
@@ -103,10 +106,14 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     }
   }
 
-  func parser(_ parser: XMLParser, foundCharacters string: String) { if attribute != nil { text += string } }
+  func parser(_ parser: XMLParser, foundCharacters string: String) {
+    if attribute != nil || isLastKey { text += string }
+  }
 
   func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
     path.removeLast()
+    if isLastKey, let key = Int64(text) { loader.reserve(key, 0) }
+    isLastKey = false
     guard name == "attribute", path.last == "object", let (slot, encoding) = attribute, let object = objects.last else {
       return
     }

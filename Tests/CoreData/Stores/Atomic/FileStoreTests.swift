@@ -98,6 +98,24 @@ import Testing
   }
 
   @Test(arguments: kinds)
+  func theKeyOfADeletedObjectIsNotGivenAgain(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    let key = try stack.perform { context in
+      let tag = context.make("Tag", ["label": "a"])
+      try context.save()
+      context.delete(tag)
+      try context.save()
+      return tag.objectID.key
+    }
+    let context = try stack.context(stack.another())
+    try context.performAndWait {
+      let tag = context.make("Tag", ["label": "b"])
+      try context.save()
+      #expect(tag.objectID.key > key)
+    }
+  }
+
+  @Test(arguments: kinds)
   func aFileThatSomebodyElseHasChangedIsNotOverwritten(kind: StoreKind) throws {
     // Given two coordinators that have read the same file.
     let stack = try StoreStack(kind)

@@ -15,7 +15,7 @@ import Testing
     let uuid = try #require(stack.store.identifier)
     #expect(text.hasPrefix("<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE database SYSTEM"))
     #expect(text.contains("<databaseInfo>\n        <version>134481920</version>\n        <UUID>\(uuid)</UUID>"))
-    #expect(text.contains("<nextObjectID>3</nextObjectID>") && text.contains("<key>NSStoreModelVersionHashes</key>"))
+    #expect(text.contains("<nextObjectID>2</nextObjectID>") && text.contains("<key>NSStoreModelVersionHashes</key>"))
     let id = try #require(text.firstMatch(of: #/<object type="AUTHOR" id="(z[0-9]+)"/#)).1
     #expect(text.contains("<attribute name=\"name\" type=\"string\">Ada &amp; Bob</attribute>"))
     #expect(text.contains("<attribute name=\"isread\" type=\"bool\">1</attribute>"))
@@ -23,6 +23,22 @@ import Testing
       text.contains(
         "<relationship name=\"author\" type=\"1/1\" destination=\"AUTHOR\" idrefs=\"\(id)\"></relationship>"))
     #expect(text.contains("<relationship name=\"tags\" type=\"0/0\" destination=\"TAG\"></relationship>"))
+  }
+
+  /// The texts are those of an object in a store that Apple's framework wrote.
+  @Test func datesAndWholeNumbersHaveApplesText() throws {
+    let stack = try StoreStack(.xml)
+    let date = Date(timeIntervalSinceReferenceDate: 273512152.85076302)
+    try stack.perform { context in
+      context.make("Author", ["name": "Ada", "born": date])
+      context.make("Book", ["title": "one", "weight": Float(3)])
+      try context.save()
+    }
+    let text = try String(contentsOf: stack.url, encoding: .utf8)
+    #expect(text.contains("<attribute name=\"born\" type=\"date\">273512152.85076302289962768555</attribute>"))
+    #expect(text.contains("<attribute name=\"weight\" type=\"float\">3</attribute>"))
+    let context = try stack.context(stack.another())
+    try context.performAndWait { try #expect(context.all("Author")[0].value(forKey: "born") as? Date == date) }
   }
 
   /// Mapping models of Xcode are XML stores that Apple's framework wrote.
