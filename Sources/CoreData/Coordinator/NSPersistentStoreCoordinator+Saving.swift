@@ -8,6 +8,9 @@ extension NSPersistentStoreCoordinator {
   /// Writes each change into its store: all stores of one file in one transaction. Nothing is committed before
   /// everything is written.
   ///
+  /// Stores that cannot take back what they wrote come last: if another one fails before, they are untouched, and if
+  /// they fail, the others are rolled back.
+  ///
   /// - Parameter apply: gets the stores' answers, in the order of the changes, before anybody else can write.
   final func save(
     _ changes: [(store: any ObjectStore, rows: RowChanges)], apply: ([SavedRows]) -> Void
@@ -15,11 +18,28 @@ extension NSPersistentStoreCoordinator {
     let scopes = writeScopes(of: changes.map(\.store))
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
-      try writing(scopes[...]) { saved = try changes.map { try $0.store.write($0.rows) } }
+      try writing(scopes[...]) { saved = try write(changes, scopes) }
       // The caches get rows in the order of the commits, so no other save may write before these are in.
       apply(saved)
       for change in changes { change.store.didCommit() }
     }
+  }
+
+  /// Writes the changes in the open transactions of the scopes. Returns the answers in the order of the changes.
+  private func write(
+    _ changes: [(store: any ObjectStore, rows: RowChanges)], _ scopes: [any WriteScope]
+  ) throws -> [SavedRows] {
+    if scopes.count == 1 { return try changes.map { try $0.store.write($0.rows) } }
+    var saved = Array(repeating: SavedRows(), count: changes.count)
+    func write(where rollsBack: Bool) throws {
+      for (index, change) in changes.enumerated() where change.store.writeScope.rollsBack == rollsBack {
+        saved[index] = try change.store.write(change.rows)
+      }
+    }
+    try write(where: true)
+    for scope in scopes { try scope.prepareToCommit() }
+    try write(where: false)
+    return saved
   }
 
   /// The write scopes of the stores, each once and in the same order everywhere, so that two saves to the same files do

@@ -10,4 +10,16 @@ protocol WriteScope: AnyObject {
   ///
   /// - Parameter doing: the activity for errors, such as "Saving".
   func transaction(_ doing: String, _ body: () throws -> Void) throws
+
+  /// Whether an error in a transaction takes back what was written in it.
+  var rollsBack: Bool { get }
+
+  /// Does the part of the open transaction's commit that may fail, if it can be taken back. Nothing is written in the
+  /// transaction afterwards.
+  func prepareToCommit() throws
+}
+
+extension WriteScope {
+  var rollsBack: Bool { true }
+  func prepareToCommit() throws {}
 }

@@ -52,6 +52,11 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
   static let isRegistered: Void = NSPersistentStoreCoordinator.registerStoreClass(
     ShelfStore.self, forStoreType: storeType)
 
+  /// Makes saves fail. Set and read by one test's thread.
+  nonisolated(unsafe) var isFull = false
+  /// Makes the reading of values fail. Set and read by one test's thread.
+  nonisolated(unsafe) var isUnreadable = false
+
   private var shelf: Shelf { Shelf.at(url ?? URL(fileURLWithPath: "/dev/null")) }
 
   override var type: String { Self.storeType }
@@ -112,6 +117,7 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
   }
 
   private func save(_ request: NSSaveChangesRequest) throws -> [Any] {
+    if isFull { throw CocoaError(.fileWriteOutOfSpace) }
     let written = (request.insertedObjects ?? []).union(request.updatedObjects ?? [])
     let records = written.map { object in
       var record = Shelf.Record()
@@ -150,6 +156,7 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
   override func newValuesForObject(
     with objectID: NSManagedObjectID, with context: NSManagedObjectContext
   ) throws -> NSIncrementalStoreNode {
+    if isUnreadable { throw CocoaError(.fileReadUnknown) }
     guard let record = shelf.use({ $0.records[place(objectID)] }) else {
       throw CocoaError(.managedObjectReferentialIntegrity)
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Saves that several stores take part in, and results that are about several rows.
 extension StoreConformanceTests {
-  @Test(arguments: StoreKind.rollingBack, [true, false])
+  @Test(arguments: StoreKind.allCases, [true, false])
   func aSaveToTwoStoresIsInBothOrInNone(kind: StoreKind, isLast: Bool) throws {
     // Given a store of the kind, and one in memory, whose row another save has changed since it was read.
     let subject = try StoreSubject(kind)

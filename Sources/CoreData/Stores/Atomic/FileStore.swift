@@ -2,8 +2,8 @@ internal import LinuxSystem
 
 /// A store that reads its file when it is opened, and writes the whole file with each save.
 ///
-/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; `fileState` is used by the thread that has
-/// its turn.
+/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; the thread that has its turn uses `fileState`
+/// and `written`.
 class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   class var format: any StoreFormat.Type { preconditionFailure("A class of file stores names its format.") }
   class var storeTypes: [String] { [format.storeType] }
@@ -12,6 +12,8 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   private let storeType: String
   /// The state of the file when this store last read or wrote it; nil before there is a file.
   private var fileState: FileState?
+  /// The file with the rows of the transaction, until it takes the old file's place.
+  private var written: ReplacingFile?
 
   override var type: String { storeType }
 
@@ -38,9 +40,11 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       metadata = StoreMetadata.new(
         entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
       metadata[NSStoreUUIDKey] = identifier
-      if !isReadOnly { try write() }
+      if !isReadOnly { try replaceFile() }
     }
-    memory.persist = { [unowned self] _ in try write() }
+    memory.prepare = { [unowned self] _ in try writeFile() }
+    memory.persist = { [unowned self] _ in try replaceFile() }
+    memory.discard = { [unowned self] in written = nil }
     reference.store = self
   }
 
@@ -88,8 +92,8 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   // MARK: The file
 
-  /// Writes the state after the transaction.
-  private func write() throws {
+  /// Writes the state after the transaction, under a temporary name.
+  private func writeFile() throws {
     guard let url else { return }
     // Memory does not have the changes of another process: writing would undo them.
     if fileState != FileState(url) {
@@ -98,25 +102,38 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
         "\(url.path) was changed or removed by someone else since it was read; remove the store from the coordinator and add it "
           + "again, then make the changes anew.")
     }
-    try FileStore.write(
-      FileStore.translating(url) { try Swift.type(of: self).format.encode(memory, metadata ?? [:]) }, to: url)
+    let data = try FileStore.translating(url) { try Swift.type(of: self).format.encode(memory, metadata ?? [:]) }
+    written = try FileStore.temporaryFile(data, for: url)
+  }
+
+  /// Puts the file with the state after the transaction into its place.
+  private func replaceFile() throws {
+    guard let url else { return }
+    if written == nil { try writeFile() }
+    defer { written = nil }
+    try written.map { try FileStore.complete($0, at: url) }
     fileState = FileState(url)
   }
 
-  /// The name of the temporary file is the same for the whole process, so it writes one file at a time.
-  private static let writing = NSLock()
-
-  /// Replaces a file, durably.
-  private static func write(_ data: Data, to url: URL) throws {
-    let file = url.resolvingSymlinksInPath()
-    let mode = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.posixPermissions] as? NSNumber
-    try CoreDataErrors.translatingFiles(.persistentStoreSave) {
-      try writing.withLock {
-        try ReplacingFile.write(data, to: file.path, mode: mode?.uint32Value ?? 0o644, surviving: .power)
-        try synchronizeDirectory(file.deletingLastPathComponent().path)
-      }
+  private static func temporaryFile(_ data: Data, for url: URL) throws -> ReplacingFile {
+    let path = url.resolvingSymlinksInPath().path
+    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
+    return try CoreDataErrors.translatingFiles(.persistentStoreSave) {
+      let file = try ReplacingFile(path, mode: mode?.uint32Value ?? 0o644)
+      try file.write(data)
+      return file
     }
   }
+
+  /// Replaces the file at a URL, durably.
+  private static func complete(_ file: ReplacingFile, at url: URL) throws {
+    try CoreDataErrors.translatingFiles(.persistentStoreSave) {
+      try file.complete(surviving: .power)
+      try synchronizeDirectory(url.resolvingSymlinksInPath().deletingLastPathComponent().path)
+    }
+  }
+
+  private static func write(_ data: Data, to url: URL) throws { try complete(temporaryFile(data, for: url), at: url) }
 
   /// The content of a file; nil if there is none.
   private static func read(_ url: URL) throws -> Data? {

@@ -17,6 +17,10 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
   private var opened: (memory: MemoryRows, references: ReferenceKeys)?
   /// The changes that the transaction makes to the nodes once its rows are written.
   private var nodeChanges: [() -> Void] = []
+  /// The nodes before the transaction, once `save()` has written its changes.
+  private var nodesBefore: SavedNodes?
+
+  private typealias SavedNodes = [NSManagedObjectID: (node: NSAtomicStoreCacheNode, values: NSMutableDictionary?)]
 
   /// Makes a store, which a coordinator opens afterwards. A subclass may override this.
   ///
@@ -46,7 +50,8 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
   /// - Throws: any error; the store is then not opened, and the caller gets the error.
   open func load() throws { subclassMustOverride() }
 
-  /// Writes the nodes and `metadata` to the store's URL, durably. Called at the end of each save.
+  /// Writes the nodes and `metadata` to the store's URL, durably. Called at the end of each save, and once more with
+  /// the old nodes if the save then fails in another store.
   ///
   /// - Throws: any error; the save then fails with it, and the nodes get their old values back.
   open func save() throws { subclassMustOverride() }
@@ -124,8 +129,9 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     reference.store = store
     try store.load()
     try store.memory.load { try NodeReader(MemoryLoader($0), store.nodes).read() }
+    store.memory.prepare = { [unowned store] _ in try store.saveNodes() }
     store.memory.persist = { [unowned store] _ in try store.persist() }
-    store.memory.discard = { [unowned store] in store.nodeChanges = [] }
+    store.memory.discard = { [unowned store] in store.takeBack() }
     return store
   }
 
@@ -183,19 +189,40 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
   }
 
   /// Applies the transaction's changes to the nodes, and saves them.
-  private func persist() throws {
-    let before = nodes.mapValues { ($0, $0.propertyCache?.mutableCopy() as? NSMutableDictionary) }
-    defer { nodeChanges = [] }
+  private func saveNodes() throws {
+    let before: SavedNodes = nodes.mapValues { ($0, $0.propertyCache?.mutableCopy() as? NSMutableDictionary) }
     for change in nodeChanges { change() }
     do {
       try save()
     } catch {
-      nodes = before.mapValues { node, values in
-        node.propertyCache = values
-        return node
-      }
+      restore(before)
       throw error
     }
+    nodesBefore = before
+  }
+
+  private func restore(_ before: SavedNodes) {
+    nodes = before.mapValues { node, values in
+      node.propertyCache = values
+      return node
+    }
+  }
+
+  /// Ends the transaction.
+  private func persist() throws {
+    if nodesBefore == nil { try saveNodes() }
+    nodesBefore = nil
+    nodeChanges = []
+  }
+
+  /// Takes the transaction back. If its changes are saved already, the nodes are saved again without them.
+  private func takeBack() {
+    nodeChanges = []
+    guard let before = nodesBefore else { return }
+    nodesBefore = nil
+    restore(before)
+    // The error of the other store says why the save failed.
+    try? save()
   }
 }
 

@@ -2,6 +2,7 @@
 extension NSIncrementalStore {
   func write(_ changes: RowChanges) throws -> SavedRows {
     try checkVersions(changes)
+    state.unreadRows = []
     let scratch = ScratchObjects(self)
     return try scratch.perform {
       let inserted = changes.inserted.map { scratch.newObject($0.values, $0.key) }
@@ -20,27 +21,33 @@ extension NSIncrementalStore {
           inserted: Set(inserted), updated: Set(updated), deleted: Set(deleted), locked: Set(locked)),
         with: scratch.context)
       saved.keys = inserted.map(\.objectID.key)
-      try readBack(inserted, updated, deleted, into: &saved)
+      readBack(inserted, updated, deleted, into: &saved)
       return saved
     }
   }
 
-  func didCommit() {}
+  func didCommit() { state.forgetUnreadRows() }
 
   /// Reads the rows that the store made of the changes, above all their versions.
+  ///
+  /// The changes are saved by now, so an error does not make the save fail: the row gets version 0, which conflicts with
+  /// no other, and is read again when it is next used.
   private func readBack(
     _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [NSManagedObject],
     into saved: inout SavedRows
-  ) throws {
+  ) {
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
-    func version(of object: NSManagedObject) throws -> Int64 {
+    func version(of object: NSManagedObject) -> Int64 {
       let id = object.objectID
-      guard let row = try readRow(id) else { return 0 }
+      guard let row = try? readRow(id) else {
+        state.unreadRows.append((id.key, id.storedEntity.table))
+        return 0
+      }
       rows.append((id.key, id.storedEntity.table, row))
       return row.version
     }
-    saved.insertedVersions = try inserted.map(version)
-    saved.versions = try updated.map(version)
+    saved.insertedVersions = inserted.map(version)
+    saved.versions = updated.map(version)
     rowCache.commit(saved: rows, removed: deleted.map { ($0.objectID.key, $0.objectID.storedEntity.table) })
   }
 
@@ -50,7 +57,7 @@ extension NSIncrementalStore {
   private func checkVersions(_ changes: RowChanges) throws {
     var conflicts: [RowConflicts.Conflict] = []
     func check(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64, _ version: Int64?) throws {
-      guard let version else { return }
+      guard let version, version > 0 else { return }
       let id = NSManagedObjectID(storedEntity: storedEntity, key: key)
       let cached = rowCache.find(key, storedEntity.table)
       let stored = try cached ?? readRow(id)

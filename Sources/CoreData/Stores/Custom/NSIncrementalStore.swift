@@ -105,16 +105,25 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
 /// The parts of an incremental store that exist once it is open.
 ///
-/// `@unchecked Sendable`: immutable; its parts do their own locking.
+/// `@unchecked Sendable`: the thread that has `scope` uses `unreadRows`; the other parts do their own locking.
 final class OpenedIncrementalStore: @unchecked Sendable {
   let storedEntities: StoredEntities
   let references: ReferenceKeys
   let rowCache = RowCache()
   let scope = SingleWriter()
+  /// The rows of a save that could not be read after it.
+  var unreadRows: [(key: Int64, table: Int32)] = []
 
   init(_ entities: [NSEntityDescription], _ reference: StoreReference, _ references: ReferenceKeys) {
     storedEntities = StoredEntities(of: entities, reference)
     self.references = references
+  }
+
+  /// Removes the rows from the cache, which has the saved values under a version that is not the store's.
+  func forgetUnreadRows() {
+    if unreadRows.isEmpty { return }
+    rowCache.commit(saved: [], removed: unreadRows)
+    unreadRows = []
   }
 }
 
@@ -122,6 +131,7 @@ final class OpenedIncrementalStore: @unchecked Sendable {
 final class SingleWriter: WriteScope {
   private let lock = NSRecursiveLock()
   var name: String { "" }
+  var rollsBack: Bool { false }
   func exclusively(_ body: () throws -> Void) throws { try lock.withLock(body) }
   func transaction(_ doing: String, _ body: () throws -> Void) throws { try exclusively(body) }
 }
@@ -129,7 +139,7 @@ final class SingleWriter: WriteScope {
 // MARK: Opening
 
 extension NSIncrementalStore: CustomStore {
-  private var state: OpenedIncrementalStore {
+  final var state: OpenedIncrementalStore {
     if let opened { return opened }
     fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
   }

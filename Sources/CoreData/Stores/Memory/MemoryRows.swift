@@ -30,6 +30,8 @@ final class MemoryRows: @unchecked Sendable {
   private var hasChanges = false
   private var uniqueBefore: [(constraint: Int, values: [PredicateValue], key: Int64?)] = []
 
+  /// Does the part of `persist` that may fail, before other stores commit. `discard` takes it back.
+  var prepare: ((MemoryRows) throws -> Void)?
   /// Makes a transaction's changes durable, at its end. An error rolls it back.
   var persist: ((MemoryRows) throws -> Void)?
   /// Called when a transaction was rolled back.
@@ -106,6 +108,10 @@ extension MemoryRows: WriteScope {
   var name: String { "" }
 
   func exclusively(_ body: () throws -> Void) throws { try turn.withLock(body) }
+
+  func prepareToCommit() throws {
+    if hasChanges { try prepare?(self) }
+  }
 
   func transaction(_ doing: String, _ body: () throws -> Void) throws {
     try exclusively {
