@@ -93,6 +93,14 @@ protocol ObjectStore: NSPersistentStore {
   /// Returns the number of deleted transactions.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int
 
+  // MARK: Contexts
+
+  /// Called with the IDs of objects that a context has from now on, if `storedEntities.isFollowed`.
+  func contextDidRegister(_ ids: [NSManagedObjectID])
+
+  /// Called with the IDs of objects that a context no longer has, if `storedEntities.isFollowed`.
+  func contextDidUnregister(_ ids: [NSManagedObjectID])
+
   // MARK: Opening and closing
 
   /// The types under which this class is registered by itself; none if the program registers it.
@@ -156,6 +164,9 @@ extension ObjectStore {
 }
 
 extension ObjectStore {
+  func contextDidRegister(_ ids: [NSManagedObjectID]) {}
+  func contextDidUnregister(_ ids: [NSManagedObjectID]) {}
+
   func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
 
   /// The cache for rows of the generation.

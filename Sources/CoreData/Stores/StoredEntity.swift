@@ -14,6 +14,8 @@ final class StoredEntity: @unchecked Sendable {
   let storeReference: StoreReference?
   /// The entities of the same store; nil for unsaved objects.
   unowned(unsafe) let collection: StoredEntities?
+  /// Whether the store is told which of its objects contexts have.
+  let isFollowed: Bool
 
   static let temporaryTable: Int32 = 0
   private static let lastTable = Atomic<Int32>(0)
@@ -25,6 +27,7 @@ final class StoredEntity: @unchecked Sendable {
     self.number = number
     self.table = table
     self.storeReference = collection?.reference
+    self.isFollowed = collection?.isFollowed ?? false
   }
 
   var entity: NSEntityDescription { layout.entity }
@@ -35,10 +38,15 @@ final class StoredEntity: @unchecked Sendable {
 /// `@unchecked Sendable`: filled while the store is opened, before anything else uses it.
 final class StoredEntities: @unchecked Sendable {
   let reference: StoreReference
+  /// Whether the store is told which of its objects contexts have.
+  let isFollowed: Bool
   private(set) var byNumber: [StoredEntity?] = [nil]
   private(set) var byName: [String: StoredEntity] = [:]
 
-  init(reference: StoreReference) { self.reference = reference }
+  init(reference: StoreReference, isFollowed: Bool = false) {
+    self.reference = reference
+    self.isFollowed = isFollowed
+  }
 
   func add(_ entity: StoredEntity) {
     while byNumber.count <= entity.number { byNumber.append(nil) }

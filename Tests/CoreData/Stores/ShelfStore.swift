@@ -76,6 +76,34 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
     Shelf.at(url).use { $0.metadata = metadata ?? [:] }
   }
 
+  // MARK: Contexts
+
+  /// The objects that contexts have, each with the number of these contexts, and the calls that told the store so.
+  struct Registered {
+    var counts: [NSManagedObjectID: Int] = [:]
+    var calls: [[NSManagedObjectID]] = []
+  }
+
+  private let registered = Mutex(Registered())
+
+  var registrations: Registered { registered.withLock { $0 } }
+
+  override func managedObjectContextDidRegisterObjects(with objectIDs: [NSManagedObjectID]) {
+    registered.withLock { registered in
+      registered.calls.append(objectIDs)
+      for id in objectIDs { registered.counts[id, default: 0] += 1 }
+    }
+  }
+
+  override func managedObjectContextDidUnregisterObjects(with objectIDs: [NSManagedObjectID]) {
+    registered.withLock { registered in
+      for id in objectIDs {
+        let count = registered.counts[id, default: 0] - 1
+        registered.counts[id] = count == 0 ? nil : count
+      }
+    }
+  }
+
   // MARK: Requests
 
   override func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {

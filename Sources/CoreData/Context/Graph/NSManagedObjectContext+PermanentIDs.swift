@@ -24,7 +24,9 @@ extension NSManagedObjectContext {
     }
     // All or none: if a store refuses, the objects of the others stay as they are.
     let ids = try groups.flatMap { try $0.store.newIDs(for: $0.objects.map { $0.access() }) }
-    for (object, id) in zip(groups.flatMap(\.objects), ids) { become(object, id) }
+    graph.gathering {
+      for (object, id) in zip(groups.flatMap(\.objects), ids) { become(object, id) }
+    }
     if permanentIDs.isForChildren { root.permanentIDs.announce() }
   }
 
@@ -48,10 +50,12 @@ extension NSManagedObjectContext {
   /// Registers the objects of a save under their new IDs.
   final func adoptPermanentIDs(of parts: [StoreChanges]) {
     let isForChildren = permanentIDs.isForChildren
-    for part in parts {
-      for (object, row) in zip(part.inserted, part.rows.inserted) where row.key < 0 {
-        graph.rename(object, fromTemporary: row.key)
-        if isForChildren { permanentIDs.note(row.key, became: object.objectID) }
+    graph.gathering {
+      for part in parts {
+        for (object, row) in zip(part.inserted, part.rows.inserted) where row.key < 0 {
+          graph.rename(object, fromTemporary: row.key)
+          if isForChildren { permanentIDs.note(row.key, became: object.objectID) }
+        }
       }
     }
     // All saved objects now refer to permanent IDs.
@@ -67,9 +71,11 @@ extension NSManagedObjectContext {
       parentContext.adoptPermanentIDs()
       return keys.compactMap { key in parentContext.permanentID(forKey: key).map { (key, $0) } }
     }
-    for (key, id) in found {
-      permanentIDs.note(key, became: id)
-      if let object = graph.find(temporary: key) { graph.rename(object, to: id) }
+    graph.gathering {
+      for (key, id) in found {
+        permanentIDs.note(key, became: id)
+        if let object = graph.find(temporary: key) { graph.rename(object, to: id) }
+      }
     }
   }
 

@@ -8,6 +8,12 @@
 final class RegisteredObjects {
   /// The objects' reference to their context.
   let reference: ContextReference
+  /// Whether stores that follow their objects are told of this context's objects.
+  var tellsStores = true
+  /// The arrivals and departures of objects whose stores follow them; nil before the first.
+  private var registrations: Registrations?
+  /// Whether stores are told later, of many objects together.
+  private var isGathering = false
   /// Whether clean objects stay without any other reference, and are not abandoned.
   var keepsUnheld = false
   private let objects = ObjectIndex<NSManagedObject>()
@@ -18,6 +24,10 @@ final class RegisteredObjects {
   init(_ reference: ContextReference) { self.reference = reference }
 
   deinit {
+    if let registrations {
+      objects.forEach { registrations.noteDeparture(of: $0) }
+      registrations.tell()
+    }
     // Members of to-many relationships may hold each other in cycles.
     objects.forEach { $0.toManys = [] }
   }
@@ -62,6 +72,7 @@ final class RegisteredObjects {
     guard let (object, isUnheld) = objects.findAndCheck(id.key, id.storedEntity.table) else { return nil }
     guard isAbandoned(object, isUnheld) else { return object }
     objects.remove(id.key, id.storedEntity.table)
+    noteDeparture(of: object)
     return nil
   }
 
@@ -84,33 +95,45 @@ final class RegisteredObjects {
     object.committed = nil
     object.reference = reference
     object.state = state
-    objects.set(object, key, storedEntity.table)
+    set(object, key, storedEntity)
     return object
   }
 
   /// Registers an object under its ID.
   func add(_ object: NSManagedObject) {
     object.reference = reference
-    objects.set(object, object.key, object.storedEntity.table)
+    set(object, object.key, object.storedEntity)
   }
 
   /// Gives an object another ID.
   func rename(_ object: NSManagedObject, to id: NSManagedObjectID) {
-    objects.remove(object.key, object.storedEntity.table)
+    drop(object)
     object.become(id)
-    objects.set(object, id.key, id.storedEntity.table)
+    set(object, id.key, id.storedEntity)
   }
 
   /// Registers an object again whose temporary ID was replaced by a permanent one.
   func rename(_ object: NSManagedObject, fromTemporary key: Int64) {
     objects.remove(key, StoredEntity.temporaryTable)
-    objects.set(object, object.key, object.storedEntity.table)
+    set(object, object.key, object.storedEntity)
   }
 
   /// Removes an object that still refers to the context: observers are about to hear of its deletion.
   func remove(_ object: NSManagedObject) {
-    objects.remove(object.key, object.storedEntity.table)
+    drop(object)
     object.state.insert(.gone)
+  }
+
+  @inline(__always)
+  private func set(_ object: NSManagedObject, _ key: Int64, _ storedEntity: StoredEntity) {
+    let isArrival = storedEntity.isFollowed && objects.find(key, storedEntity.table) == nil
+    objects.set(object, key, storedEntity.table)
+    if isArrival { noteArrival(of: object) }
+  }
+
+  private func drop(_ object: NSManagedObject) {
+    let isDeparture = objects.remove(object.key, object.storedEntity.table) != nil
+    if isDeparture { noteDeparture(of: object) }
   }
 
   /// Removes an object. Its values can still be read, and it belongs to no context any more.
@@ -122,6 +145,9 @@ final class RegisteredObjects {
   /// Removes all objects, makes them unusable and returns them.
   func releaseAll() -> [NSManagedObject] {
     let all = self.all
+    if let registrations {
+      for object in all { registrations.noteDeparture(of: object) }
+    }
     for object in all {
       object.reference = nil
       object.state = [.fault]
@@ -131,6 +157,7 @@ final class RegisteredObjects {
     }
     objects.removeAll()
     adjustThreshold()
+    tellUnlessGathering()
     return all
   }
 
@@ -139,7 +166,16 @@ final class RegisteredObjects {
   /// Drops abandoned objects.
   func sweep() {
     guard !keepsUnheld else { return }
-    objects.removeUnreferenced { !$0.hasChanges }
+    if let registrations {
+      objects.removeUnreferenced { object in
+        if object.hasChanges { return false }
+        registrations.noteDeparture(of: object)
+        return true
+      }
+      tellUnlessGathering()
+    } else {
+      objects.removeUnreferenced { !$0.hasChanges }
+    }
     adjustThreshold()
   }
 
@@ -152,8 +188,43 @@ final class RegisteredObjects {
   func withoutSweeping<T>(_ body: () throws -> T) rethrows -> T {
     sweepThreshold = .max
     defer { adjustThreshold() }
-    return try body()
+    return try gathering(body)
   }
 
   private func adjustThreshold() { sweepThreshold = max(RegisteredObjects.leastSweepThreshold, objects.count * 2) }
+
+  // MARK: Telling stores
+
+  /// Runs a body that registers many objects, and tells stores of them together.
+  func gathering<T>(_ body: () throws -> T) rethrows -> T {
+    let isOutermost = !isGathering
+    isGathering = true
+    defer {
+      if isOutermost {
+        isGathering = false
+        registrations?.tell()
+      }
+    }
+    return try body()
+  }
+
+  @inline(never)
+  private func noteArrival(of object: NSManagedObject) {
+    guard tellsStores else { return }
+    let registrations = self.registrations ?? Registrations()
+    self.registrations = registrations
+    registrations.noteArrival(of: object)
+    tellUnlessGathering()
+  }
+
+  @inline(__always)
+  private func noteDeparture(of object: NSManagedObject) {
+    guard let registrations else { return }
+    registrations.noteDeparture(of: object)
+    tellUnlessGathering()
+  }
+
+  private func tellUnlessGathering() {
+    if !isGathering { registrations?.tell() }
+  }
 }

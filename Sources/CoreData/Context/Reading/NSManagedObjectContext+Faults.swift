@@ -43,10 +43,12 @@ extension NSManagedObjectContext {
     guard let store = object.objectID.objectStore else { return [] }
     do {
       var members: [NSManagedObject] = []
-      try store.members(of: object.objectID, relationship, in: readGeneration()) { storedEntity, key, snapshot in
-        let member = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
-        member.supply(snapshot)
-        members.append(member)
+      try graph.gathering {
+        try store.members(of: object.objectID, relationship, in: readGeneration()) { storedEntity, key, snapshot in
+          let member = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
+          member.supply(snapshot)
+          members.append(member)
+        }
       }
       return members
     } catch {

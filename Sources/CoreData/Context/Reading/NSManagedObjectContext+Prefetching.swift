@@ -46,13 +46,15 @@ extension NSManagedObjectContext {
       else { continue }
       let byKey = Dictionary(owners.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
       var members: [Int64: [NSManagedObject]] = [:]
-      try store.members(
-        ofEach: Array(byKey.keys), storedEntity, storedEntity.layout.toManys[index], in: readGeneration()
-      ) {
-        owner, storedEntity, key, snapshot in
-        let member = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
-        member.supply(snapshot)
-        members[owner, default: []].append(member)
+      try graph.gathering {
+        try store.members(
+          ofEach: Array(byKey.keys), storedEntity, storedEntity.layout.toManys[index], in: readGeneration()
+        ) {
+          owner, storedEntity, key, snapshot in
+          let member = graph.reuse(key, storedEntity.table) ?? graph.make(storedEntity, key, snapshot: nil)
+          member.supply(snapshot)
+          members[owner, default: []].append(member)
+        }
       }
       for (key, owner) in byKey { owner.unloadedToMany(index).load(members[key] ?? []) }
     }

@@ -10,7 +10,6 @@ extension NSIncrementalStore {
     let ids: [NSManagedObjectID] = try scratch.perform {
       try results(of: request(fetch, .managedObjectResultType), scratch).map(identified)
     }
-    managedObjectContextDidRegisterObjects(with: ids)
     for id in ids { body(id.storedEntity, id.key, nil) }
   }
 

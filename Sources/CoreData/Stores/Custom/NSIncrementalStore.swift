@@ -77,10 +77,19 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
   /// An identifier for a new store: by default a UUID's text.
   open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
-  /// Called after a fetch with the IDs of the objects that a context got. Does nothing by default.
+  /// Called with the IDs of objects that a context has from now on: fetched ones, faults, and new ones once they have
+  /// permanent IDs. Does nothing by default.
+  ///
+  /// An ID comes once for each context that has its object, child contexts included. The contexts that the store itself
+  /// is called with do not count. Called on the context's queue.
   open func managedObjectContextDidRegisterObjects(with objectIDs: [NSManagedObjectID]) {}
 
-  /// Never called here: contexts drop objects one by one and keep no list of them.
+  /// Called with the IDs of objects that a context no longer has: once for each ID that it registered. Does nothing by
+  /// default.
+  ///
+  /// An object leaves its context when its deletion was saved, after a reset, and with the context. An unchanged object
+  /// that nobody holds leaves a little later, when the context has grown or `registeredObjects` is read. Called on the
+  /// context's queue, or on the thread that frees the context.
   open func managedObjectContextDidUnregisterObjects(with objectIDs: [NSManagedObjectID]) {}
 
   open override class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
@@ -115,7 +124,7 @@ final class OpenedIncrementalStore: @unchecked Sendable {
   var unreadRows: [(key: Int64, table: Int32)] = []
 
   init(_ entities: [NSEntityDescription], _ reference: StoreReference, _ references: ReferenceKeys) {
-    storedEntities = StoredEntities(of: entities, reference)
+    storedEntities = StoredEntities(of: entities, reference, isFollowed: true)
     self.references = references
   }
 
@@ -173,6 +182,9 @@ extension NSIncrementalStore: CustomStore {
       .persistentStoreSave,
       "\(Swift.type(of: self)).obtainPermanentIDs(for:) gave \(ids.count) IDs for \(objects.count) objects.")
   }
+
+  func contextDidRegister(_ ids: [NSManagedObjectID]) { managedObjectContextDidRegisterObjects(with: ids) }
+  func contextDidUnregister(_ ids: [NSManagedObjectID]) { managedObjectContextDidUnregisterObjects(with: ids) }
 
   func close(beside others: [any ObjectStore]) {}
   func interrupt() {}

@@ -12,6 +12,7 @@ final class ScratchObjects {
     context.name = "save to \(store.type)"
     context.persistentStoreCoordinator = store.persistentStoreCoordinator
     context.undoManager = nil
+    context.graph.tellsStores = false
   }
 
   func perform<T>(_ body: () throws -> T) rethrows -> T { try context.performAndWait(body) }

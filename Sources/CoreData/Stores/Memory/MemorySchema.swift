@@ -218,8 +218,8 @@ final class MemorySchema: @unchecked Sendable {
 extension StoredEntities {
   /// Creates the entities of a store without entity numbers of its own: they are numbered by name from 1. Entities of
   /// one hierarchy share their keys.
-  convenience init(of entities: [NSEntityDescription], _ reference: StoreReference) {
-    self.init(reference: reference)
+  convenience init(of entities: [NSEntityDescription], _ reference: StoreReference, isFollowed: Bool = false) {
+    self.init(reference: reference, isFollowed: isFollowed)
     var tables: [ObjectIdentifier: Int32] = [:]
     let sorted = entities.sorted { ($0.name ?? "").precedesByBytes($1.name ?? "") }
     for (index, entity) in sorted.enumerated() {

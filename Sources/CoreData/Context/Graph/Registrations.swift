@@ -1,0 +1,39 @@
+/// The objects that came to a context and left it since their stores were last told, for stores that follow their
+/// objects (`StoredEntities.isFollowed`).
+///
+/// Used on the context's queue.
+final class Registrations {
+  private var arrivals: [NSManagedObjectID] = []
+  private var departures: [NSManagedObjectID] = []
+
+  func noteArrival(of object: NSManagedObject) { arrivals.append(object.objectID) }
+
+  /// Does nothing for an object whose store follows none.
+  func noteDeparture(of object: NSManagedObject) {
+    if object.storedEntity.isFollowed { departures.append(object.objectID) }
+  }
+
+  /// Tells the stores. An object that left and came back is told as registered first, so that a store that counts keeps
+  /// its row.
+  func tell() {
+    // A store may use contexts while it is told.
+    let (arrivals, departures) = (self.arrivals, self.departures)
+    (self.arrivals, self.departures) = ([], [])
+    for ids in byStore(arrivals) { ids[0].objectStore?.contextDidRegister(ids) }
+    for ids in byStore(departures) { ids[0].objectStore?.contextDidUnregister(ids) }
+  }
+
+  /// The IDs of each store, in their order.
+  private func byStore(_ ids: [NSManagedObjectID]) -> [[NSManagedObjectID]] {
+    var groups: [(reference: StoreReference?, ids: [NSManagedObjectID])] = []
+    for id in ids {
+      let reference = id.storedEntity.storeReference
+      if let index = groups.firstIndex(where: { $0.reference === reference }) {
+        groups[index].ids.append(id)
+      } else {
+        groups.append((reference, [id]))
+      }
+    }
+    return groups.map(\.ids)
+  }
+}
