@@ -1,7 +1,7 @@
-import CSystem
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// Which lines of the log a person wants to see.
@@ -136,18 +136,13 @@ public final class LogReader {
   /// Calls ``read(_:)`` again and again without end: lines are handed over as they are written, also after the log was
   /// rotated, and by later pools.
   public func follow(_ body: (LogLine) throws -> Void) throws -> Never {
-    let watch = csystem_inotify()
-    guard watch >= 0 else { throw SystemCallError("inotify_init1") }
-    let mask = UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO)
-    guard inotify_add_watch(watch, directory.path, mask) >= 0 else {
-      throw SystemCallError("inotify_add_watch", path: directory.path)
-    }
-    var events = [UInt8](repeating: 0, count: 65_536)
+    let events = try FileEvents()
+    try events.add(directory.path, mask: UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO))
     while true {
       try read(body)
-      var ready = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
+      var ready = pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0)
       poll(&ready, 1, Self.longestSilence)
-      while Glibc.read(watch, &events, events.count) > 0 {}
+      _ = events.takeAll()
     }
   }
 
