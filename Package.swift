@@ -69,45 +69,55 @@ let package = Package(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
-    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite"], path: "Tests/CoreData"),
+    .target(name: "TestFiles", path: "Tests/Support/TestFiles"),
+    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite", "TestFiles"], path: "Tests/CoreData"),
     .testTarget(
-      name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles"], path: "Tests/ModelCompiler"),
+      name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles", "TestFiles"],
+      path: "Tests/ModelCompiler"),
     .target(
       name: "FarmModel", dependencies: ["CoreData"], path: "Tests/Support/FarmModel", plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "context-stress", dependencies: ["CoreData"], path: "Tests/Support/ContextStress",
       plugins: ["ModelCompilerPlugin"]),
-    .testTarget(name: "ExamplesTests", dependencies: ["Examples", "context-stress"], path: "Tests/Examples"),
     .testTarget(
-      name: "GeneratedClassesTests", dependencies: ["CoreData", "FarmModel"], path: "Tests/GeneratedClasses",
+      name: "ExamplesTests", dependencies: ["Examples", "context-stress", "TestFiles"], path: "Tests/Examples"),
+    .testTarget(
+      name: "GeneratedClassesTests", dependencies: ["CoreData", "FarmModel", "TestFiles"],
+      path: "Tests/GeneratedClasses",
       plugins: ["ModelCompilerPlugin"]),
     .target(
       name: "Notebook", dependencies: ["CoreData"], path: "Tests/Support/Notebook", plugins: ["ModelCompilerPlugin"]),
     .testTarget(
-      name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook"],
+      name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook", "TestFiles"],
       path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
     .testTarget(name: "ObjectIdentityTests", dependencies: ["ObjectIdentity"], path: "Tests/ObjectIdentity"),
-    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "CSystem"], path: "Tests/LinuxSystem"),
     .testTarget(
-      name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem"], path: "Tests/WorkerProtocol"),
-    .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs"], path: "Tests/Jobs"),
+      name: "LinuxSystemTests", dependencies: ["LinuxSystem", "CSystem", "TestFiles"], path: "Tests/LinuxSystem"),
+    .testTarget(
+      name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem", "TestFiles"],
+      path: "Tests/WorkerProtocol"),
+    .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs", "TestFiles"], path: "Tests/Jobs"),
     .executableTarget(
       name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem"], path: "Tests/Support/TestWorker"),
     .testTarget(
       name: "WorkerKitTests",
-      dependencies: ["CoreData", "Jobs", "WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker"],
+      dependencies: [
+        "CoreData", "Jobs", "WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker", "TestFiles",
+      ],
       path: "Tests/WorkerKit"),
     .testTarget(
-      name: "WorkerPoolTests", dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker"],
+      name: "WorkerPoolTests",
+      dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker", "TestFiles"],
       path: "Tests/WorkerPool"),
     .testTarget(
-      name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export"], path: "Tests/Workers"),
+      name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export", "TestFiles"],
+      path: "Tests/Workers"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "WorkerProtocol", "CSystem", "worker-import", "worker-export",
         "worker-index", "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker",
-        "hasty-producer", "Benchmarks",
+        "hasty-producer", "Benchmarks", "TestFiles",
       ], path: "Tests/EndToEnd"),
   ]
 )

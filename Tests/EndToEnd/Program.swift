@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 /// A program that has ended, with what it printed.
@@ -20,7 +21,7 @@ func run(_ path: String, _ arguments: [String], in directory: String? = nil) thr
   process.standardInput = FileHandle.nullDevice
   let output = Pipe()
   // Errors go to a file: two pipes that are read one after the other could block each other.
-  let errorFile = FileManager.default.temporaryDirectory.appendingPathComponent("errors-\(UUID().uuidString)")
+  let errorFile = temporaryURL("errors")
   try Data().write(to: errorFile)
   defer { try? FileManager.default.removeItem(at: errorFile) }
   process.standardOutput = output

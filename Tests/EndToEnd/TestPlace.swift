@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 /// A temporary directory for one test, and what the tests need from outside it.
@@ -6,7 +7,7 @@ final class TestPlace {
   let url: URL
 
   init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("workerpool-e2e-\(UUID().uuidString)")
+    url = temporaryURL("e2e")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 

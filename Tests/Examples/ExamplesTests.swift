@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 /// Each example of the guide runs in a process of its own, which ends with an error if something differs from its page.
@@ -46,7 +47,7 @@ import Testing
 
   /// Runs a program of the package to its end.
   private func run(_ program: String, _ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-run-\(UUID().uuidString)")
+    let folder = temporaryURL("run")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let files = try ["output", "errors"].map { name in
@@ -58,7 +59,9 @@ import Testing
     process.executableURL = try #require(Bundle.main.executableURL).deletingLastPathComponent()
       .appendingPathComponent(program)
     process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+    // A program that traps removes none of its files.
+    let variables = ["SWIFT_BACKTRACE": "enable=no", "TMPDIR": folder.path]
+    process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
     (process.standardOutput, process.standardError) = (files[0].1, files[1].1)
     try process.run()
     process.waitUntilExit()

@@ -1,9 +1,10 @@
 import CoreData
+import TestFiles
 import Testing
 
 /// A container on the model Zoo, found by its name, and on a file in a folder of its own.
 final class ZooStack {
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("zoo-\(UUID().uuidString)")
+  let folder = temporaryURL("zoo")
   let container: NSPersistentContainer
 
   init() throws {

@@ -1,11 +1,12 @@
 import CoreData
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 /// What jobs can ask for beyond being run, on the store itself and with a clock of the test's own.
 @Suite struct JobFeatureTests {
-  private let place = FileManager.default.temporaryDirectory.appendingPathComponent("features-\(UUID().uuidString)")
+  private let place = temporaryURL("features")
 
   /// Runs the body on the queue of a context of a new store, and removes all of it.
   private func withStore(_ body: (JobStore, NSManagedObjectContext) throws -> Void) throws {

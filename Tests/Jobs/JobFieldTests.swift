@@ -1,5 +1,6 @@
 import CoreData
 import Foundation
+import TestFiles
 import Testing
 
 @testable import Jobs
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func everyFieldOfARequestComesIntoTheRow() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("fields-\(UUID().uuidString)")
+    let directory = temporaryURL("fields")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let store = try JobStore(url: directory.appendingPathComponent("app.sqlite"), model: NSManagedObjectModel())
@@ -88,7 +89,7 @@ import Testing
   }
 
   @Test func aPlainRequestLeavesTheRowAtItsDefaults() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("fields-\(UUID().uuidString)")
+    let directory = temporaryURL("fields")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let store = try JobStore(url: directory.appendingPathComponent("app.sqlite"), model: NSManagedObjectModel())

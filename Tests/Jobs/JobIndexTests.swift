@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -7,7 +8,7 @@ import Testing
 /// What the pool asks for often is read from a stretch of an index: nothing is sorted, and no table is searched.
 @Suite struct JobIndexTests {
   private final class Place {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("index-\(UUID().uuidString)")
+    let directory = temporaryURL("index")
     let store: JobStore
     var url: URL { directory.appendingPathComponent("app.sqlite") }
 

@@ -1,12 +1,13 @@
 import CoreData
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 @Suite struct JobStoreTests {
   /// A temporary directory with a store for the model of one entity, Note.
   private struct Place {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("jobs-\(UUID().uuidString)")
+    let directory = temporaryURL("jobs")
     var url: URL { directory.appendingPathComponent("app.sqlite") }
 
     init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }

@@ -1,6 +1,7 @@
 import CoreData
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 /// Stores of the first version of the pool's model.
@@ -50,7 +51,7 @@ import Testing
   }
 
   @Test func aStoreOfTheFirstVersionIsOpenedWithAllThatItHolds() throws {
-    let place = FileManager.default.temporaryDirectory.appendingPathComponent("older-\(UUID().uuidString)")
+    let place = temporaryURL("older")
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: place) }
     let url = place.appendingPathComponent("app.sqlite")

@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -8,7 +9,7 @@ import Testing
 /// other languages know the columns.
 @Suite struct PoolSchemaTests {
   private final class Place {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("schema-\(UUID().uuidString)")
+    let directory = temporaryURL("schema")
     var url: URL { directory.appendingPathComponent("app.sqlite") }
     var earlier: URL { directory.appendingPathComponent("earlier.sqlite") }
 

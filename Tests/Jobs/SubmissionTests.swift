@@ -1,5 +1,6 @@
 import CoreData
 import Foundation
+import TestFiles
 import Testing
 
 @testable import Jobs
@@ -7,7 +8,7 @@ import Testing
 /// Submissions that carry a token.
 @Suite struct SubmissionTests {
   private func withStore(_ body: (JobStore, NSManagedObjectContext) throws -> Void) throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("submission-\(UUID().uuidString)")
+    let directory = temporaryURL("submission")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let note = NSEntityDescription()

@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestFiles
 import Testing
 
 @Suite struct FileEventsTests {
   private let directory: URL
 
   init() throws {
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)")
+    directory = temporaryURL("events")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import LinuxSystem
@@ -6,7 +7,7 @@ import Testing
 @Suite struct KernelFileTests {
   /// The kernel hands out this list a page at a time.
   @Test func aListOfLocksThatIsLongerThanAPageIsReadWhole() throws {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("locks-\(UUID().uuidString)").path
+    let path = temporaryURL("locks").path
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     try #require(descriptor >= 0)
     defer {

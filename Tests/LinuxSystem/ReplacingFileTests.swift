@@ -1,9 +1,10 @@
 import Foundation
 import LinuxSystem
+import TestFiles
 import Testing
 
 @Suite struct ReplacingFileTests {
-  private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("files-\(UUID().uuidString)")
+  private let directory = temporaryURL("files")
 
   init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
 

@@ -1,5 +1,6 @@
 import Foundation
 import ManagedAccessors
+import TestFiles
 import Testing
 
 /// The symbols that the generated file supplies equal those that the compiler leaves undefined.
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test func everySymbolThatTheCompilerAsksForIsSupplied() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mangling-\(UUID().uuidString)")
+    let folder = temporaryURL("mangling")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     // One file for each seed, all in one module, so that the compiler starts once.

@@ -1,11 +1,12 @@
 import Foundation
 import ModelFiles
+import TestFiles
 
 @testable import ClassGenerator
 
 /// A model file of one version in a temporary folder, which is removed with the object.
 final class TemporaryModel {
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("model-\(UUID().uuidString)")
+  let folder = temporaryURL("model")
   var file: URL { folder.appendingPathComponent("Model.xcdatamodel") }
 
   /// - Parameter body: the content of the element `<model>`.

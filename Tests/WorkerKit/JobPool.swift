@@ -3,6 +3,7 @@ import CoreData
 import Foundation
 import Jobs
 import Synchronization
+import TestFiles
 import Testing
 import WorkerPool
 import WorkerProtocol
@@ -42,7 +43,7 @@ final class JobPool {
     """
 
   init(items count: Int = 1, workers: Int = 1, environment: [String: String] = [:], isStarted: Bool = true) throws {
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("jobs-\(UUID().uuidString)")
+    directory = temporaryURL("jobs")
     let model = directory.appendingPathComponent("Items.xcdatamodel")
     let plugIns = directory.appendingPathComponent("plugins")
     for folder in [model, plugIns] {

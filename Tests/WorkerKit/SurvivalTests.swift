@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Glibc
 import Jobs
+import TestFiles
 import Testing
 import WorkerPool
 
@@ -49,7 +50,7 @@ import WorkerPool
   @Test func killedAtAnyPointEveryJobIsStillDoneOnce() throws {
     var points: Set<String> = []
     for number in 1...60 {
-      let mark = FileManager.default.temporaryDirectory.appendingPathComponent("fault-\(UUID().uuidString)").path
+      let mark = temporaryURL("fault").path
       defer { unlink(mark) }
       let pool = try JobPool(
         items: 12, environment: ["TEST_WORKER_FAULT": "\(number)", "TEST_WORKER_FAULT_MARK": mark], isStarted: false)

@@ -1,5 +1,6 @@
 import CSystem
 import Foundation
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -8,7 +9,7 @@ private final class TemporaryDirectory {
   let path: String
 
   init(depth: Int = 0) throws {
-    var url = FileManager.default.temporaryDirectory.appendingPathComponent("protocol-\(UUID().uuidString)")
+    var url = temporaryURL("protocol")
     root = url
     for _ in 0..<depth { url.appendPathComponent(String(repeating: "d", count: 60)) }
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 @testable import worker_import
@@ -11,7 +12,7 @@ import Testing
   }
 
   private func read(_ bytes: [UInt8], delimiter: UInt8 = UInt8(ascii: ",")) throws -> [[CSVReader.Field]] {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("csv-\(UUID().uuidString)")
+    let file = temporaryURL("csv")
     try Data(bytes).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     var reader = CSVReader(source: try ByteSource(path: file.path), delimiter: delimiter)

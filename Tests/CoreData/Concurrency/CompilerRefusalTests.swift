@@ -1,4 +1,5 @@
 import CoreData
+import TestFiles
 import Testing
 
 /// Code that takes a managed object off its queue does not compile.
@@ -111,7 +112,7 @@ import Testing
 
 /// Compiles the snippet, and compares the lines that the compiler refuses with those that are marked.
 private func expectRefusals(_ snippet: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippet-\(UUID().uuidString)")
+  let folder = temporaryURL("snippet")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(at: folder) }
   let source = "import CoreData\nfinal class Book: NSManagedObject {}\n" + snippet + "\n"

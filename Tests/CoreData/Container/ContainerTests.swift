@@ -1,9 +1,10 @@
 import CoreData
+import TestFiles
 import Testing
 
 @Suite struct ContainerTests {
   private final class Folder: Sendable {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("container-\(UUID().uuidString)")
+    let url = temporaryURL("container")
     deinit { try? FileManager.default.removeItem(at: url) }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -142,7 +143,7 @@ import Testing
 
 @Suite("Model files that are wrong") struct BrokenModelFileTests {
   private func withModel(_ contents: String, _ body: (URL) throws -> Void) throws {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).xcdatamodel")
+    let url = temporaryURL("model").appendingPathExtension("xcdatamodel")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: url) }
     try Data(contents.utf8).write(to: url.appendingPathComponent("contents"))

@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -35,7 +36,7 @@ enum ModelFixtures {
 
   /// A copy of a store (with its -wal and -shm) in a temporary folder, which the caller removes.
   static func copyOfStore(_ name: String) throws -> (folder: URL, file: URL) {
-    let copy = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
+    let copy = temporaryURL("store")
     try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
     for suffix in ["", "-wal", "-shm"] {
       let source = try folder("stores/\(name)/store.sqlite\(suffix)")

@@ -1,11 +1,12 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
 
 @Suite("Rules in model files") struct ModelRuleTests {
   private func entity(_ attributes: String, extra: String = "") throws -> NSEntityDescription {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).xcdatamodel")
+    let url = temporaryURL("model").appendingPathExtension("xcdatamodel")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: url) }
     try Data("<model><entity name=\"A\">\(attributes)</entity>\(extra)</model>".utf8)

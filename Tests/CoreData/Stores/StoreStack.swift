@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -24,7 +25,7 @@ struct StoreStack {
   init(_ kind: StoreKind, _ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil)
     throws
   {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("stack-\(UUID().uuidString)")
+    folder = temporaryURL("stack")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     cleaner = Cleaner(folder)
     self.kind = kind

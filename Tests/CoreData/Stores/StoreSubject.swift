@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -94,7 +95,7 @@ struct StoreSubject {
   private let folder: Folder
 
   private final class Folder {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(UUID().uuidString)")
+    let url = temporaryURL("conformance")
     init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
     deinit {
       Shelf.remove(url.appendingPathComponent("store"))

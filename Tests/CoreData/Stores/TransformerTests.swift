@@ -1,4 +1,5 @@
 import CoreData
+import TestFiles
 import Testing
 
 /// A colour that supports secure coding. It is a top-level class because Foundation does not archive the names of
@@ -29,7 +30,7 @@ final class Paint: NSObject, NSSecureCoding {
   }
 
   private func stored(_ name: String, _ value: Any, _ body: (Any?) -> Void) throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transformer-\(UUID().uuidString)")
+    let folder = temporaryURL("transformer")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let attribute = NSAttributeDescription()

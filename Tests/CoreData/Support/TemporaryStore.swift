@@ -1,4 +1,5 @@
 import CoreData
+import TestFiles
 import Testing
 
 /// A stack on a SQLite file in a temporary folder, which is removed with the object.
@@ -9,7 +10,7 @@ final class TemporaryStore: Sendable {
   let coordinator: NSPersistentStoreCoordinator
 
   init(_ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil) throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("coredata-\(UUID().uuidString)")
+    folder = temporaryURL("coredata")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     url = folder.appendingPathComponent("store.sqlite")
     self.model = model

@@ -3,6 +3,8 @@ import Testing
 
 /// A file system of a few MiB, to be filled: a tmpfs, which only root can mount.
 final class SmallDisk {
+  // Kept, since a directory with a mounted file system in it cannot be removed.
+  private let place: TestPlace
   let path: String
   private var filler: String { path + "/filler" }
 
@@ -12,6 +14,7 @@ final class SmallDisk {
   }()
 
   init(_ place: TestPlace, mebibytes: Int = 16) throws {
+    self.place = place
     path = place.path("disk")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     let mounted = try run("/usr/bin/env", ["mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m", "tmpfs", path])

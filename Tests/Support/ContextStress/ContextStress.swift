@@ -15,9 +15,7 @@ import CoreData
     // The main queue has to run; the rest is on a thread of its own.
     Thread.detachNewThread {
       do {
-        let stress = try Stress(seed: seed)
-        defer { stress.removeFiles() }
-        try stress.run(seconds: seconds)
+        try run(seed: seed, seconds: seconds)
         exit(0)
       } catch {
         print("FAILED: \(error)")
@@ -25,6 +23,12 @@ import CoreData
       }
     }
     dispatchMain()
+  }
+
+  private static func run(seed: UInt64, seconds: Double) throws {
+    let stress = try Stress(seed: seed)
+    defer { stress.removeFiles() }
+    try stress.run(seconds: seconds)
   }
 
   private static func argument(_ name: String) -> String? {

@@ -2,6 +2,7 @@ import CSystem
 import Foundation
 import Jobs
 import LinuxSystem
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -308,7 +309,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   /// What the next pool would find, at each step.
   @Test func theLedgerFollowsEachJob() throws {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("ledger-\(UUID().uuidString)").path
+    let path = temporaryURL("ledger").path
     defer { unlink(path) }
     let ledger = try JobLedger(path: path, name: "name", pool: "pool", store: "STORE")
     func states() throws -> [Int64: LedgerLayout.State] {

@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -102,7 +103,7 @@ import WorkerProtocol
   }
 
   @Test func filesThatComeIntoADirectoryAreNamed() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("watch-\(UUID().uuidString)")
+    let directory = temporaryURL("watch")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let watch = try DirectoryWatch(directory.path)

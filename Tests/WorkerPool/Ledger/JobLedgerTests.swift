@@ -1,5 +1,6 @@
 import Foundation
 import LinuxSystem
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -7,7 +8,7 @@ import WorkerProtocol
 
 /// The ledger lists what workers hold, or more, at each moment; the next pool draws the right conclusions from it.
 @Suite struct JobLedgerTests {
-  private let path = FileManager.default.temporaryDirectory.appendingPathComponent("ledger-\(UUID().uuidString)").path
+  private let path = temporaryURL("ledger").path
   private let alive = ProcessIdentity(pid: 10, start: 100)
   private let dead = ProcessIdentity(pid: 11, start: 110)
 

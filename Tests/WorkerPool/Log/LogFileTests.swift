@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 @testable import WorkerPool
@@ -9,7 +10,7 @@ import Testing
   private struct Enough: Error {}
 
   private func withQueue(_ body: (String) throws -> Void) throws {
-    let queue = FileManager.default.temporaryDirectory.appendingPathComponent("log-\(UUID().uuidString)")
+    let queue = temporaryURL("log")
     try FileManager.default.createDirectory(at: queue, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: queue) }
     try body(queue.path)

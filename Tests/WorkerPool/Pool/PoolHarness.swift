@@ -3,6 +3,7 @@ import CoreData
 import Foundation
 import Jobs
 import Synchronization
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -156,7 +157,7 @@ final class PoolHarness {
     configure: (inout PoolConfiguration) -> Void = { _ in }
   ) throws {
     source = MemoryJobSource(jobs)
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("pool-\(UUID().uuidString)")
+    directory = temporaryURL("pool")
     let plugIns = directory.appendingPathComponent("plugins")
     let queue = directory.appendingPathComponent("queue")
     for folder in [plugIns, queue.appendingPathComponent("incoming"), queue.appendingPathComponent("run")] {

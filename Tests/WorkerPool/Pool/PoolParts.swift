@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 
 @testable import WorkerPool
 
@@ -15,7 +16,7 @@ final class PoolParts {
   var stops: [Double] = []
 
   init() throws {
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("parts-\(UUID().uuidString)")
+    directory = temporaryURL("parts")
     for name in ["incoming", "periodic", "run"] {
       try FileManager.default.createDirectory(
         at: directory.appendingPathComponent(name), withIntermediateDirectories: true)

@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -259,7 +260,7 @@ import WorkerProtocol
   }
 
   @Test func aFileThatCannotBeExecutedIsNamed() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plugins-\(UUID().uuidString)")
+    let directory = temporaryURL("plugins")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-broken")
@@ -291,7 +292,7 @@ import WorkerProtocol
   }
 
   @Test func aPluginThatIsKilledWhileItDescribesItselfIsAskedAgain() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plugins-\(UUID().uuidString)")
+    let directory = temporaryURL("plugins")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-victim")
@@ -305,7 +306,7 @@ import WorkerProtocol
   }
 
   private func discover(script: String, name: String) throws -> PluginDiscovery.Result {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plugins-\(UUID().uuidString)")
+    let directory = temporaryURL("plugins")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-\(name)")
@@ -334,7 +335,7 @@ import WorkerProtocol
   }
 
   @Test func aSilentWorkerIsToldApart() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("silent-\(UUID().uuidString)")
+    let directory = temporaryURL("silent")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     try FileManager.default.createSymbolicLink(

@@ -1,5 +1,6 @@
 import CSystem
 import LinuxSystem
+import TestFiles
 @testable import CoreData
 import Foundation
 import Testing
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test func aProcessThatReadsIsFound() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("readers-\(UUID().uuidString)")
+    let directory = temporaryURL("readers")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let store = directory.appendingPathComponent("store.sqlite").path

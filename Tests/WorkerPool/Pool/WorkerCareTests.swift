@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -81,7 +82,7 @@ import WorkerProtocol
   }
 
   @Test func reloadingABrokenPluginKeepsTheProcessesThatWork() throws {
-    let mark = FileManager.default.temporaryDirectory.appendingPathComponent("broken-\(UUID().uuidString)").path
+    let mark = temporaryURL("broken").path
     defer { unlink(mark) }
     let pool = try PoolHarness(plugins: ["fickle"], workers: 2, jobs: [fakeJob("ok", 1, kind: "fickle")]) {
       $0.extraEnvironment["FAKE_WORKER_BROKEN"] = mark
@@ -107,7 +108,7 @@ import WorkerProtocol
 
 @Suite struct RuntimeDirectoryTests {
   private func place() throws -> String {
-    let queue = FileManager.default.temporaryDirectory.appendingPathComponent("runtime-\(UUID().uuidString)").path
+    let queue = temporaryURL("runtime").path
     try FileManager.default.createDirectory(atPath: queue, withIntermediateDirectories: true)
     return queue
   }

@@ -2,12 +2,13 @@ import CoreData
 import Foundation
 import Jobs
 import Synchronization
+import TestFiles
 
 @testable import WorkerPool
 
 /// A queue directory and a store in a temporary directory.
 struct IntakePlace {
-  let root = FileManager.default.temporaryDirectory.appendingPathComponent("intake-\(UUID().uuidString)")
+  let root = temporaryURL("intake")
   var layout: QueueLayout { QueueLayout(root: root.appendingPathComponent("queue").path) }
 
   init() throws {

@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
+import TestFiles
 import Testing
 
 @testable import WorkerPool
 
 /// What may lie in `periodic/`: it submits jobs, as job files do.
 @Suite struct PeriodicDirectoryTests {
-  private let root = FileManager.default.temporaryDirectory.appendingPathComponent("periodic-\(UUID().uuidString)")
+  private let root = temporaryURL("periodic")
   private let entry = #"{"cron": "@daily", "job": {"kind": "a"}}"#
 
   private func put(_ name: String) throws -> String {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestFiles
 import Testing
 
 @testable import WorkerPool
@@ -15,7 +16,7 @@ import Testing
   ///                               writes without end
   ///                                                          sees the end, takes what is in the pipe, closes it
   @Test func theEndOfAProcessWaitsForNobodyWhoStillWritesToItsPipes() throws {
-    let fifo = FileManager.default.temporaryDirectory.appendingPathComponent("left-\(UUID().uuidString)").path
+    let fifo = temporaryURL("left").path
     try #require(mkfifo(fifo, 0o600) == 0)
     defer { unlink(fifo) }
     let script = "setsid sh -c 'echo gone > \(fifo); exec yes' & read word < \(fifo); exit 3"

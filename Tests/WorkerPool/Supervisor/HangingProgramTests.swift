@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestFiles
 import Testing
 
 @testable import WorkerPool
@@ -16,7 +17,7 @@ private final class HangingProgram {
   private static let setLease: Int32 = 1024
 
   init(name: String) throws {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("hang-\(UUID().uuidString)")
+    let url = temporaryURL("hang")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     directory = url.path
     path = directory + "/" + name

@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -270,7 +271,7 @@ import Testing
       let model = NSManagedObjectModel()
       model.entities = [Make.entity("OnlyHere", [Make.attribute("name", .stringAttributeType)])]
       let store = try TemporaryStore(model)
-      folder = FileManager.default.temporaryDirectory.appendingPathComponent("coredata-\(UUID().uuidString)")
+      folder = temporaryURL("coredata")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       url = folder.appendingPathComponent("store.sqlite")
       try store.coordinator.replacePersistentStore(at: url, withPersistentStoreFrom: store.url, type: .sqlite)

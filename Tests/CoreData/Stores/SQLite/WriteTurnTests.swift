@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -13,7 +14,7 @@ import Testing
   ///     wants it again          has it
   ///     has it
   @Test(.timeLimit(.minutes(20))) func whoWaitsIsNext() throws {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)").path
+    let path = temporaryURL("turn").path
     defer { unlink(path) }
     let one = try WriteTurn(path: path)
     for _ in 1...50 {

@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -27,7 +28,7 @@ import Testing
 
   @Test("One object of each entity comes back as it was saved", arguments: ModelFileTests.entityCounts.keys)
   func roundTrip(name: String) throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("new-\(UUID().uuidString)")
+    let folder = temporaryURL("new")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("new.sqlite")

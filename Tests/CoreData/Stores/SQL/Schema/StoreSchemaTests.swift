@@ -1,11 +1,12 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import CoreData
 
 @Suite("Store schema") struct StoreSchemaTests {
   private func withFile(_ body: (SQLiteConnection) throws -> Void) throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("schema-\(UUID().uuidString).sqlite")
+    let file = temporaryURL("schema")
     let connection = try SQLiteConnection(path: file.path, access: .create)
     defer {
       connection.close()
@@ -190,7 +191,7 @@ import Testing
   }
 
   @Test("Counts follow inserts, moves and deletes, whoever writes") func counts() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("derived-\(UUID().uuidString).sqlite")
+    let file = temporaryURL("derived")
     defer { try? FileManager.default.removeItem(at: file) }
     let connection = try SQLiteConnection(path: file.path, access: .create)
     defer { connection.close() }

@@ -1,4 +1,5 @@
 import Synchronization
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -12,7 +13,7 @@ import Testing
     var turn: String { store.folder.path + "/turn" }
 
     init() throws {
-      let turn = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)").path
+      let turn = temporaryURL("turn").path
       defer { unlink(turn) }
       // The folder is unknown until the store exists, so the first writer takes no turn.
       store = try TemporaryStore(options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]])
