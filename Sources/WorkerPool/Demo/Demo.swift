@@ -65,8 +65,6 @@ public struct Demo {
 public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The folder has no text files.
   case noFiles(String)
-  /// The demo's model is not beside the program.
-  case noModel
   /// The pool ended before it answered; with its log.
   case poolDidNotStart(log: String)
   /// The pool ended while the demo ran; with its log.
@@ -80,7 +78,6 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .noFiles(let folder): "there are no text files in \(folder)"
-    case .noModel: "the demo's model, Documents.momd, is not beside this program: run it where it was built"
     case .poolDidNotStart(let log): "the pool did not start; it said:\n\(log)"
     case .poolEnded(let log): "the pool has ended; it said:\n\(log)"
     case .jobsFailed(let count): "\(count) jobs are dead"
@@ -95,17 +92,14 @@ struct DemoPlace {
   var store: String { path + "/demo.sqlite" }
   var queue: String { path + "/queue" }
   var log: String { path + "/pool.log" }
-  let model: String
+  var model: String { path + "/Documents.mom" }
 
   init() throws {
     let directory = FileManager.default.temporaryDirectory
       .appendingPathComponent("workerpool-demo-\(UUID().uuidString.prefix(8).lowercased())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.path
-    guard let source = DocumentsModel.url else { throw DemoError.noModel }
-    let copy = directory.appendingPathComponent(source.lastPathComponent)
-    try FileManager.default.copyItem(at: source, to: copy)
-    model = copy.path
+    try DocumentsModel.write(to: URL(fileURLWithPath: model))
   }
 
   func remove() { try? FileManager.default.removeItem(atPath: path) }

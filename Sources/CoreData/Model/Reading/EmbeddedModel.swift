@@ -32,4 +32,7 @@ public struct EmbeddedModel: Sendable {
     }
     return model
   }
+
+  /// Writes the model into a file that ends in `.mom`, the compiled form of one version.
+  package func write(to url: URL) throws { try Data(text.utf8).write(to: url, options: .atomic) }
 }
