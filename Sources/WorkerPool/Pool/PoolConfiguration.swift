@@ -62,7 +62,12 @@ public struct PoolConfiguration: Sendable {
   /// The pool's identity, by which its processes are known.
   var identity: String?
 
-  /// - Parameter pluginDirectories: default: the directory of the running executable.
+  /// - Parameters:
+  ///   - store: the path of the app's SQLite file.
+  ///   - model: the path of the app's model.
+  ///   - queue: the path of the queue directory.
+  ///   - workers: worker processes in all.
+  ///   - pluginDirectories: directories with `worker-NAME` executables. Default: that of the running executable.
   public init(store: String, model: String, queue: String, workers: Int = 2, pluginDirectories: [String]? = nil) {
     self.store = store
     self.model = model
@@ -112,8 +117,7 @@ public enum WorkerEnvironmentRule {
   /// The names that are passed on; beside them all that begin with `LC_`.
   public static let passed: Set<String> = [
     "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "SQLITE_TMPDIR", "SWIFT_BACKTRACE",
-    "TMPDIR", "TZ",
-    "TZDIR", "USER",
+    "TMPDIR", "TZ", "TZDIR", "USER",
   ]
 
   static func passes(_ name: String) -> Bool { passed.contains(name) || name.hasPrefix("LC_") }
