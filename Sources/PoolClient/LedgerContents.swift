@@ -2,22 +2,22 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// The layout of a ledger's file: a page about the pool, then slots of one size, in the byte order of the machine.
+/// The layout of a ledger's file: a page about the pool, then entries of one size, in the byte order of the machine.
 ///
-/// A slot counts by its state, which is written last when the slot is filled. So no matter when the pool is killed, the
-/// file lists what workers hold, or more, and never less.
+/// An entry counts by its state, which is written last when the entry is filled. So no matter when the pool is killed,
+/// the file lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
   package static let version: UInt32 = 1
   package static let headerSize = 4096
-  package static let slotSize = 32
+  package static let entrySize = 32
   /// How many jobs a new ledger has room for.
   package static let firstCapacity = 4096
 
   package enum Header {
     package static let magic = 0
     package static let version = 8
-    package static let slotSize = 12
+    package static let entrySize = 12
     package static let flags = 16
     /// Texts with their greatest length.
     package static let boot = (offset: 64, length: 64)
@@ -26,7 +26,7 @@ package enum LedgerLayout {
     package static let store = (offset: 256, length: 64)
   }
 
-  package enum Slot {
+  package enum Entry {
     package static let job = 0
     package static let processStart = 8
     package static let begunAt = 16
@@ -55,7 +55,7 @@ package enum LedgerLayout {
     case crashed = 4
   }
 
-  package static func offset(ofSlot index: Int) -> Int { headerSize + index * slotSize }
+  package static func offset(ofEntry index: Int) -> Int { headerSize + index * entrySize }
 }
 
 /// What a ledger says of one job.
@@ -76,15 +76,15 @@ package struct LedgerEntry: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-  fileprivate init(_ slot: UnsafeRawBufferPointer, _ state: LedgerLayout.State) {
+  fileprivate init(_ bytes: UnsafeRawBufferPointer, _ state: LedgerLayout.State) {
     self.init(
-      job: slot.load(fromByteOffset: LedgerLayout.Slot.job, as: Int64.self),
+      job: bytes.load(fromByteOffset: LedgerLayout.Entry.job, as: Int64.self),
       process: ProcessIdentity(
-        pid: slot.load(fromByteOffset: LedgerLayout.Slot.pid, as: Int32.self),
-        start: slot.load(fromByteOffset: LedgerLayout.Slot.processStart, as: Int64.self)),
+        pid: bytes.load(fromByteOffset: LedgerLayout.Entry.pid, as: Int32.self),
+        start: bytes.load(fromByteOffset: LedgerLayout.Entry.processStart, as: Int64.self)),
       state: state,
       begunAt: Date(
-        timeIntervalSinceReferenceDate: slot.load(fromByteOffset: LedgerLayout.Slot.begunAt, as: Double.self)))
+        timeIntervalSinceReferenceDate: bytes.load(fromByteOffset: LedgerLayout.Entry.begunAt, as: Double.self)))
   }
 }
 
@@ -112,11 +112,11 @@ package struct LedgerContents: Sendable {
     }
     let contents: LedgerContents? = data.withUnsafeBytes { bytes in
       // A new ledger has its whole size before it has its first bytes.
-      guard bytes.count >= LedgerLayout.offset(ofSlot: LedgerLayout.firstCapacity),
-        (bytes.count - LedgerLayout.headerSize) % LedgerLayout.slotSize == 0,
+      guard bytes.count >= LedgerLayout.offset(ofEntry: LedgerLayout.firstCapacity),
+        (bytes.count - LedgerLayout.headerSize) % LedgerLayout.entrySize == 0,
         bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic,
         bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self) == LedgerLayout.version,
-        bytes.load(fromByteOffset: LedgerLayout.Header.slotSize, as: UInt32.self) == UInt32(LedgerLayout.slotSize)
+        bytes.load(fromByteOffset: LedgerLayout.Header.entrySize, as: UInt32.self) == UInt32(LedgerLayout.entrySize)
       else { return nil }
       return LedgerContents(bytes)
     }
@@ -124,10 +124,10 @@ package struct LedgerContents: Sendable {
     self = contents
   }
 
-  /// Nil when a slot holds what no pool writes.
+  /// Nil when an entry holds what no pool writes.
   private init?(_ bytes: UnsafeRawBufferPointer) {
-    func text(_ place: (offset: Int, length: Int)) -> String {
-      String(decoding: bytes[place.offset..<place.offset + place.length].prefix { $0 != 0 }, as: UTF8.self)
+    func text(_ field: (offset: Int, length: Int)) -> String {
+      String(decoding: bytes[field.offset..<field.offset + field.length].prefix { $0 != 0 }, as: UTF8.self)
     }
     boot = text(LedgerLayout.Header.boot)
     name = text(LedgerLayout.Header.name)
@@ -135,12 +135,12 @@ package struct LedgerContents: Sendable {
     store = text(LedgerLayout.Header.store)
     flags = .init(rawValue: bytes.load(fromByteOffset: LedgerLayout.Header.flags, as: UInt32.self))
     entries = []
-    for index in 0..<(bytes.count - LedgerLayout.headerSize) / LedgerLayout.slotSize {
-      let slot = LedgerLayout.offset(ofSlot: index)
-      let raw = bytes.load(fromByteOffset: slot + LedgerLayout.Slot.state, as: UInt32.self)
+    for index in 0..<(bytes.count - LedgerLayout.headerSize) / LedgerLayout.entrySize {
+      let offset = LedgerLayout.offset(ofEntry: index)
+      let raw = bytes.load(fromByteOffset: offset + LedgerLayout.Entry.state, as: UInt32.self)
       guard let state = LedgerLayout.State(rawValue: raw) else { return nil }
       if state == .free { continue }
-      entries.append(LedgerEntry(UnsafeRawBufferPointer(rebasing: bytes[slot...]), state))
+      entries.append(LedgerEntry(UnsafeRawBufferPointer(rebasing: bytes[offset...]), state))
     }
   }
 }

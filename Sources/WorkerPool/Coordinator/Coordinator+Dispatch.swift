@@ -125,8 +125,8 @@ extension Coordinator {
 
   /// Notes that a worker gets the job.
   private mutating func hold(_ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = []) {
-    let slot = ledger?.handOut(job.key, to: id.number)
-    held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, ledgerSlot: slot)
+    let index = ledger?.handOut(job.key, to: id.number)
+    held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, ledgerIndex: index)
     workers[id]?.held.insert(job.key)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)

@@ -16,8 +16,8 @@ struct Coordinator {
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
     var isCancelled = false
-    /// Its place in the ledger.
-    var ledgerSlot: Int?
+    /// The index of its entry in the ledger.
+    var ledgerIndex: Int?
     /// Its progress, as the worker reports it.
     var progress: (done: Int, total: Int)?
     /// Its store wait: before it begins, or before its commit.
@@ -227,7 +227,7 @@ struct Coordinator {
     let begun = worker.held.filter { worker.begun.contains($0) }
     let jobs = worker.held.compactMap { held[$0]?.job }.sorted { $0.precedes($1) }
     let cancelled = worker.held.filter { held[$0]?.isCancelled == true }
-    if obituary.cause != .stopped { keepLedgerSlots(of: begun) }
+    if obituary.cause != .stopped { keepLedgerEntries(of: begun) }
     _ = release(worker.held)
     for job in jobs {
       if !begun.contains(job.key) || obituary.cause == .stopped {
@@ -252,11 +252,11 @@ struct Coordinator {
   }
 
   /// Jobs whose worker died stay in the ledger until their rows are written, or until they are handed out again.
-  private mutating func keepLedgerSlots(of begun: Set<JobKey>) {
+  private mutating func keepLedgerEntries(of begun: Set<JobKey>) {
     for job in begun {
-      guard let slot = held[job]?.ledgerSlot else { continue }
-      ledger?.keep(slot, of: job, isSuspect: begun.count > 1)
-      held[job]?.ledgerSlot = nil
+      guard let index = held[job]?.ledgerIndex else { continue }
+      ledger?.keep(index, of: job, isSuspect: begun.count > 1)
+      held[job]?.ledgerIndex = nil
     }
   }
 
@@ -278,20 +278,20 @@ struct Coordinator {
 
   private mutating func begin(_ jobs: [JobKey], _ id: WorkerID) {
     var deadline: Double?
-    var slots: [Int] = []
+    var ledgerIndices: [Int] = []
     for job in jobs {
       if held[job]?.begunAt == nil, let kind = held[job]?.job.kind { kinds[kind]?.begun += 1 }
       held[job]?.begunAt = now
       held[job]?.storeWait = nil
       workers[id]?.begun.insert(job)
-      if let slot = held[job]?.ledgerSlot { slots.append(slot) }
+      if let index = held[job]?.ledgerIndex { ledgerIndices.append(index) }
       if let timeout = held[job]?.job.timeout {
         deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
       }
       // It began while `CANCEL` was on its way.
       if held[job]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
     }
-    ledger?.begin(slots)
+    ledger?.begin(ledgerIndices)
     workers[id]?.deadline = deadline
     workers[id]?.timeLeft = nil
     workers[id]?.isRecalling = false
@@ -360,7 +360,7 @@ struct Coordinator {
         wake(group)
       }
       refresh(entry.job.kind)
-      if let slot = entry.ledgerSlot { ledger?.end(slot) }
+      if let index = entry.ledgerIndex { ledger?.end(index) }
       workers[entry.worker]?.held.remove(job)
       workers[entry.worker]?.begun.remove(job)
       if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }

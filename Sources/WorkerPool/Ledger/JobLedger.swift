@@ -16,13 +16,13 @@ final class JobLedger: @unchecked Sendable, Equatable {
   private let descriptor: Int32
   private var bytes: UnsafeMutableRawPointer
   private var capacity: Int
-  /// Slots that are free, the next one last.
+  /// The indices of free entries, the next one last.
   private var free: [Int]
   /// Workers that may get jobs, by the number of their ``WorkerID``.
   private var processes: [Int: ProcessIdentity] = [:]
-  /// Slots of jobs whose worker died, until their rows are written: the next pool must know of them.
+  /// The entries of jobs whose worker died, until their rows are written: the next pool must know of them.
   private var kept: [JobKey: Int] = [:]
-  /// Slots of processes of earlier pools.
+  /// The entries of processes of earlier pools.
   private var inherited: [Int32: [Int]] = [:]
 
   static func == (one: JobLedger, other: JobLedger) -> Bool { one === other }
@@ -40,28 +40,28 @@ final class JobLedger: @unchecked Sendable, Equatable {
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FileError(path: path, action: "be made", errno: errno) }
     do {
-      bytes = try Self.map(descriptor, path, size: LedgerLayout.offset(ofSlot: capacity))
+      bytes = try Self.map(descriptor, path, size: LedgerLayout.offset(ofEntry: capacity))
     } catch {
       close(descriptor)
       unlink(path)
       throw error
     }
-    for (place, text) in [
+    for (field, text) in [
       (LedgerLayout.Header.boot, Boot.id()), (LedgerLayout.Header.name, name), (LedgerLayout.Header.pool, pool),
       (LedgerLayout.Header.store, store),
     ] {
-      for (index, byte) in text.utf8.prefix(place.length).enumerated() {
-        bytes.storeBytes(of: byte, toByteOffset: place.offset + index, as: UInt8.self)
+      for (index, byte) in text.utf8.prefix(field.length).enumerated() {
+        bytes.storeBytes(of: byte, toByteOffset: field.offset + index, as: UInt8.self)
       }
     }
     bytes.storeBytes(of: LedgerLayout.version, toByteOffset: LedgerLayout.Header.version, as: UInt32.self)
-    let slotSize = UInt32(LedgerLayout.slotSize)
-    bytes.storeBytes(of: slotSize, toByteOffset: LedgerLayout.Header.slotSize, as: UInt32.self)
+    let entrySize = UInt32(LedgerLayout.entrySize)
+    bytes.storeBytes(of: entrySize, toByteOffset: LedgerLayout.Header.entrySize, as: UInt32.self)
     bytes.storeBytes(of: LedgerLayout.magic, toByteOffset: LedgerLayout.Header.magic, as: UInt64.self)
   }
 
   deinit {
-    munmap(bytes, LedgerLayout.offset(ofSlot: capacity))
+    munmap(bytes, LedgerLayout.offset(ofEntry: capacity))
     close(descriptor)
   }
 
@@ -78,43 +78,43 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   func remove(worker number: Int) { processes[number] = nil }
 
-  /// Notes that the worker gets the job. Called before the job is sent. Returns the slot; nil for a worker that is not
-  /// known.
+  /// Notes that the worker gets the job. Called before the job is sent. Returns the index of its entry; nil for
+  /// a worker that is not known.
   func handOut(_ job: JobKey, to number: Int) -> Int? {
     guard let process = processes[number] else { return nil }
-    let slot = fill(key: job, process, .handedOut)
-    // Last, so that the job is in a slot at every moment.
+    let index = fill(key: job, process, .handedOut)
+    // Last, so that the job has an entry at every moment.
     if !kept.isEmpty { forget([job]) }
-    return slot
+    return index
   }
 
-  /// Notes that the worker has begun the jobs in these slots.
-  func begin(_ slots: [Int]) {
+  /// Notes that the worker has begun the jobs of these entries.
+  func begin(_ indices: [Int]) {
     let now = Date().timeIntervalSinceReferenceDate
-    for slot in slots {
-      let offset = LedgerLayout.offset(ofSlot: slot)
-      bytes.storeBytes(of: now, toByteOffset: offset + LedgerLayout.Slot.begunAt, as: Double.self)
-      set(.begun, slot)
+    for index in indices {
+      let offset = LedgerLayout.offset(ofEntry: index)
+      bytes.storeBytes(of: now, toByteOffset: offset + LedgerLayout.Entry.begunAt, as: Double.self)
+      set(.begun, index)
     }
   }
 
-  /// Frees the slot: the attempt has ended and its row says how, or the job goes back as it was.
-  func end(_ slot: Int) {
-    set(.free, slot)
-    free.append(slot)
+  /// Frees the entry: the attempt has ended and its row says how, or the job goes back as it was.
+  func end(_ index: Int) {
+    set(.free, index)
+    free.append(index)
   }
 
-  /// Keeps the slot of a job whose worker died, until ``forget(_:)``, or until the job is handed out again.
-  func keep(_ slot: Int, of job: JobKey, isSuspect: Bool) {
-    set(isSuspect ? .suspect : .crashed, slot)
-    kept[job] = slot
+  /// Keeps the entry of a job whose worker died, until ``forget(_:)``, or until the job is handed out again.
+  func keep(_ index: Int, of job: JobKey, isSuspect: Bool) {
+    set(isSuspect ? .suspect : .crashed, index)
+    kept[job] = index
   }
 
-  /// Frees the slots of jobs whose rows are written, or that were deleted.
+  /// Frees the entries of jobs whose rows are written, or that were deleted.
   func forget(_ jobs: some Sequence<JobKey>) {
     if kept.isEmpty { return }
     for job in jobs {
-      if let slot = kept.removeValue(forKey: job) { end(slot) }
+      if let index = kept.removeValue(forKey: job) { end(index) }
     }
   }
 
@@ -125,21 +125,21 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   /// Takes over what an earlier ledger said of a process that is still alive.
   func inherit(_ entry: LedgerEntry) {
-    guard let slot = fill(entry) else { return }
-    inherited[entry.process.pid, default: []].append(slot)
+    guard let index = fill(entry) else { return }
+    inherited[entry.process.pid, default: []].append(index)
   }
 
   /// Takes over what an earlier ledger said of a job whose worker is dead.
   func inheritDead(_ entry: LedgerEntry) {
-    if let slot = fill(entry) { kept[entry.job] = slot }
+    if let index = fill(entry) { kept[entry.job] = index }
   }
 
   /// A process of an earlier pool has ended.
   func endInherited(_ pid: Int32) {
-    for slot in inherited.removeValue(forKey: pid) ?? [] { end(slot) }
+    for index in inherited.removeValue(forKey: pid) ?? [] { end(index) }
   }
 
-  // MARK: Slots
+  // MARK: Entries
 
   private func fill(_ entry: LedgerEntry) -> Int? {
     fill(key: entry.job, entry.process, entry.state, begunAt: entry.begunAt.timeIntervalSinceReferenceDate)
@@ -147,33 +147,33 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   private func fill(key: Int64, _ process: ProcessIdentity, _ state: LedgerLayout.State, begunAt: Double = 0) -> Int? {
     if free.isEmpty { grow() }
-    guard let slot = free.popLast() else { return nil }
-    let offset = LedgerLayout.offset(ofSlot: slot)
-    bytes.storeBytes(of: key, toByteOffset: offset + LedgerLayout.Slot.job, as: Int64.self)
-    bytes.storeBytes(of: process.start, toByteOffset: offset + LedgerLayout.Slot.processStart, as: Int64.self)
-    bytes.storeBytes(of: begunAt, toByteOffset: offset + LedgerLayout.Slot.begunAt, as: Double.self)
-    bytes.storeBytes(of: process.pid, toByteOffset: offset + LedgerLayout.Slot.pid, as: Int32.self)
-    set(state, slot)
-    return slot
+    guard let index = free.popLast() else { return nil }
+    let offset = LedgerLayout.offset(ofEntry: index)
+    bytes.storeBytes(of: key, toByteOffset: offset + LedgerLayout.Entry.job, as: Int64.self)
+    bytes.storeBytes(of: process.start, toByteOffset: offset + LedgerLayout.Entry.processStart, as: Int64.self)
+    bytes.storeBytes(of: begunAt, toByteOffset: offset + LedgerLayout.Entry.begunAt, as: Double.self)
+    bytes.storeBytes(of: process.pid, toByteOffset: offset + LedgerLayout.Entry.pid, as: Int32.self)
+    set(state, index)
+    return index
   }
 
-  private func set(_ state: LedgerLayout.State, _ slot: Int) {
-    csystem_store_in_order(bytes + LedgerLayout.offset(ofSlot: slot) + LedgerLayout.Slot.state, state.rawValue)
+  private func set(_ state: LedgerLayout.State, _ index: Int) {
+    csystem_store_in_order(bytes + LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state, state.rawValue)
   }
 
   private func raise(_ flag: LedgerLayout.Flags) {
-    let place = bytes + LedgerLayout.Header.flags
-    csystem_store_in_order(place, place.load(as: UInt32.self) | flag.rawValue)
+    let flags = bytes + LedgerLayout.Header.flags
+    csystem_store_in_order(flags, flags.load(as: UInt32.self) | flag.rawValue)
   }
 
-  /// Doubles the number of slots. Without room on the disk the ledger says that it is incomplete.
+  /// Doubles the number of entries. Without room on the disk the ledger says that it is incomplete.
   private func grow() {
     let larger = 2 * capacity
-    guard let place = try? Self.map(descriptor, path, size: LedgerLayout.offset(ofSlot: larger)) else {
+    guard let mapped = try? Self.map(descriptor, path, size: LedgerLayout.offset(ofEntry: larger)) else {
       return raise(.incomplete)
     }
-    munmap(bytes, LedgerLayout.offset(ofSlot: capacity))
-    bytes = place
+    munmap(bytes, LedgerLayout.offset(ofEntry: capacity))
+    bytes = mapped
     free += (capacity..<larger).reversed()
     capacity = larger
   }
@@ -183,9 +183,9 @@ final class JobLedger: @unchecked Sendable, Equatable {
   private static func map(_ descriptor: Int32, _ path: String, size: Int) throws(FileError) -> UnsafeMutableRawPointer {
     let error = posix_fallocate(descriptor, 0, size)
     guard error == 0 else { throw FileError(path: path, action: "get \(size) bytes", errno: error) }
-    guard let place = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), place != MAP_FAILED else {
+    guard let mapped = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapped != MAP_FAILED else {
       throw FileError(path: path, action: "be mapped", errno: errno)
     }
-    return place
+    return mapped
   }
 }

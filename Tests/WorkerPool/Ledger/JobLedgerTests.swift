@@ -19,7 +19,7 @@ import WorkerProtocol
   /// Job and state of each entry, in the order of the jobs.
   private func states() throws -> [Int64: LedgerLayout.State] {
     let entries = try LedgerContents(path: path).entries
-    #expect(Set(entries.map(\.job)).count == entries.count, "a job is in two slots")
+    #expect(Set(entries.map(\.job)).count == entries.count, "a job has two entries")
     return Dictionary(entries.map { ($0.job, $0.state) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -31,11 +31,11 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
-    let slot = try #require(ledger.handOut(1, to: 1))
+    let index = try #require(ledger.handOut(1, to: 1))
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     var garbage = whole
-    garbage[LedgerLayout.offset(ofSlot: slot) + LedgerLayout.Slot.state] = 77
-    for bytes in [Data(), whole.prefix(LedgerLayout.headerSize), whole.dropLast(LedgerLayout.slotSize), garbage] {
+    garbage[LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state] = 77
+    for bytes in [Data(), whole.prefix(LedgerLayout.headerSize), whole.dropLast(LedgerLayout.entrySize), garbage] {
       // The ledger itself must keep its size: it is mapped.
       let copy = path + ".copy"
       defer { unlink(copy) }
@@ -50,14 +50,14 @@ import WorkerProtocol
     defer { unlink(path) }
     #expect(ledger.handOut(1, to: 1) == nil, "the worker is not known")
     ledger.add(worker: 1, alive)
-    let slots = try (1...3).map { try #require(ledger.handOut($0, to: 1)) }
+    let indices = try (1...3).map { try #require(ledger.handOut($0, to: 1)) }
     #expect(try states() == [1: .handedOut, 2: .handedOut, 3: .handedOut])
-    ledger.begin([slots[0], slots[1]])
+    ledger.begin([indices[0], indices[1]])
     #expect(try states() == [1: .begun, 2: .begun, 3: .handedOut])
-    ledger.end(slots[0])
+    ledger.end(indices[0])
     #expect(try states() == [2: .begun, 3: .handedOut])
     // The job's worker died: it stays until its row says so.
-    ledger.keep(slots[1], of: 2, isSuspect: false)
+    ledger.keep(indices[1], of: 2, isSuspect: false)
     #expect(try states() == [2: .crashed, 3: .handedOut])
     ledger.forget([2])
     #expect(try states() == [3: .handedOut])
@@ -73,9 +73,9 @@ import WorkerProtocol
     ledger.add(worker: 1, dead)
     ledger.add(worker: 2, alive)
     for key in [Int64(1), 2] {
-      let slot = try #require(ledger.handOut(key, to: 1))
-      ledger.begin([slot])
-      ledger.keep(slot, of: key, isSuspect: true)
+      let index = try #require(ledger.handOut(key, to: 1))
+      ledger.begin([index])
+      ledger.keep(index, of: key, isSuspect: true)
     }
     _ = ledger.handOut(1, to: 2)
     #expect(try states() == [1: .handedOut, 2: .suspect])
@@ -88,10 +88,10 @@ import WorkerProtocol
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
     let count = Int64(2 * LedgerLayout.firstCapacity + 1)
-    let slots = (1...count).compactMap { ledger.handOut($0, to: 1) }
-    #expect(slots.count == Int(count) && Set(slots).count == slots.count)
-    #expect(try states().count == slots.count)
-    for slot in slots { ledger.end(slot) }
+    let indices = (1...count).compactMap { ledger.handOut($0, to: 1) }
+    #expect(indices.count == Int(count) && Set(indices).count == indices.count)
+    #expect(try states().count == indices.count)
+    for index in indices { ledger.end(index) }
     #expect(try states().isEmpty)
   }
 
@@ -116,13 +116,13 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, dead)
-    let slot = try #require(ledger.handOut(1, to: 1))
-    ledger.begin([slot])
+    let index = try #require(ledger.handOut(1, to: 1))
+    ledger.begin([index])
     #expect(try succession(boot: "another") == Succession())
     ledger.stop()
     #expect(try succession() == Succession())
     // A death that the pool has seen is the job's.
-    ledger.keep(slot, of: 1, isSuspect: false)
+    ledger.keep(index, of: 1, isSuspect: false)
     #expect(try succession().crashed.map(\.job) == [1])
   }
 
