@@ -1,12 +1,12 @@
 import CoreData
 
-/// Jobs that wait for others.
+/// Dependents: jobs that run after others.
 ///
 /// The rows alone decide: which jobs are done counts, and a hint that is lost or comes twice changes nothing. One row
 /// of ``PoolWait`` for each blocked job names the job after whose end it is checked again. Of several unfinished ones
 /// that is the youngest, which most likely ends last, so that a long list is not read again at each end.
 extension JobStore {
-  /// The result of checking jobs that wait.
+  /// The result of checking dependents.
   public struct Release: Hashable, Sendable {
     /// Jobs that may run now.
     public var ready: [JobSummary] = []
@@ -38,7 +38,7 @@ extension JobStore {
     request.predicate = JobState.pending.predicate
     request.fetchLimit = limit
     var release = Release()
-    for job in try context.fetch(request) { try look(at: job, wait: nil, &release, now, context) }
+    for job in try context.fetch(request) { try check(job, wait: nil, &release, now, context) }
     return release
   }
 
@@ -51,7 +51,7 @@ extension JobStore {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "blocker IN %@", ended.map { NSNumber(value: $0) })
     request.returnsObjectsAsFaults = false
-    try look(at: try context.fetch(request), &release, now, context)
+    try check(try context.fetch(request), &release, now, context)
     return release
   }
 
@@ -64,8 +64,8 @@ extension JobStore {
     return try context.fetch(request).compactMap { ($0["blocker"] as? NSNumber)?.int64Value }
   }
 
-  /// Whether any job waits for another one.
-  public func hasWaitingJobs(in context: NSManagedObjectContext) throws -> Bool {
+  /// Whether any job runs after others: it is `pending`, or `blocked`.
+  public func hasDependents(in context: NSManagedObjectContext) throws -> Bool {
     let waits = PoolWait.fetchRequest()
     waits.fetchLimit = 1
     if try !context.fetch(waits).isEmpty { return true }
@@ -77,14 +77,14 @@ extension JobStore {
 
   // MARK: One check
 
-  private func look(
-    at waits: [PoolWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+  private func check(
+    _ waits: [PoolWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
   ) throws {
     let jobs = try jobs(keys: waits.map(\.job), in: context)
     let byKey = Dictionary(jobs.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
     for wait in waits {
       if let job = byKey[wait.job], job.state == .blocked {
-        try look(at: job, wait: wait, &release, now, context)
+        try check(job, wait: wait, &release, now, context)
       } else {
         // Cancelled or retried by a person.
         context.delete(wait)
@@ -92,8 +92,8 @@ extension JobStore {
     }
   }
 
-  private func look(
-    at job: PoolJob, wait: PoolWait?, _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+  private func check(
+    _ job: PoolJob, wait: PoolWait?, _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
   ) throws {
     release.count += 1
     switch try blocker(of: job, in: context) {

@@ -156,7 +156,7 @@ import Testing
       let released = try store.release(after: blockers, in: context)
       #expect(released.ready.map(\.key) == [last.objectID.key ?? 0] && last.state == .available)
       try context.save()
-      #expect(try !store.hasWaitingJobs(in: context))
+      #expect(try !store.hasDependents(in: context))
     }
   }
 

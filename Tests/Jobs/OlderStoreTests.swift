@@ -116,7 +116,7 @@ import Testing
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).count == 1)
       try context.save()
       #expect(try store.readyJobs(ReadyQuery(kind: "index", limit: 9), in: context).map(\.queue) == ["default"])
-      #expect(try !store.hasWaitingJobs(in: context))
+      #expect(try !store.hasDependents(in: context))
     }
 
     // And: it is opened again without more ado, as is the app's.

@@ -42,7 +42,7 @@ extension StoreJobSource {
       let keys = mustCheckAll ? try store.blockers(in: context) : ended
       ready += try release(after: keys, context)
       mustCheckAll = false
-      report(.released(windowJobs(ready), remain: try store.hasWaitingJobs(in: context), reason: nil))
+      report(.released(windowJobs(ready), remain: try store.hasDependents(in: context), reason: nil))
     } onFailure: { [self] error in
       mustCheckAll = true
       report(.released([], remain: true, reason: ErrorText.text(error)))

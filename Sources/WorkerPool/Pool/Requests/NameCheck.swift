@@ -2,8 +2,8 @@ import Jobs
 
 /// Finds names of kinds, plugins, queues and batches that the pool does not know.
 final class NameCheck {
-  /// A client that waits until the store has compared the names.
-  private struct Asker {
+  /// A check that goes on when the store has compared the names.
+  private struct PendingCheck {
     let request: StatusRequest
     let client: StatusServer.Client
     var unknown: [StatusReply.UnknownName]
@@ -11,7 +11,7 @@ final class NameCheck {
 
   private let core: PoolCore
   private let supervisor: Supervisor
-  private var askers = Tickets<Asker>()
+  private var pending = Tickets<PendingCheck>()
   /// Options with unknown kinds that were logged.
   private var toldOptions: Set<String> = []
 
@@ -30,22 +30,22 @@ final class NameCheck {
     guard request.queue != nil || request.batch != nil else { return client.reply(StatusReply(unknown: unknown)) }
     core.source.findNames(
       queue: request.queue, batch: request.batch, kinds: core.coordinator.kinds.keys.sorted(),
-      ticket: askers.issue(to: Asker(request: request, client: client, unknown: unknown)))
+      ticket: pending.issue(to: PendingCheck(request: request, client: client, unknown: unknown)))
   }
 
   /// The store knows these names, near or equal to those that were asked for.
   func found(_ ticket: Int, _ names: KnownNames) {
-    guard var asker = askers.redeem(ticket) else { return }
-    if let queue = asker.request.queue {
+    guard var check = pending.redeem(ticket) else { return }
+    if let queue = check.request.queue {
       let known =
         [JobRequest.defaultQueue] + core.configuration.queueWeights.keys + core.coordinator.pauses.queues
         + names.queues
-      if let name = unknown("queue", queue, among: known) { asker.unknown.append(name) }
+      if let name = unknown("queue", queue, among: known) { check.unknown.append(name) }
     }
-    if let batch = asker.request.batch, let name = unknown("batch", batch, among: names.batches) {
-      asker.unknown.append(name)
+    if let batch = check.request.batch, let name = unknown("batch", batch, among: names.batches) {
+      check.unknown.append(name)
     }
-    asker.client.reply(StatusReply(unknown: asker.unknown))
+    check.client.reply(StatusReply(unknown: check.unknown))
   }
 
   /// The kinds that plugins run.
