@@ -36,9 +36,9 @@ package struct Program: Sendable {
   /// - Returns: the ID of the process, which the caller waits for.
   package func start(input: Descriptor? = nil, output: Descriptor, errors: Descriptor) throws(SystemCallError) -> pid_t
   {
-    let place = pidVariable.map { strdup("\($0)=0000000000") }
+    let pidText = pidVariable.map { strdup("\($0)=0000000000") }
     var arguments = ([path] + arguments).map { strdup($0) } + [nil]
-    var environment = environment.map { strdup("\($0.key)=\($0.value)") } + (place.map { [$0] } ?? []) + [nil]
+    var environment = environment.map { strdup("\($0.key)=\($0.value)") } + (pidText.map { [$0] } ?? []) + [nil]
     let folder = directory.map { strdup($0) } ?? nil
     defer { for string in arguments + environment + [folder] { free(string) } }
     let limits = limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
@@ -52,7 +52,7 @@ package struct Program: Sendable {
               standard_output: output.number, standard_error: errors.number, parent_death_signal: parentDeathSignal,
               limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
               directory: folder.map { UnsafePointer($0) }, is_subreaper: isSubreaper ? 1 : 0,
-              own_pid: (place ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 })
+              own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 })
             return csystem_spawn(&program, &pid)
           }
         }

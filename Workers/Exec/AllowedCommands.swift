@@ -17,7 +17,7 @@ struct ExecParameters {
   let input: Input?
 
   init(_ parameters: JSONValue) throws(JSONFieldError) {
-    var fields = try JSONFields(parameters, place: "the parameters")
+    var fields = try JSONFields(parameters, named: "the parameters")
     command = try fields.requiredString("command")
     arguments = try fields.strings("arguments") ?? []
     input = try fields.choice("input")
@@ -54,7 +54,7 @@ struct AllowedCommands {
     let bytes = try Self.read(path)
     do {
       var parser = JSONParser(bytes)
-      var fields = try JSONFields(try parser.value(), place: "exec.json")
+      var fields = try JSONFields(try parser.value(), named: "exec.json")
       guard case .object(let members)? = fields.value("commands") else {
         throw JSONFieldError("\"commands\" is missing in exec.json, or no object")
       }
@@ -74,21 +74,21 @@ struct AllowedCommands {
   }
 
   private static func command(_ member: JSONMember) throws(JSONFieldError) -> Command {
-    let place = "the command \"\(member.name)\""
-    var fields = try JSONFields(member.value, place: place)
+    let name = "the command \"\(member.name)\""
+    var fields = try JSONFields(member.value, named: name)
     let path = try fields.requiredString("path")
-    guard path.hasPrefix("/") else { throw JSONFieldError("\"path\" in \(place) must begin with /") }
+    guard path.hasPrefix("/") else { throw JSONFieldError("\"path\" in \(name) must begin with /") }
     let arguments = try fields.strings("arguments") ?? []
     let takesArguments = try fields.bool("jobArguments") ?? false
     let input = try fields.choice("input", ExecParameters.Input.self) ?? .none
     var environment: [String: String] = [:]
     if let value = fields.value("environment") {
       guard let variables = value.objectValue else {
-        throw JSONFieldError("\"environment\" in \(place) must be an object")
+        throw JSONFieldError("\"environment\" in \(name) must be an object")
       }
       for variable in variables {
         guard let text = variable.value.stringValue else {
-          throw JSONFieldError("\"environment\" in \(place) must hold strings")
+          throw JSONFieldError("\"environment\" in \(name) must hold strings")
         }
         environment[variable.name] = text
       }
@@ -99,7 +99,7 @@ struct AllowedCommands {
       let numbers = value.arrayValue?.map(\.intValue) ?? [nil]
       codes = numbers.compactMap(\.self).filter((1...255).contains)
       guard codes.count == numbers.count else {
-        throw JSONFieldError("\"permanentCodes\" in \(place) must be an array of numbers from 1 to 255")
+        throw JSONFieldError("\"permanentCodes\" in \(name) must be an array of numbers from 1 to 255")
       }
     }
     try fields.finish()

@@ -20,7 +20,7 @@ struct ExportParameters {
   let batch: Int
 
   init(_ json: JSONValue) throws {
-    var fields = try JSONFields(json, place: "the parameters")
+    var fields = try JSONFields(json, named: "the parameters")
     query = ObjectQuery(
       entity: try fields.requiredString("entity"), predicate: try fields.string("where"),
       sort: try fields.string("sort"))

@@ -114,7 +114,7 @@ struct RowError: Error, Hashable, CustomStringConvertible {
   }
 
   var description: String {
-    let places = [row.map { "row \($0)" }, line.map { "line \($0)" }, field.map { "field \"\($0)\"" }]
-    return (places.compactMap { $0 } + [reason]).joined(separator: ": ")
+    let location = [row.map { "row \($0)" }, line.map { "line \($0)" }, field.map { "field \"\($0)\"" }]
+    return (location.compactMap { $0 } + [reason]).joined(separator: ": ")
   }
 }

@@ -57,7 +57,7 @@ struct ImportParameters {
   let dates: Dates
 
   init(_ json: JSONValue) throws {
-    var fields = try JSONFields(json, place: "the parameters")
+    var fields = try JSONFields(json, named: "the parameters")
     file = try fields.requiredString("file")
     root = try fields.string("root")
     entity = try fields.requiredString("entity")
@@ -89,7 +89,7 @@ struct ImportParameters {
   }
 
   private static func map(_ value: JSONValue) throws -> [(field: String, attribute: String)] {
-    var fields = try JSONFields(value, place: "the members of \"map\"")
+    var fields = try JSONFields(value, named: "the members of \"map\"")
     var map: [(field: String, attribute: String)] = []
     for name in fields.names {
       if let attribute = try fields.string(name) { map.append((name, attribute)) }
@@ -102,7 +102,7 @@ struct ImportParameters {
       throw JSONFieldError("\"relationships\" must be a JSON object, not \(value.kindDescription)")
     }
     return try members.map { member in
-      var fields = try JSONFields(member.value, place: "the members of the relationship \"\(member.name)\"")
+      var fields = try JSONFields(member.value, named: "the members of the relationship \"\(member.name)\"")
       let relationship = Relationship(
         name: member.name, key: try fields.requiredString("key"),
         value: try Template(try fields.requiredString("value")),

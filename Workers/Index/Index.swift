@@ -13,7 +13,7 @@ import WorkerKit
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     try check(context)
-    var fields = try JSONFields(try job.parameters, place: "the parameters")
+    var fields = try JSONFields(try job.parameters, named: "the parameters")
     let file = try fields.string("file")
     try fields.finish()
     let index = DocumentIndex(context: context)

@@ -66,7 +66,7 @@ struct MaintainParameters {
   let retention: JobRetention
 
   init(_ parameters: JSONValue) throws(JSONFieldError) {
-    var fields = try JSONFields(parameters, place: "the parameters")
+    var fields = try JSONFields(parameters, named: "the parameters")
     guard let task = try fields.choice("task", Task.self) else {
       throw JSONFieldError("\"task\" is missing in the parameters")
     }

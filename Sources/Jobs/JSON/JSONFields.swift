@@ -4,17 +4,17 @@
 /// known ones.
 public struct JSONFields {
   private let members: [JSONMember]
-  private let place: String
+  private let objectName: String
   private var known: [String] = []
 
-  /// - Parameter place: what the object is, at the beginning of a sentence: "the parameters".
+  /// - Parameter objectName: what errors call the object, at the beginning of a sentence: "the parameters".
   /// - Throws: ``JSONFieldError`` when the value is not an object.
-  public init(_ value: JSONValue, place: String) throws(JSONFieldError) {
+  public init(_ value: JSONValue, named objectName: String) throws(JSONFieldError) {
     guard case .object(let members) = value else {
-      throw JSONFieldError("\(place) must be a JSON object, not \(value.kindDescription)")
+      throw JSONFieldError("\(objectName) must be a JSON object, not \(value.kindDescription)")
     }
     self.members = members
-    self.place = place
+    self.objectName = objectName
   }
 
   /// The names of the members, in their order.
@@ -41,7 +41,7 @@ public struct JSONFields {
   /// - Throws: ``JSONFieldError`` if it is missing, null, empty or of another type.
   public mutating func requiredString(_ name: String) throws(JSONFieldError) -> String {
     guard let text = try string(name), !text.isEmpty else {
-      throw JSONFieldError("\"\(name)\" is missing in \(place)")
+      throw JSONFieldError("\"\(name)\" is missing in \(objectName)")
     }
     return text
   }
@@ -89,7 +89,7 @@ public struct JSONFields {
     let words = Choice.allCases.map(\.rawValue)
     let hint = Spelling.nearest(to: text, among: words).map { "did you mean \"\($0)\"?" }
     throw JSONFieldError(
-      "\"\(name)\" in \(place) cannot be \"\(text)\"; \(hint ?? "it is \(words.joined(separator: " or "))")")
+      "\"\(name)\" in \(objectName) cannot be \"\(text)\"; \(hint ?? "it is \(words.joined(separator: " or "))")")
   }
 
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
@@ -97,11 +97,11 @@ public struct JSONFields {
     guard let stranger = names.first(where: { !known.contains($0) }) else { return }
     let hint = Spelling.nearest(to: stranger, among: known).map { "did you mean \"\($0)\"?" }
     throw JSONFieldError(
-      "\(place) have no \"\(stranger)\"; \(hint ?? "known are \(known.sorted().joined(separator: ", "))")")
+      "\(objectName) have no \"\(stranger)\"; \(hint ?? "known are \(known.sorted().joined(separator: ", "))")")
   }
 
   private func wrong(_ name: String, _ expected: String, _ found: JSONValue) -> JSONFieldError {
-    JSONFieldError("\"\(name)\" in \(place) must be \(expected), not \(found.kindDescription)")
+    JSONFieldError("\"\(name)\" in \(objectName) must be \(expected), not \(found.kindDescription)")
   }
 }
 

@@ -79,7 +79,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong there.
   public let reason: String
 
-  /// The place and the reason.
+  /// The location and the reason.
   public var description: String { "line \(line), column \(column): \(reason)" }
 }
 

@@ -52,7 +52,7 @@ public struct PeriodicEntry: Hashable, Sendable {
   public init(name: String, contents bytes: [UInt8]) throws(PeriodicEntryError) {
     do {
       var parser = JSONParser(bytes)
-      var fields = try JSONFields(try parser.value(), place: "the keys of a periodic entry")
+      var fields = try JSONFields(try parser.value(), named: "the keys of a periodic entry")
       let expression = try fields.requiredString("cron")
       let zoneName = try fields.string("timeZone") ?? "UTC"
       let catchUp = try fields.choice("catchUp", CatchUp.self) ?? .last

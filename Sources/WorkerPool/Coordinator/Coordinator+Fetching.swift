@@ -110,7 +110,7 @@ extension Coordinator {
     if query.after == nil, seconds > Self.slowFetch {
       window.nextRefetch = now + min(Self.longestFetchDelay, 10 * seconds)
     }
-    place(new, in: key)
+    insert(new, into: key)
     add(missed, to: key)
     // A refetch corrects wrong counts.
     if query.after == nil, group == nil { for group in window.cut.union(window.parked.keys) { wake(group) } }

@@ -36,8 +36,8 @@ extension Coordinator {
     }
   }
 
-  /// Puts new jobs into a window: among those that may run, or parked with a full group.
-  mutating func place(_ jobs: [WindowJob], in key: WindowKey) {
+  /// Inserts new jobs into a window: into those that may run, or parked with a full group.
+  mutating func insert(_ jobs: [WindowJob], into key: WindowKey) {
     guard windows[key] != nil else { return }
     var runnable: [WindowJob] = []
     for job in jobs {

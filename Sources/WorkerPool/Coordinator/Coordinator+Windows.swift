@@ -76,7 +76,7 @@ extension Coordinator {
         if window.missed.count < JobWindow.mostMissed { window.missed.append(job) } else { window.mustRefetch = true }
       }
     }
-    place(wanted, in: key)
+    insert(wanted, into: key)
   }
 
   /// Takes jobs out of the windows, and releases what was parked behind them.

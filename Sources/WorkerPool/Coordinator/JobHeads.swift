@@ -23,21 +23,21 @@ struct JobHeads {
     lanes.values.compactMap { $0.first { isWanted($0.window.kind) }?.position }.min()
   }
 
-  /// Moves a window to the place of its best job; nil takes it out.
+  /// Moves a window to where its best job belongs; nil takes it out.
   mutating func move(_ window: WindowKey, from old: JobPosition?, to new: JobPosition?) {
     if let old, let index = index(of: window, at: old) { lanes[window.lane]?.remove(at: index) }
     guard let new else { return }
-    let place = place(new, window.lane)
-    lanes[window.lane, default: []].insert(Head(position: new, window: window), at: place)
+    let insertion = insertionIndex(new, window.lane)
+    lanes[window.lane, default: []].insert(Head(position: new, window: window), at: insertion)
   }
 
   private func index(of window: WindowKey, at position: JobPosition) -> Int? {
     guard let heads = lanes[window.lane] else { return nil }
-    return heads[place(position, window.lane)...].firstIndex { $0.window == window }
+    return heads[insertionIndex(position, window.lane)...].firstIndex { $0.window == window }
   }
 
-  /// Where the first head is that does not run before a position.
-  private func place(_ position: JobPosition, _ lane: String) -> Int {
+  /// The index of the first head that does not run before a position.
+  private func insertionIndex(_ position: JobPosition, _ lane: String) -> Int {
     guard let heads = lanes[lane] else { return 0 }
     var low = 0
     var high = heads.count

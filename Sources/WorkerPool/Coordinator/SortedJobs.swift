@@ -3,7 +3,7 @@ import WorkerProtocol
 
 /// Jobs in the order in which they run, the best first.
 ///
-/// - Complexity: taking the best and adding one behind all others is constant, amortised; finding a place is
+/// - Complexity: taking the best and adding one behind all others is constant, amortised; finding an index is
 ///   logarithmic, and adding or taking a job in the middle moves those behind it.
 struct SortedJobs: Sendable {
   /// Jobs that were taken lie before `start`, until they are so many that moving the rest is cheap.
@@ -18,16 +18,16 @@ struct SortedJobs: Sendable {
 
   /// How many of the jobs run before or at a position.
   func count(upTo position: JobPosition) -> Int {
-    place { $0.position <= position } - start
+    partition { $0.position <= position } - start
   }
 
   mutating func insert(_ job: WindowJob) {
-    let place = place { $0.position < job.position }
-    if place == start, start > 0 {
+    let index = partition { $0.position < job.position }
+    if index == start, start > 0 {
       start -= 1
       storage[start] = job
     } else {
-      storage.insert(job, at: place)
+      storage.insert(job, at: index)
     }
   }
 
@@ -55,9 +55,9 @@ struct SortedJobs: Sendable {
 
   /// Takes out the job at that position, if it is there.
   mutating func remove(at position: JobPosition) -> WindowJob? {
-    let place = place { $0.position < position }
-    guard place < storage.count, storage[place].position == position else { return nil }
-    return storage.remove(at: place)
+    let index = partition { $0.position < position }
+    guard index < storage.count, storage[index].position == position else { return nil }
+    return storage.remove(at: index)
   }
 
   /// Takes out the job of that key, if it is there.
@@ -66,7 +66,7 @@ struct SortedJobs: Sendable {
   }
 
   /// The index of the first job for which `isBefore` is false.
-  private func place(_ isBefore: (WindowJob) -> Bool) -> Int {
+  private func partition(_ isBefore: (WindowJob) -> Bool) -> Int {
     var low = start
     var high = storage.count
     while low < high {

@@ -41,17 +41,17 @@ public struct Demo {
     Interruption.catchSignals()
     let files = try TextFiles(folder: folder, limit: Self.mostFiles).paths
     guard !files.isEmpty else { throw DemoError.noFiles(folder) }
-    let place = try DemoPlace()
-    defer { if !keepsFiles { place.remove() } }
-    say("\(files.count) text files in \(folder); store, model and queue are in \(place.path)")
-    let pool = try DemoPool(place: place, executable: executable, workers: Self.workers)
+    let directory = try DemoDirectory()
+    defer { if !keepsFiles { directory.remove() } }
+    say("\(files.count) text files in \(folder); store, model and queue are in \(directory.path)")
+    let pool = try DemoPool(directory: directory, executable: executable, workers: Self.workers)
     defer { pool.stop() }
     say("pool \(pool.pid) is up with \(Self.workers) workers")
-    try JobSubmission(queue: place.queue).submit(files.map(job))
-    say("\(files.count) jobs submitted: one file in \(place.queue)/incoming")
+    try JobSubmission(queue: directory.queue).submit(files.map(job))
+    say("\(files.count) jobs submitted: one file in \(directory.queue)/incoming")
     try DemoWatch(pool: pool, jobs: files.count, isTerminal: isTerminal, output: output).run()
-    try DemoReport(place: place, output: output).run()
-    if keepsFiles { say("kept in \(place.path)") }
+    try DemoReport(directory: directory, output: output).run()
+    if keepsFiles { say("kept in \(directory.path)") }
   }
 
   private func job(_ path: String) -> JobRequest {
@@ -86,8 +86,8 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where the demo keeps its files.
-struct DemoPlace {
+/// The temporary directory with the files of the demo.
+struct DemoDirectory {
   let path: String
   var store: String { path + "/demo.sqlite" }
   var queue: String { path + "/queue" }

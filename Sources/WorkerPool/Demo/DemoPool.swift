@@ -4,21 +4,20 @@ import Glibc
 /// The demo's pool: `workerpool run` in a process of its own.
 final class DemoPool {
   private let process = Process()
-  private let place: DemoPlace
+  private let directory: DemoDirectory
   let client: StatusClient
 
   var pid: Int32 { process.processIdentifier }
 
   /// Starts the pool and waits until it answers.
-  init(place: DemoPlace, executable: String, workers: Int) throws {
-    self.place = place
-    try Data().write(to: URL(fileURLWithPath: place.log))
-    let log = try FileHandle(forWritingTo: URL(fileURLWithPath: place.log))
+  init(directory: DemoDirectory, executable: String, workers: Int) throws {
+    self.directory = directory
+    try Data().write(to: URL(fileURLWithPath: directory.log))
+    let log = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.log))
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = [
-      "run", "--workers", String(workers), "--with-parent", "--workers", "index=\(workers)", "--store", place.store,
-      "--model",
-      place.model, "--queue", place.queue,
+      "run", "--workers", String(workers), "--with-parent", "--workers", "index=\(workers)", "--store", directory.store,
+      "--model", directory.model, "--queue", directory.queue,
     ]
     process.standardOutput = log
     process.standardError = log
@@ -26,18 +25,18 @@ final class DemoPool {
     try process.run()
     var client: StatusClient?
     while client == nil {
-      guard process.isRunning else { throw DemoError.poolDidNotStart(log: Self.text(place)) }
-      client = try? StatusClient(queue: place.queue)
+      guard process.isRunning else { throw DemoError.poolDidNotStart(log: Self.text(directory)) }
+      client = try? StatusClient(queue: directory.queue)
       if client == nil { Thread.sleep(forTimeInterval: 0.02) }
     }
-    guard let client else { throw DemoError.poolDidNotStart(log: Self.text(place)) }
+    guard let client else { throw DemoError.poolDidNotStart(log: Self.text(directory)) }
     self.client = client
   }
 
   /// How the pool is doing.
   func status() throws -> PoolStatus {
     guard let status = try? client.request(StatusRequest(.status)).status else {
-      throw DemoError.poolEnded(log: Self.text(place))
+      throw DemoError.poolEnded(log: Self.text(directory))
     }
     return status
   }
@@ -49,7 +48,7 @@ final class DemoPool {
     process.waitUntilExit()
   }
 
-  private static func text(_ place: DemoPlace) -> String {
-    (try? String(contentsOfFile: place.log, encoding: .utf8)) ?? ""
+  private static func text(_ directory: DemoDirectory) -> String {
+    (try? String(contentsOfFile: directory.log, encoding: .utf8)) ?? ""
   }
 }

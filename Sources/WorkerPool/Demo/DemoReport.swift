@@ -3,13 +3,13 @@ import Documents
 
 /// What the index holds, read through Core Data by this process while the pool is still up.
 struct DemoReport {
-  let place: DemoPlace
+  let directory: DemoDirectory
   let output: (String) -> Void
 
   func run() throws {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try ModelFile.load(place.model))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try ModelFile.load(directory.model))
     try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: place.store),
+      ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: directory.store),
       options: [NSReadOnlyPersistentStoreOption: true])
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator

@@ -4,8 +4,8 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// The place of a pool: its queue directory and identity.
-struct PoolPlace: Sendable {
+/// The pool that takes a store over.
+struct Successor: Sendable {
   /// The path of its queue directory, absolute.
   let queue: String
   let identity: String
@@ -36,8 +36,8 @@ extension StoreJobSource {
     start.unlisted = succession.unlisted
 
     let name = RandomName.make()
-    let path = QueueLayout(root: place.queue).ledger(name)
-    let ledger = try JobLedger(path: path, name: name, pool: place.identity, store: store.poolIdentifier)
+    let path = QueueLayout(root: successor.queue).ledger(name)
+    let ledger = try JobLedger(path: path, name: name, pool: successor.identity, store: store.poolIdentifier)
     for entry in succession.held { ledger.inherit(entry) }
     for process in succession.unlisted {
       ledger.inherit(LedgerEntry(job: 0, process: process, state: .handedOut, begunAt: Date()))
@@ -47,7 +47,7 @@ extension StoreJobSource {
       ledger.inheritDead(entry)
     }
     do {
-      try PoolOwner(pid: getpid(), queue: place.queue, pool: place.identity, ledger: name).write(in: context)
+      try PoolOwner(pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name).write(in: context)
       try context.save()
     } catch {
       unlink(path)
@@ -59,15 +59,15 @@ extension StoreJobSource {
   }
 
   private func succession(of owner: PoolOwner?, _ messages: inout [String]) -> Succession {
-    var left = place.left
-    if let owner, owner.pool != place.identity {
+    var left = successor.left
+    if let owner, owner.pool != successor.identity {
       left.formUnion(StrayProcesses.end(pool: owner.pool, store: store.url.path))
     }
     var contents: LedgerContents?
     if let owner {
       do {
         // The queue directory may have been renamed since.
-        let queue = owner.pool == place.identity ? place.queue : owner.queue
+        let queue = owner.pool == successor.identity ? successor.queue : owner.queue
         let found = try LedgerContents(path: QueueLayout(root: queue).ledger(owner.ledger))
         if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
       } catch {
@@ -91,7 +91,7 @@ extension StoreJobSource {
   }
 
   private func removeLedgers(but name: String) {
-    let run = place.queue + "/run"
+    let run = successor.queue + "/run"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: run)) ?? []
     for file in names where file.hasPrefix(QueueLayout.ledgerPrefix) && file != QueueLayout.ledgerPrefix + name {
       unlink(run + "/" + file)

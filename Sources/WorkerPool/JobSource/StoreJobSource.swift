@@ -18,7 +18,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let pruningContext: NSManagedObjectContext
   let intake: Intake
   let layout: QueueLayout
-  let place: PoolPlace
+  let successor: Successor
   /// Makes WAL checkpoints. They may take long, and no job waits for them.
   let checkpointQueue = DispatchQueue(label: "checkpoint")
   let checkpointer: WALCheckpointer
@@ -37,17 +37,17 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   /// - Parameters:
   ///   - store: the store, with both the app's entities and the pool's.
-  ///   - place: where the pool runs.
+  ///   - successor: this pool.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   ///   - retention: how long finished jobs are kept.
   ///   - owners: whose job files are taken.
   init(
-    store: JobStore, layout: QueueLayout, place: PoolPlace, writeTurn: String,
+    store: JobStore, layout: QueueLayout, successor: Successor, writeTurn: String,
     retention: JobRetention = JobRetention(), owners: FileOwnerRule = FileOwnerRule()
   ) throws {
     self.store = store
     self.layout = layout
-    self.place = place
+    self.successor = successor
     self.retention = retention
     periodic = PeriodicDirectory(path: layout.periodic)
     context = store.makeContext(name: "coordinator")

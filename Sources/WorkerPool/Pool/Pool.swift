@@ -87,10 +87,10 @@ public enum Pool {
     for process in left.killed {
       log(.processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
     }
-    let place = PoolPlace(
+    let successor = Successor(
       queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
     let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
-      try openSource(configuration, layout, place)
+      try openSource(configuration, layout, successor)
     }
     let source = try opening.run()
     configuration.workers = opening.workers
@@ -116,7 +116,7 @@ public enum Pool {
 
   /// Opens the store and puts it in order. Blocks; throws where another process has the store locked for too long.
   private static func openSource(
-    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ place: PoolPlace
+    _ configuration: PoolConfiguration, _ layout: QueueLayout, _ successor: Successor
   ) throws -> StoreJobSource {
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
       throw StartError.model(path: configuration.model)
@@ -136,7 +136,8 @@ public enum Pool {
         path: configuration.store, reason: "\(StoreParted(path: configuration.store, isReplaced: true))")
     }
     let source = try StoreJobSource(
-      store: store, layout: layout, place: place, writeTurn: layout.writeTurn, retention: configuration.retention,
+      store: store, layout: layout, successor: successor, writeTurn: layout.writeTurn,
+      retention: configuration.retention,
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source

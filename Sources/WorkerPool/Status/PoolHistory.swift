@@ -5,7 +5,7 @@ import WorkerProtocol
 
 /// Remembers for a status how often jobs end, and which ended last.
 ///
-/// Noting an ended job costs an addition and a place in a ring. All else is computed on request.
+/// Noting an ended job costs an addition and an element of a ring. All else is computed on request.
 struct PoolHistory {
   /// Ended jobs whose rows tell how long jobs wait and run.
   static let sample = 250

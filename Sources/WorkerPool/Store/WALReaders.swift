@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// A process that holds a place in the index of a store's write-ahead log, and sees an older state than the newest.
+/// A process that holds a read lock in the index of a store's write-ahead log, and sees an older state than the newest.
 struct PinnedReader: Hashable, Sendable {
   let pid: Int32
   let pin: WALCheckpointer.Pin
@@ -16,9 +16,9 @@ struct PinnedReader: Hashable, Sendable {
 /// open SQLite's files: opening and closing the `-shm` file would drop the locks that this process holds on it
 /// (https://www.sqlite.org/howtocorrupt.html, 2.2).
 enum WALReaders {
-  private static let firstPlace = 123
+  private static let firstReadLock = 123
 
-  /// The processes that hold these places in the log of the store at `path`.
+  /// The processes that hold these read locks of the store at `path`.
   static func readers(store path: String, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
     var status = stat()
     guard !pins.isEmpty, stat(path + "-shm", &status) == 0,
@@ -27,12 +27,12 @@ enum WALReaders {
     return readers(locks: locks, inode: UInt64(status.st_ino), at: pins)
   }
 
-  /// The owners of read locks on the bytes of these places, out of the text of `/proc/locks`.
+  /// The owners of these read locks, out of the text of `/proc/locks`.
   static func readers(locks: String, inode: UInt64, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
     let held = KernelLock.all(in: locks).filter { $0.inode == inode && !$0.isWrite }
     return Set(
       held.flatMap { lock in
-        pins.filter { lock.covers(firstPlace + $0.place) }.map { PinnedReader(pid: lock.pid, pin: $0) }
+        pins.filter { lock.covers(firstReadLock + $0.place) }.map { PinnedReader(pid: lock.pid, pin: $0) }
       })
   }
 }
@@ -99,7 +99,7 @@ struct KernelLock {
 
 /// Since when readers have kept the WAL from being copied into the file.
 ///
-/// Processes that only read for a moment appear in single checks. A reader that holds the same place at the same mark
+/// Processes that only read for a moment appear in single checks. A reader that holds the same lock at the same mark
 /// in checks that are ``minimumAge`` apart has held it all the time.
 struct PinnedWAL: Sendable {
   static let minimumAge = 0.5

@@ -4,7 +4,7 @@
 /// A process stays with its plugin until jobs of another plugin need its slot, and have needed it for long enough to
 /// pay for the start of a new process. A plugin without jobs takes no process from anyone.
 enum SlotPlan {
-  /// Seconds that a plugin's last process may work before it makes place for another plugin that has none, at least.
+  /// Seconds that a plugin's last process may work before it makes room for another plugin that has none, at least.
   static let turn = 2.0
   /// Seconds for which a plugin that has just had work keeps its last process, at first: more may come.
   static let warmth = 5.0
@@ -47,7 +47,7 @@ enum SlotPlan {
     private var moveDelay: Double { min(max(startsWorth * startTime, moveDelays.lowerBound), moveDelays.upperBound) }
     fileprivate var isPressed: Bool { canStartNow && pressed >= moveDelay }
     fileprivate var canStartNow: Bool { canStart && !isDelayed }
-    /// Seconds that others may work before they make place for it.
+    /// Seconds that others may work before they make room for it.
     fileprivate var othersTurn: Double { max(turn, moveDelay) }
   }
 
@@ -60,10 +60,10 @@ enum SlotPlan {
   /// hand.
   static func targets(total: Int, plugins: [Plugin]) -> [String: Int] {
     let free = plugins.filter { $0.fixed == nil }
-    let places = total - plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
+    let shared = total - plugins.reduce(0) { $0 + ($1.fixed ?? 0) }
     var shares = Shares(free)
-    while shares.total > max(0, places), let giver = shares.leastNeeded { shares[giver] -= 1 }
-    while shares.total < places, let taker = shares.firstInNeed { shares[taker] += 1 }
+    while shares.total > max(0, shared), let giver = shares.leastNeeded { shares[giver] -= 1 }
+    while shares.total < shared, let taker = shares.firstInNeed { shares[taker] += 1 }
     for taker in shares.needy {
       guard let giver = shares.giver(toNeedy: taker) else { continue }
       shares[giver] -= 1
@@ -153,7 +153,7 @@ private struct Shares {
     return needy.sorted { (plugins[$1].absent, plugins[$0].name) < (plugins[$0].absent, plugins[$1].name) }
   }
 
-  /// The plugin that makes place for one that has no process.
+  /// The plugin that makes room for one that has no process.
   func giver(toNeedy taker: Int) -> Int? {
     if let idle = longestIdle(among: counts.indices.filter { hasSpare($0) && !plugins[$0].isWarm }) { return idle }
     let several = counts.indices.filter { counts[$0] > 1 }
