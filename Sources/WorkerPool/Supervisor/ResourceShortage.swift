@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// The limit on this process's open files (RLIMIT_NOFILE of getrlimit(2)).
@@ -18,6 +19,33 @@ enum OpenFileLimit {
     guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
     limit.rlim_cur = limit.rlim_max
     setrlimit(resource, &limit)
+  }
+
+  /// The descriptors that workers leave for others. Job files, the store and clients need a few for moments: a pool
+  /// whose workers hold all of them takes in no job.
+  private static let reserve = 8
+  /// The most descriptors that the start of a worker needs: two pipes with both ends, and the process.
+  private static let start = 5
+
+  /// Makes sure that a worker can be started and the reserve stays free.
+  ///
+  /// - Parameter connections: workers that will connect soon.
+  /// - Throws: EMFILE.
+  static func requireRoomForStart(connections: Int) throws(SystemCallError) {
+    let wanted = start + connections + reserve
+    guard let open = openFiles, UInt64(open + wanted) <= current else {
+      throw SystemCallError("pipe2", number: EMFILE)
+    }
+  }
+
+  /// How many descriptors this process has; nil when there is none left to count them with.
+  private static var openFiles: Int? {
+    guard let directory = opendir("/proc/self/fd") else { return errno == EMFILE ? nil : 0 }
+    defer { closedir(directory) }
+    var entries = 0
+    while readdir(directory) != nil { entries += 1 }
+    // Without `.`, `..`, and the directory that lists them.
+    return max(0, entries - 3)
   }
 }
 

@@ -16,7 +16,8 @@ extension Supervisor {
     demandHistory.started(plugin.name)
     var environment = configuration.environment
     environment[.token] = worker.token
-    do {
+    do throws(SystemCallError) {
+      try OpenFileLimit.requireRoomForStart(connections: workers.count(in: [.spawning, .greeting]))
       worker.process = try ChildProcess(
         .init(
           path: plugin.path, environment: environment, limits: limits.resources,

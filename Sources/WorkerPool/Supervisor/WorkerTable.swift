@@ -38,6 +38,9 @@ struct WorkerTable {
     workers.values.count { !$0.life.hasGivenSlotAway && isCounted($0) }
   }
 
+  /// How many processes are in one of these states.
+  func count(in states: Set<WorkerLife.State>) -> Int { workers.values.count { states.contains($0.life.state) } }
+
   // MARK: Processes
 
   /// The IDs of the processes; 0 for one that is not there yet.
