@@ -105,10 +105,15 @@ public let NSXMLStoreType = "XML"
 extension NSPersistentStore {
   /// New metadata, with the entries that the store itself needs kept.
   static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
-    let own = current.filter {
-      $0.key.hasPrefix("NSStore") || $0.key.hasPrefix("NSPersistence") || $0.key.hasPrefix("_NS")
-    }
-    return metadata.merging(own) { $1 }
+    metadata.merging(current.filter { isOfStore($0.key) }) { $1 }
+  }
+
+  /// The entries of metadata that the program has set.
+  static func programEntries(of metadata: [String: Any]) -> [String: Any] { metadata.filter { !isOfStore($0.key) } }
+
+  /// Whether a store itself needs the entry.
+  private static func isOfStore(_ key: String) -> Bool {
+    key.hasPrefix("NSStore") || key.hasPrefix("NSPersistence") || key.hasPrefix("_NS")
   }
 }
 

@@ -143,9 +143,12 @@ protocol ObjectStore: NSPersistentStore {
   /// Replaces a store's file by a copy of another one, in place.
   static func replace(_ destination: StoreFile, with source: StoreFile) throws
 
-  /// Makes a store's file a copy of another one with the schema of another model.
+  /// Makes a store's file a copy of another one with the schema of another model, with the same keys and UUID.
+  ///
+  /// - Returns: false if the class has no own way to do so; then the rows are copied one by one.
   static func migrate(
-    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel) throws
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws -> Bool
 }
 
 /// Most stores take no batch requests.

@@ -20,6 +20,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   required init(_ opening: StoreOpening) throws {
     let file = try FileStore.file(opening)
     try FileStore.checkAttributes(opening)
+    try Swift.type(of: self).migrateIfWanted(opening)
     let format = Swift.type(of: self).format
     let data = try FileStore.read(file)
     let found = try data.map { data in try FileStore.translating(file) { try format.metadata(in: data) } }
@@ -133,10 +134,10 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     }
   }
 
-  private static func write(_ data: Data, to url: URL) throws { try complete(temporaryFile(data, for: url), at: url) }
+  static func write(_ data: Data, to url: URL) throws { try complete(temporaryFile(data, for: url), at: url) }
 
   /// The content of a file; nil if there is none.
-  private static func read(_ url: URL) throws -> Data? {
+  static func read(_ url: URL) throws -> Data? {
     guard FileManager.default.fileExists(atPath: url.path) else { return nil }
     do {
       let data = try Data(contentsOf: url)
@@ -149,12 +150,12 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     }
   }
 
-  private static func existing(_ url: URL) throws -> Data {
+  static func existing(_ url: URL) throws -> Data {
     if let data = try read(url) { return data }
     throw CoreDataErrors.error(.persistentStoreOpen, "There is no store at \(url.path).")
   }
 
-  private static func translating<T>(_ url: URL, _ body: () throws -> T) throws -> T {
+  static func translating<T>(_ url: URL, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as StoreFormatError {
@@ -188,15 +189,6 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     _ = try translating(source.url) { try format.metadata(in: data) }
     try write(data, to: destination.url)
   }
-
-  class func migrate(
-    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
-  ) throws {
-    throw CoreDataErrors.error(
-      .migration,
-      "A store of the type \(format.storeType) cannot be migrated to another model; migrate it to SQLite with its own model first."
-    )
-  }
 }
 
 /// A store in a binary file. `@unchecked Sendable`: adds no state to `FileStore`.
@@ -209,22 +201,24 @@ final class XMLStore: FileStore, @unchecked Sendable {
   override class var format: any StoreFormat.Type { XMLFormat.self }
 }
 
-/// The identity and state of a file: it differs for another file at the same path, and after a change.
-private struct FileState: Equatable {
-  private let device: UInt64
-  private let inode: UInt64
-  private let size: Int64
-  private let seconds: Int
-  private let nanoseconds: Int
+extension FileStore {
+  /// The identity and state of a file: it differs for another file at the same path, and after a change.
+  struct FileState: Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
 
-  /// Nil if there is no file.
-  init?(_ url: URL) {
-    var status = stat()
-    guard stat(url.path, &status) == 0 else { return nil }
-    device = UInt64(status.st_dev)
-    inode = UInt64(status.st_ino)
-    size = Int64(status.st_size)
-    seconds = status.st_mtim.tv_sec
-    nanoseconds = status.st_mtim.tv_nsec
+    /// Nil if there is no file.
+    init?(_ url: URL) {
+      var status = stat()
+      guard stat(url.path, &status) == 0 else { return nil }
+      device = UInt64(status.st_dev)
+      inode = UInt64(status.st_ino)
+      size = Int64(status.st_size)
+      seconds = status.st_mtim.tv_sec
+      nanoseconds = status.st_mtim.tv_nsec
+    }
   }
 }

@@ -69,9 +69,7 @@ extension CustomStore {
 
   static func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
-  ) throws {
-    throw unsupported("migrated to another model")
-  }
+  ) throws -> Bool { false }
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 

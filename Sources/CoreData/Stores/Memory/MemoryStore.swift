@@ -25,6 +25,17 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     reference.store = self
   }
 
+  /// Holds the rows of a file that is being migrated. No coordinator has it.
+  init(holding entities: [NSEntityDescription]) {
+    let reference = StoreReference(identifier: UUID().uuidString)
+    memory = MemoryRows(MemorySchema(entities, reference, sharesKeys: true))
+    storeType = NSInMemoryStoreType
+    super.init(persistentStoreCoordinator: nil, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
+    identifier = reference.identifier
+    metadata = [:]
+    reference.store = self
+  }
+
   static func open(_ opening: StoreOpening) throws -> any ObjectStore { MemoryStore(opening) }
 
   // MARK: Without a file
@@ -41,7 +52,7 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   static func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
-  ) throws {
+  ) throws -> Bool {
     throw hasNoFile("migrated")
   }
 

@@ -7,27 +7,15 @@ extension SQLiteStore {
     _ database: SQLiteDatabase, prefix: String, entities: [NSEntityDescription], model: NSManagedObjectModel,
     options: [AnyHashable: Any]?
   ) throws {
-    func isSet(_ option: String) -> Bool { (options?[option] as? NSNumber)?.boolValue ?? false }
-    guard isSet(NSMigratePersistentStoresAutomaticallyOption), !isSet(NSIgnorePersistentStoreVersioningOption),
-      !database.configuration.isReadOnly
-    else { return }
+    guard StoreMetadata.asksForMigration(options), !database.configuration.isReadOnly else { return }
     let path = database.configuration.path
-    func isCurrent(_ metadata: [String: Any]) -> Bool {
-      guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return true }
-      return NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty
-    }
-    if isCurrent(try database.withWriter { try readMetadata(prefix, $0).1 }) { return }
-    guard isSet(NSInferMappingModelAutomaticallyOption) else {
-      throw CoreDataErrors.error(
-        .migrationMissingMappingModel,
-        "\(path) has to be migrated: mapping models are not supported, and \(NSInferMappingModelAutomaticallyOption) is not set."
-      )
-    }
+    if StoreMetadata.isCurrent(try database.withWriter { try readMetadata(prefix, $0).1 }, entities) { return }
+    try StoreMetadata.checkInference(options, path)
     do {
       try database.write { connection in
         // Another process may have migrated it first.
         var metadata = try readMetadata(prefix, connection).1
-        if isCurrent(metadata) { return }
+        if StoreMetadata.isCurrent(metadata, entities) { return }
         let sources = try SourceModels.model(for: metadata, path: path)
         try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run()
         StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
@@ -42,15 +30,15 @@ extension SQLiteStore {
 
   static func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
-  ) throws {
+  ) throws -> Bool {
     let prefix = StoreMetadata.prefix(source.options)
-    let from = try reporting(.migrationManagerSourceStore, source.url) {
+    let from = try source.reporting(.migrationManagerSourceStore) {
       let connection = try SQLiteConnection(path: source.url.path, access: .readWrite)
       _ = try readMetadata(prefix, connection)
       return connection
     }
     defer { from.close() }
-    let to = try reporting(.migrationManagerDestinationStore, destination.url) {
+    let to = try destination.reporting(.migrationManagerDestinationStore) {
       let connection = try SQLiteConnection(path: destination.url.path, access: .create)
       try connection.copy(from: from)
       return connection
@@ -64,14 +52,6 @@ extension SQLiteStore {
         try writeMetadata(metadata, prefix: prefix, to)
       }
     }
-  }
-
-  private static func reporting<T>(_ code: CocoaError.Code, _ url: URL, _ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch {
-      throw CoreDataErrors.error(
-        code, "\(url.path) cannot be opened for a migration: \(error).", [NSUnderlyingErrorKey: error])
-    }
+    return true
   }
 }

@@ -1,0 +1,60 @@
+/// Lightweight migration of a file that is read and written as a whole.
+///
+/// The rows are mapped in memory. The new file takes the old one's place in one step, so an error or a killed process
+/// leaves the old one. Rows keep their keys and the store its UUID, so objects keep their IDs except for the names of
+/// renamed entities.
+extension FileStore {
+  /// Migrates the file if it was made with another model and the options ask for it.
+  ///
+  /// - Throws: the errors of a migration of a SQLite file, and 134110 if somebody else writes the file meanwhile.
+  static func migrateIfWanted(_ opening: StoreOpening) throws {
+    guard StoreMetadata.asksForMigration(opening.options), let url = opening.url, let data = try read(url) else {
+      return
+    }
+    let state = FileState(url)
+    let metadata = try translating(url) { try format.metadata(in: data) }
+    if StoreMetadata.isCurrent(metadata, opening.entities) { return }
+    try StoreMetadata.checkInference(opening.options, url.path)
+    let old = try SourceModels.model(for: metadata, path: url.path)
+    let migrated = try migrated(data, of: url, from: old, to: opening.entities, opening.model.versionIdentifiers)
+    guard FileState(url) == state else {
+      throw CoreDataErrors.error(
+        .migration, "\(url.path) was changed by someone else while it was migrated; open it again.")
+    }
+    do {
+      try write(migrated, to: url)
+    } catch {
+      throw CoreDataErrors.error(
+        .migration, "\(url.path) could not be migrated: \(error.localizedDescription)", [NSUnderlyingErrorKey: error])
+    }
+  }
+
+  class func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws -> Bool {
+    let data = try source.reporting(.migrationManagerSourceStore) {
+      let data = try existing(source.url)
+      _ = try translating(source.url) { try format.metadata(in: data) }
+      return data
+    }
+    let migrated = try migrated(data, of: source.url, from: old.entities, to: new.entities, new.versionIdentifiers)
+    try destination.reporting(.migrationManagerDestinationStore) { try write(migrated, to: destination.url) }
+    return true
+  }
+
+  /// The content of a file for other entities.
+  private static func migrated(
+    _ data: Data, of url: URL, from old: [NSEntityDescription], to new: [NSEntityDescription],
+    _ identifiers: Set<AnyHashable>
+  ) throws -> Data {
+    let mapping = try RowMapping(from: old, to: new)
+    let (source, destination) = (MemoryStore(holding: old), MemoryStore(holding: new))
+    try translating(url) { try source.memory.load { try format.decode(data, into: MemoryLoader($0)) } }
+    var copy = StoreCopy(source, to: destination, mapping: mapping, keepsKeys: true)
+    try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
+    destination.memory.lastKeys = source.memory.lastKeys
+    var metadata = try format.metadata(in: data)
+    StoreMetadata.setModel(entities: new, identifiers: identifiers, in: &metadata)
+    return try format.encode(destination.memory, metadata)
+  }
+}

@@ -1,0 +1,49 @@
+/// Makes rows of a new model from rows of an old one, as an inferred mapping says.
+struct RowMapping {
+  private let inferred: InferredMapping
+
+  /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
+  init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
+    inferred = try InferredMapping(from: sources, to: destinations)
+  }
+
+  /// The name of the entity that an old one became; nil for one that is gone.
+  func destinationName(of source: NSEntityDescription) -> String? { inferred.renamed[source.name ?? ""] }
+
+  /// The old counterpart of a new relationship; nil for one that is new.
+  func source(of relationship: NSRelationshipDescription, _ entity: String) -> NSRelationshipDescription? {
+    inferred.byDestination[entity]?.relationships[relationship.name]
+  }
+
+  /// The attributes of a new row. One that is new, or is mandatory now and had no value, gets its default value.
+  func attributes(of old: Snapshot, _ layout: EntityLayout) -> Snapshot {
+    let new = layout.defaults.copy()
+    let sources = inferred.byDestination[layout.name]?.attributes ?? [:]
+    for (slot, description) in layout.slots.enumerated() {
+      guard let attribute = description.property as? NSAttributeDescription, !attribute.isTransient,
+        let was = sources[attribute.name], let oldSlot = old.layout.slot(was.name)
+      else { continue }
+      if let found = value(old.value(oldSlot), attribute, was), new.assignConverted(found, slot: slot) { continue }
+      if attribute.isOptional { new.setNil(slot) }
+    }
+    return new
+  }
+
+  private func value(_ old: Any?, _ attribute: NSAttributeDescription, _ was: NSAttributeDescription) -> Any? {
+    guard let composite = attribute as? NSCompositeAttributeDescription,
+      let oldComposite = was as? NSCompositeAttributeDescription, let elements = old as? [String: Any]
+    else { return old }
+    return self.elements(elements, composite, oldComposite)
+  }
+
+  /// The elements of a composite value. A mandatory element without a value gets its default value.
+  private func elements(
+    _ old: [String: Any], _ composite: NSCompositeAttributeDescription, _ was: NSCompositeAttributeDescription
+  ) -> [String: Any] {
+    composite.elements.reduce(into: [:]) { elements, element in
+      let source = InferredMapping.path([element.name], of: composite, in: was)?.first.flatMap(was.element)
+      let found = source.flatMap { value(old[$0.name], element, $0) }
+      elements[element.name] = found ?? (element.isOptional ? nil : element.initialValue)
+    }
+  }
+}
