@@ -11,7 +11,9 @@ extension FormatParser {
     return try asExpression(operation(), at: start)
   }
 
-  mutating func operation() throws -> Node {
+  mutating func operation() throws -> Node { try nested { try $0.assignmentOrSets() } }
+
+  private mutating func assignmentOrSets() throws -> Node {
     let start = position
     let first = try binary(level: 0)
     if take(":=") {
@@ -133,9 +135,14 @@ extension FormatParser {
     return try operand()
   }
 
+  /// The node as a part of a larger one, or as the whole. Chains of operators make deep trees without recursion of the
+  /// parser, so each part is measured here.
   func asExpression(_ node: Node, at start: Int) throws -> NSExpression {
-    if case .expression(let expression) = node { return expression }
-    throw failure("Expected a value, not a predicate", at: start)
+    guard case .expression(let expression) = node else {
+      throw failure("Expected a value, not a predicate", at: start)
+    }
+    guard !expression.isDeeper(than: FormatParser.maximumDepth) else { throw failure("Nested too deeply") }
+    return expression
   }
 }
 

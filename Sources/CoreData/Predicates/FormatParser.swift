@@ -14,8 +14,10 @@ struct FormatParser {
     case predicate(NSPredicate)
   }
 
-  /// Large enough for any predicate that a person writes, small enough for any thread's stack.
-  private static let maximumDepth = 100
+  /// The most levels of the tree, and of parentheses in the text. Large enough for any predicate that a person writes,
+  /// small enough for any thread's stack: whoever reads or releases the tree recurses over it. SQLite's own parser takes
+  /// a few levels less.
+  static let maximumDepth = 100
 
   private let format: String
   private let tokens: [FormatToken]
@@ -97,10 +99,7 @@ struct FormatParser {
 
   /// A predicate or an expression.
   mutating func either() throws -> Node {
-    depth += 1
-    defer { depth -= 1 }
-    guard depth < FormatParser.maximumDepth else { throw failure("Nested too deeply") }
-    return try compound(.or, "||", .or) { try $0.compound(.and, "&&", .and) { try $0.negation() } }
+    try compound(.or, "||", .or) { try $0.compound(.and, "&&", .and) { try $0.negation() } }
   }
 
   private mutating func compound(
@@ -206,7 +205,16 @@ struct FormatParser {
   }
 
   private func asPredicate(_ node: Node) throws -> NSPredicate {
-    if case .predicate(let predicate) = node { return predicate }
-    throw failure("Expected a comparison operator")
+    guard case .predicate(let predicate) = node else { throw failure("Expected a comparison operator") }
+    guard !predicate.isDeeper(than: FormatParser.maximumDepth) else { throw failure("Nested too deeply") }
+    return predicate
+  }
+
+  /// Runs one step of the recursive descent. Every cycle of it passes through ``operation()``, which calls this.
+  mutating func nested<Value>(_ step: (inout FormatParser) throws -> Value) throws -> Value {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth < FormatParser.maximumDepth else { throw failure("Nested too deeply") }
+    return try step(&self)
   }
 }

@@ -158,11 +158,53 @@ import Testing
 
   @Test("Deep nesting is an error, not a crash")
   func nesting() {
-    for opening in ["(", "NOT ", "-", "{", "abs:(", "TERNARY("] {
+    for opening in ["(", "NOT ", "-", "{", "abs:(", "TERNARY(", "a[", "$x := "] {
       #expect(throws: PredicateSyntaxError.self) {
         try NSPredicate.parse(format: String(repeating: opening, count: 100_000) + "a")
       }
     }
+  }
+
+  /// Operators of one level associate to the left: a chain of them is as deep as it is long.
+  @Test(
+    "A chain that makes a deep tree is an error, not a crash",
+    arguments: [
+      ("a", " + a"), ("a", " ** 2"), ("a", " UNION a"), ("a", "[0]"), ("a", "[FIRST].b"), ("a", " - (a + 1)"),
+    ])
+  func chains(first: String, rest: String) throws {
+    let chain = { first + String(repeating: rest, count: $0) }
+    let error = #expect(throws: PredicateSyntaxError.self) { try NSPredicate.parse(format: chain(100_000) + " == 2") }
+    #expect(error?.message == "Nested too deeply")
+    let predicate = try NSPredicate.parse(format: chain(40) + " == 2")
+    #expect(try NSPredicate.parse(format: predicate.canonicalFormat) == predicate)
+  }
+
+  /// Each part is within the limits, and their sum is not.
+  @Test("Chains in chains count together")
+  func chainsInChains() {
+    var (sum, negation) = ("a", "a == 1")
+    for _ in 0..<90 {
+      sum = "(\(sum)\(String(repeating: " + 1", count: 90)))"
+      negation = "\(String(repeating: "NOT ", count: 90))(\(negation))"
+    }
+    for format in ["\(sum) == 2", negation, "TERNARY(\(negation), 1, 2) == 2"] {
+      let error = #expect(throws: PredicateSyntaxError.self) { try NSPredicate.parse(format: format) }
+      #expect(error?.message == "Nested too deeply")
+    }
+    var inner: NSPredicate? = NSPredicate(format: "a == 1")
+    for _ in 0..<1000 {
+      inner = inner.flatMap { try? NSPredicate.parse(format: "NOT (%@ AND b == 2)", arguments: [$0]) }
+    }
+    #expect(inner == nil)
+  }
+
+  @Test("A long list of conditions or values is not deep")
+  func longLists() throws {
+    let conditions = Array(repeating: "a == 1 + 2", count: 5000)
+    #expect(try NSPredicate.parse(format: conditions.joined(separator: " OR ")).evaluate(with: ["a": 3]))
+    #expect(try NSPredicate.parse(format: conditions.joined(separator: " AND ")).evaluate(with: ["a": 3]))
+    let values = (0..<5000).map { "\($0)" }.joined(separator: ", ")
+    #expect(try NSPredicate.parse(format: "a IN {\(values)}").evaluate(with: ["a": 4999]))
   }
 
   @Test("Text cut anywhere is read or refused, never a crash")

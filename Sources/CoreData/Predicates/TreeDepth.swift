@@ -1,0 +1,37 @@
+extension NSExpression {
+  /// Whether the tree has more than that many levels. Looks no deeper, so that no tree overflows the stack here.
+  ///
+  /// - Complexity: O(nodes of these levels).
+  func isDeeper(than levels: Int) -> Bool {
+    guard levels > 0 else { return true }
+    let rest = levels - 1
+    return switch node {
+    case .constant, .evaluatedObject, .variable, .anyKey: false
+    case .keyPath(let operand, _): operand?.isDeeper(than: rest) ?? false
+    case .function(_, let operand, let arguments):
+      operand?.isDeeper(than: rest) ?? false || arguments.contains { $0.isDeeper(than: rest) }
+    case .set(_, let left, let right): left.isDeeper(than: rest) || right.isDeeper(than: rest)
+    case .subquery(let collection, _, let predicate):
+      collection.isDeeper(than: rest) || predicate.isDeeper(than: rest)
+    case .aggregate(let members), .block(_, let members): members.contains { $0.isDeeper(than: rest) }
+    case .conditional(let predicate, let chosen, let otherwise):
+      predicate.isDeeper(than: rest) || chosen.isDeeper(than: rest) || otherwise.isDeeper(than: rest)
+    case .assignment(_, let value): value.isDeeper(than: rest)
+    }
+  }
+}
+
+extension NSPredicate {
+  /// Whether the tree has more than that many levels, as with expressions.
+  func isDeeper(than levels: Int) -> Bool {
+    guard levels > 0 else { return true }
+    switch self {
+    case let comparison as NSComparisonPredicate:
+      return comparison.leftExpression.isDeeper(than: levels - 1)
+        || comparison.rightExpression.isDeeper(than: levels - 1)
+    case let compound as NSCompoundPredicate:
+      return compound.subpredicates.contains { $0.isDeeper(than: levels - 1) }
+    default: return false
+    }
+  }
+}
