@@ -1,4 +1,5 @@
 import CoreData
+import LinuxSystem
 @_exported import struct LinuxSystem.FileError
 
 /// The identity of a file under any path: device and inode.
@@ -51,8 +52,33 @@ public struct StoreFiles: Hashable, Sendable {
     files = ["", "-wal", "-shm"].reduce(into: [:]) { $0[$1] = FileID(path: path + $1) }
   }
 
+  /// Refuses a path that leads to something other than a regular file: SQLite would wait for the writer of a named pipe
+  /// for ever. A path that leads to nothing passes.
+  public static func requireRegular(_ path: String) throws(NotAStoreFile) {
+    var status = stat()
+    guard stat(path, &status) == 0, !status.isRegularFile else { return }
+    throw NotAStoreFile(path: path, kind: status.kindDescription)
+  }
+
   /// The paths of the files.
   public var paths: [String] { files.keys.sorted().map { path + $0 } }
+
+  /// Whether a file that is put at the path would take the place of one of them, or of a file that SQLite makes beside
+  /// them when it needs it.
+  public func contains(path other: String) -> Bool {
+    if let file = FileID(path: other), files.values.contains(file) { return true }
+    let (place, name) = Self.split(path)
+    let (otherPlace, otherName) = Self.split(other)
+    // Source of the names: https://www.sqlite.org/tempfiles.html
+    return ["", "-wal", "-shm", "-journal"].contains { name + $0 == otherName }
+      && FileID(path: place) == FileID(path: otherPlace)
+  }
+
+  /// The directory of a path, and the name in it.
+  private static func split(_ path: String) -> (directory: String, name: Substring) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
+    return (String(path[...slash]), path[path.index(after: slash)...])
+  }
 
   /// Checks that the paths still lead to the files.
   public func check() throws(StoreParted) {
@@ -86,4 +112,23 @@ public struct StoreParted: Error, Hashable, Sendable, CustomStringConvertible {
       ? "\(path) was replaced by another file while the pool had it open"
       : "\(path) was deleted or renamed while the pool had it open"
   }
+}
+
+/// Something that is not a regular file stands at the path of a store.
+public struct NotAStoreFile: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The path.
+  public let path: String
+  /// What stands there: "a directory".
+  public let kind: String
+
+  /// An error about a path.
+  public init(path: String, kind: String) {
+    self.path = path
+    self.kind = kind
+  }
+
+  /// What stands at the path, without the path.
+  public var reason: String { "it is \(kind), not a regular file" }
+  /// A sentence with the path.
+  public var description: String { "the store \(path) cannot be opened: \(reason)" }
 }

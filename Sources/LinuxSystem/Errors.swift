@@ -31,17 +31,24 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
   public let action: String
   /// The error number, as in errno(3).
   public let errno: Int32
+  /// What is wrong with the file, as the rest of a sentence that begins with its path; nil where the error number says
+  /// it.
+  public let reason: String?
 
   /// - Parameters:
   ///   - path: the path of the file or directory.
   ///   - action: what was wanted, as in "be opened".
   ///   - errno: the error number.
-  public init(path: String, action: String, errno: Int32) {
+  ///   - reason: what is wrong with the file, as the rest of a sentence that begins with its path.
+  public init(path: String, action: String, errno: Int32, reason: String? = nil) {
     self.path = path
     self.action = action
     self.errno = errno
+    self.reason = reason
   }
 
-  /// The path, what was tried, and what the error number means.
-  public var description: String { "\(path) cannot \(action): \(String(cString: strerror(errno)))" }
+  /// The path and what is wrong with the file; without a reason, what was tried and what the error number means.
+  public var description: String {
+    "\(path) " + (reason ?? "cannot \(action): \(String(cString: strerror(errno)))")
+  }
 }

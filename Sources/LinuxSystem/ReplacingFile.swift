@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// A file that is written under a temporary name beside its own, and takes its place in one step: a reader sees all of
-/// it, or the earlier file.
+/// it, or the earlier file. It replaces nothing but a regular file.
 package final class ReplacingFile {
   /// What a complete file survives.
   package enum Durability {
@@ -25,8 +25,10 @@ package final class ReplacingFile {
   /// - Parameter temporaryName: the name that the file has until it is complete; nil for a name of this process. With a
   ///   fixed name the next writer replaces what a killed process left: use it for files that one process writes at a
   ///   time.
-  /// - Throws: ``FileError`` when no file can be made in that directory.
+  /// - Throws: ``FileError`` when no file can be made in that directory, and when something other than a regular file
+  ///   stands at the path.
   package init(_ path: String, mode: mode_t, temporaryName: String? = nil) throws(FileError) {
+    try checkReplaceable(path)
     self.path = path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     let directory = parts.dropLast().map { "\($0)/" }.joined()
@@ -74,6 +76,7 @@ package final class ReplacingFile {
     if durability == .power, fsync(descriptor.number) != 0 {
       throw FileError(path: temporaryPath, action: "be synchronised", errno: errno)
     }
+    try checkReplaceable(path)
     guard rename(temporaryPath, path) == 0 else { throw FileError(path: path, action: "be put in place", errno: errno) }
     isInPlace = true
   }
@@ -108,6 +111,16 @@ extension Collection<UInt8> {
       rest = rest.dropFirst(written)
     }
   }
+}
+
+/// Refuses a path at which something other than a regular file stands. rename(2) would remove the device, the pipe or the
+/// link that has the name, and its users would lose it.
+package func checkReplaceable(_ path: String) throws(FileError) {
+  var status = stat()
+  guard lstat(path, &status) == 0, !status.isRegularFile else { return }
+  throw FileError(
+    path: path, action: "be replaced", errno: EEXIST,
+    reason: "is \(status.kindDescription), which is never replaced; choose another path")
 }
 
 /// Makes the content of a file outlast a loss of power, no matter which process has written it. Source: fsync(2).

@@ -42,6 +42,25 @@ import Testing
     #expect(stat(directory.path + "/out.json", &status) == 0 && status.st_mode & 0o137 == 0 && status.st_size == 3)
   }
 
+  /// Run by root, a rename would put a file into the place of a device.
+  @Test func nothingButARegularFileIsReplaced() throws {
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let (pipe, link, folder) = (directory.path + "/pipe", directory.path + "/link", directory.path + "/folder")
+    #expect(mkfifo(pipe, 0o600) == 0 && mkdir(folder, 0o700) == 0)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path + "/target")
+    for (path, kind) in [(pipe, "a named pipe"), (link, "a symbolic link"), (folder, "a directory")] {
+      let error = #expect(throws: FileError.self) { _ = try ReplacingFile(path, mode: 0o600) }
+      #expect(error?.description == "\(path) is \(kind), which is never replaced; choose another path")
+    }
+    // One that appears while the file is written is not replaced either.
+    let late = directory.path + "/late"
+    let file = try ReplacingFile(late, mode: 0o600)
+    #expect(mkfifo(late, 0o600) == 0)
+    #expect(throws: FileError.self) { try file.complete(surviving: .processes) }
+    var status = stat()
+    #expect(lstat(late, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+  }
+
   /// One writer | the other
   /// -----------|----------
   /// begins     |

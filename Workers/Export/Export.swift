@@ -21,6 +21,7 @@ import WorkerKit
     } catch {
       throw PermanentFailure("\(error)")
     }
+    try job.checkOutput(path: parameters.file)
     request.resultType = .managedObjectIDResultType
     let ids = try context.fetch(request)
     let writer = RowWriter(

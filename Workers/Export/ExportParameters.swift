@@ -24,7 +24,7 @@ struct ExportParameters {
     query = ObjectQuery(
       entity: try fields.requiredString("entity"), predicate: try fields.string("where"),
       sort: try fields.string("sort"))
-    file = try fields.requiredString("file")
+    file = try fields.requiredPath("file")
     properties = try fields.strings("properties")
     dates = try fields.choice("dates") ?? .iso8601
     includesObjectID = try fields.bool("objectID") ?? true

@@ -22,6 +22,7 @@ import WorkerProtocol
     guard let store = environment[.store], let queue = environment[.queue] else {
       throw PermanentFailure("the pool does not say where its store and its queue directory are")
     }
+    if let file = parameters.file { try job.checkOutput(path: file) }
     let maintenance = try StoreMaintenance(
       url: URL(fileURLWithPath: store), writeTurn: environment[.writeTurn])
     switch parameters.task {
@@ -71,7 +72,7 @@ struct MaintainParameters {
       throw JSONFieldError("\"task\" is missing in the parameters")
     }
     self.task = task
-    file = task == .backup ? try fields.requiredString("file") : nil
+    file = task == .backup ? try fields.requiredPath("file") : nil
     var retention = JobRetention()
     if task == .prune {
       let seconds = 0...(100 * 366 * 86_400)
@@ -81,7 +82,6 @@ struct MaintainParameters {
     }
     self.retention = retention
     try fields.finish()
-    if let file, !file.hasPrefix("/") { throw JSONFieldError("\"file\" in the parameters must begin with /") }
   }
 }
 

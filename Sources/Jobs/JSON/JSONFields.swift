@@ -46,6 +46,25 @@ public struct JSONFields {
     return text
   }
 
+  /// The absolute path of that name; nil if it is missing or null. What a relative path leads to would depend on where
+  /// the pool was started.
+  ///
+  /// - Throws: ``JSONFieldError`` for another type, for a relative path, and for one with a zero byte.
+  public mutating func path(_ name: String) throws(JSONFieldError) -> String? {
+    guard let path = try string(name) else { return nil }
+    guard path.hasPrefix("/") else { throw JSONFieldError("\"\(name)\" in \(objectName) must begin with /") }
+    guard !path.utf8.contains(0) else { throw JSONFieldError("\"\(name)\" in \(objectName) cannot have a zero byte") }
+    return path
+  }
+
+  /// The absolute path of that name.
+  ///
+  /// - Throws: ``JSONFieldError`` if it is missing, null, relative or of another type, and for one with a zero byte.
+  public mutating func requiredPath(_ name: String) throws(JSONFieldError) -> String {
+    guard let path = try path(name) else { throw JSONFieldError("\"\(name)\" is missing in \(objectName)") }
+    return path
+  }
+
   /// The whole number of that name; nil if it is missing or null.
   ///
   /// - Throws: ``JSONFieldError`` for another type, and for a number out of the range.

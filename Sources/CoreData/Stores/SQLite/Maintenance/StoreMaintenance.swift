@@ -68,11 +68,12 @@ public final class StoreMaintenance {
   /// Readers and writers do not wait for it.
   ///
   /// - Parameters:
-  ///   - url: the place of the copy; a file there is replaced.
+  ///   - url: the place of the copy; a regular file there is replaced, nothing else.
   ///   - progress: called now and then with the number of copied pages and of all pages. If it throws, the copy is
   ///     given up.
   /// Source: https://www.sqlite.org/backup.html
   public func backUp(to url: URL, progress: (Int, Int) throws -> Void = { _, _ in }) throws {
+    try CoreDataErrors.translatingFiles(.sqlite) { try checkReplaceable(url.path) }
     let temporary = url.path + ".\(UUID().uuidString).tmp"
     defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) } }
     try CoreDataErrors.translating("Backing up \(connection.path)") {
@@ -98,6 +99,7 @@ public final class StoreMaintenance {
     }
     try CoreDataErrors.translatingFiles(.sqlite) {
       try synchronizeFile(temporary)
+      try checkReplaceable(url.path)
       guard rename(temporary, url.path) == 0 else {
         throw FileError(path: url.path, action: "be replaced", errno: errno)
       }

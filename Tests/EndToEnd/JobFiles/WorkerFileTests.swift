@@ -1,0 +1,92 @@
+import Foundation
+import Jobs
+import Testing
+import WorkerPool
+
+/// The files that the bundled workers read and write where their jobs say.
+@Suite(.serialized) struct WorkerFileTests {
+  private func pool(_ place: TestPlace) throws -> RunningPool {
+    try RunningPool(
+      place, store: place.path("iso.sqlite"), model: try ISOCodesModel.write(into: place),
+      plugins: try place.plugins("worker-import", "worker-export", "worker-maintain", "worker-index"), workers: 4)
+  }
+
+  private func submitImport(_ pool: RunningPool, _ file: String, _ more: String...) throws {
+    let arguments = ["file=\(file)", "entity=Country", "key=alpha_2"] + more
+    let finished = try run(
+      Built.path("workerpool"),
+      ["submit", "import", "--queue", pool.queue, "--max-attempts", "1"] + arguments.flatMap { ["--set", $0] })
+    try #require(finished.code == 0, "\(finished.errors)")
+  }
+
+  /// Submits an export of all countries and a backup to that path.
+  private func submitExportAndBackup(_ pool: RunningPool, to file: String) throws {
+    try pool.submit("export", "--set", "entity=Country", "--set", "format=csv", "--set", "file=\(file)")
+    try pool.submit("maintain", "--set", "task=backup", "--set", "file=\(file)")
+  }
+
+  /// The last error of each dead job, by the job's parameter `file`.
+  private func errors(_ pool: RunningPool) throws -> [String: [String]] {
+    let jobs = try pool.command("jobs", "--state", "dead", "--json", "--limit", "0").lines.map(JSONParser.parse)
+    return jobs.reduce(into: [:]) { errors, job in
+      let message = job["errors"]?.arrayValue?.last?["message"]?.stringValue ?? ""
+      errors[job["parameters"]?["file"]?.stringValue ?? "", default: []].append(message)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(20))) func theStoreIsNeverReplacedByAnExportOrABackup() throws {
+    // Given a pool with data, and its store under several paths
+    let place = try TestPlace()
+    let pool = try pool(place)
+    try submitImport(pool, try place.write("alpha_2,name\nAA,Somewhere\n", to: "aa.csv"))
+    try pool.waitForJobs(1)
+    let before = try #require(FileID(path: pool.store))
+    #expect(link(pool.store, place.path("other-name")) == 0)
+    try FileManager.default.createSymbolicLink(atPath: place.path("elsewhere"), withDestinationPath: place.url.path)
+    let paths = [
+      pool.store, pool.store + "-wal", pool.store + "-shm", pool.store + "-journal", place.path("other-name"),
+      place.path("queue/../iso.sqlite"), place.path("elsewhere/iso.sqlite-wal"),
+    ]
+    // When jobs are told to write there
+    for path in paths { try submitExportAndBackup(pool, to: path) }
+    try pool.wait { $0.jobs?["dead"] == 2 * paths.count }
+    // Then they are dead, say why, and the store is as it was
+    let errors = try errors(pool)
+    for path in paths {
+      #expect(errors[path] == Array(repeating: "\(path) is a file of the store; choose another path", count: 2))
+    }
+    #expect(FileID(path: pool.store) == before)
+    #expect(try sqlite(pool.store, "SELECT ZALPHA_2 FROM ZCOUNTRY; PRAGMA integrity_check") == "AA\nok")
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20))) func nothingButARegularFileIsReplaced() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let (pipe, folder, link) = (place.path("pipe"), place.path("folder"), place.path("link"))
+    #expect(mkfifo(pipe, 0o600) == 0 && mkdir(folder, 0o700) == 0)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: place.path("target"))
+    let kinds = [pipe: "a named pipe", folder: "a directory", link: "a symbolic link"]
+    for path in kinds.keys.sorted() { try submitExportAndBackup(pool, to: path) }
+    try submitExportAndBackup(pool, to: "relative.csv")
+    try pool.wait { $0.jobs?["dead"] == 2 * kinds.count + 2 }
+    let errors = try errors(pool)
+    for (path, kind) in kinds {
+      let expected = "\(path) is \(kind), which is never replaced; choose another path"
+      #expect(errors[path] == [expected, expected])
+    }
+    let relative = "\"file\" in the parameters must begin with /"
+    #expect(errors["relative.csv"] == [relative, relative])
+    var status = stat()
+    #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+    #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    let left = try FileManager.default.contentsOfDirectory(atPath: place.url.path)
+    #expect(!left.contains { $0.hasSuffix(".tmp") }, "\(left)")
+    // A regular file is replaced.
+    let old = try place.write("old", to: "old.csv")
+    try pool.submit("export", "--set", "entity=Country", "--set", "properties=[\"name\"]", "--set", "file=\(old)")
+    try pool.wait { $0.jobs?["succeeded"] == 1 }
+    #expect(try String(contentsOfFile: old, encoding: .utf8) == "objectID,name\r\n")
+    try pool.stop()
+  }
+}
