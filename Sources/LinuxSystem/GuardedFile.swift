@@ -2,8 +2,7 @@ import Glibc
 
 /// A regular file that others may have put there, open for reading.
 ///
-/// Opening it neither blocks nor follows a link: O_NONBLOCK keeps a named pipe from blocking, O_NOFOLLOW refuses a
-/// symbolic link (open(2)). Its owner, size and age are those of the file that is read, even if another file has come
+/// Opening it never blocks: O_NONBLOCK keeps a named pipe from blocking (open(2)). Its owner, size and age are those of the file that is read, even if another file has come
 /// to its name meanwhile.
 package struct GuardedFile {
   /// Why a file is not read.
@@ -20,6 +19,14 @@ package struct GuardedFile {
     case failed(FileError)
   }
 
+  /// What to do with a path that ends in a symbolic link.
+  package enum Links {
+    /// The link is not a regular file (O_NOFOLLOW of open(2)).
+    case refused
+    /// The file that it leads to is opened.
+    case followed
+  }
+
   package let status: stat
   private let path: String
   private let descriptor: Descriptor
@@ -27,15 +34,18 @@ package struct GuardedFile {
   /// - Parameters:
   ///   - name: the name in `directory`, or a path.
   ///   - path: the whole path, for errors.
-  package init(_ name: String, in directory: Int32 = AT_FDCWD, path: String) throws(Refusal) {
+  package init(
+    _ name: String, in directory: Int32 = AT_FDCWD, path: String, links: Links = .refused
+  ) throws(Refusal) {
     self.path = path
-    let number = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let linkFlag = links == .refused ? O_NOFOLLOW : 0
+    let number = openat(directory, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | linkFlag)
     do {
       descriptor = try Descriptor(number, "openat")
     } catch {
       throw switch error.number {
       case ENOENT: .missing
-      case ELOOP: .notRegular("a symbolic link")
+      case ELOOP where links == .refused: .notRegular("a symbolic link")
       case EACCES, EPERM: .notPermitted
       case ENXIO: .notRegular("a socket")
       case let reason: .failed(FileError(path: path, action: "be opened", errno: reason))
@@ -45,7 +55,7 @@ package struct GuardedFile {
     guard fstat(descriptor.number, &status) == 0 else {
       throw .failed(FileError(path: path, action: "be examined", errno: errno))
     }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular(nil) }
+    guard status.isRegularFile else { throw .notRegular(nil) }
     self.status = status
   }
 
@@ -69,6 +79,19 @@ package struct GuardedFile {
     }
     guard failure == 0 else { throw .failed(FileError(path: path, action: "be read", errno: failure)) }
     guard bytes.count == size else { throw .changing }
+    return bytes
+  }
+
+  /// The next bytes of it, at most that many; none at its end.
+  package func nextBytes(atMost count: Int) throws(Refusal) -> [UInt8] {
+    var failure: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
+      var got = Glibc.read(descriptor.number, buffer.baseAddress, count)
+      while got < 0, errno == EINTR { got = Glibc.read(descriptor.number, buffer.baseAddress, count) }
+      if got < 0 { failure = errno }
+      read = max(got, 0)
+    }
+    guard failure == 0 else { throw .failed(FileError(path: path, action: "be read", errno: failure)) }
     return bytes
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ColumnCheckTests {
   private func check(_ parameters: String, columns: [String]) throws {
-    let common = #""file": "a.csv", "entity": "Country""#
+    let common = #""file": "/a.csv", "entity": "Country""#
     let json = try JSONParser.parse("{\(common), \(parameters)}")
     try ImportParameters(json).check(columns: columns)
   }

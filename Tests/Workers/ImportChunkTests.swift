@@ -47,7 +47,7 @@ import Testing
     _ rows: [[String: JSONValue]], _ context: NSManagedObjectContext, parameters more: [JSONMember] = []
   ) throws -> ImportChunk.Outcome {
     let parameters = try ImportParameters(
-      .object([JSONMember("file", "x.json"), JSONMember("entity", "Person"), JSONMember("key", "name")] + more))
+      .object([JSONMember("file", "/x.json"), JSONMember("entity", "Person"), JSONMember("key", "name")] + more))
     let model = try #require(context.persistentStoreCoordinator?.managedObjectModel)
     let plan = try ImportPlan(parameters, model: model)
     return try context.performAndWait {
@@ -230,7 +230,7 @@ import Testing
   func aWrongParameterNamesTheRightOne(wrong: [String: JSONValue], message: String) throws {
     let context = try context()
     let model = try #require(context.persistentStoreCoordinator?.managedObjectModel)
-    var members: [String: JSONValue] = ["file": "x.json", "entity": "Person", "key": "name"]
+    var members: [String: JSONValue] = ["file": "/x.json", "entity": "Person", "key": "name"]
     members.merge(wrong) { $1 }
     do {
       let parameters = try ImportParameters(.object(members.map { JSONMember($0, $1) }))

@@ -1,18 +1,34 @@
-import CoreData
+import WorkerKit
 
 /// Reads a file from front to back in blocks.
 struct ByteSource {
-  private let handle: FileHandle
+  private let file: InputFile
   private var block: [UInt8] = []
   private var position = 0
   /// How many bytes have been handed out.
   private(set) var offset: Int64 = 0
 
+  /// Where the record begins that is being read. One longer than `longestRecord` ends the reading: it would fill the
+  /// memory.
+  private var record: Int64 = 0
+  private let longestRecord: Int64
+
   private static let blockSize = 256 * 1024
 
-  init(path: String) throws {
-    handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+  /// A record is longer than it may be.
+  struct RecordTooLong: Error, CustomStringConvertible {
+    let bytes: Int64
+    var description: String { "is longer than \(bytes >> 20) MiB" }
   }
+
+  /// - Parameter longestRecord: the most bytes of a record; it may have up to a block more.
+  init(path: String, longestRecord: Int64 = 64 << 20) throws {
+    file = try InputFile(path)
+    self.longestRecord = longestRecord
+  }
+
+  /// Notes that a record begins with the next byte.
+  mutating func beginRecord() { record = offset }
 
   /// The next byte, or nil at the end.
   @inline(__always)
@@ -35,9 +51,9 @@ struct ByteSource {
   }
 
   private mutating func fill() throws -> Bool {
-    guard let data = try handle.read(upToCount: Self.blockSize), !data.isEmpty else { return false }
-    block = Array(data)
+    guard offset - record <= longestRecord else { throw RecordTooLong(bytes: longestRecord) }
+    block = try file.nextBytes(atMost: Self.blockSize)
     position = 0
-    return true
+    return !block.isEmpty
   }
 }

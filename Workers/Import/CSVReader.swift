@@ -26,17 +26,23 @@ struct CSVReader {
 
   /// The next record, or nil at the end of the file. Empty lines are passed over.
   ///
-  /// - Throws: ``RowError`` for an open quote at the end, text after a closing quote, and bytes that are not UTF-8.
+  /// - Throws: ``RowError`` for an open quote at the end, text after a closing quote, bytes that are not UTF-8, and a
+  ///   record that is too long.
   mutating func next() throws -> [Field]? {
     if isAtStart { try skipByteOrderMark() }
     while let first = try source.peek() {
       line = nextLine
+      source.beginRecord()
       if first == UInt8(ascii: "\n") || first == UInt8(ascii: "\r") {
         _ = try source.next()
         if first == UInt8(ascii: "\n") { nextLine += 1 }
         continue
       }
-      return try record()
+      do {
+        return try record()
+      } catch let error as ByteSource.RecordTooLong {
+        throw RowError(line: line, reason: error.description)
+      }
     }
     return nil
   }

@@ -1,5 +1,4 @@
-import CoreData
-import Jobs
+import WorkerKit
 
 /// How far an import has come, kept in the job's checkpoint: good for the same file only.
 struct FileMark: Codable, Hashable {
@@ -12,10 +11,10 @@ struct FileMark: Codable, Hashable {
 
   /// The mark at the beginning of a file.
   init(path: String) throws {
-    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    let file = try InputFile(path)
     rows = 0
-    size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
-    modified = (attributes[.modificationDate] as? Date)?.timeIntervalSinceReferenceDate ?? 0
+    size = file.size
+    modified = file.modified.timeIntervalSinceReferenceDate
   }
 
   /// This mark, or how far an earlier attempt came with the same file.

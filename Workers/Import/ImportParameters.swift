@@ -58,7 +58,7 @@ struct ImportParameters {
 
   init(_ json: JSONValue) throws {
     var fields = try JSONFields(json, named: "the parameters")
-    file = try fields.requiredString("file")
+    file = try fields.requiredPath("file")
     root = try fields.string("root")
     entity = try fields.requiredString("entity")
     key = try fields.requiredString("key")
@@ -117,7 +117,7 @@ struct ImportParameters {
   func rows() throws -> any RowReader {
     switch format {
     case .json: try JSONRows(path: file, root: root)
-    case .jsonl: try JSONLinesRows(path: file)
+    case .jsonl: JSONLinesRows(source: try ByteSource(path: file))
     case .csv: try CSVRows(path: file, delimiter: delimiter)
     }
   }

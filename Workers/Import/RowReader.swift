@@ -1,5 +1,4 @@
-import CoreData
-import Jobs
+import WorkerKit
 
 /// One row of the imported file: its fields by name.
 struct ImportRow {
@@ -28,10 +27,18 @@ struct JSONRows: RowReader {
   private let size: Int64
   private var row = 0
 
+  /// Larger files are refused, in bytes.
+  private static let largest = 1 << 30
+
   /// - Parameter root: the key of the array, or several with dots between them: `"data.items"`; nil for the array
   ///   itself.
   init(path: String, root: String?) throws {
-    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    let file = try InputFile(path)
+    guard file.size <= Self.largest else {
+      throw RowError(
+        reason: "\(path) is larger than \(Self.largest >> 30) GiB, and JSON is read as a whole; use jsonl or csv")
+    }
+    let bytes = try file.bytes(atMost: Self.largest)
     size = Int64(bytes.count)
     parser = JSONParser(bytes)
     for name in root.map({ Self.names($0) }) ?? [] { try descend(to: name) }
@@ -83,7 +90,7 @@ struct JSONLinesRows: RowReader {
   private var row = 0
   private var line = 0
 
-  init(path: String) throws { source = try ByteSource(path: path) }
+  init(source: ByteSource) { self.source = source }
 
   var offset: Int64 { source.offset }
 
@@ -109,9 +116,14 @@ struct JSONLinesRows: RowReader {
 
   private mutating func nextLine() throws -> [UInt8]? {
     var bytes: [UInt8] = []
-    while let byte = try source.next() {
-      if byte == UInt8(ascii: "\n") { return bytes }
-      bytes.append(byte)
+    source.beginRecord()
+    do {
+      while let byte = try source.next() {
+        if byte == UInt8(ascii: "\n") { return bytes }
+        bytes.append(byte)
+      }
+    } catch let error as ByteSource.RecordTooLong {
+      throw RowError(line: line + 1, reason: error.description)
     }
     return bytes.isEmpty ? nil : bytes
   }

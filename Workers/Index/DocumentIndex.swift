@@ -1,5 +1,5 @@
-import CoreData
 import Documents
+import WorkerKit
 
 /// Writes the words of a text file into the entities Document, Term and Occurrence of the store's model.
 struct DocumentIndex {
@@ -14,12 +14,11 @@ struct DocumentIndex {
   /// - Returns: the document.
   @discardableResult
   func index(path: String, document: Document? = nil) throws -> Document {
-    let attributes = try FileManager.default.attributesOfItem(atPath: path)
-    let modified = attributes[.modificationDate] as? Date
-    let size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
+    let input = try InputFile(path)
+    let (modified, size) = (input.modified, input.size)
     let document = try document ?? self.document(path)
     if document.indexedAt != nil, document.modifiedAt == modified, document.size == size { return document }
-    let file = try TextFile(path: path)
+    let file = try TextFile(input, path: path)
     for occurrence in try occurrences(of: document) { context.delete(occurrence) }
     try insertOccurrences(file, document)
     document.name = URL(fileURLWithPath: path).lastPathComponent

@@ -13,9 +13,7 @@ import WorkerKit
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     try check(context)
-    var fields = try JSONFields(try job.parameters, named: "the parameters")
-    let file = try fields.string("file")
-    try fields.finish()
+    let file = try file(of: job)
     let index = DocumentIndex(context: context)
     do {
       if let file { try index.index(path: file) }
@@ -27,6 +25,18 @@ import WorkerKit
         try job.checkStop()
       }
     } catch let error as TextFileError {
+      throw PermanentFailure("\(error)")
+    }
+  }
+
+  /// The file that the job's parameters name; nil if they name none.
+  private func file(of job: Job) throws -> String? {
+    do {
+      var fields = try JSONFields(try job.parameters, named: "the parameters")
+      let file = try fields.path("file")
+      try fields.finish()
+      return file
+    } catch {
       throw PermanentFailure("\(error)")
     }
   }

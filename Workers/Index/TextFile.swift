@@ -1,4 +1,4 @@
-import CoreData
+import WorkerKit
 
 /// The contents of a text file: the number of lines, and how often each word occurs.
 struct TextFile {
@@ -19,11 +19,11 @@ struct TextFile {
   /// Larger files are refused, in bytes.
   static let largest = 64 << 20
 
-  /// - Throws: ``TextFileError`` for a file that is too large or holds no text, and what Foundation throws for one that
-  ///   cannot be read.
-  init(path: String) throws {
-    let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    guard data.count <= Self.largest else { throw TextFileError.tooLarge(path) }
+  /// - Throws: ``TextFileError`` for a file that is too large or holds no text, and an error that names the path for one
+  ///   that cannot be read.
+  init(_ file: InputFile, path: String) throws {
+    guard file.size <= Self.largest else { throw TextFileError.tooLarge(path) }
+    let data = Data(try file.bytes(atMost: Self.largest))
     guard !data.prefix(8192).contains(0) else { throw TextFileError.notText(path) }
     for line in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) { add(line) }
     // What follows the last line feed is a line only if there is something.

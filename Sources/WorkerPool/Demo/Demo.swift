@@ -113,7 +113,8 @@ struct TextFiles {
   private static let largest = 4 << 20
 
   init(folder: String, limit: Int) throws {
-    let root = URL(fileURLWithPath: folder)
+    // Jobs name files by absolute paths.
+    let root = URL(fileURLWithPath: folder).absoluteURL
     let keys: [URLResourceKey] = [.isRegularFileKey, .fileSizeKey]
     guard
       let files = FileManager.default.enumerator(

@@ -8,7 +8,7 @@ let submitCommand = CommandDescription(
     Writes a job file into the queue directory, and prints the URI of each job when the pool has taken it. No pool need run: the
     file waits for one, and the URIs are not known until then.
 
-      workerpool submit import --set file=countries.json --set entity=Country --set key=code
+      workerpool submit import --set file=/data/countries.json --set entity=Country --set key=code
       workerpool submit index --entity Document --where "indexedAt == nil" --chunk 100
       workerpool submit index x-coredata://STORE/Document/p42 x-coredata://STORE/Document/p43
     """,

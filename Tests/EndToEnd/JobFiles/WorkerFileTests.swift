@@ -89,4 +89,54 @@ import WorkerPool
     #expect(try String(contentsOfFile: old, encoding: .utf8) == "objectID,name\r\n")
     try pool.stop()
   }
+
+  @Test(.timeLimit(.minutes(20))) func onlyRegularFilesAreImported() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let (pipe, folder, missing) = (place.path("pipe.csv"), place.path("folder"), place.path("missing.jsonl"))
+    #expect(mkfifo(pipe, 0o600) == 0 && mkdir(folder, 0o700) == 0)
+    let expected = [
+      missing: "\(missing) is not there",
+      folder: "\(folder) is not a regular file",
+      "/dev/zero": "/dev/zero is not a regular file",
+      "relative.csv": "\"file\" in the parameters must begin with /",
+      pipe: "\(pipe) is not a regular file",
+    ]
+    // The pipe comes last, so that a worker that waits for a writer keeps no other job waiting.
+    for file in expected.keys.sorted(by: { $0 != pipe && ($1 == pipe || $0 < $1) }) {
+      for format in ["json", "jsonl", "csv"] { try submitImport(pool, file, "format=\(format)") }
+    }
+    try pool.wait { $0.jobs?["dead"] == 3 * expected.count }
+    let errors = try errors(pool)
+    for (file, error) in expected { #expect(errors[file] == [error, error, error]) }
+    // A link to a regular file is followed.
+    try place.write("alpha_2,name\nAA,Somewhere\n", to: "aa.csv")
+    try FileManager.default.createSymbolicLink(
+      atPath: place.path("link.csv"), withDestinationPath: place.path("aa.csv"))
+    try submitImport(pool, place.path("link.csv"))
+    try pool.wait { $0.jobs?["succeeded"] == 1 }
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20))) func onlyRegularFilesAreIndexed() throws {
+    let place = try TestPlace()
+    let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
+        "Sources/Documents/Documents.xcdatamodeld")
+    let pool = try RunningPool(
+      place, store: place.path("documents.sqlite"), model: model.path, plugins: try place.plugins("worker-index"))
+    let (pipe, missing) = (place.path("pipe.txt"), place.path("missing.txt"))
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let expected = [
+      missing: "\(missing) is not there", "relative.txt": "\"file\" in the parameters must begin with /",
+      pipe: "\(pipe) is not a regular file",
+    ]
+    for file in expected.keys.sorted() {
+      try pool.submit("index", "--max-attempts", "1", "--set", "file=\(file)")
+    }
+    try pool.wait { $0.jobs?["dead"] == expected.count }
+    let errors = try errors(pool)
+    for (file, error) in expected { #expect(errors[file] == [error]) }
+    try pool.stop()
+  }
 }
