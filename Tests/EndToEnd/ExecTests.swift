@@ -85,7 +85,7 @@ import WorkerPool
     #expect(messages.contains("exec.json allows no command \"scrip\"; did you mean \"script\"?"), "\(messages)")
     #expect(messages.contains { $0.hasPrefix("exec.json does not let jobs give arguments") }, "\(messages)")
     #expect(chmod(place.path("queue/exec.json"), 0o666) == 0)
-    try pool.submit("exec", "--set", "command=script")
+    try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
     try pool.wait { $0.jobs?["dead"] == 3 }
     #expect(
       try job(3, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains("written by others") == true)
@@ -98,14 +98,53 @@ import WorkerPool
       (#", "environment": 5"#, "\"environment\" in the command \"script\" must be an object"),
       (#", "permanentCodes": ["x"]"#, "\"permanentCodes\" in the command \"script\" must be an array of numbers"),
       (#", "permanentCode": [1]"#, "did you mean \"permanentCodes\"?"),
+      (#", "directory": "tmp""#, "\"directory\" in the command \"script\" must begin with /"),
+      (
+        #", "directory": "/nowhere/at/all""#,
+        "the directory /nowhere/at/all of the command \"script\" cannot be entered: No such file or directory"
+      ),
     ])
   func aMistakeInTheListOfCommandsIsNamed(settings: String, expected: String) throws {
     let place = try TestPlace()
     let pool = try pool(place, script: "exit 0", settings)
-    try pool.submit("exec", "--set", "command=script")
+    try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
     try pool.wait { $0.jobs?["dead"] == 1 }
     let message = try job(1, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? ""
     #expect(message.contains(expected), "\(message)")
+    try pool.stop()
+  }
+
+  /// A person mends `exec.json`, and the jobs that came meanwhile run.
+  @Test(.timeLimit(.minutes(20))) func aMistakeInTheListOfCommandsCostsNoJobForGood() throws {
+    // Given one command that is right, and one that is not
+    let place = try TestPlace()
+    let pool = try pool(place, script: "echo done")
+    let file = place.path("queue/exec.json")
+    let right = #""right": {"path": "\#(place.path("script.sh"))"}"#
+    func write(_ text: String) throws {
+      try place.write(text, to: "queue/exec.json")
+      #expect(chmod(file, 0o600) == 0)
+    }
+    try write(#"{"commands": {\#(right), "wrong": {"path": "script.sh"}}}"#)
+    // When jobs name them, and others begin while the file is half written and while there is none
+    try pool.submit("exec", "--set", "command=right")
+    try pool.waitForJobs(1)
+    try pool.submit("exec", "--set", "command=wrong", "--backoff", "600", "--max-backoff", "600")
+    try pool.wait { $0.jobs?["retryable"] == 1 }
+    try write(#"{"commands": {"#)
+    try pool.submit("exec", "--set", "command=right", "--backoff", "600", "--max-backoff", "600")
+    try pool.wait { $0.jobs?["retryable"] == 2 }
+    try FileManager.default.removeItem(atPath: file)
+    try pool.submit("exec", "--set", "command=right", "--backoff", "600", "--max-backoff", "600")
+    try pool.wait { $0.jobs?["retryable"] == 3 }
+    // Then each says what is wrong, and runs once the file is right
+    let messages = try (2...4).map { try job($0, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "" }
+    #expect(messages[0] == "\(file): \"path\" in the command \"wrong\" must begin with /")
+    #expect(messages[1].hasPrefix("\(file): "))
+    #expect(messages[2] == "\(file), which says what jobs may run, is not there")
+    try write(#"{"commands": {\#(right), "wrong": {"path": "\#(place.path("script.sh"))"}}}"#)
+    #expect(try pool.command("retry", "--state", "retryable", "--yes").code == 0)
+    try pool.waitForJobs(4)
     try pool.stop()
   }
 

@@ -47,10 +47,14 @@ struct AllowedCommands {
     let permanentCodes: Set<Int>
   }
 
-  private let commands: [String: Command]
+  private let path: String
+  private let commands: [JSONMember]
 
   /// Reads the file, which only the pool's user and root may have written.
+  ///
+  /// - Throws: ``ExecError``. A person can mend the file, so a later attempt may succeed.
   init(path: String) throws(ExecError) {
+    self.path = path
     let bytes = try Self.read(path)
     do {
       var parser = JSONParser(bytes)
@@ -59,25 +63,31 @@ struct AllowedCommands {
         throw JSONFieldError("\"commands\" is missing in exec.json, or no object")
       }
       try fields.finish()
-      var commands: [String: Command] = [:]
-      for member in members { commands[member.name] = try Self.command(member) }
-      self.commands = commands
+      commands = members
     } catch {
       throw ExecError("\(path): \(error)")
     }
   }
 
-  func command(_ name: String) throws(ExecError) -> Command {
-    if let command = commands[name] { return command }
-    let hint = Spelling.nearest(to: name, among: commands.keys).map { "; did you mean \"\($0)\"?" } ?? ""
-    throw ExecError("exec.json allows no command \"\(name)\"\(hint)")
+  /// The command of that name. A mistake in another command concerns other jobs only.
+  ///
+  /// - Throws: ``ExecError`` for a mistake in it, `PermanentFailure` when there is none of that name.
+  func command(_ name: String) throws -> Command {
+    guard let member = commands.last(where: { $0.name == name }) else {
+      let hint = Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+      throw PermanentFailure("exec.json allows no command \"\(name)\"\(hint)")
+    }
+    do {
+      return try Self.command(member)
+    } catch {
+      throw ExecError("\(path): \(error)")
+    }
   }
 
   private static func command(_ member: JSONMember) throws(JSONFieldError) -> Command {
     let name = "the command \"\(member.name)\""
     var fields = try JSONFields(member.value, named: name)
-    let path = try fields.requiredString("path")
-    guard path.hasPrefix("/") else { throw JSONFieldError("\"path\" in \(name) must begin with /") }
+    let path = try fields.requiredPath("path")
     let arguments = try fields.strings("arguments") ?? []
     let takesArguments = try fields.bool("jobArguments") ?? false
     let input = try fields.choice("input", ExecParameters.Input.self) ?? .none
@@ -93,7 +103,7 @@ struct AllowedCommands {
         environment[variable.name] = text
       }
     }
-    let directory = try fields.string("directory")
+    let directory = try fields.path("directory")
     var codes: [Int] = []
     if let value = fields.value("permanentCodes") {
       let numbers = value.arrayValue?.map(\.intValue) ?? [nil]

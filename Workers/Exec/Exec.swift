@@ -10,12 +10,7 @@ import WorkerProtocol
   static let sharesTransactions = false
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
-    let run: ProgramRun
-    do {
-      run = try prepare(job)
-    } catch let error as ExecError {
-      throw PermanentFailure(error.description)
-    }
+    let run = try prepare(job)
     let result = try run.run(stopDescriptor: job.stopDescriptor)
     if job.isStopRequested { throw ProgramStopped(result: result) }
     guard result.isSuccess else {
@@ -24,19 +19,20 @@ import WorkerProtocol
     job.output = result.json.text
   }
 
+  /// - Throws: `PermanentFailure` for what the job asks for, ``ExecError`` for what a person can mend in `exec.json`.
   private func prepare(_ job: Job) throws -> ProgramRun {
     guard let queue = ProcessInfo.processInfo.environment[.queue] else {
-      throw ExecError("the pool does not say where its queue directory is")
+      throw PermanentFailure("the pool does not say where its queue directory is")
     }
     let parameters: ExecParameters
     do {
       parameters = try ExecParameters(try job.parameters)
     } catch {
-      throw ExecError("\(error)")
+      throw PermanentFailure("\(error)")
     }
     let command = try AllowedCommands(path: queue + "/exec.json").command(parameters.command)
     guard parameters.arguments.isEmpty || command.takesArguments else {
-      throw ExecError("exec.json does not let jobs give arguments to \"\(parameters.command)\"")
+      throw PermanentFailure("exec.json does not let jobs give arguments to \"\(parameters.command)\"")
     }
     let input: [UInt8] =
       switch parameters.input ?? command.input {
@@ -60,7 +56,7 @@ import WorkerProtocol
   }
 }
 
-/// Why a program cannot be run for a job, now or later.
+/// Why a program cannot be run for a job now: the system or `exec.json` does not let it. The next attempt may succeed.
 struct ExecError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

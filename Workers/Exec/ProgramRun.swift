@@ -171,8 +171,17 @@ struct ProgramRun {
       let pid = try program.start(input: input.reading, output: output.writing, errors: errors.writing)
       return (pid, Pipes(input: input.writing, output: output.reading, errors: errors.reading))
     } catch {
-      throw ExecError("\(path) cannot be run: \(String(cString: strerror(error.number)))")
+      throw ExecError(directoryProblem ?? "\(path) cannot be run: \(String(cString: strerror(error.number)))")
     }
+  }
+
+  /// Why the program cannot start in its directory; nil if that is not the reason.
+  private var directoryProblem: String? {
+    guard let directory else { return nil }
+    // A file before the last slash is ENOTDIR.
+    guard access(directory + "/", X_OK) != 0 else { return nil }
+    return
+      "the directory \(directory) of the command \"\(name)\" cannot be entered: \(String(cString: strerror(errno)))"
   }
 
   private static func drain(_ pipe: inout Descriptor?, into text: inout BoundedText) {
