@@ -23,6 +23,7 @@ public final class StoreReader {
 
   private init(store path: String, model: NSManagedObjectModel, prefix: String?) throws {
     guard FileManager.default.fileExists(atPath: path) else { throw StoreReaderError.noFile(path) }
+    try StoreFiles.requireRegular(path)
     coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     var options: [AnyHashable: Any] = [NSReadOnlyPersistentStoreOption: true]
     if let prefix { options[NSPersistentStoreTablePrefixOption] = prefix }

@@ -100,4 +100,24 @@ import WorkerProtocol
     #expect(finished.errors.contains("there is no store at"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path).isEmpty)
   }
+
+  /// Opened by SQLite, a named pipe would keep the command waiting for a writer for ever.
+  @Test(.timeLimit(.minutes(20))) func onlyARegularFileIsOpenedAsAStore() throws {
+    let place = try TestPlace()
+    let model = try ISOCodesModel.write(into: place)
+    let pipe = place.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for (path, kind) in [(pipe, "a named pipe"), (place.url.path, "a directory"), ("/dev/null", "a device")] {
+      for command in [
+        ["fetch", "Country", "--store", path, "--model", model], ["jobs", "--store", path],
+        ["run", "--store", path, "--model", model, "--queue", place.path("queue")],
+      ] {
+        let finished = try run("/usr/bin/env", ["timeout", "60", Built.path("workerpool")] + command)
+        #expect(finished.code == 1, "\(command[0]) \(path): \(finished)")
+        #expect(
+          finished.errors.contains("the store \(path) cannot be opened: it is \(kind), not a regular file\n"),
+          "\(finished.errors)")
+      }
+    }
+  }
 }

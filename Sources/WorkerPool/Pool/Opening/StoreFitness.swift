@@ -1,13 +1,20 @@
 import CoreData
 import Foundation
 import Glibc
+import Jobs
 
 /// Whether a pool can work on a store: it can be written, and it is of the model.
 ///
 /// SQLite opens a store without write permission for reading, and each write fails later.
 enum StoreFitness {
-  /// Throws ``Pool/StartError`` for a store, or a directory of it, that this process may not write.
+  /// Throws ``Pool/StartError`` for something other than a regular file, and for a store, or a directory of it, that
+  /// this process may not write.
   static func requireWritable(_ path: String) throws(Pool.StartError) {
+    do {
+      try StoreFiles.requireRegular(path)
+    } catch {
+      throw .store(path: path, reason: error.reason)
+    }
     if access(path, F_OK) == 0, access(path, W_OK) != 0 {
       throw .storeIsReadOnly(path: path, directory: nil, reason: String(cString: strerror(errno)))
     }
