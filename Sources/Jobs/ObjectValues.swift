@@ -3,7 +3,8 @@ import CoreData
 /// The values of an object's properties as JSON: exact, and the same in `workerpool fetch` and in exports.
 ///
 /// Numbers keep their digits, dates become RFC 3339 (or seconds since 2001), UUIDs and URIs their text, binary data
-/// base64, a to-one relationship the URI of its object. To-many relationships and transient attributes are left out. A
+/// base64, a to-one relationship the URI of its object. A number or a date that JSON or RFC 3339 cannot write, such as
+/// NaN or the year 12000, becomes null. To-many relationships and transient attributes are left out. A
 /// transformable value is its transformer's business and is left out, too.
 public struct ObjectValues {
   /// How dates are written.
@@ -72,14 +73,21 @@ public struct ObjectValues {
     switch value {
     case nil: .null
     case let text as String: .string(text)
-    case let date as Date:
-      dates == .iso8601 ? .string(Timestamp.text(date)) : .number(String(date.timeIntervalSinceReferenceDate))
+    case let date as Date: json(date)
     case let data as Data: .string(data.base64EncodedString())
     case let uuid as UUID: .string(uuid.uuidString)
     case let url as URL: .string(url.absoluteString)
-    case let number as NSDecimalNumber: .number(number.description)
+    case let number as NSDecimalNumber: number.decimalValue.isNaN ? .null : .number(number.description)
     case let number as NSNumber: Self.json(number, type)
     case .some(let other): .string("\(other)")
+    }
+  }
+
+  private func json(_ date: Date) -> JSONValue {
+    let seconds = date.timeIntervalSinceReferenceDate
+    switch dates {
+    case .iso8601: return Timestamp.canWrite(date) ? .string(Timestamp.text(date)) : .null
+    case .seconds: return seconds.isFinite ? .number(String(seconds)) : .null
     }
   }
 

@@ -18,6 +18,16 @@ public enum Timestamp {
     return text + "Z"
   }
 
+  /// Whether RFC 3339 can write the date: its years have four digits.
+  public static func canWrite(_ date: Date) -> Bool {
+    (seconds(year: 0)..<seconds(year: 10_000)).contains(date.timeIntervalSinceReferenceDate)
+  }
+
+  /// The beginning of a year, in seconds since 2001.
+  private static func seconds(year: Int) -> Double {
+    Double((CivilTime.day(year: year, month: 1, day: 1) - CivilTime.daysTo2001) * 86_400)
+  }
+
   /// The digits of the second's fraction: the fewest that lead back to the same number, in groups of three up to nine.
   private static func fraction(of seconds: Double, after whole: Double) -> String {
     let fraction = seconds - whole
