@@ -1,5 +1,7 @@
 import Foundation
+import Jobs
 import Testing
+import WorkerPool
 
 /// Changes to many jobs at a time: `retry`, `cancel` and `delete` by filter.
 @Suite(.serialized) struct ChangeTests {
@@ -84,6 +86,26 @@ import Testing
     #expect(try rows(items) == 2)
     try pool.stop()
     try items.checkNothingIsLeft(of: pool)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aJobThatIsNamedTwiceCountsOnce() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    for _ in 1...2 { try pool.submit("nothing", "--run-at", "2999-01-01T00:00:00Z") }
+    try pool.wait { $0.jobs?["scheduled"] == 2 }
+    let first = try #require(try pool.command("jobs", "--json", "--limit", "0").lines.last)
+    let uri = try #require(try JSONParser.parse(first)["job"]?.stringValue)
+    for (command, done) in [("cancel", "cancelled"), ("retry", "will run again")] {
+      let finished = try pool.command(command, "p1", uri, "p1")
+      #expect(finished.code == 0 && finished.output == "1 of 1 job \(done)\n", "\(finished)")
+    }
+    try pool.waitForJobs(1)
+    let deleted = try StatusClient(queue: pool.queue).request(StatusRequest(.delete, jobs: [uri, uri]))
+    #expect(deleted.count == 1 && deleted.kept?.missing == 0, "\(deleted)")
+    let finished = try pool.command("delete", "p2", "p2", "p99", "p99")
+    #expect(finished.code == 1 && finished.output == "1 of 2 jobs deleted; 1 not found\n", "\(finished)")
+    try pool.stop()
   }
 
   @Test(.timeLimit(.minutes(20)))

@@ -68,7 +68,9 @@ private struct JobChange {
     }
     let pool = try arguments.pool()
     guard arguments.operands.isEmpty else {
-      return try change(try arguments.operands.map { try arguments.jobURI($0) }, nil, pool, arguments)
+      var named: Set<String> = []
+      let jobs = try arguments.operands.map { try arguments.jobURI($0) }.filter { named.insert($0).inserted }
+      return try change(jobs, nil, pool, arguments)
     }
     filter.states = states
     let reader = try StoreReader(poolStore: try arguments.storePath())
@@ -111,6 +113,7 @@ private struct JobChange {
     var done = 0
     var running = 0
     var awaited = 0
+    var missing = 0
     var refusal: String?
   }
 
@@ -129,12 +132,16 @@ private struct JobChange {
       if reply.ok { result.done += reply.count ?? part.count } else { result.refusal = reply.error }
       result.running += reply.kept?.running ?? 0
       result.awaited += reply.kept?.awaited ?? 0
+      result.missing += reply.kept?.missing ?? 0
     }
     if result.done == 0, let refusal = result.refusal { throw PoolRefusal(reason: refusal) }
     var text = "\(result.done) of \(Self.jobs(jobs.count)) \(done)"
     if result.running > 0 { text += "; \(result.running) run now: workerpool cancel" }
     if result.awaited > 0 {
       text += "; unfinished jobs wait for \(result.awaited): --even-if-awaited deletes those, too"
+    }
+    if result.missing > 0 {
+      text += "; \(result.missing) \(states == nil ? "not found" : "gone, or in another state by now")"
     }
     tell(matching: jobs.count, result: result, arguments, text: text)
     return result.done == jobs.count ? .success : .failure

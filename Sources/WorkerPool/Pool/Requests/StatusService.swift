@@ -138,7 +138,7 @@ final class StatusService {
     core.source.retry(jobs, ticket: tickets.issue(to: (client, 0)))
   }
 
-  /// Goes on with the jobs that a request names. A request that names none, or anything else, gets an error.
+  /// Goes on with the jobs that a request names, each once. A request that names none, or anything else, gets an error.
   private func withJobs(of request: StatusRequest, _ client: StatusServer.Client, _ body: ([JobKey]) -> Void) {
     let texts = request.jobs ?? []
     let uris = texts.compactMap { ObjectURI($0) }
@@ -149,7 +149,8 @@ final class StatusService {
     if let stranger = jobs.firstIndex(of: nil) {
       return client.reply(StatusReply(ok: false, error: "\(uris[stranger]) is no job of this pool"))
     }
-    body(jobs.compactMap(\.self))
+    var named: Set<JobKey> = []
+    body(jobs.compactMap(\.self).filter { named.insert($0).inserted })
   }
 
   /// The record of a request to change jobs; many jobs are not named one by one.
