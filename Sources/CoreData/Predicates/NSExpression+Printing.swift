@@ -35,7 +35,8 @@ extension NSExpression {
   }
 
   private func printedFunction(_ name: String, _ operand: NSExpression?, _ arguments: [NSExpression]) -> String {
-    let list = arguments.map(\.printed).joined(separator: ", ")
+    // Computed where it is used: to print each argument twice takes time exponential in the depth of the tree.
+    var list: String { arguments.map(\.printed).joined(separator: ", ") }
     if let operand {
       return "FUNCTION(\(operand.printed), \(NSExpression.quoted(name))\(arguments.isEmpty ? "" : ", " + list))"
     }
