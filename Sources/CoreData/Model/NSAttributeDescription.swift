@@ -19,9 +19,12 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// value is checked against it.
   open var attributeValueClassName: String? { willSet { checkEditable() } }
 
-  /// The value of a newly inserted object; nil for none. Lightweight migration gives it to rows that lack a mandatory
-  /// value.
-  open var defaultValue: Any? { willSet { checkEditable() } }
+  /// The value of a newly inserted object, a number as `NSNumber`; nil for none. Lightweight migration gives it to rows
+  /// that lack a mandatory value.
+  open var defaultValue: Any? {
+    willSet { checkEditable() }
+    didSet { defaultValue = defaultValue.map(FoundationValue.number) }
+  }
 
   /// The name under which the `ValueTransformer` is registered that turns a transformable value into data and back; nil
   /// for keyed archiving.

@@ -9,16 +9,29 @@ enum CollectionOperator: String, CaseIterable {
   case maximum = "@max"
   case unionOfObjects = "@unionOfObjects"
   case distinctUnionOfObjects = "@distinctUnionOfObjects"
+  case unionOfArrays = "@unionOfArrays"
+  case distinctUnionOfArrays = "@distinctUnionOfArrays"
+  case distinctUnionOfSets = "@distinctUnionOfSets"
 
-  /// The value of an operator over `object`; `path` follows the operator. An unknown operator reads as nil.
+  /// The value of an operator over `object`; `path` follows the operator. An unknown operator traps, as Apple's raises
+  /// an exception.
   static func value(of name: String, over object: Any, path: [String]) -> Any? {
+    guard let operation = CollectionOperator(rawValue: name) else { fatalError(unknown(name)) }
     let members = NSExpression.members(of: object)
-    guard let operation = CollectionOperator(rawValue: name) else { return nil }
     if operation == .count {
       guard case .collection = PredicateValue(object) else { return nil }
       return members.count
     }
-    return operation.value(of: members.map { KeyValueReading.value(at: path, of: $0) })
+    let values = members.map { KeyValueReading.value(at: path, of: $0) }
+    if operation == .distinctUnionOfObjects, case let kind = MemberValues.Kind(of: object), kind != .list {
+      return MemberValues(kind: kind, values: PredicateArithmetic.distinct(values.compactMap { $0 }))
+    }
+    return operation.value(of: values)
+  }
+
+  /// The message for an operator that does not exist.
+  static func unknown(_ name: String) -> String {
+    "There is no collection operator \(name); there are \(allCases.map(\.rawValue).joined(separator: ", "))"
   }
 
   /// Sums and averages count nil as 0; the other operators skip it. The sum and the average of no values are 0, their
@@ -33,6 +46,14 @@ enum CollectionOperator: String, CaseIterable {
     case .maximum: PredicateArithmetic.extreme(values, .orderedDescending)
     case .unionOfObjects: values.compactMap { $0 }
     case .distinctUnionOfObjects: PredicateArithmetic.distinct(values.compactMap { $0 })
+    case .unionOfArrays: joined(values)
+    case .distinctUnionOfArrays: PredicateArithmetic.distinct(joined(values))
+    case .distinctUnionOfSets: MemberValues(kind: .set, values: PredicateArithmetic.distinct(joined(values)))
     }
+  }
+
+  /// The members of several collections.
+  private func joined(_ collections: [Any?]) -> [Any] {
+    collections.flatMap { NSExpression.members(of: $0).compactMap { $0.flatMap(KeyValueReading.unwrapped) } }
   }
 }

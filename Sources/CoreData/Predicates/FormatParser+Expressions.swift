@@ -79,7 +79,7 @@ extension FormatParser {
 
   /// The negated operand. The sign of a number literal becomes part of the constant.
   private func negated(_ operand: NSExpression) -> NSExpression {
-    switch operand.constantValue {
+    switch operand.constant {
     case let number as Int64 where number != .min: NSExpression(forConstantValue: -number)
     case let number as Double: NSExpression(forConstantValue: -number)
     default: NSExpression(forFunction: PredicateFunction.negate.rawValue, arguments: [operand])
@@ -112,6 +112,7 @@ extension FormatParser {
   private mutating func keyPathStep() throws -> [String] {
     switch current {
     case .word(let name), .escapedWord(let name), .operatorKey(let name):
+      try checkKeys([name])
       advance()
       return [name]
     case .argument(.keyPath): return try keyPathArgument()
@@ -124,8 +125,17 @@ extension FormatParser {
     guard case .string(let text) = PredicateValue(value), !text.isEmpty else {
       throw failure("The argument for %K must be a key path")
     }
+    let keys = text.split(separator: ".").map(String.init)
+    try checkKeys(keys)
     advance()
-    return text.split(separator: ".").map(String.init)
+    return keys
+  }
+
+  /// Throws for a collection operator that does not exist.
+  func checkKeys(_ keys: [String]) throws {
+    for key in keys where key.hasPrefix("@") && CollectionOperator(rawValue: key) == nil {
+      throw failure(CollectionOperator.unknown(key))
+    }
   }
 
   private mutating func subscriptIndex() throws -> NSExpression {

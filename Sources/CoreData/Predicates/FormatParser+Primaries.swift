@@ -9,6 +9,7 @@ extension FormatParser {
       advance()
       return .expression(NSExpression(forVariable: name))
     case .escapedWord(let name), .operatorKey(let name):
+      try checkKeys([name])
       advance()
       return .expression(NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: [name]))))
     case .argument(let specifier): return try argument(specifier)
@@ -101,14 +102,14 @@ extension FormatParser {
 
   /// Constant dates, UUIDs and URLs print as casts, so casts of constants become constants again.
   private func cast(_ arguments: [NSExpression]) -> Node {
-    guard let type = arguments[1].constantValue as? String else { return call(.cast, arguments) }
+    guard let type = arguments[1].constant as? String else { return call(.cast, arguments) }
     let isConstant =
-      switch PredicateValue(arguments[0].constantValue) {
+      switch PredicateValue(arguments[0].constant) {
       case .integer, .real: type == "NSDate"
       case .string: type == "NSUUID" || type == "NSURL"
       default: false
       }
-    guard isConstant, let value = PredicateCast.cast(arguments[0].constantValue, to: type) else {
+    guard isConstant, let value = PredicateCast.cast(arguments[0].constant, to: type) else {
       return call(.cast, arguments)
     }
     return .expression(NSExpression(forConstantValue: value))
@@ -118,7 +119,7 @@ extension FormatParser {
     let start = position
     try expect("(")
     let parts = try list(until: ")")
-    guard parts.count >= 2, let name = parts[1].constantValue as? String else {
+    guard parts.count >= 2, let name = parts[1].constant as? String else {
       throw failure("FUNCTION takes an operand, a name in quotes, and arguments", at: start)
     }
     return .expression(

@@ -18,7 +18,7 @@ protocol IdentifiedObject: NSObject {
 /// Reads values by name from anything: managed objects, dictionaries, collections, strings, and Swift's stored
 /// properties.
 enum KeyValueReading {
-  /// The value at a key path, with collection operators. Unknown keys read as nil.
+  /// The value at a key path, with collection operators. Unknown keys read as nil, unknown operators trap.
   static func value(at path: some Collection<String>, of object: Any?) -> Any? {
     guard let key = path.first, let object = object.flatMap(unwrapped) else { return object.flatMap(unwrapped) }
     let rest = path.dropFirst()
@@ -44,7 +44,8 @@ enum KeyValueReading {
     }
     if case .collection(let members) = PredicateValue(object) {
       // A collection returns the values of its members, as key-value coding does.
-      return members.map { member in member.flatMap { value(at: CollectionOfOne(key), of: $0) } }
+      let values = members.map { member in member.flatMap { value(at: CollectionOfOne(key), of: $0) } }
+      return MemberValues(kind: MemberValues.Kind(of: object), values: values)
     }
     return mirrored(key, of: object) ?? general(key, of: object)
   }

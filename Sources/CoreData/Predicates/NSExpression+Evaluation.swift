@@ -19,7 +19,7 @@ extension NSExpression {
     case .anyKey: nil
     case .block(let block, let arguments):
       block(
-        context.object, arguments.map { $0.value(in: context) ?? NSNull() },
+        context.object, arguments.map { FoundationValue.of($0.value(in: context)) ?? NSNull() },
         NSMutableDictionary(dictionary: context.variables))
     case .conditional(let predicate, let chosen, let otherwise):
       (predicate.isTrue(in: context) ? chosen : otherwise).value(in: context)
@@ -51,21 +51,35 @@ extension NSExpression {
     }
   }
 
+  /// Whether the expression has the same value for every object.
+  final var isIndependent: Bool {
+    switch node {
+    case .constant: true
+    case .aggregate(let members): members.allSatisfy(\.isIndependent)
+    case .set(_, let left, let right): left.isIndependent && right.isIndependent
+    case .keyPath(let base?, _): base.isIndependent
+    case .assignment(_, let value): value.isIndependent
+    case .function(let name, let target, let arguments):
+      !name.hasPrefix("random") && (target?.isIndependent ?? true) && arguments.allSatisfy(\.isIndependent)
+    default: false
+    }
+  }
+
   /// The members of a collection; none for nil and for values that are not collections.
   static func members(of value: Any?) -> [Any?] {
     if case .collection(let members) = PredicateValue(value) { members } else { [] }
   }
 
-  private static func combine(_ left: Any?, _ right: Any?, _ operation: SetOperation) -> [Any?] {
+  private static func combine(_ left: Any?, _ right: Any?, _ operation: SetOperation) -> MemberValues {
     let left = members(of: left)
     let right = members(of: right)
     let inRight = Set(right.map { PredicateValue($0) })
     switch operation {
     case .union:
       var seen = Set<PredicateValue>()
-      return (left + right).filter { seen.insert(PredicateValue($0)).inserted }
-    case .intersect: return left.filter { inRight.contains(PredicateValue($0)) }
-    case .minus: return left.filter { !inRight.contains(PredicateValue($0)) }
+      return MemberValues(kind: .set, values: (left + right).filter { seen.insert(PredicateValue($0)).inserted })
+    case .intersect: return MemberValues(kind: .set, values: left.filter { inRight.contains(PredicateValue($0)) })
+    case .minus: return MemberValues(kind: .set, values: left.filter { !inRight.contains(PredicateValue($0)) })
     }
   }
 }

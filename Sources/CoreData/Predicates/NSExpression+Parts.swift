@@ -18,8 +18,11 @@ extension NSExpression {
     }
   }
 
-  /// The value of a constant. Nil for other expressions, where Apple raises an exception.
-  public var constantValue: Any? {
+  /// The value of a constant, a number as `NSNumber`. Nil for other expressions, where Apple raises an exception.
+  public var constantValue: Any? { FoundationValue.of(constant) }
+
+  /// The value of a constant as it was given; nil for other expressions.
+  final var constant: Any? {
     if case .constant(let value) = node { value } else { nil }
   }
 

@@ -46,7 +46,7 @@ extension NSExpression {
     }
     switch function {
     case .element where arguments.count == 2:
-      let index = (arguments[1].constantValue as? IndexSymbol)?.rawValue ?? arguments[1].printed
+      let index = (arguments[1].constant as? IndexSymbol)?.rawValue ?? arguments[1].printed
       return "\(arguments[0].printedOperand)[\(index)]"
     case .negate where arguments.count == 1: return "-\(arguments[0].printedOperand)"
     case .onesComplement where arguments.count == 1: return "~\(arguments[0].printedOperand)"

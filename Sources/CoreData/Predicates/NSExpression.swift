@@ -141,7 +141,7 @@ open class NSExpression: NSObject, NSCopying {
     NSExpression(node: .anyKey)
   }
 
-  /// The expression's value.
+  /// The expression's value: numbers as `NSNumber`, the values of a set's members as a set.
   ///
   /// - Parameters:
   ///   - object: the object to which `SELF` and key paths refer.
@@ -151,7 +151,7 @@ open class NSExpression: NSObject, NSCopying {
     for (key, value) in context ?? [:] {
       if let key = key as? String { variables[key] = value }
     }
-    return value(in: EvaluationContext(object: object, variables: variables))
+    return FoundationValue.of(value(in: EvaluationContext(object: object, variables: variables)))
   }
 
   /// The expression in the syntax of a format.

@@ -63,7 +63,7 @@ struct PredicateConversion {
     switch try convert(expression) {
     case .truth(let predicate): return predicate
     case .value(let value):
-      if let constant = value.constantValue as? Bool { return TruthPredicate(value: constant) }
+      if let constant = value.constant as? Bool { return TruthPredicate(value: constant) }
       return Self.comparison(value, .equalTo, NSExpression(forConstantValue: true))
     case .nothing: throw Unsupported(what: "A condition that is neither true nor false")
     }

@@ -172,7 +172,7 @@ extension PredicateExpressions.RangeExpressionContains: ConvertiblePredicateExpr
         PredicateConversion.comparison(element, .greaterThanOrEqualTo, lower),
         PredicateConversion.comparison(element, range.includesUpper ? .lessThanOrEqualTo : .lessThan, upper),
       ]
-    } else if let range = try conversion.value(range).constantValue as? any ConstantRange {
+    } else if let range = try conversion.value(range).constant as? any ConstantRange {
       if let lower = range.lower {
         parts.append(
           PredicateConversion.comparison(element, .greaterThanOrEqualTo, NSExpression(forConstantValue: lower)))

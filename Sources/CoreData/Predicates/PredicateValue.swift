@@ -73,6 +73,7 @@ enum PredicateValue {
 
   private static func readOther(_ value: Any) -> PredicateValue {
     switch value {
+    case let value as MemberValues: return .collection(value.values)
     case let value as Decimal: return .decimal(value)
     case let value as UUID: return .uuid(value)
     case let value as URL: return .url(value.absoluteString)

@@ -27,23 +27,23 @@ enum StringMatching {
     }
   }
 
-  /// Whether `text` begins with `prefix`. Every string begins with the empty string.
+  /// Whether `text` begins with `prefix`. No string begins with the empty string, as in Apple's predicates.
   static func begins(_ text: String, with prefix: String) -> Bool {
-    text.utf8.starts(with: prefix.utf8)
+    !prefix.isEmpty && text.utf8.starts(with: prefix.utf8)
   }
 
-  /// Whether `text` ends with `suffix`.
+  /// Whether `text` ends with `suffix`. No string ends with the empty string.
   static func ends(_ text: String, with suffix: String) -> Bool {
-    text.utf8.reversed().starts(with: suffix.utf8.reversed())
+    !suffix.isEmpty && text.utf8.reversed().starts(with: suffix.utf8.reversed())
   }
 
-  /// Whether `text` contains `part`. Every string contains the empty string.
+  /// Whether `text` contains `part`. No string contains the empty string.
   static func contains(_ text: String, _ part: String) -> Bool {
     var text = text
     var part = part
     return text.withUTF8 { text in
       part.withUTF8 { part in
-        guard let needle = part.baseAddress, !part.isEmpty else { return true }
+        guard let needle = part.baseAddress, !part.isEmpty else { return false }
         guard let haystack = text.baseAddress, text.count >= part.count else { return false }
         var start = 0
         let last = text.count - part.count

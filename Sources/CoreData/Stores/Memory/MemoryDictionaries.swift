@@ -249,12 +249,7 @@ extension AttributeValue {
     case .floatAttributeType: return double(value).map { NSNumber(value: Float($0)) }
     case .decimalAttributeType: return boxed(value, type)
     default:
-      switch value {
-      case let integer as Int64: return NSNumber(value: integer)
-      case let integer as Int: return NSNumber(value: integer)
-      case let double as Double: return NSNumber(value: double)
-      default: return value
-      }
+      return FoundationValue.of(value)
     }
   }
 }

@@ -188,7 +188,8 @@ enum SQLAggregation: String {
     case .average: self = .averageOfPath
     case .minimum: self = .minimum
     case .maximum: self = .maximum
-    case .unionOfObjects, .distinctUnionOfObjects: return nil
+    case .unionOfObjects, .distinctUnionOfObjects, .unionOfArrays, .distinctUnionOfArrays, .distinctUnionOfSets:
+      return nil
     }
   }
 

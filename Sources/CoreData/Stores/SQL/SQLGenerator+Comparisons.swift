@@ -117,7 +117,8 @@ extension SQLGenerator {
       return call(.matches, subject, "\(bind: .text(pattern))", Int64(relation.options.rawValue))
     }
     if folding.isEmpty, relation.type == .beginsWith { return begins(subject, with: pattern) }
-    // instr finds the empty string in every text, as the function in memory does.
+    // instr finds the empty string in every text, predicates find it in none.
+    if pattern.isEmpty, relation.type == .contains { return .no }
     if folding.isEmpty, relation.type == .contains { return "instr(\(subject), \(bind: .text(pattern))) > 0" }
     let folded = StringMatching.folded(pattern, folding)
     return call(
@@ -126,7 +127,7 @@ extension SQLGenerator {
 
   /// A range, which an index can serve: up to the least text above all those with the prefix.
   private func begins(_ subject: SQL, with prefix: String) -> SQL {
-    if prefix.isEmpty { return "\(subject) IS NOT NULL" }
+    if prefix.isEmpty { return .no }
     var scalars = Array(prefix.unicodeScalars)
     while let last = scalars.popLast() {
       // D800…DFFF are not code points of a text. UTF-8's bytes are in the order of code points.

@@ -1,7 +1,7 @@
 extension SQLGenerator {
   /// The expression as one side of a comparison.
   func operand(_ expression: NSExpression, _ environment: SQLEnvironment) throws -> SQLOperand {
-    if isConstant(expression) {
+    if expression.isIndependent {
       return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
     }
     switch expression.node {
@@ -28,20 +28,6 @@ extension SQLGenerator {
     case .block where expression.expressionType == .fetchRequest:
       return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
     case .set, .block, .anyKey: throw SQLGenerationError.unsupportedExpression(expression.printed)
-    }
-  }
-
-  /// Whether the expression has the same value for every row.
-  private func isConstant(_ expression: NSExpression) -> Bool {
-    switch expression.node {
-    case .constant: true
-    case .aggregate(let members): members.allSatisfy(isConstant)
-    case .set(_, let left, let right): isConstant(left) && isConstant(right)
-    case .keyPath(let base?, _): isConstant(base)
-    case .assignment(_, let value): isConstant(value)
-    case .function(let name, let target, let arguments):
-      !name.hasPrefix("random") && (target.map(isConstant) ?? true) && arguments.allSatisfy(isConstant)
-    default: false
     }
   }
 
