@@ -43,7 +43,8 @@ extension ExpressionNode {
   /// Whether two trees are equal. Block expressions never are, since code cannot be compared.
   func isEqual(to other: ExpressionNode) -> Bool {
     switch (self, other) {
-    case (.constant(let a), .constant(let b)): PredicateValue(a) == PredicateValue(b)
+    // Nil and NSNull compare alike and print differently.
+    case (.constant(let a), .constant(let b)): PredicateValue(a) == PredicateValue(b) && (a is NSNull) == (b is NSNull)
     case (.evaluatedObject, .evaluatedObject), (.anyKey, .anyKey): true
     case (.variable(let a), .variable(let b)): a == b
     case (.keyPath(let a, let path), .keyPath(let b, let otherPath)): path == otherPath && a == b

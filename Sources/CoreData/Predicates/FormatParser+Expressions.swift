@@ -97,6 +97,11 @@ extension FormatParser {
     var node = try primary()
     while true {
       if take(".") {
+        if case .variable(let name) = current {
+          advance()
+          node = .expression(try asExpression(node, at: start).appending(variable: name))
+          continue
+        }
         let keys = try keyPathStep()
         node = .expression(try asExpression(node, at: start).appending(keys))
       } else if take("[") {
@@ -157,8 +162,21 @@ extension FormatParser {
 }
 
 extension NSExpression {
+  /// The value at the key path that `$name` will hold.
+  fileprivate func appending(variable name: String) -> NSExpression {
+    NSExpression(node: .function(name: "valueForKeyPath:", operand: self, arguments: [NSExpression(forVariable: name)]))
+  }
+
+  /// The key path that a call of `valueForKeyPath:` with a constant spells; nil for other expressions.
+  final var calledKeyPath: NSExpression? {
+    guard case .function(let name, let operand?, let arguments) = node, PredicateMethod.keyPathSelectors.contains(name),
+      case .string(let text) = PredicateValue(arguments.first?.constant)
+    else { return nil }
+    return operand.appending(KeyPathComponents(text).keys)
+  }
+
   /// The value at further keys of this expression's value.
-  fileprivate func appending(_ keys: [String]) -> NSExpression {
+  func appending(_ keys: [String]) -> NSExpression {
     switch node {
     case .evaluatedObject: NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: keys)))
     case .keyPath(let operand, let path):

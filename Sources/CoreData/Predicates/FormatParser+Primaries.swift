@@ -23,6 +23,9 @@ extension FormatParser {
       let node = try either()
       try expect(")")
       return node
+    case .symbol("<") where isNullObject:
+      for _ in 0..<3 { advance() }
+      return .expression(NSExpression(forConstantValue: NSNull()))
     case .symbol("{"):
       advance()
       return .expression(NSExpression(node: .aggregate(try list(until: "}"))))
@@ -74,6 +77,7 @@ extension FormatParser {
     case nil, .first, .last, .size: break
     default: throw failure("\(word) is a reserved word; a key of that name is written #\(word)", at: start)
     }
+    if isSymbol("("), word.uppercased() == "FETCH" { return try fetchCall() }
     if isSymbol("(") { return try predefined(word, at: start) }
     return .expression(NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: [word]))))
   }
@@ -122,8 +126,26 @@ extension FormatParser {
     guard parts.count >= 2, let name = parts[1].constant as? String else {
       throw failure("FUNCTION takes an operand, a name in quotes, and arguments", at: start)
     }
+    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name) else {
+      throw failure("There is no method \"\(name)\" for FUNCTION", at: start)
+    }
+    let count = name.split(separator: ":", omittingEmptySubsequences: false).count - 1
+    guard PredicateFunction(rawValue: name) != nil || parts.count - 2 == count else {
+      throw failure("\(name) takes \(count) arguments", at: start)
+    }
     return .expression(
       NSExpression(node: .function(name: name, operand: parts[0], arguments: Array(parts.dropFirst(2)))))
+  }
+
+  /// `FETCH(request, context, YES)`: the number of objects, or with NO the objects.
+  private mutating func fetchCall() throws -> Node {
+    let start = position
+    let parts = try arguments(count: 3, of: "FETCH")
+    guard let countOnly = parts[2].constantValue as? Bool else {
+      throw failure("FETCH takes a fetch request, a context, and YES or NO", at: start)
+    }
+    return .expression(
+      NSFetchRequestExpression.expression(forFetch: parts[0], context: parts[1], countOnly: countOnly))
   }
 
   private mutating func subquery() throws -> Node {

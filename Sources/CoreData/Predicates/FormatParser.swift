@@ -63,6 +63,12 @@ struct FormatParser {
 
   func isSymbol(_ symbol: String) -> Bool { current == .symbol(symbol) }
 
+  /// Whether `<null>` follows, as which `NSNull` prints.
+  var isNullObject: Bool {
+    guard isSymbol("<"), index + 2 < tokens.count else { return false }
+    return tokens[index + 1].keyword == .null && tokens[index + 2].kind == .symbol(">")
+  }
+
   mutating func take(_ symbol: String) -> Bool {
     guard isSymbol(symbol) else { return false }
     advance()

@@ -14,14 +14,20 @@ extension NSExpression {
       return "\(left.printedOperand) \(operation.rawValue) \(right.printedOperand)"
     case .subquery(let collection, let variable, let predicate):
       return "SUBQUERY(\(collection.printed), $\(variable), \(predicate.canonicalFormat))"
-    case .aggregate(let members): return "{\(members.map(\.printed).joined(separator: ", "))}"
+    case .aggregate(let members): return "{\(list(members))}"
     case .anyKey: return "ANYKEY"
-    case .block(_, let arguments): return "BLOCK(\(arguments.map(\.printed).joined(separator: ", ")))"
+    case .block(_, let arguments):
+      if let fetch = self as? NSFetchRequestExpression {
+        return "FETCH(\(list(arguments)), \(fetch.isCountOnlyRequest ? "YES" : "NO"))"
+      }
+      return "BLOCK(\(list(arguments)))"
     case .conditional(let predicate, let chosen, let otherwise):
       return "TERNARY(\(predicate.canonicalFormat), \(chosen.printed), \(otherwise.printed))"
     case .assignment(let name, let value): return "$\(name) := \(value.printed)"
     }
   }
+
+  private func list(_ expressions: [NSExpression]) -> String { expressions.map(\.printed).joined(separator: ", ") }
 
   /// The expression as an operand: in parentheses if it is an operation itself.
   private var printedOperand: String {
@@ -36,8 +42,12 @@ extension NSExpression {
 
   private func printedFunction(_ name: String, _ operand: NSExpression?, _ arguments: [NSExpression]) -> String {
     // Computed where it is used: to print each argument twice takes time exponential in the depth of the tree.
-    var list: String { arguments.map(\.printed).joined(separator: ", ") }
+    var list: String { self.list(arguments) }
     if let operand {
+      // A key path in a variable: `$a.$b`.
+      if PredicateMethod.keyPathSelectors.contains(name), case .variable = arguments.first?.node {
+        return "\(operand.printedOperand).\(list)"
+      }
       return "FUNCTION(\(operand.printed), \(NSExpression.quoted(name))\(arguments.isEmpty ? "" : ", " + list))"
     }
     guard let function = PredicateFunction(rawValue: name) else { return "\(name)(\(list))" }
@@ -61,7 +71,7 @@ extension NSExpression {
 
   private static func printed(constant value: Any?) -> String {
     switch PredicateValue(value) {
-    case .null: return "nil"
+    case .null: return value is NSNull ? "<null>" : "nil"
     case .integer(let number): return String(number)
     case .real(let number): return printed(number)
     case .decimal(let number): return number.description

@@ -81,14 +81,21 @@ open class NSExpression: NSObject, NSCopying {
   /// A predefined function: `NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "amount")])`.
   ///
   /// `arguments` holds expressions; any other value becomes a constant. The names are those of Apple's
-  /// `init(forFunction:arguments:)`; an unknown name gives nil.
+  /// `init(forFunction:arguments:)`; an unknown name traps.
   public convenience init(forFunction name: String, arguments: [Any]) {
+    guard PredicateFunction(rawValue: name) != nil else {
+      fatalError("NSExpression(forFunction:arguments:): there is no function \"\(name)\".")
+    }
     self.init(node: .function(name: name, operand: nil, arguments: arguments.map(NSExpression.wrapping)))
   }
 
-  /// A predefined function whose first argument is `target`. There are no selectors: other names give nil, except
-  /// `valueForKeyPath:` and `valueForKey:`.
+  /// A method of the value of `target`: `FUNCTION(name, "uppercaseString")`. Common methods of strings, numbers, dates
+  /// and collections exist, `valueForKeyPath:`, and the predefined functions with `target` as their first argument. An
+  /// unknown name traps.
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
+    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name) else {
+      fatalError("NSExpression(forFunction:selectorName:arguments:): there is no method \"\(name)\" here.")
+    }
     self.init(node: .function(name: name, operand: target, arguments: (arguments ?? []).map(NSExpression.wrapping)))
   }
 

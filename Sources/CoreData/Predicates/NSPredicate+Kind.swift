@@ -43,14 +43,20 @@ extension NSPredicate {
 
 extension NSExpression {
   fileprivate final func substituting(_ variables: [String: Any]) -> NSExpression {
+    if let fetch = self as? NSFetchRequestExpression {
+      return NSFetchRequestExpression.expression(
+        forFetch: fetch.requestExpression.substituting(variables),
+        context: fetch.contextExpression.substituting(variables), countOnly: fetch.isCountOnlyRequest)
+    }
     switch node {
     case .variable(let name): return variables[name].map(NSExpression.wrapping) ?? self
     case .constant, .evaluatedObject, .anyKey, .keyPath(nil, _): return self
     case .keyPath(let operand?, let path):
-      return rebuilt([operand], variables) { .keyPath(operand: $0[0], path: path) }
+      return rebuilt([operand], variables) { $0[0].appending(path.keys).node }
     case .function(let name, let operand?, let arguments):
       return rebuilt([operand] + arguments, variables) {
-        .function(name: name, operand: $0[0], arguments: Array($0.dropFirst()))
+        let call = ExpressionNode.function(name: name, operand: $0[0], arguments: Array($0.dropFirst()))
+        return NSExpression(node: call).calledKeyPath?.node ?? call
       }
     case .function(let name, nil, let arguments):
       return rebuilt(arguments, variables) { .function(name: name, operand: nil, arguments: $0) }

@@ -114,8 +114,10 @@ extension PredicateFunction {
 
   /// `collection[index]`, `collection[FIRST]`, `[LAST]`, `[SIZE]`, `dictionary["key"]`.
   private func element(of value: Any?, at index: Any?) -> Any? {
-    if let dictionary = value as? [String: Any] { return string(index).flatMap { dictionary[$0] } }
     let members = collection(value)
+    if !(index is IndexSymbol), let dictionary = value as? [AnyHashable: Any] {
+      return (index as? AnyHashable).flatMap { dictionary[$0] }
+    }
     if let symbol = index as? IndexSymbol {
       return switch symbol {
       case .first: members.first ?? nil

@@ -82,14 +82,14 @@ enum PredicateFunction: String, CaseIterable {
     of name: String, operand: NSExpression?, arguments: [NSExpression], in context: EvaluationContext
   ) -> Any? {
     let expressions = (operand.map { [$0] } ?? []) + arguments
-    guard let function = PredicateFunction(rawValue: name) else {
-      // A function call spells a key path as `valueForKeyPath:`. Other selectors have no meaning here.
-      guard name == "valueForKeyPath:" || name == "valueForKey:", let operand, let path = arguments.first else {
-        return nil
-      }
-      return KeyValueReading.value(
-        at: KeyPathComponents(path.constantValue as? String ?? path.keyPath).keys, of: operand.value(in: context))
+    if let function = PredicateFunction(rawValue: name) {
+      return function.value(of: expressions.map { $0.value(in: context) })
     }
-    return function.value(of: expressions.map { $0.value(in: context) })
+    guard PredicateMethod.keyPathSelectors.contains(name), let operand, let path = arguments.first else {
+      return PredicateMethod.call(name, expressions.map { $0.value(in: context) })
+    }
+    let text: Any? = path.keyPath.isEmpty ? path.value(in: context) : path.keyPath
+    guard case .string(let text) = PredicateValue(text) else { return nil }
+    return KeyValueReading.value(at: KeyPathComponents(text).keys, of: operand.value(in: context))
   }
 }

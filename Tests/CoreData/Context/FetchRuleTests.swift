@@ -237,6 +237,25 @@ import Testing
     }
   }
 
+  @Test func aFormatFetches() throws {
+    try library().read { context in
+      let thick = NSFetchRequest<NSManagedObject>(entityName: "Book")
+      thick.predicate = NSPredicate(format: "pages > 1")
+      let isThick = NSPredicate(format: "SELF IN FETCH(%@, %@, NO)", thick, context)
+      let found = try context.fetch(request(NSManagedObject.self) { $0.predicate = isThick })
+      #expect(found.map { $0.text("title") } == ["b2", "b3"] && found.allSatisfy { isThick.evaluate(with: $0) })
+      let count = try NSExpression.parse(format: "FETCH(%@, %@, YES)", arguments: [thick, context])
+      #expect(count is NSFetchRequestExpression && count.expressionValue(with: nil, context: nil) as? Int == 2)
+      #expect(count.description.hasPrefix("FETCH(") && count.description.hasSuffix(", YES)"))
+      let bound = NSPredicate(format: "FETCH($request, $context, YES) == 2")
+        .withSubstitutionVariables(["request": thick, "context": context])
+      #expect(bound.evaluate(with: nil))
+      #expect(throws: PredicateSyntaxError.self) { try NSExpression.parse(format: "FETCH(%@)", arguments: [thick]) }
+      // A key of that name stays a key.
+      #expect(NSPredicate(format: "fetch == 1").evaluate(with: ["fetch": 1]))
+    }
+  }
+
   @Test(arguments: [false, true])
   func whatWasReadStaysAsItIsWhenFetchedAgain(shouldRefresh: Bool) throws {
     let store = try library()

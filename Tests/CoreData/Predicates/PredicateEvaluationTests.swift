@@ -46,7 +46,7 @@ import Testing
       "modulus:by:(age, 7) == 2", "7 / 2 == 3", "7 / 2.0 == 3.5", "age / 0 == nil", "2 ** 3 == 8", "-age == -30",
       "6 & 3 == 2", "6 | 3 == 7", "6 ^ 3 == 5", "1 << 4 == 16", "~0 == -1", "sum({1, 2, 3}) == 6", "max:(4, 9, 2) == 9",
       "average({1, 2}) == 1.5", "median({1, 5, 3}) == 3", "TERNARY(age > 18, 'adult', 'child') == 'adult'",
-      "tags[FIRST] == 'red'", "tags[LAST] == 'green'", "tags[SIZE] == 2",
+      "owner[SIZE] == 2", "owner['name'] == 'Bob'", "tags[FIRST] == 'red'", "tags[LAST] == 'green'", "tags[SIZE] == 2",
       "tags[1] == 'green'", "tags[7] == nil",
       "{1, 2} UNION {2, 3} == {1, 2, 3}", "SELF.age == 30", "ceiling(height) == 2", "floor(height) == 1",
       "name == 'E\\u0301lise' OR name ==[c] 'e\\u0301lise'", "'straße' ==[c] 'STRASSE'", "'ΣΊΣΥΦΟΣ' ==[cd] 'σισυφος'",
@@ -82,6 +82,27 @@ import Testing
     let predicate = NSPredicate(format: "age > $limit AND NOT name IN $names")
     let bindings: [String: Any] = ["limit": 20, "names": ["Bob"]]
     #expect(predicate.evaluate(with: row, substitutionVariables: bindings))
+  }
+
+  @Test("A variable can hold a key path")
+  func keyPathVariables() throws {
+    let predicate = try NSPredicate.parse(format: "$a.$b == 'Bob' AND $a.$b.length == 3")
+    #expect(predicate.canonicalFormat == "$a.$b == \"Bob\" AND $a.$b.length == 3")
+    #expect(try NSPredicate.parse(format: predicate.canonicalFormat) == predicate)
+    #expect(predicate.evaluate(with: row, substitutionVariables: ["a": ["name": "Bob"], "b": "name"]))
+    let owner = CoreData.NSExpression(forKeyPath: "owner")
+    let replaced = predicate.withSubstitutionVariables(["a": owner, "b": "name"])
+    #expect(replaced.canonicalFormat == "owner.name == \"Bob\" AND owner.name.length == 3")
+    #expect(replaced.evaluate(with: row))
+  }
+
+  @Test("A dictionary argument has a size and values")
+  func dictionaryArguments() {
+    let dictionary = ["x": 1, "y": 2]
+    #expect(NSPredicate(format: "%@[SIZE] == 2", dictionary).evaluate(with: nil))
+    #expect(NSPredicate(format: "%@['y'] == 2", dictionary).evaluate(with: nil))
+    #expect(NSPredicate(format: "%@[SIZE] == 2", dictionary as NSDictionary).evaluate(with: nil))
+    #expect(NSPredicate(format: "%@[2] == 'b'", [1: "a", 2: "b"]).evaluate(with: nil))
   }
 
   @Test("Expressions have values")

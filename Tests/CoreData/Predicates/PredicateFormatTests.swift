@@ -75,7 +75,10 @@ import Testing
     #expect(NSPredicate(format: "%K.%K == %@", "owner", "name", "x").canonicalFormat == "owner.name == \"x\"")
     #expect(NSPredicate(format: "%K.@count > %d", "tags", 3).canonicalFormat == "tags.@count > 3")
     #expect(NSPredicate(format: "a == %@", nil).canonicalFormat == "a == nil")
-    #expect(NSPredicate(format: "a == %@", NSNull()).canonicalFormat == "a == nil")
+    #expect(NSPredicate(format: "a == %@", NSNull()).canonicalFormat == "a == <null>")
+    #expect(
+      NSPredicate(format: "a == <null> OR a IN {nil, <null>}").canonicalFormat == "a == <null> OR a IN {nil, <null>}")
+    #expect(CoreData.NSExpression(forConstantValue: NSNull()).description == "<null>")
     #expect(NSPredicate(format: "a IN %@ AND b == %lf", [1, 2], 1.5).canonicalFormat == "a IN {1, 2} AND b == 1.5")
     #expect(NSPredicate(format: "a == %ld", 5 as Int64).canonicalFormat == "a == 5")
     #expect(NSPredicate(format: "a == %@", argumentArray: [true]).canonicalFormat == "a == 1")

@@ -31,6 +31,12 @@ public final class NSFetchRequestExpression: NSExpression {
     NSFetchRequestExpression(fetch, context, countOnly: countFlag)
   }
 
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSFetchRequestExpression else { return false }
+    return requestExpression == other.requestExpression && contextExpression == other.contextExpression
+      && isCountOnlyRequest == other.isCountOnlyRequest
+  }
+
   private static func value(_ values: [Any], _ countOnly: Bool) -> Any {
     guard values.count == 2, let request = values[0] as? any AnyFetchRequest,
       let context = values[1] as? NSManagedObjectContext

@@ -25,7 +25,8 @@ extension MemorySchema {
   }
 
   func understands(_ expression: NSExpression) -> Bool {
-    switch expression.node {
+    if let path = expression.calledKeyPath { return understands(path) }
+    return switch expression.node {
     case .constant, .evaluatedObject, .variable, .anyKey: true
     case .keyPath(let operand, let path): isKept(path.keys) && (operand.map(understands) ?? true)
     case .function(_, let operand, let arguments):

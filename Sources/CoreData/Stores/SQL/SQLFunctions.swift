@@ -3,7 +3,7 @@
 /// The functions run the same code in SQL that predicates run in memory. NULL gives NULL.
 enum SQLFunctions {
   static let all: [SQLFunction] =
-    SQLFunction.derivedAttributeCallbacks + [fold, call]
+    SQLFunction.derivedAttributeCallbacks + [fold, call, method]
     + [
       matcher(.begins) { StringMatching.begins($0, with: $1) },
       matcher(.ends) { StringMatching.ends($0, with: $1) },
@@ -46,6 +46,8 @@ enum SQLFunctions {
     case matches = "cd_matches"
     /// (name, which arguments are texts of decimals, argument…): a predefined function of expressions.
     case call = "cd_call"
+    /// (selector, the kinds of the values, receiver, argument…): a method that FUNCTION calls.
+    case method = "cd_method"
     /// Aggregates of numbers.
     case median = "cd_median"
     case standardDeviation = "cd_stddev"
@@ -103,6 +105,18 @@ enum SQLFunctions {
   }
 }
 
+extension SQLFunctions {
+  fileprivate static let method = SQLFunction(name: Name.method.rawValue, argumentCount: -1) { arguments in
+    guard arguments.count > 2, case .text(let selector) = arguments[0], case .text(let kinds) = arguments[1],
+      let kind = kinds.first.flatMap(PredicateMethod.Kind.init)
+    else { return .null }
+    let values = zip(kinds, arguments.dropFirst(2)).map { kind, argument in
+      PredicateMethod.Kind(rawValue: kind).flatMap(argument.value)
+    }
+    return SQLiteValue(result: PredicateMethod.method(selector, of: kind)?.value(values))
+  }
+}
+
 extension StringMatching.Options {
   fileprivate init(bits: Int64) {
     self.init(rawValue: UInt(truncatingIfNeeded: bits & (SQLFunctions.isFolded - 1)))
@@ -118,6 +132,20 @@ extension SQLiteValue {
     case .real(let value): value
     case .text(let value): value
     case .blob(let value): value
+    }
+  }
+
+  /// The value of a kind as methods take it.
+  fileprivate func value(_ kind: PredicateMethod.Kind) -> Any? {
+    switch (kind, self) {
+    case (_, .null): nil
+    case (.decimal, _): NumberText(decimalText)?.decimal
+    case (.date, .real(let seconds)): Date(timeIntervalSinceReferenceDate: seconds)
+    case (.date, .integer(let seconds)): Date(timeIntervalSinceReferenceDate: Double(seconds))
+    case (.uuid, .blob(let data)) where data.count == 16:
+      UUID(uuid: data.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+    case (.url, .text(let text)): URL(string: text)
+    default: plain
     }
   }
 

@@ -4,6 +4,7 @@ extension SQLGenerator {
     if expression.isIndependent {
       return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
     }
+    if let path = expression.calledKeyPath { return try operand(path, environment) }
     switch expression.node {
     case .constant(let value): return .constant(PredicateValue(value))
     case .evaluatedObject: return .object(key: environment.root.key, entityColumn: nil, environment.root.mapping)
@@ -73,7 +74,7 @@ extension SQLGenerator {
   }
 
   /// The type of an operand's values; nil for nil, and for operands that are not scalars.
-  private func type(of operand: SQLOperand) -> SQLType? {
+  func type(of operand: SQLOperand) -> SQLType? {
     switch operand {
     case .scalar(_, let type): type
     case .constant(let constant):
@@ -107,8 +108,8 @@ extension SQLGenerator {
   private func function(
     _ name: String, _ arguments: [NSExpression], _ expression: NSExpression, _ environment: SQLEnvironment
   ) throws -> SQLOperand {
-    guard let function = PredicateFunction(rawValue: name) else { throw SQLGenerationError.unsupportedFunction(name) }
     let operands = try arguments.map { try operand($0, environment) }
+    guard let function = PredicateFunction(rawValue: name) else { return try method(name, operands) }
     switch function {
     case .noIndex where operands.count == 1: return operands[0]
     case .sum, .count, .minimum, .maximum, .average, .median, .standardDeviation:

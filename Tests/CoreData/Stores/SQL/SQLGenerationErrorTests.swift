@@ -23,7 +23,7 @@ import Testing
       ("title == $x.name", .unboundVariable("x")),
       ("median:(tags.label) == 1", .unsupportedExpression("median of tags.label")),
       ("random() < pages", .unsupportedFunction("random")),
-      ("FUNCTION(title, 'foo') == 1", .unsupportedFunction("foo")),
+      ("FUNCTION(pages, 'uppercaseString') == 1", .unsupportedFunction("uppercaseString")),
       ("tags.@distinctUnionOfObjects.label == 1", .toManyWithoutModifier("tags.label")),
       ("mode:(author.books.pages) == 1", .unsupportedFunction("mode:")),
       ("tags[0] == 1", .unsupportedFunction("objectFrom:withIndex:")),

@@ -1,0 +1,101 @@
+/// A method that a predicate may call on a value: `FUNCTION(name, "uppercaseString")`.
+///
+/// Linux has no Objective-C methods, so each one that exists is listed here, by Apple's selector. A value of nil answers
+/// with nil, as in Objective-C. An argument that the method cannot use, such as an index outside of the text, gives nil
+/// too, where Apple's raises an exception.
+struct PredicateMethod: Sendable {
+  /// The kind of a receiver, an argument or a result. Raw values name the kind in SQL.
+  enum Kind: Character, Sendable {
+    case text = "t"
+    case number = "n"
+    case integer = "i"
+    case decimal = "d"
+    case date = "s"
+    case data = "b"
+    case uuid = "u"
+    case url = "l"
+    case collection = "c"
+    case any = "a"
+  }
+
+  let selector: String
+  let receiver: Kind
+  let arguments: [Kind]
+  let result: Kind
+  /// Computes the result from the receiver and the arguments, which are of the right kinds.
+  let body: @Sendable ([Any]) -> Any?
+
+  init(
+    _ selector: String, of receiver: Kind, _ arguments: [Kind] = [], gives result: Kind,
+    _ body: @escaping @Sendable ([Any]) -> Any?
+  ) {
+    self.selector = selector
+    self.receiver = receiver
+    self.arguments = arguments
+    self.result = result
+    self.body = body
+  }
+
+  /// The methods by selector: one for each kind of receiver that has it.
+  private static let bySelector = Dictionary(grouping: all, by: \.selector)
+
+  /// Whether any value has a method of the name.
+  static func exists(_ selector: String) -> Bool { bySelector[selector] != nil || keyPathSelectors.contains(selector) }
+
+  /// The method of a receiver; nil if values of that kind do not have it.
+  static func method(_ selector: String, of receiver: Kind) -> PredicateMethod? {
+    let methods = bySelector[selector] ?? []
+    return methods.first { $0.receiver == receiver } ?? methods.first { $0.receiver.accepts(receiver) }
+  }
+
+  /// The selectors that read a key path: `FUNCTION(author, "valueForKeyPath:", "name")`.
+  static let keyPathSelectors: Set<String> = ["valueForKey:", "valueForKeyPath:"]
+
+  /// The result for a receiver that may be nil. Traps if the receiver does not have the method, as Apple's raises an
+  /// exception.
+  static func call(_ selector: String, _ values: [Any?]) -> Any? {
+    guard let receiver = values.first ?? nil, let kind = Kind(of: receiver) else { return nil }
+    guard let method = method(selector, of: kind) else {
+      fatalError("FUNCTION: a value of the type \(type(of: receiver)) has no method \"\(selector)\".")
+    }
+    return method.value(values)
+  }
+
+  /// The result; nil if a value is nil or of another kind.
+  func value(_ values: [Any?]) -> Any? {
+    let kinds = [receiver] + arguments
+    let present = values.compactMap { $0.flatMap(KeyValueReading.unwrapped) }
+    guard present.count == kinds.count,
+      zip(kinds, present).allSatisfy({ wanted, value in Kind(of: value).map(wanted.accepts) ?? false })
+    else { return nil }
+    return body(present)
+  }
+}
+
+extension PredicateMethod.Kind {
+  /// The kind of a value; nil for nil.
+  init?(of value: Any) {
+    switch PredicateValue(value) {
+    case .null: return nil
+    case .integer: self = .integer
+    case .real: self = .number
+    case .decimal: self = .decimal
+    case .string: self = .text
+    case .date: self = .date
+    case .data: self = .data
+    case .uuid: self = .uuid
+    case .url: self = .url
+    case .collection: self = .collection
+    case .object, .opaque: self = .any
+    }
+  }
+
+  /// Whether a value of the other kind may stand where this kind is wanted.
+  func accepts(_ other: PredicateMethod.Kind) -> Bool {
+    switch self {
+    case .any: true
+    case .number: other == .number || other == .integer || other == .decimal
+    default: self == other
+    }
+  }
+}
