@@ -10,7 +10,28 @@ extension NSManagedObject: KeyValueReadable, PersistentKeyed {
 }
 
 extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
-  func readableValue(forKey key: String) -> Any? { key == "self" || key == "objectID" ? self : nil }
+  func readableValue(forKey key: String) -> Any? {
+    switch key {
+    case "self", "objectID": self
+    case "entity": entity
+    default: nil
+    }
+  }
 
   var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
+}
+
+extension NSEntityDescription: KeyValueReadable {
+  func readableValue(forKey key: String) -> Any? {
+    switch key {
+    case "self": self
+    case "name": name
+    case "managedObjectClassName": managedObjectClassName
+    case "isAbstract", "abstract": isAbstract
+    case "superentity": superentity
+    case "renamingIdentifier": renamingIdentifier
+    case "userInfo": userInfo
+    default: nil
+    }
+  }
 }

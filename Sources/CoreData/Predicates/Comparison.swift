@@ -9,6 +9,7 @@ struct Comparison {
   private let members: Set<PredicateValue>?
   private let like: LikePattern?
   private let expression: NSRegularExpression?
+  private let affinity: Affinity
 
   var hasConstantRight: Bool { constant != nil }
 
@@ -16,14 +17,18 @@ struct Comparison {
   init(type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options) {
     self.type = type
     self.options = options
-    (constant, members, like, expression) = (nil, nil, nil, nil)
+    (constant, members, like, expression, affinity) = (nil, nil, nil, nil, Affinity())
   }
 
-  init(type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options, right: NSExpression) {
+  init(
+    type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options, left: NSExpression,
+    right: NSExpression
+  ) {
     self.type = type
     self.options = options
     guard let value = right.constantPredicateValue else {
       (constant, members, like, expression) = (nil, nil, nil, nil)
+      affinity = Affinity(left, right)
       return
     }
     let constant = Comparison.folded(value, options, for: type)
@@ -33,6 +38,7 @@ struct Comparison {
     } else {
       self.members = nil
     }
+    affinity = Affinity(left, right, constant: constant, members: members)
     if case .string(let pattern) = constant {
       like = type == .like ? LikePattern(pattern) : nil
       expression = type == .matches ? StringMatching.regularExpression(pattern, options) : nil
@@ -42,21 +48,18 @@ struct Comparison {
   }
 
   /// Whether the comparison holds. Values that cannot be compared are unequal and have no order.
-  func holds(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
-    let left = options.isEmpty ? left : Comparison.folded(left, options, for: type)
-    let right = constant ?? (options.isEmpty ? right : Comparison.folded(right, options, for: type))
+  ///
+  /// - Parameter inRow: whether the values are those of a row, whose columns convert constants as SQL does.
+  func holds(_ left: PredicateValue, _ right: PredicateValue, inRow: Bool = false) -> Bool {
+    var left = options.isEmpty ? left : Comparison.folded(left, options, for: type)
+    var right = constant ?? (options.isEmpty ? right : Comparison.folded(right, options, for: type))
+    let affinity = inRow ? affinity : Affinity()
     switch type {
-    case .equalTo: return left == right
-    case .notEqualTo: return left != right
-    case .lessThan: return left.order(to: right) == .orderedAscending
-    case .greaterThan: return left.order(to: right) == .orderedDescending
-    case .lessThanOrEqualTo: return isOneOf([.orderedAscending, .orderedSame], left, right)
-    case .greaterThanOrEqualTo: return isOneOf([.orderedDescending, .orderedSame], left, right)
-    case .between: return isBetween(left, right)
-    case .in: return isMember(left, of: right)
+    case .in: return isMember(left, of: right, affinity)
     case .contains:
-      if case .collection = left { return isMember(right, of: left) }
+      if case .collection = left { return isMember(right, of: left, affinity.mirrored) }
       return strings(left, right) { StringMatching.contains($0, $1) }
+    case .between: return isBetween(left, right, affinity)
     case .beginsWith: return strings(left, right) { StringMatching.begins($0, with: $1) }
     case .endsWith: return strings(left, right) { StringMatching.ends($0, with: $1) }
     case .like: return strings(left, right) { (like ?? LikePattern($1)).matches($0) }
@@ -65,6 +68,15 @@ struct Comparison {
         if let expression { return StringMatching.matches(text, expression, options) }
         return constant == nil && StringMatching.matches(text, pattern: pattern, options)
       }
+    default: affinity.apply(&left, &right)
+    }
+    switch type {
+    case .equalTo: return left == right
+    case .notEqualTo: return left != right
+    case .lessThan: return left.order(to: right) == .orderedAscending
+    case .greaterThan: return left.order(to: right) == .orderedDescending
+    case .lessThanOrEqualTo: return isOneOf([.orderedAscending, .orderedSame], left, right)
+    default: return isOneOf([.orderedDescending, .orderedSame], left, right)
     }
   }
 
@@ -77,19 +89,25 @@ struct Comparison {
     return test(left, right)
   }
 
-  private func isBetween(_ value: PredicateValue, _ bounds: PredicateValue) -> Bool {
+  private func isBetween(_ value: PredicateValue, _ bounds: PredicateValue, _ affinity: Affinity) -> Bool {
     guard case .collection(let members) = bounds, members.count == 2 else { return false }
-    let low = Comparison.folded(PredicateValue(members[0]), options, for: type)
-    let high = Comparison.folded(PredicateValue(members[1]), options, for: type)
-    return isOneOf([.orderedDescending, .orderedSame], value, low)
-      && isOneOf([.orderedAscending, .orderedSame], value, high)
+    let orders: [[ComparisonResult]] = [[.orderedDescending, .orderedSame], [.orderedAscending, .orderedSame]]
+    return members.indices.allSatisfy { index in
+      var (value, bound) = (value, Comparison.folded(PredicateValue(members[index]), options, for: type))
+      affinity.apply(&value, &bound, member: index)
+      return isOneOf(orders[index], value, bound)
+    }
   }
 
-  private func isMember(_ value: PredicateValue, of collection: PredicateValue) -> Bool {
-    if let members, type == .in { return members.contains(value) }
+  private func isMember(_ value: PredicateValue, of collection: PredicateValue, _ affinity: Affinity) -> Bool {
+    if let members, type == .in { return (affinity.members ?? members).contains(value) }
     switch collection {
     case .collection(let members):
-      return members.contains { Comparison.folded(PredicateValue($0), options, for: .equalTo) == value }
+      return members.indices.contains { index in
+        var (value, member) = (value, Comparison.folded(PredicateValue(members[index]), options, for: .equalTo))
+        affinity.apply(&value, &member, member: index)
+        return member == value
+      }
     case .string: return strings(collection, value) { StringMatching.contains($0, $1) }
     default: return false
     }
@@ -102,5 +120,62 @@ struct Comparison {
   ) -> PredicateValue {
     guard type != .matches, !options.isEmpty, case .string(let text) = value else { return value }
     return .string(StringMatching.folded(text, options))
+  }
+}
+
+extension Comparison {
+  /// Tells which sides of a comparison are constants. A column of text compares a constant number as text, and a column
+  /// of numbers compares a constant text as a number.
+  struct Affinity {
+    private(set) var isLeftConstant = false
+    private(set) var isRightConstant = false
+    /// For each member of `{a, 1}` on a side whether it is constant; nil if that side is something else.
+    private(set) var leftMembers: [Bool]?
+    private(set) var rightMembers: [Bool]?
+    /// The members of a constant collection, each in every form in which a column may compare it; nil for no collection.
+    private(set) var members: Set<PredicateValue>?
+
+    init() {}
+
+    init(
+      _ left: NSExpression, _ right: NSExpression, constant: PredicateValue? = nil, members: Set<PredicateValue>? = nil
+    ) {
+      (isLeftConstant, isRightConstant) = (left.isIndependent, right.isIndependent)
+      if isLeftConstant && isRightConstant {
+        (isLeftConstant, isRightConstant) = (false, false)
+        return
+      }
+      (leftMembers, rightMembers) = (Self.members(of: left), Self.members(of: right))
+      self.members = members.map { $0.union($0.map(\.asText)).union($0.map(\.asNumber)) }
+    }
+
+    private static func members(of expression: NSExpression) -> [Bool]? {
+      if case .aggregate(let members) = expression.node { members.map(\.isIndependent) } else { nil }
+    }
+
+    var mirrored: Affinity {
+      var copy = self
+      (copy.isLeftConstant, copy.isRightConstant) = (isRightConstant, isLeftConstant)
+      (copy.leftMembers, copy.rightMembers) = (rightMembers, leftMembers)
+      return copy
+    }
+
+    func apply(_ left: inout PredicateValue, _ right: inout PredicateValue) {
+      if isRightConstant {
+        right = right.constant(comparedWith: left)
+      } else if isLeftConstant {
+        left = left.constant(comparedWith: right)
+      }
+    }
+
+    /// For a value on the left and the member at an index on the right.
+    func apply(_ value: inout PredicateValue, _ right: inout PredicateValue, member index: Int) {
+      let isConstant = isRightConstant || rightMembers?[index] ?? false
+      if isConstant, !isLeftConstant {
+        right = right.constant(comparedWith: value)
+      } else if isLeftConstant, !isConstant {
+        value = value.constant(comparedWith: right)
+      }
+    }
   }
 }

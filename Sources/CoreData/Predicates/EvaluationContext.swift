@@ -7,9 +7,13 @@ struct EvaluationContext {
   /// The values of `$variables`, by name without the `$`.
   var variables: [String: Any]
 
+  /// Whether the object has columns: a managed object, or a row of a store in memory.
+  let isRow: Bool
+
   init(object: Any?, variables: [String: Any]) {
     self.object = object
     self.managedObject = object.flatMap(NSManagedObject.from)
+    self.isRow = managedObject != nil || object.map { type(of: $0) is AnyClass && $0 is any PersistentKeyed } ?? false
     self.variables = variables
   }
 

@@ -88,7 +88,7 @@ open class NSComparisonPredicate: NSPredicate {
     self.comparisonPredicateModifier = modifier
     self.predicateOperatorType = type
     self.options = options
-    self.comparison = Comparison(type: type, options: options, right: rightExpression)
+    self.comparison = Comparison(type: type, options: options, left: leftExpression, right: rightExpression)
     // Foundation's initialiser requires a value or a block. Nothing calls this one.
     super.init(block: { _, _ in false })
   }
@@ -123,9 +123,9 @@ open class NSComparisonPredicate: NSPredicate {
     let right = comparison.hasConstantRight ? .null : rightExpression.predicateValue(in: context)
     let left = leftExpression.predicateValue(in: context)
     switch comparisonPredicateModifier {
-    case .direct: return comparison.holds(left, right)
-    case .any: return members(of: left).contains { comparison.holds($0, right) }
-    case .all: return members(of: left).allSatisfy { comparison.holds($0, right) }
+    case .direct: return comparison.holds(left, right, inRow: context.isRow)
+    case .any: return members(of: left).contains { comparison.holds($0, right, inRow: context.isRow) }
+    case .all: return members(of: left).allSatisfy { comparison.holds($0, right, inRow: context.isRow) }
     }
   }
 

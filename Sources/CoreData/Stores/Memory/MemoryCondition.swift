@@ -30,9 +30,11 @@ struct MemoryCondition {
   private static func test(_ predicate: NSComparisonPredicate, _ storedEntity: StoredEntity) -> Test {
     let comparison = predicate.comparison
     let left = operand(predicate.leftExpression, storedEntity)
-    if comparison.hasConstantRight { return { reader, key, row in comparison.holds(left(reader, key, row), .null) } }
+    if comparison.hasConstantRight {
+      return { reader, key, row in comparison.holds(left(reader, key, row), .null, inRow: true) }
+    }
     let right = operand(predicate.rightExpression, storedEntity)
-    return { reader, key, row in comparison.holds(left(reader, key, row), right(reader, key, row)) }
+    return { reader, key, row in comparison.holds(left(reader, key, row), right(reader, key, row), inRow: true) }
   }
 
   private static func operand(_ expression: NSExpression, _ storedEntity: StoredEntity) -> Operand {

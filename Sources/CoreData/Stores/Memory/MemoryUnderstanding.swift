@@ -41,9 +41,10 @@ extension MemorySchema {
     }
   }
 
-  /// Whether the rows have all keys of a path.
+  /// Whether the rows have all keys of a path. Keys after `entity` are those of its description.
   private func isKept(_ keys: [String]) -> Bool {
-    keys.allSatisfy { $0.hasPrefix("@") || (keptNames.contains($0) && !transientNames.contains($0)) }
+    let keys = keys.firstIndex(of: "entity").map { keys[...$0] } ?? keys[...]
+    return keys.allSatisfy { $0.hasPrefix("@") || (keptNames.contains($0) && !transientNames.contains($0)) }
   }
 }
 

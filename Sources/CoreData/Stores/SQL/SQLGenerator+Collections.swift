@@ -24,7 +24,7 @@ extension SQLGenerator {
     case .scalar(let scalar, let type):
       column = scalar
       values = members.compactMap { member in
-        if case .constant(let folded) = equal.prepared(.constant(member)) { return type.bound(folded) }
+        if case .constant(let folded) = equal.prepared(.constant(member)) { return bound(folded, comparedWith: type) }
         return nil
       }
     case .object(let key, _, let mapping):

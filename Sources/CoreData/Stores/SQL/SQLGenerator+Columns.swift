@@ -65,6 +65,7 @@ extension SQLGenerator {
     if let column = try column(ofComposite: name, name) { return column }
     let path = NSExpression(forKeyPath: name)
     switch try operand(path, SQLEnvironment(root: root)) {
+    case .scalar(_, .entity): throw SQLGenerationError.unsupportedExpression(name)
     case .scalar(let sql, let type):
       let attribute = attribute(at: name)
       return (name, [sql], .value(attribute?.attributeType ?? type.attributeType, attribute))
@@ -94,6 +95,7 @@ extension SQLGenerator {
     var environment = SQLEnvironment(root: root)
     environment.isAggregating = true
     switch try operand(expression, environment) {
+    case .scalar(_, .entity): throw SQLGenerationError.unsupportedExpression(expression.printed)
     case .scalar(let sql, let type):
       namedColumns[description.name] = .scalar(sql, type)
       let wanted = description.expressionResultType
@@ -154,7 +156,7 @@ extension SQLType {
     case .text: .stringAttributeType
     case .uuid: .UUIDAttributeType
     case .uri: .URIAttributeType
-    case .data, .opaque: .binaryDataAttributeType
+    case .data, .opaque, .entity: .binaryDataAttributeType
     }
   }
 }

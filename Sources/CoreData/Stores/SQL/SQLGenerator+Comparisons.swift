@@ -27,10 +27,24 @@ extension SQLGenerator {
     let isEqual = relation.type == .equalTo
     if constant.isNull { return isEqual ? "\(column) IS NULL" : "\(column) IS NOT NULL" }
     if type == .opaque { throw SQLGenerationError.incomparable("transformable values") }
-    guard let value = type.bound(constant) else { return differentKinds(column, relation) }
+    guard let value = bound(constant, comparedWith: type) else { return differentKinds(column, relation) }
     if isEqual { return "\(column) = \(bind: value)" }
     return relation.environment.isNegated
       ? "\(column) \(raw: dialect.nullSafeDifferent) \(bind: value)" : "\(column) <> \(bind: value)"
+  }
+
+  /// The constant as a column of the type compares it: a number as text or a text as a number, as Apple's store does, and
+  /// an entity as its number here; nil if the kinds differ.
+  func bound(_ constant: PredicateValue, comparedWith type: SQLType) -> SQLiteValue? {
+    switch type {
+    case .entity:
+      guard case .object(let object) = constant, let entity = object as? NSEntityDescription,
+        let mapping = entity.name.flatMap({ schema.entitiesByName[$0] }), mapping.entity.isEqual(entity)
+      else { return nil }
+      return .integer(Int64(mapping.number))
+    case .text: return type.bound(constant.asText)
+    default: return type.bound(type.isNumeric ? constant.asNumber : constant)
+    }
   }
 
   /// A comparison with a constant of another kind. A plain `!=` omits NULL, as with any constant.
@@ -80,11 +94,11 @@ extension SQLGenerator {
     case (.constant, .scalar): return try order(right, relation.with(relation.type.mirrored), left)
     case (.scalar(let column, let type), .constant(let constant)):
       if type == .opaque, !constant.isNull { throw SQLGenerationError.incomparable("transformable values") }
-      guard let value = type.bound(constant) else { return .no }
+      guard type != .entity, let value = bound(constant, comparedWith: type) else { return .no }
       return "\(column) \(raw: symbol) \(bind: value)"
     case (.scalar(let a, let type), .scalar(let b, let otherType)):
       if type == .opaque || otherType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
-      return type.isComparable(with: otherType) ? "\(a) \(raw: symbol) \(b)" : .no
+      return type != .entity && type.isComparable(with: otherType) ? "\(a) \(raw: symbol) \(b)" : .no
     case (.constant, .object): return try order(right, relation.with(relation.type.mirrored), left)
     case (.object(let key, _, let mapping), .constant(let constant)):
       guard let row = row(of: constant, in: mapping) else { return .no }

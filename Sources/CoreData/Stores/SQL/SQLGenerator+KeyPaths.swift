@@ -9,6 +9,7 @@ extension SQLGenerator {
       index += 1
       if key == "self" || key == "SELF" || key == "objectID" { continue }
       let mapping = declarer(of: key, below: scope.mapping)
+      if key == "entity", mapping.entity.propertiesByName[key] == nil { return try entity(of: scope, rest) }
       if let attribute = mapping.attributes[key] {
         let value = scalar(attribute, mapping.entity.attributesByName[key], in: scope)
         return try resolve(rest, after: value, key: key, mapping)
@@ -30,6 +31,20 @@ extension SQLGenerator {
       }
     }
     return .object(key: scope.key, entityColumn: nil, scope.mapping)
+  }
+
+  /// The entity of a row, or its name. The row holds the entity's number.
+  private func entity(of scope: SQLScope, _ rest: [String]) throws -> SQLOperand {
+    let number = scope.column("Z_ENT")
+    if rest.isEmpty || rest == ["self"] { return .scalar(number, .entity) }
+    guard rest[0] == "name" else {
+      throw SQLGenerationError.unknownKey((["entity"] + rest).joined(separator: "."), entity: scope.mapping.name)
+    }
+    let names = schema.entities.filter { $0.table == scope.mapping.table }.map { mapping in
+      "WHEN \(mapping.number) THEN '\(mapping.name.replacingOccurrences(of: "'", with: "''"))'"
+    }
+    let name = SQLOperand.scalar("CASE \(number) \(raw: names.joined(separator: " ")) END", .text)
+    return try resolve(Array(rest.dropFirst()), after: name, key: "entity.name", scope.mapping)
   }
 
   /// The entity that has the property: the given one or a subentity. The rows of all others have NULL there.

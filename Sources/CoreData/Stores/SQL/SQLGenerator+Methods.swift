@@ -49,7 +49,7 @@ extension SQLType {
     case .uuid: .uuid
     case .uri: .url
     case .data: .data
-    case .opaque: nil
+    case .opaque, .entity: nil
     }
   }
 

@@ -90,7 +90,7 @@ final class SQLGenerator {
       let ordering = descriptor.selector.flatMap(StringOrdering.init(selector:)) ?? .binary
       guard let collation = SQLFunctions.collationName(of: ordering) else { return "\(column) \(raw: direction)" }
       return "\(column) COLLATE \(raw: collation) \(raw: direction)"
-    case .scalar(_, .opaque): throw SQLGenerationError.incomparable("values of \(key)")
+    case .scalar(_, .opaque), .scalar(_, .entity): throw SQLGenerationError.incomparable("values of \(key)")
     case .scalar(let column, _), .object(let column, _, _): return "\(column) \(raw: direction)"
     case .toMany: throw SQLGenerationError.toManySort(key)
     case .constant, .aggregate: throw SQLGenerationError.unsupportedExpression(key)

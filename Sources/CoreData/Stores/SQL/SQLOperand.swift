@@ -23,6 +23,8 @@ enum SQLType: Equatable {
   case uuid
   case uri
   case data
+  /// An entity, as its number in this store.
+  case entity
   /// Bytes in another form: transformables, and binary data that may be stored outside. Only NULL can be recognised.
   case opaque
 

@@ -67,7 +67,8 @@ extension PredicateGenerator {
   // MARK: Comparisons
 
   private mutating func comparison(_ scope: Scope) -> Made {
-    switch number(below: 14) {
+    switch number(below: 15) {
+    case 14: return entity(scope)
     case 0, 1, 2: return compare(text(scope), scope, Self.texts, other: { $0.text(scope.deeper) })
     case 3, 4, 5: return compare(quantity(scope), scope, Self.numbers, other: { $0.quantity(scope.deeper) })
     case 6: return matching(text(scope), scope)
@@ -212,6 +213,21 @@ extension PredicateGenerator {
     }
   }
 
+  /// The entity of an object, of a related one, or of the members of a relationship.
+  private mutating func entity(_ scope: Scope) -> Made {
+    let toOnes = ["Book", "Comic"].contains(scope.entity) ? ["author."] : []
+    let start = scope.prefix + pick([""] + toOnes)
+    switch number(below: 5) {
+    case 0: return make(["\(start)entity \(scope.isNegated ? pick(["==", "!="]) : "==") ", argument(pick(entities))])
+    case 1: return make(["\(start)entity IN ", argument((0..<2).map { _ in pick(entities) })])
+    case 2: return matching(Made(format: "\(start)entity.name"), scope)
+    case 3:
+      let (path, _) = pick(Self.toManys(scope))
+      return make([pick(["ANY ", "SOME "]), "\(path).entity == ", argument(pick(entities))])
+    default: return make(["\(start)entity.name == ", argument(pick(["Book", "Comic", "Author", "tag"]))])
+    }
+  }
+
   /// Values of a kind that the property never has.
   private mutating func mismatch(_ scope: Scope) -> Made {
     let values: [Any] = [5, "2", Self.dates[1], Self.uuids[0], Self.links[0], Data([1]), 2.5, true]
@@ -247,7 +263,16 @@ extension PredicateGenerator {
       }
     let path = Made(format: scope.prefix + pick(paths))
     guard scope.depth > 0, chance(30) else { return path }
-    switch number(below: 6) {
+    switch number(below: 8) {
+    case 6:
+      return make([
+        "FUNCTION(", text(scope.deeper), ", ",
+        pick([
+          "'uppercaseString'", "'capitalizedString'", "'substringToIndex:', 1", "'substringFromIndex:', 2",
+          "'stringByAppendingString:', 'b'", "'stringByReplacingOccurrencesOfString:withString:', 'a', 'b'",
+        ]), ")",
+      ])
+    case 7: return make(["FUNCTION(", Made(format: scope.prefix + whole(scope)), ", 'stringValue')"])
     case 0: return make([pick(["lowercase:(", "lowercase(", "uppercase:(", "canonical:("]), text(scope.deeper), ")"])
     case 1: return make(["noindex:(", text(scope.deeper), ")"])
     case 2:
@@ -282,7 +307,10 @@ extension PredicateGenerator {
       }
     guard let path else { return nil }
     guard scope.depth > 0, chance(30) else { return Made(format: scope.prefix + path) }
-    if chance(50) { return make(["CAST(", quantity(scope.deeper), ", 'NSDate')"]) }
+    if chance(40) { return make(["CAST(", quantity(scope.deeper), ", 'NSDate')"]) }
+    if chance(40) {
+      return make(["FUNCTION(\(scope.prefix)\(path), 'dateByAddingTimeInterval:', ", quantity(scope.deeper), ")"])
+    }
     let test = predicate(scope.negated.with { $0.depth = 0 })
     return make(["TERNARY(", test, ", \(scope.prefix)\(path), ", argument(pick(Self.dates)), ")"])
   }
@@ -295,7 +323,11 @@ extension PredicateGenerator {
       return Made(format: scope.prefix + pick(ownPaths))
     }
     let inner = scope.deeper
-    switch number(below: 15) {
+    switch number(below: 16) {
+    case 15:
+      if chance(50) { return make(["FUNCTION(", text(inner), ", ", pick(["'length'", "'integerValue'"]), ")"]) }
+      return date(inner).map { make(["FUNCTION(", $0, ", 'timeIntervalSinceReferenceDate')"]) }
+        ?? aggregate(pick(collections))
     case 0, 1: return make(["(", quantity(inner), pick([" + ", " - ", " * ", " / "]), quantity(inner), ")"])
     case 2: return make(["(", quantity(inner), pick([" ** 2", " & 3", " | 4", " ^ 1", " << 2", " >> 1"]), ")"])
     case 3:

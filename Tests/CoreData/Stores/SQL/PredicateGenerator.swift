@@ -19,12 +19,14 @@ struct PredicateGenerator {
   /// Objects that `fill` made and predicates may name.
   var people: [NSManagedObject?] = []
   var books: [NSManagedObject?] = []
+  /// The entities of the rows, which predicates may name.
+  var entities: [NSEntityDescription] = []
 
   init(seed: UInt64) { random = SeededGenerator(state: seed) }
 
   static let texts = [
     "", "a", "A", "ä", "Ä", "a\u{308}", "ab", "AB", "Straße", "STRASSE", "x*y", "x?y", "100%", "ß", "_", "b", "é", "日本",
-    "a'b", "a\\b", "\u{10FFFF}", "\u{D7FF}", "\u{E000}",
+    "a'b", "a\\b", "\u{10FFFF}", "\u{D7FF}", "\u{E000}", "2", "2.5",
   ]
   static var numbers: [Any] {
     [-2, -1, 0, 1, 2, 3, 5, 2.5, 0.5, -0.5, true, NSDecimalNumber(string: "1.5"), 1e10]
@@ -42,6 +44,9 @@ struct PredicateGenerator {
   // MARK: Rows
 
   mutating func fill(_ context: NSManagedObjectContext) {
+    entities = (context.persistentStoreCoordinator?.managedObjectModel.entities ?? []).filter {
+      ["Author", "Book", "Comic", "Tag"].contains($0.name)
+    }
     let passports = (0..<4).map { _ in context.make("Passport", optional(["number": pick(Self.texts)])) }
     let tags = (0..<8).map { _ in context.make("Tag", optional(["label": pick(Self.texts)])) }
     for tag in tags { tag.setValue(NSOrderedSet(array: tags.filter { _ in chance(20) }), forKey: "ordered") }
