@@ -89,6 +89,7 @@ open class NSComparisonPredicate: NSPredicate {
     self.predicateOperatorType = type
     self.options = options
     self.comparison = Comparison(type: type, options: options, left: leftExpression, right: rightExpression)
+    FoundationCompound.teach()
     // Foundation's initialiser requires a value or a block. Nothing calls this one.
     super.init(block: { _, _ in false })
   }

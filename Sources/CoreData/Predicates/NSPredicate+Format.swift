@@ -35,11 +35,13 @@ extension NSPredicate {
   ///
   /// - Throws: `PredicateSyntaxError`, which says where and what was expected.
   public static func parse(format: String, arguments: [Any?] = []) throws -> NSPredicate {
+    FoundationCompound.teach()
     var parser = try FormatParser(format: format, arguments: .list(arguments))
     return try parser.parsePredicate()
   }
 
   static func trapping(_ format: String, _ arguments: FormatArguments) -> NSPredicate {
+    FoundationCompound.teach()
     do {
       var parser = try FormatParser(format: format, arguments: arguments)
       return try parser.parsePredicate()

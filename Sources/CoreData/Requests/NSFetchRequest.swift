@@ -45,7 +45,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// Selects the objects; nil selects all. SQLite stores take no block predicates. Default: nil.
   open var predicate: NSPredicate? {
     get { settings.predicate }
-    set { settings.predicate = newValue }
+    set {
+      FoundationCompound.teach()
+      settings.predicate = newValue
+    }
   }
 
   /// The order of the results, the most significant descriptor first; nil leaves the order open. SQLite stores take no
