@@ -111,7 +111,9 @@ extension ModelDocument {
   /// The value that a text in a model file stands for; nil unless the whole text is one value of the type.
   static func value(_ text: String, of type: NSAttributeType) -> Any? {
     switch type {
-    // Xcode writes "0.0" for an integer whose type was changed.
+    // Xcode leaves the text when an attribute's type changes: "0.0" for an integer, "NO" for any number that was a
+    // Boolean.
+    case _ where type.isNumber && boolean(text) != nil: boolean(text).flatMap { value($0 ? "1" : "0", of: type) }
     case .integer16AttributeType: NumberText(text)?.integer(Int16.self).map { NSNumber(value: Int64($0)) }
     case .integer32AttributeType: NumberText(text)?.integer(Int32.self).map { NSNumber(value: Int64($0)) }
     case .integer64AttributeType: NumberText(text)?.integer(Int64.self).map { NSNumber(value: $0) }
@@ -119,10 +121,10 @@ extension ModelDocument {
     case .floatAttributeType: NumberText(text)?.float.map { NSNumber(value: $0) }
     case .decimalAttributeType: NumberText(text)?.decimal.map { NSDecimalNumber(decimal: $0) }
     case .booleanAttributeType:
-      switch text.uppercased() {
-      case "YES", "TRUE", "1": NSNumber(value: true)
-      case "NO", "FALSE", "0": NSNumber(value: false)
-      default: nil
+      switch NumberText(text)?.integer(Int64.self) {
+      case 1: NSNumber(value: true)
+      case 0: NSNumber(value: false)
+      default: boolean(text).map { NSNumber(value: $0) }
       }
     case .stringAttributeType: text
     case .UUIDAttributeType: UUID(uuidString: text)
@@ -131,6 +133,15 @@ extension ModelDocument {
     case .undefinedAttributeType, .binaryDataAttributeType, .transformableAttributeType, .objectIDAttributeType,
       .compositeAttributeType:
       text
+    }
+  }
+
+  /// The words for a Boolean; nil for other texts.
+  private static func boolean(_ text: String) -> Bool? {
+    switch text.uppercased() {
+    case "YES", "TRUE": true
+    case "NO", "FALSE": false
+    default: nil
     }
   }
 }

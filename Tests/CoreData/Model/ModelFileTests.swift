@@ -228,4 +228,20 @@ import Testing
       _ = try? ModelElements(Data(list.prefix(length))).document()
     }
   }
+
+  @Test(
+    "Defaults that Xcode left when a type changed are read",
+    arguments: [
+      ("Integer 16", "NO", 0), ("Integer 32", "NO", 0), ("Integer 32", "YES", 1), ("Integer 64", "no", 0),
+      ("Double", "NO", 0), ("Float", "YES", 1), ("Decimal", "NO", 0), ("Integer 32", "0.0", 0), ("Boolean", "0.0", 0),
+      ("Boolean", "1.0", 1), ("Boolean", "YES", 1),
+    ]) func leftOverDefaults(type: String, text: String, expected: Int) throws
+  {
+    let contents =
+      #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" defaultValueString="\#(text)"/></entity></model>"#
+    try withModel(contents) { url in
+      let model = try NSManagedObjectModel.load(contentsOf: url)
+      #expect(model.entitiesByName["A"]?.attributesByName["n"]?.defaultValue as? NSNumber == NSNumber(value: expected))
+    }
+  }
 }
