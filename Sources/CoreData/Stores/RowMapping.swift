@@ -5,6 +5,7 @@ struct RowMapping {
   /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
   init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
     inferred = try InferredMapping(from: sources, to: destinations)
+    inferred.writeWarnings()
   }
 
   /// The name of the entity that an old one became; nil for one that is gone.

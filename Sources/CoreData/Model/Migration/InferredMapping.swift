@@ -20,6 +20,9 @@ struct InferredMapping {
   /// The new entity's name by the old one's.
   let renamed: [String: String]
 
+  /// What the migration loses although names stay: a sentence each.
+  let warnings: [String]
+
   /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
   init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
     let pairs = Self.match(destinations, sources, { ($0.name ?? "", $0.renamingIdentifier) })
@@ -28,12 +31,14 @@ struct InferredMapping {
         source.map { ($0.name ?? "", destination.name ?? "") }
       },
       uniquingKeysWith: { first, _ in first })
-    entities = try zip(destinations, pairs).map { destination, source in
+    var entities = try zip(destinations, pairs).map { destination, source in
       var entity = Entity(destination: destination, source: source)
       if let source { try Self.matchProperties(of: &entity, source, renamed) }
       try Self.checkNewAttributes(of: entity)
       return entity
     }
+    warnings = Self.followInverses(&entities)
+    self.entities = entities
     self.renamed = renamed
     byDestination = Dictionary(uniqueKeysWithValues: entities.map { ($0.destination.name ?? "", $0) })
   }
@@ -82,13 +87,16 @@ struct InferredMapping {
         try check(new, old, name, renamed)
         entity.relationships[new.name] = old
       case (is NSFetchedPropertyDescription, _), (_, is NSFetchedPropertyDescription), (_, nil): break
+      // The attribute is gone, and the relationship is new.
+      case (is NSRelationshipDescription, is NSAttributeDescription): break
       default: throw failure("\(name) changed between attribute and relationship")
       }
     }
   }
 
   private static func check(_ new: NSAttributeDescription, _ old: NSAttributeDescription, _ name: String) throws {
-    guard new.attributeType == old.attributeType else { throw failure("\(name) changed its type") }
+    let isWidened = old.attributeType == .booleanAttributeType && new.attributeType.isWhole
+    guard new.attributeType == old.attributeType || isWidened else { throw failure("\(name) changed its type") }
     guard let new = new as? NSCompositeAttributeDescription, let old = old as? NSCompositeAttributeDescription else {
       return
     }
@@ -150,6 +158,12 @@ struct InferredMapping {
 
   static func failure(_ what: String) -> NSError {
     CoreDataErrors.error(.inferredMappingModel, "No mapping can be inferred: \(what).")
+  }
+}
+
+extension NSAttributeType {
+  fileprivate var isWhole: Bool {
+    self == .integer16AttributeType || self == .integer32AttributeType || self == .integer64AttributeType
   }
 }
 

@@ -178,6 +178,76 @@ import Testing
     try #expect(store.sql("SELECT Z_FOK_AUTHOR FROM ZBOOK ORDER BY 1") == [["2048"], ["3072"]])
   }
 
+  @Test func aBooleanBecomesAnInteger() throws {
+    let store = try library()
+    try store.save { try $0.all("Book", where: "title == 'One'")[0].setValue(true, forKey: "isRead") }
+    for type in [NSAttributeType.integer16AttributeType, .integer32AttributeType, .integer64AttributeType] {
+      let model = LibraryModel.make()
+      let isRead = try #require(model.entitiesByName["Book"]?.attributesByName["isRead"])
+      isRead.attributeType = type
+      isRead.defaultValue = 0
+      _ = try NSMappingModel.inferredMappingModel(forSourceModel: LibraryModel.make(), destinationModel: model)
+      if type == .integer32AttributeType {
+        let context = try migrate(store, to: model)
+        try context.performAndWait {
+          try #expect(context.all("Book", sort: "title").map { $0.value(forKey: "isRead") as? Int } == [1, 0])
+          try context.all("Book")[0].setValue(7, forKey: "isRead")
+          try context.save()
+          try #expect(context.all("Book", where: "isRead == 7").count == 1)
+        }
+      }
+    }
+  }
+
+  @Test func anAttributeGivesWayToARelationshipOfItsName() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    let (passport, tag) = (try #require(model.entitiesByName["Passport"]), try #require(model.entitiesByName["Tag"]))
+    passport.properties.removeAll { $0.name == "number" }
+    Make.relate(passport, "number", tag, "passports", toMany: (false, true))
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let passport = try context.all("Passport")[0]
+      #expect(passport.object("number") == nil && passport.object("holder")?.text("name") == "Ada")
+      passport.setValue(try context.all("Tag", where: "label == 'x'")[0], forKey: "number")
+      try context.save()
+      try #expect(context.all("Passport", where: "number.label == 'x'").count == 1)
+    }
+  }
+
+  @Test func membersStayWhenOnlyTheInverseChangesItsName() throws {
+    let store = try library()
+    let model = LibraryModel.make()
+    for (entity, old, new) in [
+      ("Book", "author", "writer"), ("Passport", "holder", "owner"), ("Tag", "books", "volumes"),
+    ] {
+      model.entitiesByName[entity]?.propertiesByName[old]?.name = new
+    }
+    let context = try migrate(store, to: model)
+    try context.performAndWait {
+      let author = try context.all("Author")[0]
+      #expect(author.members("books").count == 2)
+      try #expect(context.all("Comic")[0].object("writer") == author)
+      #expect(author.object("passport")?.object("owner") == author)
+      let tag = try context.all("Tag", where: "label == 'x'")[0]
+      #expect(Set(tag.members("volumes").compactMap { $0.text("title") }) == ["One"])
+    }
+    try #expect(store.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+
+  @Test func aMigrationWarnsBeforeARelationshipLosesItsMembers() throws {
+    let old = LibraryModel.make()
+    let (author, book) = (try #require(old.entitiesByName["Author"]), try #require(old.entitiesByName["Book"]))
+    Make.relate(author, "edited", book, "editor", toMany: (true, false))
+    // The inverse of `books` continues `editor`, so `books` cannot continue `author`.
+    let new = LibraryModel.make()
+    new.entitiesByName["Book"]?.propertiesByName["author"]?.name = "editor"
+    let mapping = try InferredMapping(from: old.entities, to: new.entities)
+    #expect(mapping.warnings.count == 1)
+    #expect(mapping.warnings[0].hasPrefix("Author.books loses its members: its inverse editor continues Book.editor"))
+    try #expect(InferredMapping(from: old.entities, to: old.entities).warnings.isEmpty)
+  }
+
   @Test func aParentIsPutAboveAndPropertiesMoveUpAndDown() throws {
     let store = try library()
     let model = LibraryModel.make()
@@ -224,6 +294,27 @@ import Testing
       let names = Set((ids ?? []).compactMap { $0.entity.name })
       #expect(names == ["Author", "Book", "Comic", "Passport", "Tag"])
       for id in ids ?? [] { _ = try context.existingObject(with: id) }
+    }
+  }
+
+  @Test func aMigrationIsATransactionOfTheHistory() throws {
+    let store = try library(options: [NSPersistentHistoryTrackingKey: true])
+    let digest = try #require(
+      store.coordinator.persistentStores[0].metadata["NSStoreModelVersionHashesDigest"] as? String)
+    let model = LibraryModel.make()
+    model.entities += [Make.entity("Aardvark", [Make.attribute("name", .stringAttributeType)])]
+    let options = Self.options().merging([NSPersistentHistoryTrackingKey: true]) { one, _ in one }
+    let context = try migrate(store, to: model, options: options)
+    try context.performAndWait {
+      context.make("Aardvark", ["name": "a"])
+      try context.save()
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+      let result = try context.execute(request) as? NSPersistentHistoryResult
+      let transactions = try #require(result?.result as? [NSPersistentHistoryTransaction])
+      #expect(transactions.map { $0.changes?.isEmpty } == [false, true, false])
+      #expect(
+        transactions[1].author == "com.apple.coredata.schemamigrator: lightweight migration from model with digest "
+          + "{ \(digest) }")
     }
   }
 

@@ -5,12 +5,10 @@ final class HistoryRecorder {
   private let schema: StoreSchema
   private let connection: SQLiteConnection
   private let origin: ChangeOrigin
+  private let transactions: HistoryTransactions
   private var transaction: Int64 = 0
   private var nextChange: Int64 = 0
   private var statement: SQLiteStatement?
-
-  private static let processName = ProcessInfo.processInfo.processName
-  private static let bundleIdentifier = Bundle.main.bundleIdentifier
 
   /// Nil for a store without a history.
   init?(_ store: SQLiteStore, _ origin: ChangeOrigin, _ connection: SQLiteConnection) {
@@ -19,6 +17,7 @@ final class HistoryRecorder {
     schema = store.schema
     self.connection = connection
     self.origin = origin
+    transactions = HistoryTransactions(history.tables, schema.primaryKeyTable, connection)
   }
 
   // MARK: Changes
@@ -71,52 +70,12 @@ final class HistoryRecorder {
   // MARK: The transaction
 
   private func begin() throws {
-    nextChange = try lastKey(HistoryTables.Number.change, "CHANGE") + 1
-    transaction = try lastKey(HistoryTables.Number.transaction, "TRANSACTION") + 1
-    let names = [origin.author, Self.bundleIdentifier ?? Self.processName, origin.contextName, Self.processName]
-    let suffix = history.tables.hasStrings ? "TS" : ""
-    let columns = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { "Z\($0)\(suffix)" }
-    try connection.execute(
-      """
-      INSERT INTO \(history.tables.transactions) (Z_PK, Z_ENT, ZTIMESTAMP, \(columns.joined(separator: ", "))) \
-      VALUES (?, \(HistoryTables.Number.transaction), ?, ?, ?, ?, ?)
-      """,
-      [.integer(transaction), .real(Date().timeIntervalSinceReferenceDate)] + names.map(reference))
-    try setLastKey(transaction, HistoryTables.Number.transaction)
+    nextChange = try transactions.lastKey(HistoryTables.Number.change, "CHANGE") + 1
+    transaction = try transactions.begin(origin)
   }
 
   /// Updates the counters. Call it at the transaction's end.
   func finish() throws {
-    if transaction != 0 { try setLastKey(nextChange - 1, HistoryTables.Number.change) }
-  }
-
-  /// A transaction's reference to a name: the key of its row, or in older files the name itself.
-  private func reference(_ name: String?) throws -> SQLiteValue {
-    guard let name else { return .null }
-    guard history.tables.hasStrings else { return .text(name) }
-    let table = history.tables.strings
-    if let known = try connection.integer("SELECT Z_PK FROM \(table) WHERE ZNAME = ?", [.text(name)]) {
-      return .integer(known)
-    }
-    let key = try lastKey(HistoryTables.Number.string, "TRANSACTIONSTRING") + 1
-    try connection.execute(
-      "INSERT INTO \(table) (Z_PK, Z_ENT, ZNAME) VALUES (?, \(HistoryTables.Number.string), ?)",
-      [.integer(key), .text(name)])
-    try setLastKey(key, HistoryTables.Number.string)
-    return .integer(key)
-  }
-
-  private func lastKey(_ number: Int, _ name: String) throws -> Int64 {
-    let table = schema.primaryKeyTable
-    if let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = \(number)") { return last }
-    // Apple's framework creates the row when there is something to count.
-    try connection.execute(
-      "INSERT INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(number), ?, 0, 0)", [.text(name)])
-    return 0
-  }
-
-  private func setLastKey(_ key: Int64, _ number: Int) throws {
-    try connection.execute(
-      "UPDATE \(schema.primaryKeyTable) SET Z_MAX = ? WHERE Z_ENT = \(number)", [.integer(key)])
+    if transaction != 0 { try transactions.setLastKey(nextChange - 1, HistoryTables.Number.change) }
   }
 }

@@ -21,6 +21,7 @@ struct StoreMigration {
 
   func run() throws {
     try checkHierarchies()
+    mapping.writeWarnings()
     let lastKeys = try self.lastKeys()
     try setAside()
     for statement in new.entityTableStatements { try connection.execute(statement) }
@@ -123,6 +124,19 @@ struct StoreMigration {
     try connection.execute(
       "UPDATE \(tables.changes) SET ZENTITY = \(newNumber("ZENTITY")), ZCOLUMNS = NULL; "
         + "DELETE FROM \(tables.changes) WHERE ZENTITY IS NULL")
+    try recordMigration(tables)
+  }
+
+  /// A transaction without changes, whose author names the old model, as Apple's framework writes it.
+  private func recordMigration(_ tables: HistoryTables) throws {
+    let hashes = Dictionary(
+      old.entities.compactMap { mapping in mapping.entity.name.map { ($0, mapping.entity.versionHash) } },
+      uniquingKeysWith: { first, _ in first })
+    let author =
+      "com.apple.coredata.schemamigrator: lightweight migration from model with digest "
+      + "{ \(NSManagedObjectModel.digest(of: hashes)) }"
+    _ = try HistoryTransactions(tables, new.primaryKeyTable, connection).begin(
+      ChangeOrigin(author: author, contextName: nil))
   }
 
   /// The new number of the entity whose old number an expression gives; NULL for an entity that is gone.

@@ -1,0 +1,53 @@
+extension InferredMapping {
+  /// Writes the warnings to standard error, before the migration starts.
+  func writeWarnings() {
+    for warning in warnings {
+      FileHandle.standardError.write(Data("CoreData: the migration changes data: \(warning).\n".utf8))
+    }
+  }
+
+  /// Maps relationships that are new by name, but whose inverse kept its name: if `Author.books` stays and its inverse
+  /// `Book.author` becomes `Book.writer`, then `writer` continues `author`, where the store keeps the members of `books`.
+  ///
+  /// - Returns: a warning for each relationship whose members are lost nevertheless, because its inverse continues
+  ///   another relationship.
+  static func followInverses(_ entities: inout [Entity]) -> [String] {
+    var warnings: [String] = []
+    let indexes = Dictionary(
+      entities.indices.map { (entities[$0].destination.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+    for index in entities.indices {
+      for (name, was) in entities[index].relationships.sorted(by: { $0.key < $1.key }) {
+        guard let relationship = entities[index].destination.relationshipsByName[name],
+          let inverse = relationship.inverseRelationship, let oldInverse = was.inverseRelationship,
+          let owner = inverse.entity.name.flatMap({ indexes[$0] })
+        else { continue }
+        switch entities[owner].relationships[inverse.name] {
+        case nil: take(oldInverse, for: inverse, below: owner, in: &entities)
+        // A to-one relationship keeps its values in its own row.
+        case let other?
+        where other !== oldInverse && relationship.isToMany
+          && relationship.entity === entities[index].destination:
+          warnings.append(
+            "\(entities[index].destination.name ?? "").\(name) loses its members: its inverse \(inverse.name) continues "
+              + "\(other.entity.name ?? "").\(other.name), not \(oldInverse.entity.name ?? "").\(oldInverse.name); "
+              + "give \(inverse.name) a renaming identifier to keep them")
+        default: break
+        }
+      }
+    }
+    return warnings
+  }
+
+  /// Maps the inverse in its entity and in the subentities that inherit it, unless another one continues the old
+  /// relationship there.
+  private static func take(
+    _ old: NSRelationshipDescription, for new: NSRelationshipDescription, below owner: Int, in entities: inout [Entity]
+  ) {
+    for index in entities.indices where entities[index].destination.isKindOf(entity: entities[owner].destination) {
+      let isTaken = entities[index].relationships.values.contains { $0 === old }
+      guard !isTaken, entities[index].source?.relationshipsByName[old.name] === old, !(old.isToMany && !new.isToMany)
+      else { continue }
+      entities[index].relationships[new.name] = old
+    }
+  }
+}
