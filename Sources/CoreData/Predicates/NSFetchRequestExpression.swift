@@ -38,17 +38,17 @@ public final class NSFetchRequestExpression: NSExpression {
   }
 
   private static func value(_ values: [Any], _ countOnly: Bool) -> Any {
-    guard values.count == 2, let request = values[0] as? any AnyFetchRequest,
-      let context = values[1] as? NSManagedObjectContext
+    guard values.count == 2, let context = values[1] as? any FetchEvaluating,
+      let value = context.value(ofFetch: values[0], countOnly: countOnly)
     else { fatalError("A fetch request expression needs a fetch request and a context.") }
-    let copy = NSFetchRequest<any NSFetchRequestResult>(request)
-    do {
-      return countOnly ? try context.count(for: copy) : try context.fetch(copy) as [Any]
-    } catch {
-      // An expression's value cannot be an error, and must not be wrong.
-      fatalError("The fetch of a fetch request expression failed: \(error)")
-    }
+    return value
   }
+}
+
+/// Evaluates fetch request expressions: a context.
+protocol FetchEvaluating {
+  /// The objects or their number; nil if the value is not a fetch request.
+  func value(ofFetch request: Any, countOnly: Bool) -> Any?
 }
 
 /// The `expressionType` of fetch request expressions.

@@ -1,0 +1,12 @@
+extension NSManagedObjectContext: FetchEvaluating {
+  func value(ofFetch request: Any, countOnly: Bool) -> Any? {
+    guard let request = request as? any AnyFetchRequest else { return nil }
+    let copy = NSFetchRequest<any NSFetchRequestResult>(request)
+    do {
+      return countOnly ? try count(for: copy) : try fetch(copy) as [Any]
+    } catch {
+      // An expression's value cannot be an error, and must not be wrong.
+      fatalError("The fetch of a fetch request expression failed: \(error)")
+    }
+  }
+}
