@@ -33,7 +33,8 @@ struct Coordinator {
     var isDraining = false
     /// It holds a suspect, and gets no other job.
     var isAlone = false
-    /// It was asked to give jobs back, and has not answered.
+    /// It was asked to give jobs back, and has not answered. Until then it gets no other jobs: those that come back may
+    /// be better.
     var isRecalling = false
     /// When its running jobs must have ended.
     var deadline: Double?
@@ -44,7 +45,7 @@ struct Coordinator {
 
     /// How many jobs it holds that it has not begun.
     var notBegun: Int { held.count - begun.count }
-    var freeCredit: Int { isDraining || isAlone ? 0 : max(0, credit - held.count) }
+    var freeCredit: Int { isDraining || isAlone || isRecalling ? 0 : max(0, credit - held.count) }
 
     /// Whether its running job takes longer than the jobs of a whole hand should.
     func isSlow(now: Double) -> Bool { begunAt.map { $0 + Coordinator.slowAfter <= now } ?? false }
@@ -95,7 +96,7 @@ struct Coordinator {
   /// When to check the hands of slow workers.
   var handCheck: Double?
   /// Something has happened since the last dispatch that may let jobs be handed out.
-  private var mustDispatch = false
+  var mustDispatch = false
   var workers: [WorkerID: Worker] = [:]
   var held: [JobKey: HeldJob] = [:]
   /// Jobs whose settlement is being written.
@@ -294,8 +295,8 @@ struct Coordinator {
     ledger?.begin(ledgerIndices)
     workers[id]?.deadline = deadline
     workers[id]?.timeLeft = nil
-    workers[id]?.isRecalling = false
     if workers[id]?.begun.isEmpty == false { workers[id]?.begunAt = now }
+    recallFoundNothing(id)
     watchHands()
     effects.append(.demandChanged)
   }

@@ -101,6 +101,42 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(3)]])
   }
 
+  ///     Coordinator                       | Worker
+  ///     RECALL 10                      -> |
+  ///                                       | DONE 1, BEGIN 2
+  ///     a worse job is ready              |
+  ///                                    <- | RETURNED 3 … 10 99
+  ///     RUN 99 3 … 10 30               -> |
+  @Test func aWorseJobDoesNotOvertakeThoseThatAreOnTheirWayBack() {
+    var (scene, worker) = scene(credit: 20)
+    scene.coordinator.becameReady([job(99, priority: 100)])
+    pass(slowAfter, &scene)
+    #expect(scene.effects().contains(.send(.recall(10), to: worker)))
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    scene.coordinator.becameReady([job(30, priority: -1)])
+    #expect(scene.runs() == [:])
+    scene.coordinator.workerSaid(.returned((3...10).map(uri) + [uri(99)]), worker)
+    #expect(scene.runs() == [worker: [uri(99)] + (3...10).map(uri) + [uri(30)]])
+  }
+
+  /// It has begun its last job before `RECALL` comes, and answers nothing.
+  @Test func aWorkerWithNothingToGiveBackGetsJobsAgain() {
+    var (scene, worker) = scene(credit: 20)
+    for number in 1...8 {
+      scene.coordinator.workerSaid(.done([uri(number)]), worker)
+      scene.coordinator.workerSaid(.begin([uri(number + 1)]), worker)
+    }
+    scene.coordinator.becameReady([job(99, priority: 100)])
+    pass(slowAfter, &scene)
+    #expect(scene.effects().contains(.send(.recall(2), to: worker)))
+    scene.coordinator.becameReady([job(30)])
+    scene.coordinator.workerSaid(.done([uri(9)]), worker)
+    #expect(scene.runs() == [:])
+    scene.coordinator.workerSaid(.begin([uri(10), uri(99)]), worker)
+    #expect(scene.runs() == [worker: [uri(30)]])
+  }
+
   @Test func anIdlePoolSetsNoTimerForHands() {
     var (scene, worker) = scene()
     #expect(scene.coordinator.nextDeadline != nil)
