@@ -12,12 +12,16 @@ extension Coordinator {
     }
     takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
-    if !takers.isEmpty { handOut(to: &takers) }
+    if !takers.isEmpty, !isLearning { handOut(to: &takers) }
     refill()
     recallForIdleWorkers()
     recallFromSlowWorkers()
     effects.append(.demandChanged)
   }
+
+  /// Whether the store is asked for the first jobs of some window: they may be better than the known ones, or belong to
+  /// a queue with a weight.
+  private var isLearning: Bool { fetching.contains { windows[$0]?.frontier == .start } }
 
   /// A worker with credit, while jobs are being shared out.
   private struct Taker {

@@ -23,7 +23,9 @@ import Testing
     let begun = try beginnings(record).map { requests[$0 - 1] }
     #expect(begun.count == 120)
     let mail = begun.prefix(60).count { $0.queue == "mail" }
-    #expect((42...48).contains(mail), "\(mail) of the first 60 are of the queue that should have 45")
+    #expect(
+      (42...48).contains(mail),
+      "\(mail) of the first 60 are of the queue that should have 45: \(begun.map { $0.queue.prefix(1) }.joined())")
     for queue in ["mail", "bulk"] {
       let priorities = begun.filter { $0.queue == queue }.map(\.priority)
       #expect(priorities == priorities.sorted(by: >), "\(queue): \(priorities)")

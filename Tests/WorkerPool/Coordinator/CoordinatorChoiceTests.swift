@@ -81,6 +81,19 @@ import WorkerProtocol
     _ = exporter
   }
 
+  /// The store answers for one window after the other. What it tells last may be what should run first.
+  @Test func nothingStartsBeforeTheFirstJobsOfAllWindowsAreKnown() throws {
+    var scene = Scene(weights: ["mail": 3])
+    scene.coordinator.setKinds(["index": KindRules(), "export": KindRules()])
+    let worker = scene.worker(credit: 4, kinds: ["export"])
+    let mail = try #require(scene.queries().first { $0.groups == [.queue("mail")] })
+    let others = try #require(scene.queries().first { $0.groups.isEmpty })
+    scene.coordinator.fetched(others, (11...20).map { job($0, kind: "export") }, isComplete: true)
+    #expect(scene.runs() == [:])
+    scene.coordinator.fetched(mail, (1...10).map { job($0, kind: "export", queue: "mail") }, isComplete: true)
+    #expect(scene.runs()[worker]?.map(\.key).count { $0 <= 10 } == 3, "three of four")
+  }
+
   @Test func aQueueWithoutJobsGivesItsShareToTheOthers() {
     var scene = Scene(weights: ["mail": 3])
     scene.coordinator.becameReady((1...8).map { job($0) })
