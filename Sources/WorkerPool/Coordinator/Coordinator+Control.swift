@@ -3,7 +3,7 @@ import WorkerProtocol
 
 /// What people ask for: pausing, resuming and cancelling.
 extension Coordinator {
-  /// Hands out no more jobs: of all, of a queue, or of a kind. Jobs in hand go on.
+  /// Hands out no more jobs: of all, of a queue, or of a kind. Jobs that have begun go on; others come back.
   mutating func pause(_ scope: PauseScope) {
     switch scope {
     case .everything: pauses.all = true
@@ -12,7 +12,16 @@ extension Coordinator {
       pauses.kinds.insert(kind)
       refresh(kind)
     }
+    for (id, worker) in workers where worker.notBegun > 0 && !worker.isDraining {
+      let notBegun = worker.held.subtracting(worker.begun)
+      if notBegun.contains(where: isPaused) { recall(worker.notBegun, from: id) }
+    }
     effects.append(.demandChanged)
+  }
+
+  private func isPaused(_ key: JobKey) -> Bool {
+    guard let job = held[key]?.job else { return false }
+    return pauses.all || pauses.kinds.contains(job.kind) || pauses.queues.contains(job.queue)
   }
 
   /// Takes a pause back. Resuming everything also takes back the pauses of queues and kinds.
@@ -42,12 +51,12 @@ extension Coordinator {
       held[job]?.isCancelled = true
       effects.append(.send(.cancel(jobURIs[job]), to: entry.worker))
       if entry.begunAt != nil {
-        let deadline = workers[entry.worker]?.deadline ?? .infinity
-        workers[entry.worker]?.deadline = min(deadline, now + Self.stopGrace)
+        held[job]?.deadline = min(entry.deadline ?? .infinity, now + Self.stopGrace)
+        setDeadline(entry.worker)
       }
     } else {
       forget([job])
-      effects.append(.cancelStored(job))
+      cancelStored(job)
     }
   }
 

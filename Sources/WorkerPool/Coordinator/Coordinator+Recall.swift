@@ -51,14 +51,14 @@ extension Coordinator {
     }
   }
 
-  /// A worker that has begun all of its jobs has nothing to give back, and does not answer `RECALL`.
+  /// A worker that has begun or ended all of its jobs has nothing to give back, and does not answer `RECALL`.
   mutating func recallFoundNothing(_ id: WorkerID) {
     guard let worker = workers[id], worker.isRecalling, worker.notBegun == 0 else { return }
     workers[id]?.isRecalling = false
     mustDispatch = true
   }
 
-  private mutating func recall(_ count: Int, from id: WorkerID) {
+  mutating func recall(_ count: Int, from id: WorkerID) {
     workers[id]?.isRecalling = true
     effects.append(.send(.recall(count), to: id))
   }

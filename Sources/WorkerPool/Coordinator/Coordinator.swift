@@ -16,6 +16,10 @@ struct Coordinator {
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
     var isCancelled = false
+    /// When it must have ended; nil without a timeout, before it begins, and during a store wait.
+    var deadline: Double?
+    /// Seconds until `deadline`, kept during a store wait.
+    var timeLeft: Double?
     /// The index of its entry in the ledger.
     var ledgerIndex: Int?
     /// Its progress, as the worker reports it.
@@ -36,12 +40,10 @@ struct Coordinator {
     /// It was asked to give jobs back, and has not answered. Until then it gets no other jobs: those that come back may
     /// be better.
     var isRecalling = false
-    /// When its running jobs must have ended.
+    /// When the first of its running jobs must have ended.
     var deadline: Double?
     /// When it began its running jobs.
     var begunAt: Double?
-    /// Seconds until `deadline`, kept during a store wait.
-    var timeLeft: Double?
 
     /// How many jobs it holds that it has not begun.
     var notBegun: Int { held.count - begun.count }
@@ -176,13 +178,15 @@ struct Coordinator {
     case .waiting(let reason, let uris): waits(inHand(uris, of: id), reason, id)
     case .saved(let change, let objects): saved(change, objects, by: id)
     case .done(let uris):
-      let count = end(inHand(uris, of: id))
+      let count = endAttempts(inHand(uris, of: id))
       counters.done += count
       if count > 0 { effects.append(.worked(id, jobs: count)) }
       mustDispatch = true
     case .failed(let uri):
-      counters.failed += end(inHand([uri], of: id))
-      effects.append(.worked(id, jobs: 1))
+      let count = endAttempts(inHand([uri], of: id))
+      guard count > 0 else { return }
+      counters.failed += count
+      effects.append(.worked(id, jobs: count))
       effects.append(.promoteDueJobs)
       mustDispatch = true
     case .returned(let uris): returned(inHand(uris, of: id), id)
@@ -195,7 +199,7 @@ struct Coordinator {
   }
 
   /// Those of the jobs that the worker holds; it cannot speak for others.
-  private func inHand(_ uris: [ObjectURI], of id: WorkerID) -> [JobKey] {
+  func inHand(_ uris: [ObjectURI], of id: WorkerID) -> [JobKey] {
     uris.compactMap(jobURIs.key).filter { held[$0]?.worker == id }
   }
 
@@ -215,6 +219,11 @@ struct Coordinator {
     guard workers[id]?.isDraining == false else { return }
     workers[id]?.isDraining = true
     effects.append(.send(.drain, to: id))
+    noteIfEmptied(id)
+  }
+
+  private mutating func noteIfEmptied(_ id: WorkerID) {
+    if let worker = workers[id], worker.isDraining, worker.held.isEmpty { effects.append(.emptied(id)) }
   }
 
   /// The worker closed its connection. It keeps its jobs until its process has ended.
@@ -231,11 +240,11 @@ struct Coordinator {
     if obituary.cause != .stopped { keepLedgerEntries(of: begun) }
     _ = release(worker.held)
     for job in jobs {
-      if !begun.contains(job.key) || obituary.cause == .stopped {
-        putBack(job)
-      } else if cancelled.contains(job.key) {
+      if cancelled.contains(job.key) {
         settling.insert(job.key)
         effects.append(.settle([job.key], .cancelled))
+      } else if !begun.contains(job.key) || obituary.cause == .stopped {
+        putBack(job)
       } else if begun.count > 1 {
         suspect(job)
       } else {
@@ -278,23 +287,25 @@ struct Coordinator {
   }
 
   private mutating func begin(_ jobs: [JobKey], _ id: WorkerID) {
-    var deadline: Double?
+    // A job that begins again was in a group whose jobs are now run one by one: the others begin again later.
+    if jobs.contains(where: { held[$0]?.begunAt != nil }) {
+      for job in workers[id]?.begun ?? [] { stopClock(of: job) }
+    }
     var ledgerIndices: [Int] = []
     for job in jobs {
-      if held[job]?.begunAt == nil, let kind = held[job]?.job.kind { kinds[kind]?.begun += 1 }
+      guard let entry = held[job] else { continue }
+      if entry.begunAt == nil { kinds[entry.job.kind]?.begun += 1 }
       held[job]?.begunAt = now
       held[job]?.storeWait = nil
+      held[job]?.timeLeft = nil
+      // `CANCEL` may have been on its way when the job began.
+      let seconds = entry.isCancelled ? 0 : entry.job.timeout
+      held[job]?.deadline = seconds.map { now + $0 + Self.stopGrace }
       workers[id]?.begun.insert(job)
-      if let index = held[job]?.ledgerIndex { ledgerIndices.append(index) }
-      if let timeout = held[job]?.job.timeout {
-        deadline = min(deadline ?? .infinity, now + timeout + Self.stopGrace)
-      }
-      // It began while `CANCEL` was on its way.
-      if held[job]?.isCancelled == true { deadline = min(deadline ?? .infinity, now + Self.stopGrace) }
+      if let index = entry.ledgerIndex { ledgerIndices.append(index) }
     }
     ledger?.begin(ledgerIndices)
-    workers[id]?.deadline = deadline
-    workers[id]?.timeLeft = nil
+    setDeadline(id)
     if workers[id]?.begun.isEmpty == false { workers[id]?.begunAt = now }
     recallFoundNothing(id)
     watchHands()
@@ -304,14 +315,29 @@ struct Coordinator {
   /// A store wait uses up none of a job's time. A cancelled job has to end all the same.
   private mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
     for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
-    guard let worker = workers[id], !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
-    if reason == .over {
-      workers[id]?.deadline = worker.deadline ?? worker.timeLeft.map { now + $0 }
-      workers[id]?.timeLeft = nil
-    } else if let deadline = worker.deadline {
-      workers[id]?.timeLeft = deadline - now
-      workers[id]?.deadline = nil
+    guard !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
+    for job in jobs {
+      if reason == .over {
+        if let timeLeft = held[job]?.timeLeft { held[job]?.deadline = now + timeLeft }
+        held[job]?.timeLeft = nil
+      } else if let deadline = held[job]?.deadline {
+        held[job]?.timeLeft = deadline - now
+        held[job]?.deadline = nil
+      }
     }
+    setDeadline(id)
+  }
+
+  private mutating func stopClock(of job: JobKey) {
+    held[job]?.deadline = nil
+    held[job]?.timeLeft = nil
+  }
+
+  /// Notes when the first of a worker's running jobs must have ended.
+  mutating func setDeadline(_ id: WorkerID) {
+    guard let begun = workers[id]?.begun else { return }
+    let first = begun.compactMap { held[$0]?.deadline }.min()
+    workers[id]?.deadline = first
   }
 
   private mutating func saved(_ change: SavedChange, _ objects: [ObjectURI], by id: WorkerID) {
@@ -327,7 +353,7 @@ struct Coordinator {
     workers[id]?.isRecalling = false
     for held in mine {
       if held.isCancelled {
-        effects.append(.cancelStored(held.job.key))
+        cancelStored(held.job.key)
       } else {
         kinds[held.job.kind]?.pastStarts?.giveBack(from: held.handedOutAt)
         weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
@@ -344,6 +370,20 @@ struct Coordinator {
     add([job], to: key)
   }
 
+  /// The attempts of these jobs have ended. `CANCEL` may have come too late for them: a job that has failed or snoozed
+  /// would run again.
+  private mutating func endAttempts(_ jobs: [JobKey]) -> Int {
+    let cancelled = jobs.filter { held[$0]?.isCancelled == true }
+    defer { for job in cancelled { cancelStored(job) } }
+    return end(jobs)
+  }
+
+  /// Has the cancellation written into the job's row. Until that is done the job does not run.
+  mutating func cancelStored(_ job: JobKey) {
+    settling.insert(job)
+    effects.append(.cancelStored(job))
+  }
+
   /// Takes finished jobs out of their worker's hand; returns their number.
   private mutating func end(_ jobs: [JobKey]) -> Int {
     noteEnded(jobs)
@@ -352,8 +392,10 @@ struct Coordinator {
   }
 
   private mutating func release(_ jobs: some Collection<JobKey>) -> Int {
+    var holders: Set<WorkerID> = []
     for job in jobs {
       guard let entry = held.removeValue(forKey: job) else { continue }
+      holders.insert(entry.worker)
       kinds[entry.job.kind]?.inHand -= 1
       if entry.begunAt != nil { kinds[entry.job.kind]?.begun -= 1 }
       for group in limitedGroups(of: entry.job) {
@@ -366,13 +408,16 @@ struct Coordinator {
       workers[entry.worker]?.begun.remove(job)
       if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }
       if workers[entry.worker]?.begun.isEmpty == true {
-        workers[entry.worker]?.deadline = nil
         workers[entry.worker]?.begunAt = nil
-        workers[entry.worker]?.timeLeft = nil
       } else if entry.begunAt != nil {
         // A worker that runs several at a time goes on to the next.
         workers[entry.worker]?.begunAt = now
       }
+    }
+    for worker in holders {
+      setDeadline(worker)
+      recallFoundNothing(worker)
+      noteIfEmptied(worker)
     }
     return jobs.count
   }

@@ -10,7 +10,7 @@ enum CoordinatorEffect: Equatable, Sendable {
   case release(after: [JobKey])
   /// Write the settlement into the rows of these jobs; answer with `settled`.
   case settle([JobKey], Settlement)
-  /// Write into the job's row that it is cancelled, if it is unfinished.
+  /// Write into the job's row that it is cancelled, if it is unfinished; answer with `settled`.
   case cancelStored(JobKey)
   /// Make due jobs available, and find out when the next is due.
   case promoteDueJobs
@@ -18,6 +18,8 @@ enum CoordinatorEffect: Equatable, Sendable {
   case killTimedOut(WorkerID)
   /// The worker has ended that many jobs.
   case worked(WorkerID, jobs: Int)
+  /// The worker was told to finish, and holds no job any more.
+  case emptied(WorkerID)
   /// Close the worker's connection, for that reason.
   case dismiss(WorkerID, Refusal)
   /// A worker's save changed these objects of the app's store.

@@ -83,7 +83,9 @@ enum JobSourceEvent: Equatable, Sendable {
   case released([WindowJob], remain: Bool, reason: String?)
   /// New jobs of periodic entries, and the seconds until the next.
   case periodic([WindowJob], next: Double?, messages: [String])
-  case settled([JobKey], reason: String?)
+  case settled([JobKey])
+  /// The store cannot be written: the rows of these jobs do not say yet how their attempts ended.
+  case settlementFailed([JobKey], Settlement, reason: String)
   /// These jobs were cancelled in the store. None of them ran.
   case cancelled([JobKey])
   /// Some of the jobs are deleted, and `awaited` stay because others wait for them. With a reason not all could be

@@ -7,7 +7,9 @@ import WorkerProtocol
 extension StoreJobSource {
   func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     work { [self] context in
-      for job in try store.jobs(keys: jobs, in: context) where job.state == .available {
+      let isCancellation = settlement == .cancelled
+      for job in try store.jobs(keys: jobs, in: context)
+      where isCancellation ? job.state.isUnfinished : job.state == .available {
         let kind = kind(job.kind)
         let policy = RetryPolicy(
           maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff,
@@ -23,11 +25,12 @@ extension StoreJobSource {
         }
       }
       try context.save()
-      report(.settled(jobs, reason: nil))
+      report(.settled(jobs))
     } onFailure: { [report] error in
       // On a conflict the worker's commit succeeded before it died, and the row is right.
       let isConflict = (error as NSError).code == CocoaError.Code.managedObjectMerge.rawValue
-      report(.settled(jobs, reason: isConflict ? nil : ErrorText.text(error)))
+      if isConflict, settlement != .cancelled { return report(.settled(jobs)) }
+      report(.settlementFailed(jobs, settlement, reason: ErrorText.text(error)))
     }
   }
 

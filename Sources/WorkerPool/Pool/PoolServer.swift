@@ -127,10 +127,12 @@ final class PoolServer {
       incoming.took(count, ready: jobs, someWait: someWait, postponed: postponed, messages)
       if count > 0 { status.submissions.find() }
     case .replaced(let parts): incoming.replaced(parts)
-    case .settled(let jobs, let reason):
-      if let reason { core.log(.trouble, "the end of a job could not be noted: \(reason)") }
+    case .settled(let jobs):
       core.coordinator.settled(jobs)
       status.publish(ended: jobs)
+    case .settlementFailed(let jobs, let settlement, let reason):
+      core.log(.trouble, "the end of a job cannot be written into the store yet: \(reason)")
+      settleLater(jobs, settlement)
     case .cancelled(let jobs):
       core.coordinator.releaseDependents(of: jobs)
       status.publish(ended: jobs)
@@ -179,6 +181,15 @@ final class PoolServer {
     }
   }
 
+  /// Tries again to write how jobs ended. They do not run before that. What a pool that ends cannot write is left to the
+  /// next one.
+  private func settleLater(_ jobs: [JobKey], _ settlement: Settlement) {
+    core.loop.timers.after(PoolCore.retryDelay) { [weak self] in
+      guard let self, !core.isFinishing else { return }
+      core.source.settle(jobs, settlement)
+    }
+  }
+
   private func perform(_ effect: CoordinatorEffect) {
     switch effect {
     case .send(let message, let id): sockets.send(message, to: id)
@@ -187,10 +198,11 @@ final class PoolServer {
     case .settle(let jobs, let settlement):
       workers.tell(jobs, settlement)
       core.source.settle(jobs, settlement)
-    case .cancelStored(let job): core.source.cancel([job], ticket: nil)
+    case .cancelStored(let job): core.source.settle([job], .cancelled)
     case .promoteDueJobs: ready.promoteDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)
     case .worked(let id, let jobs): supervisor.worked(id, jobs: jobs)
+    case .emptied(let id): supervisor.becameIdle(id)
     case .dismiss(let id, let refusal): sockets.dismiss(id, refusal)
     case .saved(let change, let objects): status.publish(change, objects)
     case .demandChanged: demandHasChanged = true

@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Glibc
 import WorkerProtocol
@@ -19,6 +20,10 @@ final class StatusServer {
     fileprivate var interest: EventLoop.Interest?
     /// Requests of it wait for the next turn.
     fileprivate var isPostponed = false
+    /// It has closed its connection, and has sent further requests before that.
+    fileprivate var hasHungUp = false
+    /// Called when it is gone before the reply to the request in work.
+    var whenGone: () -> Void = {}
 
     fileprivate init(_ connection: Connection, _ server: StatusServer) {
       self.connection = connection
@@ -152,10 +157,10 @@ final class StatusServer {
     var wanted: EventLoop.Interest = client.mayAsk ? .readable : []
     if client.connection.unsentBytes > 0 { wanted.insert(.writable) }
     if client.mayAsk, client.connection.hasMore { readLater(client) }
-    guard wanted != client.interest ?? [] else { return }
-    if wanted.isEmpty {
-      // Even its end is not watched until the reply is sent: the kernel would report it again and again.
-      loop.unwatch(descriptor)
+    guard wanted != client.interest else { return }
+    if wanted.isEmpty, client.hasHungUp {
+      // The kernel would tell of its end again and again.
+      if client.interest != nil { loop.unwatch(descriptor) }
       client.interest = nil
     } else if client.interest == nil {
       do throws(SystemCallError) {
@@ -175,8 +180,19 @@ final class StatusServer {
   }
 
   private func ready(_ client: Client) {
+    if client.interest?.isEmpty == true { return hungUp(client) }
     if client.connection.unsentBytes > 0 { unflushed.insert(client.connection.descriptor) }
     if !client.isPostponed { read(client) }
+  }
+
+  /// A client closes its connection before the reply to its request. Requests that it has sent are carried out.
+  private func hungUp(_ client: Client) {
+    var byte: UInt8 = 0
+    let waiting = recv(client.connection.descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    guard waiting > 0 || client.connection.hasMore else { return forget(client) }
+    client.hasHungUp = true
+    loop.unwatch(client.connection.descriptor)
+    client.interest = nil
   }
 
   private func readLater(_ client: Client) {
@@ -218,6 +234,7 @@ final class StatusServer {
 
   private func answer(_ client: Client, _ reply: StatusReply) {
     client.isAnswered = true
+    client.whenGone = {}
     send(reply, to: client)
   }
 
@@ -239,5 +256,6 @@ final class StatusServer {
     client.connection.flush()
     if client.interest != nil { loop.unwatch(descriptor) }
     client.connection.close()
+    client.whenGone()
   }
 }

@@ -20,6 +20,9 @@ extension Supervisor {
   /// hangs, and killed.
   func hung(_ id: WorkerID, seconds: Double) { apply(.hung(seconds: seconds), to: id) }
 
+  /// The worker was told to finish, and holds no job any more. It has the time between TERM and KILL to exit.
+  func becameIdle(_ id: WorkerID) { apply(.idle, to: id) }
+
   private func apply(_ event: WorkerLife.Event, to id: WorkerID) {
     if let worker = workers[id] { apply(event, to: worker) }
   }
@@ -113,8 +116,7 @@ extension Supervisor {
     log(ending == .wanted ? .workerEnded : .workerDied, "\(worker.name) \(obituary.reason)", worker)
     delegate?.workerDied(worker.id, obituary)
     if !stopping { followUp(worker, death, ending) }
-    guard failures[worker.plugin.name] != nil else { return }
-    delegate?.pluginsChanged(usablePlugins)
+    if failures[worker.plugin.name] != nil { delegate?.pluginsChanged(usablePlugins) }
     endIfNothingCanBeStarted()
   }
 

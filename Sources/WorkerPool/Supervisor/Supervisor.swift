@@ -165,7 +165,9 @@ final class Supervisor {
     let demands = delegate.demand()
     let known = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
       .map { state(of: $0, demand: demands[$0.name] ?? 0) }
-    let total = configuration.workers - finishingForLong
+    // A process that finishes because there are too many takes no slot from those that stay.
+    let stay = workers.values.count { $0.life.isStaying }
+    let total = min(configuration.workers, max(configuration.workers - finishingForLong, stay))
     let plan = SlotPlan.targets(total: total, plugins: known)
     if rebalanceTimer == nil, SlotPlan.changesWithTime(total: configuration.workers, known) {
       rebalanceTimer = loop.timers.after(Self.rebalanceInterval) { [weak self] in
@@ -207,10 +209,11 @@ final class Supervisor {
     return demandHistory.note(seen, now: now)
   }
 
-  /// Processes that have had a turn's time to finish their jobs in hand: their slots are not free soon.
+  /// Processes that have had a turn's time to finish what they have in hand: their slots are not free soon. The slot of
+  /// one that was replaced belongs to its successor.
   private var finishingForLong: Int {
     workers.values.count { worker in
-      configuration.fixedWorkers[worker.plugin.name] == nil
+      configuration.fixedWorkers[worker.plugin.name] == nil && !worker.life.hasGivenSlotAway
         && worker.drainingSince.map { Clock.now - $0 >= SlotPlan.turn } == true
     }
   }

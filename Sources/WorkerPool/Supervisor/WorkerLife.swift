@@ -26,7 +26,7 @@ struct WorkerLife: Equatable, Sendable {
     case up
     /// It takes jobs until its successor is up.
     case retiring
-    /// It takes no more jobs, finishes what it has, and exits.
+    /// It takes no more jobs, finishes what it has, and exits. Without a job it has some time for that.
     case draining
     /// It has finished, and closed its connection. It has some time to exit.
     case closing
@@ -58,6 +58,8 @@ struct WorkerLife: Equatable, Sendable {
     case keep
     /// It is not needed any more.
     case drain
+    /// It was told to finish, and holds no job any more.
+    case idle
     /// The pool does not wait any longer for its jobs in hand.
     case terminate
     /// It holds jobs and has not answered for this many seconds.
@@ -164,6 +166,7 @@ extension WorkerLife {
     case .retire: retire()
     case .keep: keep()
     case .drain: drain()
+    case .idle: idle()
     case .terminate: terminate()
     case .hung(let seconds): hung(seconds)
     case .kill(let cause): kill(cause)
@@ -244,6 +247,8 @@ extension WorkerLife {
     }
   }
 
+  private mutating func idle() -> [Effect] { state == .draining ? [.wait(.exit)] : [] }
+
   private static let notNeeded = "is not needed any more and ends before it is up"
 
   private mutating func terminate() -> [Effect] {
@@ -296,8 +301,11 @@ extension WorkerLife {
       state = .silent
       return effects
     case .refused, .closing, .severed: return kill(.disconnected)
+    case .draining:
+      state = .ending
+      return end(.workerTerminated, "has no job and does not exit; it is told to stop")
     case .unwanted, .ending: return kill(cause)
-    case .silent, .up, .retiring, .draining, .killed, .gone: return []
+    case .silent, .up, .retiring, .killed, .gone: return []
     }
   }
 

@@ -159,4 +159,97 @@ import WorkerProtocol
     #expect(scene.coordinator.held[1]?.progress?.total == 2)
     #expect(scene.coordinator.held.values.count { $0.progress != nil } == 1)
   }
+
+  @Test func whatHasNotBegunComesBackWhenItIsPaused() {
+    var (scene, worker) = scene()
+    scene.coordinator.pause(.queue("other"))
+    #expect(scene.effects().isEmpty)
+    scene.coordinator.pause(.kind("index"))
+    #expect(scene.effects() == [.send(.recall(9), to: worker)])
+    scene.coordinator.workerSaid(.returned((2...10).map(uri)), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.runs() == [:])
+    scene.coordinator.resume(.everything)
+    scene.fetched("index", (2...10).map { job($0) })
+    #expect(scene.runs() == [worker: (2...10).map(uri)])
+  }
+
+  // MARK: Cancelling
+
+  /// The worker has begun one of two cancelled jobs, and dies before it has answered.
+  @Test(arguments: [Obituary.Cause.stopped, .itself])
+  func aCancelledJobDoesNotRunAgainAfterItsWorkersDeath(cause: Obituary.Cause) {
+    var (scene, worker) = scene()
+    let other = scene.worker(credit: 1)
+    _ = scene.effects()
+    scene.coordinator.cancel(1)
+    scene.coordinator.cancel(2)
+    scene.coordinator.workerDied(worker, obituary(cause))
+    let effects = scene.effects()
+    #expect(effects.contains(.settle([1], .cancelled)) && effects.contains(.settle([2], .cancelled)))
+    #expect(effects.contains(.send(.run([uri(3)]), to: other)))
+  }
+
+  /// `CANCEL` and the end of an attempt cross: the row may say that the job runs again.
+  @Test func aJobThatFailsWhileItIsCancelledStaysCancelled() {
+    var (scene, worker) = scene()
+    scene.coordinator.cancel(1)
+    scene.coordinator.workerSaid(.failed(uri(1)), worker)
+    #expect(scene.effects().contains(.cancelStored(1)))
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    scene.coordinator.cancel(2)
+    scene.coordinator.workerSaid(.done([uri(2)]), worker)
+    #expect(scene.effects().contains(.cancelStored(2)), "it may have snoozed")
+  }
+
+  // MARK: Time
+
+  /// A worker with three jobs of a timeout of ten seconds each in hand.
+  private func timedScene() -> (Scene, WorkerID) {
+    var scene = Scene()
+    scene.coordinator.becameReady(
+      (1...3).map { number in
+        var timed = job(number)
+        timed.timeout = number == 3 ? nil : 10
+        return timed
+      })
+    let worker = scene.worker(credit: 3)
+    _ = scene.effects()
+    return (scene, worker)
+  }
+
+  @Test func aJobThatBeginsBesideOthersLeavesThemTheirTime() {
+    var (scene, worker) = timedScene()
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.now = 4
+    scene.coordinator.workerSaid(.begin([uri(3)]), worker)
+    #expect(scene.coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.coordinator.workers[worker]?.deadline == 14 + Coordinator.stopGrace)
+    scene.coordinator.workerSaid(.done([uri(2)]), worker)
+    #expect(scene.coordinator.workers[worker]?.deadline == nil)
+  }
+
+  /// A group that cannot be committed as one: its jobs begin again, one by one.
+  @Test func jobsOfAGroupThatRunAgainOneByOneGetTheirWholeTime() {
+    var (scene, worker) = timedScene()
+    scene.coordinator.workerSaid(.begin([uri(1), uri(2)]), worker)
+    scene.coordinator.now = 8
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(scene.coordinator.workers[worker]?.deadline == 18 + Coordinator.stopGrace)
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    #expect(scene.coordinator.workers[worker]?.deadline == nil, "the other has not begun again")
+    scene.coordinator.now = 17
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    #expect(scene.coordinator.workers[worker]?.deadline == 27 + Coordinator.stopGrace)
+  }
+
+  @Test func whatAWorkerSaysOfJobsThatItDoesNotHoldIsIgnored() {
+    var (scene, worker) = timedScene()
+    let before = scene.coordinator.counters
+    scene.coordinator.workerSaid(.failed(uri(77)), worker)
+    scene.coordinator.workerSaid(.done([uri(77)]), worker)
+    #expect(scene.coordinator.counters == before && scene.effects().isEmpty)
+  }
 }

@@ -56,4 +56,10 @@ import WorkerProtocol
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
     #expect(coordinator.held[1] == nil && coordinator.workers[worker]?.deadline == nil)
   }
+
+  @Test func aWaitOfAStrangersJobStopsNoClock() throws {
+    var coordinator = running()
+    coordinator.workerSaid(.waiting(.locked, [try #require(ObjectURI("x-coredata://X/Nope/p9"))]), worker)
+    #expect(coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
+  }
 }

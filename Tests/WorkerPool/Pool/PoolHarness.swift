@@ -91,7 +91,7 @@ final class MemoryJobSource: JobSource {
 
   func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     settled.add(settlement)
-    report(.settled(jobs, reason: nil))
+    report(.settled(jobs))
   }
 
   func promoteDueJobs() {
@@ -217,6 +217,7 @@ final class PoolHarness {
   }
 
   let queuePath: String
+  func pluginPath(_ name: String) -> String { directory.path + "/plugins/worker-\(name)" }
   var recording: String { (try? String(contentsOfFile: directory.path + "/recording", encoding: .utf8)) ?? "" }
 
   func request(_ request: StatusRequest) throws -> StatusReply {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 import TestFiles
 import Testing
 import WorkerProtocol
@@ -79,6 +80,60 @@ import WorkerProtocol
     #expect(pool.waitForLog("is to be replaced: it has grown to"))
     #expect(pool.waitForLog("exited with code 0"))
     try pool.end()
+  }
+
+  /// The slot of a process that was replaced belongs to its successor, however long its last job takes.
+  @Test func theSuccessorOfAProcessWithALongJobKeepsItsSlot() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("hang", 1)]) { $0.heartbeat = 0 }
+    #expect(pool.effects.wait { $0.count == 1 })
+    _ = try pool.request(StatusRequest(.reload))
+    #expect(pool.waitForLog("is to finish"))
+    let start = Clock.now
+    var count = 1
+    // Each job lets the supervisor plan its slots again; after a turn it counts those that finish for long.
+    while Clock.now - start < 1.5 * SlotPlan.turn {
+      count += 1
+      pool.source.add([fakeJob("ok", count)])
+      try #require(pool.effects.wait { $0.count == count }, "job \(count) does not run")
+    }
+    #expect(pool.log.all.count { $0.hasSuffix("is to finish") } == 1)
+    try pool.end(deadline: 0)
+  }
+
+  @Test func aSmallerNumberOfProcessesEndsNoMoreThanAreTooMany() throws {
+    let pool = try PoolHarness(workers: 4, jobs: (1...4).map { fakeJob("hang", $0) }) { $0.heartbeat = 0 }
+    #expect(pool.effects.wait { $0.count == 4 })
+    _ = try pool.request(StatusRequest(.scale, count: 3))
+    #expect(pool.waitForLog("is to finish"))
+    let start = Clock.now
+    var count = 4
+    while Clock.now - start < 2.5 * SlotPlan.turn {
+      count += 1
+      pool.source.add([fakeJob("ok", count)])
+      _ = try pool.status()
+    }
+    #expect(pool.log.all.count { $0.hasSuffix("is to finish") } == 1)
+    try pool.end(deadline: 0)
+  }
+
+  @Test func aWorkerWithoutAJobThatDoesNotExitWhenToldIsEnded() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("ok", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    let pid = try #require(try pool.status().workers.first?.pid)
+    kill(pid, SIGSTOP)
+    _ = try pool.request(StatusRequest(.reload))
+    #expect(pool.waitForLog("has no job and does not exit; it is told to stop"))
+    #expect(pool.waitForLog("is killed"))
+    #expect(try pool.status().restarts == 0, "no process died by itself")
+    try pool.end()
+  }
+
+  @Test func aPoolWhoseLastPluginIsGoneEndsAsIfItHadNeverBeenThere() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("ok", 1)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    try FileManager.default.removeItem(atPath: pool.pluginPath("fake"))
+    _ = try pool.request(StatusRequest(.reload))
+    #expect(pool.waitForExit() == PoolEnding.nothingCanBeStarted.rawValue)
   }
 
   @Test func reloadingABrokenPluginKeepsTheProcessesThatWork() throws {

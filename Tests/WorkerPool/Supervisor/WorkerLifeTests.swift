@@ -14,26 +14,26 @@ private let shortage = SystemCallError("spawn", path: "worker", number: EAGAIN)
 private let events: [(name: String, event: Event)] = [
   ("started", .started), ("noStart", .couldNotStart(shortage)), ("hello", .hello),
   ("refused", .refused(.refused(.token))), ("leaves", .disconnected), ("retire", .retire), ("keep", .keep),
-  ("drain", .drain), ("stop", .terminate), ("hung", .hung(seconds: 30)), ("kill", .kill(.timedOut)),
+  ("drain", .drain), ("idle", .idle), ("stop", .terminate), ("hung", .hung(seconds: 30)), ("kill", .kill(.timedOut)),
   ("time", .deadline(shortage: nil)), ("exited", .exited(.exited(code: 1))),
 ]
 
 /// The state that follows on each event; a dot where the event is ignored.
 private let table = """
-           started  noStart hello refused leaves  retire   keep drain    stop     hung   kill   time   exited
-  spawning greeting gone    .     .       .       .        .    unwanted unwanted .      gone   gone   .
-  unwanted ending   gone    .     .       .       .        .    .        .        .      gone   gone   .
-  greeting .        .       up    refused .       .        .    ending   ending   .      killed silent gone
-  refused  .        .       .     .       .       .        .    .        ending   .      killed killed gone
-  silent   .        .       .     .       .       .        .    .        .        .      .      .      gone
-  up       .        .       .     .       severed retiring .    draining ending   ending killed .      gone
-  retiring .        .       .     .       severed .        up   draining ending   ending killed .      gone
-  draining .        .       .     .       closing .        .    .        ending   ending killed .      gone
-  closing  .        .       .     .       .       .        .    .        ending   ending killed killed gone
-  severed  .        .       .     .       .       .        .    .        ending   ending killed killed gone
-  ending   .        .       .     .       .       .        .    .        .        .      killed killed gone
-  killed   .        .       .     .       .       .        .    .        .        .      .      .      gone
-  gone     .        .       .     .       .       .        .    .        .        .      .      .      .
+           started  noStart hello refused leaves  retire   keep drain    idle     stop     hung   kill   time   exited
+  spawning greeting gone    .     .       .       .        .    unwanted .        unwanted .      gone   gone   .
+  unwanted ending   gone    .     .       .       .        .    .        .        .        .      gone   gone   .
+  greeting .        .       up    refused .       .        .    ending   .        ending   .      killed silent gone
+  refused  .        .       .     .       .       .        .    .        .        ending   .      killed killed gone
+  silent   .        .       .     .       .       .        .    .        .        .        .      .      .      gone
+  up       .        .       .     .       severed retiring .    draining .        ending   ending killed .      gone
+  retiring .        .       .     .       severed .        up   draining .        ending   ending killed .      gone
+  draining .        .       .     .       closing .        .    .        draining ending   ending killed ending gone
+  closing  .        .       .     .       .       .        .    .        .        ending   ending killed killed gone
+  severed  .        .       .     .       .       .        .    .        .        ending   ending killed killed gone
+  ending   .        .       .     .       .       .        .    .        .        .        .      killed killed gone
+  killed   .        .       .     .       .       .        .    .        .        .        .      .      .      gone
+  gone     .        .       .     .       .       .        .    .        .        .        .      .      .      .
   """
 
 /// What leads to each state.
@@ -125,6 +125,14 @@ private func effects(of events: Event...) -> [Effect] {
     #expect(
       effects(of: .started, .hello, .terminate, .deadline(shortage: nil))
         == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])
+  }
+
+  @Test func aProcessWithoutAJobHasTimeToExitAndIsAskedBeforeItIsKilled() {
+    #expect(effects(of: .started, .hello, .drain, .idle) == [.wait(.exit)])
+    #expect(
+      effects(of: .started, .hello, .drain, .idle, .deadline(shortage: nil)) == [
+        .log(.workerTerminated, "has no job and does not exit; it is told to stop"), .signal(SIGTERM), .wait(.exit),
+      ])
   }
 
   @Test func aProcessThatHangsPrintsItsStacks() {

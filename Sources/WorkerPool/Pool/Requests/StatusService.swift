@@ -98,6 +98,10 @@ final class StatusService {
   }
 
   private func pause(_ request: StatusRequest, _ client: StatusServer.Client) {
+    guard request.queue == nil || request.kind == nil else {
+      let error = "\(request.command.rawValue) takes a queue or a kind, not both: send one request for each"
+      return client.reply(StatusReply(ok: false, error: error))
+    }
     let scope = request.queue.map(PauseScope.queue) ?? request.kind.map(PauseScope.kind) ?? .everything
     let isPause = request.command == .pause
     if isPause { core.coordinator.pause(scope) } else { core.coordinator.resume(scope) }

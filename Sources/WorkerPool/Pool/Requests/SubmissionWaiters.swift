@@ -36,6 +36,10 @@ final class SubmissionWaiters {
         StatusReply(ok: false, error: "no job file with the submission \(token) was taken within \(seconds) s"))
     }
     waiters[ticket] = Waiter(token: token, client: client, timeout: timeout)
+    client.whenGone = { [weak self] in
+      guard let waiter = self?.waiters.redeem(ticket) else { return }
+      self?.core.loop.timers.cancel(waiter.timeout)
+    }
     find()
   }
 

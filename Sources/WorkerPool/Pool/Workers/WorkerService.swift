@@ -167,26 +167,29 @@ extension WorkerService: WorkerServerDelegate {
       checkpoints.walWasWritten()
     case .waiting(let reason, let uris):
       core.coordinator.workerSaid(message, id)
-      tellWait(of: uris, reason, id)
+      tellWait(of: core.coordinator.inHand(uris, of: id), reason, id)
     case .done(let uris):
-      let jobs = uris.compactMap(core.coordinator.jobURIs.key)
+      let jobs = core.coordinator.inHand(uris, of: id)
+      guard !jobs.isEmpty else { return }
       status.collector.history.note(done: jobs, now: core.coordinator.now)
       ended(jobs, message, id)
     case .failed(let uri):
+      let jobs = core.coordinator.inHand([uri], of: id)
+      guard !jobs.isEmpty else { return }
       status.collector.history.noteFailure(now: core.coordinator.now)
       core.log(.jobFailed, "\(uri) failed; `workerpool jobs show` with it says why", .jobs([uri.description]))
-      ended([uri].compactMap(core.coordinator.jobURIs.key), message, id)
+      ended(jobs, message, id)
     default: core.coordinator.workerSaid(message, id)
     }
   }
 
-  private func tellWait(of uris: [ObjectURI], _ reason: StoreWait, _ id: WorkerID) {
-    guard let text = StoreWaitText.text(reason), let worker = supervisor.workers[id] else { return }
-    let isBegun = uris.compactMap(core.coordinator.jobURIs.key).contains { core.coordinator.held[$0]?.begunAt != nil }
+  private func tellWait(of jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
+    guard !jobs.isEmpty, let text = StoreWaitText.text(reason), let worker = supervisor.workers[id] else { return }
+    let isBegun = jobs.contains { core.coordinator.held[$0]?.begunAt != nil }
+    let uris = core.coordinator.jobURIs.texts(jobs)
     core.log(
-      .storeWaiting,
-      "\(uris.map(\.description).joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",
-      .pid(worker.pid), .jobs(uris.map(\.description)), .path(core.configuration.store))
+      .storeWaiting, "\(uris.joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",
+      .pid(worker.pid), .jobs(uris), .path(core.configuration.store))
   }
 
   private func ended(_ jobs: [JobKey], _ message: WorkerMessage, _ id: WorkerID) {
