@@ -65,7 +65,7 @@ struct WorkerEnvironment {
 enum FailureText {
   static func text(_ error: any Error) -> String {
     // Every error can be cast to NSError on Linux; only those that are one say more than their description.
-    guard isNSError(error) else { return "\(error)" }
+    guard isNSError(error) else { return ErrorText.text(error) }
     let error = error as NSError
     return "\(error.localizedDescription) (\(error.domain) \(error.code))"
   }

@@ -101,6 +101,34 @@ import WorkerProtocol
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path).isEmpty)
   }
 
+  @Test(
+    .timeLimit(.minutes(20)),
+    arguments: [
+      ("UPDATE Z_METADATA SET Z_PLIST = x'00'", "its metadata cannot be read"),
+      ("DELETE FROM Z_PRIMARYKEY", "the file has no entity Item"),
+      ("ALTER TABLE ZITEM DROP COLUMN ZVALUE", "the file's table ZITEM has no column ZVALUE"),
+    ])
+  func aStoreThatWasTamperedWithIsNamedWithItsFault(change: String, fault: String) throws {
+    let items = try ItemPool()
+    _ = try sqlite(items.store, change)
+    let finished = try workerpool("fetch", "Item", "--store", items.store, "--model", items.model)
+    #expect(finished.code == 1)
+    #expect(
+      finished.errors.hasPrefix(
+        "workerpool fetch: \(items.store) is damaged, or was changed by another program: \(fault); restore it"),
+      "\(finished.errors)")
+  }
+
+  @Test(.timeLimit(.minutes(20))) func aStoreThatIsCutShortIsNamedOnce() throws {
+    let items = try ItemPool()
+    _ = try sqlite(items.store, "PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(truncate(items.store, 5000) == 0)
+    let finished = try workerpool("fetch", "Item", "--store", items.store, "--model", items.model)
+    #expect(finished.code == 1 && finished.errors.contains(items.store), "\(finished.errors)")
+    #expect(finished.errors.contains("malformed (SQLite 11)"), "\(finished.errors)")
+    #expect(!finished.errors.contains("could not be completed"), "\(finished.errors)")
+  }
+
   /// Opened by SQLite, a named pipe would keep the command waiting for a writer for ever.
   @Test(.timeLimit(.minutes(20))) func onlyARegularFileIsOpenedAsAStore() throws {
     let place = try TestPlace()

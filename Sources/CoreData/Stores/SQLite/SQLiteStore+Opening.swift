@@ -72,7 +72,8 @@ extension SQLiteStore {
     return try database.withWriter { connection in
       let (identifier, metadata) = try readMetadata(prefix, connection)
       try StoreMetadata.checkVersion(metadata, entities, options, database.configuration.path)
-      let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
+      let file = try SchemaFile(connection, prefix: prefix)
+      let schema = try naming(connection.path) { try StoreSchema(entities: entities, prefix: prefix, file: file) }
       let history = try StoreHistory.open(schema, options: options, database)
       return OpenedFile(schema: schema, identifier: identifier, metadata: metadata, history: history)
     }
@@ -136,7 +137,21 @@ extension SQLiteStore {
     guard let row = rows.first, case .text(let identifier) = row[0], case .blob(let list) = row[1] else {
       throw CoreDataErrors.error(.persistentStoreOpen, "\(connection.path) has no metadata in \(prefix)_METADATA.")
     }
-    return (identifier, try StoreMetadata.decode(list, uuid: identifier))
+    return (identifier, try naming(connection.path) { try StoreMetadata.decode(list, uuid: identifier) })
+  }
+
+  /// Runs the body and tells which file its errors are about. What it reads was written together with the store, so the
+  /// file is damaged or was changed by hand.
+  private static func naming<T>(_ path: String, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      let reason = (error as? StoreSchemaError)?.description ?? "its metadata cannot be read"
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema,
+        "\(path) is damaged, or was changed by another program: \(reason); restore it from a backup",
+        [NSUnderlyingErrorKey: error])
+    }
   }
 
   static func writeMetadata(_ metadata: [String: Any], prefix: String, _ connection: SQLiteConnection) throws {

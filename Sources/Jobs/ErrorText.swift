@@ -2,7 +2,8 @@ import CoreData
 
 /// Errors as a person reads them.
 public enum ErrorText {
-  /// One sentence without a full stop: the error's text, and for an `NSError` that of the errors under it.
+  /// One sentence without a full stop: the error's text, and for an `NSError` that of the errors under it which have a
+  /// text of their own.
   public static func text(_ error: any Error) -> String {
     if type(of: error) is CocoaError.Type, let error = error as? CocoaError { return fileText(error) }
     // Swift's own errors become an NSError only when they are cast; Core Data's are one from the beginning.
@@ -11,8 +12,17 @@ public enum ErrorText {
     var text = error.localizedDescription
     if let reason = error.localizedFailureReason, !text.contains(reason) { text += " (\(reason))" }
     text += " (\(error.domain) \(error.code))"
-    if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { text += ": \(self.text(underlying))" }
+    if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error, hasText(underlying) {
+      text += ": \(self.text(underlying))"
+    }
     return text
+  }
+
+  /// False for a bare domain and code, of which Foundation makes "The operation could not be completed".
+  private static func hasText(_ error: any Error) -> Bool {
+    guard type(of: error) is NSError.Type else { return true }
+    let info = (error as NSError).userInfo
+    return info[NSLocalizedDescriptionKey] != nil || info[NSLocalizedFailureReasonErrorKey] != nil
   }
 
   /// Foundation's errors about files: what the system says, and about which file.
