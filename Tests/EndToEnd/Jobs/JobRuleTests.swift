@@ -23,24 +23,22 @@ import Testing
     let begun = try beginnings(record).map { requests[$0 - 1] }
     #expect(begun.count == 120)
     let mail = begun.prefix(60).count { $0.queue == "mail" }
-    #expect(
-      (42...48).contains(mail),
-      "\(mail) of the first 60 are of the queue that should have 45: \(begun.map { $0.queue.prefix(1) }.joined())")
+    #expect((42...48).contains(mail), "\(mail) of the first 60 are of the queue that should have 45")
     for queue in ["mail", "bulk"] {
       let priorities = begun.filter { $0.queue == queue }.map(\.priority)
       #expect(priorities == priorities.sorted(by: >), "\(queue): \(priorities)")
     }
   }
 
-  /// The keys of the jobs in the order in which a worker has begun them for the first time: a group that cannot be
-  /// committed as one is run again, one by one.
+  /// The keys of the jobs in the order in which a worker has begun them. On a slow machine a worker gives back jobs of a
+  /// group that it has begun together and not run; they count where they are begun again.
   private func beginnings(_ record: String) throws -> [Int] {
     let begun = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n").flatMap { line in
       line.hasPrefix("< BEGIN ")
         ? line.split(separator: " ").dropFirst(2).compactMap { Int($0.split(separator: "/p").last ?? "") } : []
     }
-    var seen: Set<Int> = []
-    return begun.filter { seen.insert($0).inserted }
+    let last = Dictionary(zip(begun, begun.indices)) { $1 }
+    return begun.indices.filter { last[begun[$0]] == $0 }.map { begun[$0] }
   }
 
   @Test(.timeLimit(.minutes(20))) func aRateSpreadsTheStarts() throws {
