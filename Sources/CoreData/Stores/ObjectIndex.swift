@@ -15,6 +15,8 @@ final class ObjectIndex<Value: AnyObject> {
   /// Keys with unlucky gaps collide; then all keys are mixed.
   private var isMixed = false
   private let longestRun = 32
+  /// No entry is farther from its first place.
+  private var farthest = 0
   private(set) var count = 0
 
   init() {
@@ -77,6 +79,7 @@ final class ObjectIndex<Value: AnyObject> {
       return
     }
     entries[index] = Entry(key: key, table: table, value: Unmanaged.passRetained(value))
+    farthest = max(farthest, (index &- firstPlace(key, table)) & mask)
     count += 1
     // At most half full, since long runs make misses slow.
     if count * 2 > mask { grow() }
@@ -94,8 +97,8 @@ final class ObjectIndex<Value: AnyObject> {
   private func removeEntry(at removed: Int) {
     var hole = removed
     var next = (hole + 1) & mask
-    // Unmixed entries are never farther from their home than the longest run, however long the table was filled.
-    while entries[next].value != nil && (isMixed || (next &- hole) & mask <= longestRun) {
+    // Entries farther away than that do not miss the hole, however long the table is filled behind it.
+    while entries[next].value != nil && (next &- hole) & mask <= farthest {
       let wanted = firstPlace(entries[next].key, entries[next].table)
       if (next &- wanted) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
@@ -142,8 +145,10 @@ final class ObjectIndex<Value: AnyObject> {
     let oldCount = mask + 1
     mask = capacity - 1
     entries = ObjectIndex.allocate(capacity)
+    farthest = 0
     while !fill(from: old, oldCount) {
       isMixed = true
+      farthest = 0
       entries.initialize(repeating: Entry(key: 0, table: 0, value: nil), count: capacity)
     }
     old.deallocate()
@@ -161,6 +166,7 @@ final class ObjectIndex<Value: AnyObject> {
         if steps > longestRun && !isMixed { return false }
       }
       entries[index] = old[position]
+      farthest = max(farthest, steps)
     }
     return true
   }
@@ -170,6 +176,7 @@ final class ObjectIndex<Value: AnyObject> {
     entries.deallocate()
     mask = 15
     count = 0
+    farthest = 0
     isMixed = false
     entries = ObjectIndex.allocate(16)
   }
