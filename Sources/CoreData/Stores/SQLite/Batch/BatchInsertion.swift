@@ -13,8 +13,10 @@ final class BatchInsertion {
   private let constraints: [[String]]
   /// Attributes that must have a value.
   private let mandatorySlots: [Int]
-  /// The row under construction.
-  private let row: Snapshot
+  /// The rows of the next statement, and the one under construction.
+  private let rows: [Snapshot]
+  /// The number of complete rows.
+  private var filled = 0
   /// The steps that the row names, if that matters.
   private var named: [Bool]
   private var lastNamed: [Bool] = []
@@ -23,7 +25,8 @@ final class BatchInsertion {
   private var result = BatchResult()
 
   init(
-    _ store: SQLiteStore, _ source: BatchRows, _ connection: SQLiteConnection, _ recorder: HistoryRecorder?
+    _ store: SQLiteStore, _ source: BatchRows, _ connection: SQLiteConnection,
+    _ recorder: HistoryRecorder?
   ) throws {
     self.store = store
     self.recorder = recorder
@@ -31,17 +34,20 @@ final class BatchInsertion {
     self.source = source
     mapping = store.mapping(source.entityName)
     guard let storedEntity = store.storedEntities.byNumber[mapping.number] else {
-      throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(source.entityName).")
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "The store holds no entity \(source.entityName).")
     }
     self.storedEntity = storedEntity
     layout = storedEntity.layout
     writer = store.writer(mapping.number)
-    constraints = source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
+    constraints =
+      source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
     onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
     mandatorySlots = writer.steps.map(\.slot).filter { [layout] in
       layout.slots[$0].kind != .toOne && !layout.slots[$0].isOptional
     }
-    row = layout.defaults.copy()
+    let size = onDuplicate == .fail ? store.writeGroups.inserts.first ?? 1 : 1
+    rows = (0..<size).map { [layout] _ in layout.defaults.copy() }
     named = Array(repeating: false, count: layout.slotCount)
   }
 
@@ -51,43 +57,83 @@ final class BatchInsertion {
     let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", root)
     guard let last else {
       throw CoreDataErrors.error(
-        .persistentStoreIncompatibleSchema, "\(table) has no row for the entity number \(mapping.rootNumber).")
+        .persistentStoreIncompatibleSchema,
+        "\(table) has no row for the entity number \(mapping.rootNumber).")
     }
     nextKey = last + 1
     defer { statement = nil }
-    reset()
-    while try source.next(row, &named) {
-      try insert()
-      reset()
+    while try fill(rows[filled]) {
+      filled += 1
+      if filled == rows.count { try insertRows() }
     }
+    try insertRows()
     try connection.execute(
       "UPDATE \(table) SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(nextKey - 1)] + root)
     return result
   }
 
-  // MARK: One row
+  // MARK: Rows
 
-  private func reset() {
+  /// Fills a row from the source; false if there are no more.
+  private func fill(_ row: Snapshot) throws -> Bool {
     for slot in 0..<layout.slotCount {
       row.assign(slot: slot, from: layout.defaults)
       named[slot] = false
     }
+    do {
+      guard try source.next(row, &named) else { return false }
+      for slot in mandatorySlots where row.isNil(slot) {
+        throw CoreDataErrors.error(
+          .validationMissingMandatoryProperty,
+          "\(layout.name).\(layout.slots[slot].name) needs a value.",
+          [NSValidationKeyErrorKey: layout.slots[slot].name])
+      }
+      return true
+    } catch {
+      // An error of a row before comes first.
+      try insertRows()
+      throw error
+    }
   }
 
-  private func insert() throws {
-    for slot in mandatorySlots where row.isNil(slot) {
-      throw CoreDataErrors.error(
-        .validationMissingMandatoryProperty, "\(layout.name).\(layout.slots[slot].name) needs a value.",
-        [NSValidationKeyErrorKey: layout.slots[slot].name])
+  /// Inserts the complete rows.
+  private func insertRows() throws {
+    let complete = rows.prefix(filled)
+    filled = 0
+    try WriteGroups.divide(complete, store.writeGroups.inserts) { try insert($0) }
+  }
+
+  /// Inserts rows with one statement. If a constraint refuses it, nothing of it is written, and one by one the rows
+  /// tell which is refused.
+  private func insert(_ group: ArraySlice<Snapshot>) throws {
+    let statement =
+      try group.count == 1
+      ? currentStatement() : connection.statement(writer.insertSQL(rows: group.count))
+    statement.texts = connection.boundTexts
+    connection.boundTexts.clear()
+    var index: Int32 = 1
+    for (offset, row) in group.enumerated() {
+      statement.bind(nextKey + Int64(offset), at: index)
+      statement.bind(Int64(mapping.number), at: index + 1)
+      statement.bind(1 as Int64, at: index + 2)
+      index += 3
+      for step in writer.steps {
+        index = writer.bind(step, of: row, to: statement, at: index) { $0 }
+      }
     }
-    let statement = try currentStatement()
-    statement.bind(nextKey, at: 1)
-    statement.bind(Int64(mapping.number), at: 2)
-    statement.bind(1 as Int64, at: 3)
-    var index: Int32 = 4
-    for step in writer.steps { index = writer.bind(step, of: row, to: statement, at: index) { $0 } }
+    if group.count == 1 { return try translatingConstraints { try run(statement) } }
     do {
-      try run(statement)
+      try statement.run()
+    } catch let error as SQLiteError where error.isViolatedConstraint && connection.isInTransaction {
+      for position in group.indices { try insert(group[position...position]) }
+      return
+    }
+    for _ in group { try note(nextKey) }
+  }
+
+  private func translatingConstraints(_ body: () throws -> Void) throws {
+    do {
+      try body()
     } catch let error as SQLiteError where error.isViolatedUniqueIndex {
       throw CoreDataErrors.constraintError(error, mapping)
     }
@@ -110,11 +156,15 @@ final class BatchInsertion {
       nextKey += 1
       try recorder?.noteInsert(number: mapping.number, key: key)
     } else if let recorder {
-      let names = layout.slots.indices.lazy.filter { [named] in named[$0] }.map { [layout] in layout.slots[$0].name }
+      let names = layout.slots.indices.lazy.filter { [named] in named[$0] }.map { [layout] in
+        layout.slots[$0].name
+      }
       try recorder.noteUpdate(number: mapping.number, key: key, changed: names)
     }
     result.count += 1
-    if source.keepsIDs { result.ids.append(NSManagedObjectID(storedEntity: storedEntity, key: key)) }
+    if source.keepsIDs {
+      result.ids.append(NSManagedObjectID(storedEntity: storedEntity, key: key))
+    }
   }
 
   // MARK: SQL
@@ -137,17 +187,22 @@ final class BatchInsertion {
     case .fail: return ""
     case .skip: action = "DO NOTHING"
     case .update:
-      let columns = writer.steps.indices.filter { named[writer.steps[$0].slot] }.flatMap { writer.columns[$0] }
+      let columns = writer.steps.indices.filter { named[writer.steps[$0].slot] }.flatMap {
+        writer.columns[$0]
+      }
       let assignments = columns.map { ", \($0) = excluded.\($0)" }.joined()
       action = "DO UPDATE SET Z_OPT = Z_OPT + 1\(assignments)"
     }
-    return constraints.map { " ON CONFLICT (\($0.joined(separator: ", "))) \(action)" }.joined() + " RETURNING Z_PK"
+    return constraints.map { " ON CONFLICT (\($0.joined(separator: ", "))) \(action)" }.joined()
+      + " RETURNING Z_PK"
   }
 }
 
 extension SQLiteStore {
   /// The columns of the uniqueness constraints for which the file has a unique index. Some files of Apple's lack it.
-  fileprivate func uniqueColumns(of mapping: TableMapping, _ connection: SQLiteConnection) throws -> [[String]] {
+  fileprivate func uniqueColumns(of mapping: TableMapping, _ connection: SQLiteConnection) throws
+    -> [[String]]
+  {
     let constraints = uniqueConstraints(of: mapping)
     if constraints.isEmpty { return [] }
     let rows = try connection.rows(
@@ -157,7 +212,9 @@ extension SQLiteStore {
       """, [.text(mapping.table)])
     var indexes: [String: Set<String>] = [:]
     for row in rows {
-      if case .text(let index) = row[0], case .text(let column) = row[1] { indexes[index, default: []].insert(column) }
+      if case .text(let index) = row[0], case .text(let column) = row[1] {
+        indexes[index, default: []].insert(column)
+      }
     }
     return constraints.map(\.columns).filter { columns in indexes.values.contains(Set(columns)) }
   }

@@ -155,6 +155,31 @@ import Testing
     try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["old"]])
   }
 
+  @Test func rowsThatFillNoGroupAreInsertedToo() throws {
+    let store = try uniqueStore()
+    let rows = (1...47).map { ["label": "tag \($0)", "weight": $0] as [String: Any] }
+    let request = NSBatchInsertRequest(entityName: "Tag", objects: rows)
+    request.resultType = .objectIDs
+    let ids = try execute(request, store) as? [NSManagedObjectID]
+    #expect(ids?.map { $0.uriRepresentation().lastPathComponent } == (2...48).map { "p\($0)" })
+    try #expect(
+      store.sql("SELECT Z_PK, ZLABEL FROM ZTAG WHERE ZWEIGHT = Z_PK - 1 ORDER BY 1")
+        == (1...47).map { ["\($0 + 1)", "tag \($0)"] })
+  }
+
+  @Test(arguments: [false, true])
+  func theFirstBadRowOfManyTellsItsError(isDuplicateFirst: Bool) throws {
+    let store = try uniqueStore()
+    let duplicate: [String: Any] = ["label": "old"]
+    let wrong: [String: Any] = ["label": "x", "length": 1]
+    let good = (1...33).map { ["label": "tag \($0)"] as [String: Any] }
+    let bad = isDuplicateFirst ? [duplicate, wrong] : [wrong, duplicate]
+    expectError(isDuplicateFirst ? 133021 : 134070) {
+      try execute(NSBatchInsertRequest(entityName: "Tag", objects: good + bad), store)
+    }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["old"]])
+  }
+
   @Test func aDuplicateIsLeftOutWhereTheStoreTrumps() throws {
     let store = try uniqueStore()
     let request = NSBatchInsertRequest(entityName: "Tag", objects: rows)
