@@ -81,7 +81,7 @@ struct SavedRows {
   /// The versions of the inserted rows, in their order; empty where all are 1.
   var insertedVersions: [Int64] = []
   /// The permanent keys for temporary keys of this save.
-  var assigned: [Int64: RelatedKey] = [:]
+  let assigned = AssignedKeys()
 }
 
 /// The error for rows that were changed or deleted since they were read. Nothing of the save was written.

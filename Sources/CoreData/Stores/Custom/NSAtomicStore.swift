@@ -146,8 +146,8 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
       let updated = try changes.updated.map(scratch.object)
       let (named, assigned) = try identified(changes, inserted, scratch)
       // This finds conflicts before any node changes.
-      var saved = try MemoryWriter(named, to: self, memory).write()
-      saved.assigned.merge(assigned) { $1 }
+      let saved = try MemoryWriter(named, to: self, memory).write()
+      for (key, related) in assigned { saved.assigned[key] = related }
       scratch.setMembers(changes, inserted, updated)
       nodeChanges.append { [unowned self] in
         scratch.perform { self.changeNodes(inserted, updated, changes.deleted) }

@@ -24,7 +24,7 @@ extension ChangeWriter {
     let keys = sorted.map { changes.deleted[$0].key }
     let shape = KeyShape(keys)
     guard rows.count > 1,
-      try !isRead || versions(of: keys, shape, writer, are: { changes.deleted[sorted[$0]].version })
+      try !isRead || versions(of: keys, shape, writer, are: { changes.deleted[sorted[$0]].version ?? 0 })
     else {
       for index in rows { try delete(index) }
       return

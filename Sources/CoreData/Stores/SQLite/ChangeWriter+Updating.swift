@@ -42,7 +42,7 @@ extension ChangeWriter {
     let rows = rows.sorted { changes.updated[$0].key < changes.updated[$1].key }
     let keys = rows.map { changes.updated[$0].key }
     let shape = KeyShape(keys)
-    guard try versions(of: keys, shape, kind.writer, are: { changes.updated[rows[$0]].base?.version }),
+    guard try versions(of: keys, shape, kind.writer, are: { changes.updated[rows[$0]].base?.version ?? 0 }),
       try updateGroup(rows, keys, shape, kind)
     else {
       for index in rows { saved.versions[index] = try update(index) }

@@ -46,26 +46,27 @@ final class ChangeWriter {
   private func assignKeys() throws {
     insertedWriters.reserveCapacity(changes.inserted.count)
     saved.keys.reserveCapacity(changes.inserted.count)
-    var counts: [Int: Int] = [:]
+    var ranges = KeyRanges()
     var last: (layout: EntityLayout, writer: RowWriter)?
     for row in changes.inserted {
       let layout = row.values.layout
       // Rows of one entity mostly follow each other.
       let writer =
-        if let last, last.layout === layout { last.writer } else { store.writer(store.mapping(layout.name).number) }
+        if let last, last.layout === layout { last.writer } else {
+          store.writer(store.mapping(layout.name).number)
+        }
       last = (layout, writer)
       insertedWriters.append(writer)
-      if row.key < 0 { counts[writer.mapping.rootNumber, default: 0] += 1 }
+      if row.key < 0 { ranges.need(writer.mapping.rootNumber) }
     }
-    var next: [Int: Int64] = [:]
-    for (root, count) in counts { next[root] = try store.takeKeys(count, root: root, connection) }
+    try ranges.reserve { root, count in try store.takeKeys(count, root: root, connection) }
     saved.assigned.reserveCapacity(changes.inserted.count)
     for (row, writer) in zip(changes.inserted, insertedWriters) {
-      guard row.key < 0, let key = next[writer.mapping.rootNumber] else {
+      guard row.key < 0 else {
         saved.keys.append(row.key)
         continue
       }
-      next[writer.mapping.rootNumber] = key + 1
+      let key = ranges.take(writer.mapping.rootNumber)
       saved.keys.append(key)
       saved.assigned[row.key] = RelatedKey(key: key, number: Int64(writer.mapping.number))
     }
@@ -80,7 +81,8 @@ final class ChangeWriter {
 
   private func check(_ index: Int) throws {
     let row = changes.checked[index]
-    let version = try connection.integer(store.writer(row.storedEntity.number).versionSQL, [.integer(row.key)])
+    let version = try connection.integer(
+      store.writer(row.storedEntity.number).versionSQL, [.integer(row.key)])
     if version != row.version { noteConflict(.checked(index), row.storedEntity, row.key) }
   }
 
@@ -88,11 +90,16 @@ final class ChangeWriter {
   /// because no other connection can write during its transaction.
   ///
   /// - Parameter keys: in ascending order, which is SQLite's order too.
-  func versions(of keys: [Int64], _ shape: KeyShape, _ writer: RowWriter, are expected: (Int) -> Int64?) throws -> Bool
-  {
-    let statement = try statement(writer.versionsSQL(shape))
+  func versions(of keys: [Int64], _ shape: KeyShape, _ writer: RowWriter, are expected: (Int) -> Int64) throws -> Bool {
+    let first = expected(0)
+    let isUniform = keys.indices.allSatisfy { expected($0) == first }
+    let statement = try statement(isUniform ? writer.versionCountSQL(shape) : writer.versionsSQL(shape))
     defer { statement.reset() }
     shape.bind(keys, to: statement)
+    if isUniform {
+      statement.bind(first, at: shape.parameterCount + 1)
+      return try statement.step() && statement.integer(0) == keys.count
+    }
     for (position, key) in keys.enumerated() {
       guard try statement.step(), statement.integer(0) == key, statement.integer(1) == expected(position) else {
         return false
@@ -138,9 +145,11 @@ final class ChangeWriter {
   // MARK: Refused rows
 
   func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) {
-    let stored = (try? store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)) ?? nil
+    let stored =
+      (try? store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)) ?? nil
     conflicts.append(
-      RowConflicts.Conflict(place: place, stored: stored, cached: store.rowCache.find(key, storedEntity.table)))
+      RowConflicts.Conflict(
+        place: place, stored: stored, cached: store.rowCache.find(key, storedEntity.table)))
   }
 
   /// Throws the conflicts, or else the rejected rows, in the save's order: groups may have found them in another one.
@@ -166,5 +175,36 @@ extension RowChanges.Place {
     case .updated(let index): (2, index)
     case .inserted(let index): (3, index)
     }
+  }
+}
+
+/// The keys for the new rows of a save, by the number of their root entity.
+private struct KeyRanges {
+  private var ranges: [(root: Int, count: Int, next: Int64)] = []
+  private var current = 0
+
+  /// Finds the range of an entity, mostly that of the row before.
+  private mutating func find(_ root: Int) {
+    if current < ranges.count, ranges[current].root == root { return }
+    current = ranges.firstIndex { $0.root == root } ?? ranges.count
+    if current == ranges.count { ranges.append((root, 0, 0)) }
+  }
+
+  mutating func need(_ root: Int) {
+    find(root)
+    ranges[current].count += 1
+  }
+
+  /// - Parameter first: reserves as many keys of an entity, and returns the first.
+  mutating func reserve(_ first: (_ root: Int, _ count: Int) throws -> Int64) rethrows {
+    for index in ranges.indices {
+      ranges[index].next = try first(ranges[index].root, ranges[index].count)
+    }
+  }
+
+  mutating func take(_ root: Int) -> Int64 {
+    find(root)
+    defer { ranges[current].next += 1 }
+    return ranges[current].next
   }
 }

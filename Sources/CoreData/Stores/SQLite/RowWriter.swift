@@ -22,6 +22,7 @@ final class RowWriter: @unchecked Sendable {
     case updateGroup(StepSet, KeyShape)
     case delete(table: String, KeyShape)
     case versions(KeyShape)
+    case versionCount(KeyShape)
   }
 
   init(_ mapping: TableMapping, layout: EntityLayout) {
@@ -120,6 +121,14 @@ final class RowWriter: @unchecked Sendable {
   /// The keys and versions of a group's rows.
   func versionsSQL(_ shape: KeyShape) -> String {
     text(.versions(shape)) { "SELECT Z_PK, Z_OPT FROM \(mapping.table) WHERE \(shape.condition(on: "Z_PK"))" }
+  }
+
+  /// The number of a group's rows that have the version of the last parameter.
+  func versionCountSQL(_ shape: KeyShape) -> String {
+    text(.versionCount(shape)) {
+      let key = shape.condition(on: "Z_PK")
+      return "SELECT count(*) FROM \(mapping.table) WHERE \(key) AND Z_OPT = ?\(shape.parameterCount + 1)"
+    }
   }
 
   // MARK: Binding

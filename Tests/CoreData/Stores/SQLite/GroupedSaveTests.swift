@@ -25,6 +25,19 @@ import Testing
     #expect(try inGroups.isIntact && rowByRow.isIntact)
   }
 
+  @Test func theRandomSavesMeetConflictsAndDuplicates() throws {
+    var outcomes: [String] = []
+    for seed in 0..<10 {
+      let saves = try RandomSaves(seed: seed, .errorMergePolicyType, WriteGroups())
+      try saves.run(saves: 8)
+      outcomes += saves.outcomes
+    }
+    // 133020: a row that the rival wrote. 133021: a title that another book has.
+    for start in ["saved", "133020: [\"", "133021: [\""] {
+      #expect(outcomes.count { $0.hasPrefix(start) } > 3, "\(start): \(outcomes)")
+    }
+  }
+
   @Test func manyRowsNeedFewStatements() throws {
     let store = try TemporaryStore()
     let context = store.context()
