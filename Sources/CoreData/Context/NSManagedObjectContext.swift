@@ -106,6 +106,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var followers = ContextFollowers()
   private final var parentObservation: ParentObservation?
   final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
+  /// The last class whose entity was asked for.
+  final var lastClass: (type: ObjectIdentifier, entity: NSEntityDescription)?
+  /// The sets of the save that is running.
+  final var notificationSets: NotificationSets?
 
   // MARK: Queue
 

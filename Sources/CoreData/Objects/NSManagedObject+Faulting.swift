@@ -109,7 +109,19 @@ extension NSManagedObject {
   }
 
   /// Makes the snapshot this object's own and tells the context of the change.
+  @inline(__always)
   final func willEdit() {
+    // Most changes follow another one of the same event.
+    if state.isSuperset(of: [.isNoted, .ownsSnapshot]) && state.isDisjoint(with: [.fault, .isChecked])
+      && !state.isDisjoint(with: [.updated, .inserted])
+    {
+      return
+    }
+    beginEdit()
+  }
+
+  @inline(never)
+  private final func beginEdit() {
     let current = access()
     if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
     if !state.contains(.ownsSnapshot) {

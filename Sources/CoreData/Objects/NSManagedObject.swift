@@ -78,18 +78,25 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// The object's ID, temporary until the object is saved. May be passed to other queues.
   public final var objectID: NSManagedObjectID {
-    if let identifier {
-      if identifier.key > 0 { return identifier }
-      // The ID of an object that was saved into a parent becomes permanent when the parent saves.
-      if let context = reference?.context, context.permanentIDs.isAwaitingSome, context.isOnItsQueue {
-        context.adoptPermanentIDs()
-      }
-      return self.identifier ?? identifier
-    }
-    if key == 0 { key = NSManagedObjectID.nextTemporaryKey() }
+    if key <= 0 { settleTemporaryKey() }
+    if let identifier { return identifier }
     let made = NSManagedObjectID(storedEntity: storedEntity, key: key)
     identifier = made
     return made
+  }
+
+  /// Gives the object a temporary key if it has none.
+  final func ensureKey() {
+    if key == 0 { key = NSManagedObjectID.nextTemporaryKey() }
+  }
+
+  @inline(never)
+  private final func settleTemporaryKey() {
+    ensureKey()
+    // The ID of an object that was saved into a parent becomes permanent when the parent saves.
+    if let context = reference?.context, context.permanentIDs.isAwaitingSome, context.isOnItsQueue {
+      context.adoptPermanentIDs()
+    }
   }
 
   /// Gives the object the ID of its row.
@@ -97,6 +104,13 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     identifier = id
     storedEntity = id.storedEntity
     key = id.key
+  }
+
+  /// Gives the object the key of its row. The ID is made when it is first asked for.
+  final func become(_ key: Int64, of storedEntity: StoredEntity) {
+    identifier = nil
+    self.storedEntity = storedEntity
+    self.key = key
   }
 
   /// The entity of the object itself, also where it was fetched through a parent entity.

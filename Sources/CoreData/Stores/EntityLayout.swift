@@ -30,6 +30,8 @@ final class EntityLayout: @unchecked Sendable {
   let validatedToManys: [Int]
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
+  /// What a save has to ask objects of the entity.
+  private(set) var saveHooks: SaveHooks = []
   /// The stored entity of unsaved objects.
   private(set) var temporaryEntity: StoredEntity!
   /// A snapshot of the default values, copied for each new object.
@@ -91,7 +93,8 @@ final class EntityLayout: @unchecked Sendable {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
-    self.classValidatesValues = OverriddenMethods.validatesValues(objectClass)
+    self.classValidatesValues = OverriddenMethods.overrides(.validateValue, objectClass)
+    self.saveHooks = SaveHooks(self)
     self.temporaryEntity = StoredEntity(layout: self, collection: nil, number: 0, table: StoredEntity.temporaryTable)
     self.defaults = Snapshot.make(self)
     for (index, slot) in slots.enumerated() {

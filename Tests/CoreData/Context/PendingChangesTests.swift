@@ -100,11 +100,13 @@ import Testing
   @Test func aDeletionThatIsTakenBackLaterIsToldAsAnInsertion() throws {
     let object = try stored()
     changes.delete(object)
-    #expect(changes.endEvent().userInfo[NSDeletedObjectsKey] as? Set<NSManagedObject> == [object])
+    var sets = NotificationSets()
+    let deletion = changes.endEvent().userInfo(&sets)
+    #expect(deletion[NSDeletedObjectsKey] as? Set<NSManagedObject> == [object])
     #expect(changes.takeBackDeletion(of: object))
-    let event = changes.endEvent()
-    #expect(event.userInfo[NSInsertedObjectsKey] as? Set<NSManagedObject> == [object])
-    #expect(event.userInfo[NSUpdatedObjectsKey] == nil && changes.isEmpty)
+    let insertion = changes.endEvent().userInfo(&sets)
+    #expect(insertion[NSInsertedObjectsKey] as? Set<NSManagedObject> == [object])
+    #expect(insertion[NSUpdatedObjectsKey] == nil && changes.isEmpty)
   }
 
   @Test func theFirstChangeOfAnEventKeepsTheValuesItBeganWith() throws {

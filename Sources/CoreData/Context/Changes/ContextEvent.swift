@@ -59,12 +59,12 @@ struct ContextEvent {
   }
 
   /// The user info of the notification; empty without changes.
-  var userInfo: [AnyHashable: Any] {
+  func userInfo(_ sets: inout NotificationSets) -> [AnyHashable: Any] {
     var info: [AnyHashable: Any] = [:]
     for (key, list) in [
       (NSInsertedObjectsKey, inserted), (NSUpdatedObjectsKey, updated), (NSDeletedObjectsKey, deleted),
       (NSRefreshedObjectsKey, refreshed),
-    ] where !list.isEmpty { info[key] = Set(list.items) }
+    ] where !list.isEmpty { info[key] = sets.set(of: list.items) }
     if !invalidatedAll.isEmpty { info[NSInvalidatedAllObjectsKey] = invalidatedAll }
     return info
   }

@@ -11,8 +11,7 @@ extension NSManagedObjectContext {
       "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
     guard !object.isInserted else { return }
     graph.sweepIfDue()
-    // IDs are created when they are first asked for.
-    _ = object.objectID
+    object.ensureKey()
     // Values may have been set before. An object whose deletion was saved while it was a fault has none.
     if object.state.contains(.unborn) || object.snapshot == nil {
       object.snapshot = object.layout.defaults.copy()

@@ -18,7 +18,10 @@ extension NSManagedObjectContext {
   /// Ends the event and reports its changes to observers.
   final func postObjectsDidChange() {
     let event = changes.endEvent()
-    let info = event.userInfo
+    // A save keeps the sets, for what it posts itself.
+    var sets = notificationSets ?? NotificationSets()
+    let info = event.userInfo(&sets)
+    if notificationSets != nil { notificationSets = sets }
     guard !info.isEmpty else { return }
     changes.posting(event) { post(.NSManagedObjectContextObjectsDidChange, info) }
   }

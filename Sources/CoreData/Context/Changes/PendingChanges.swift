@@ -9,6 +9,8 @@ final class PendingChanges {
   private(set) var inserted = MemberList()
   private(set) var updated = MemberList()
   private(set) var deleted = MemberList()
+  /// What a save has to ask the objects in the lists, or more.
+  private(set) var hooks: SaveHooks = []
   /// The changes since observers were last notified.
   private(set) var event = ContextEvent()
   /// The event that is being posted to observers.
@@ -36,6 +38,7 @@ final class PendingChanges {
   func insert(_ object: NSManagedObject) {
     object.state.insert([.inserted, .isNoted])
     inserted.insert(object)
+    hooks.formUnion(object.layout.saveHooks)
     event.inserted.insert(object)
   }
 
@@ -52,6 +55,7 @@ final class PendingChanges {
       if !object.state.contains(.updated) {
         object.state.insert(.updated)
         updated.insert(object)
+        hooks.formUnion(object.layout.saveHooks)
       }
       event.updated.insert(object)
     } else if object.isInserted && !event.inserted.contains(object) {
@@ -72,6 +76,7 @@ final class PendingChanges {
     } else {
       withdrawUpdate(of: object)
       deleted.insert(object)
+      hooks.formUnion(object.layout.saveHooks)
       // It was restored and deleted again within one event: observers do not know of either.
       if !event.revived.remove(object) { event.deleted.insert(object) }
     }
@@ -85,6 +90,7 @@ final class PendingChanges {
     withdrawUpdate(of: object)
     object.state.insert(.deleted)
     deleted.insert(object)
+    hooks.formUnion(object.layout.saveHooks)
     forgetNews(of: object)
     event.deleted.insert(object)
   }
@@ -118,6 +124,7 @@ final class PendingChanges {
     unpropagated.removeAll { $0 === object }
     object.state.insert([.inserted, .isNoted])
     inserted.insert(object)
+    hooks.formUnion(object.layout.saveHooks)
     if event.deleted.remove(object) { event.updated.insert(object) } else { event.inserted.insert(object) }
   }
 
@@ -132,6 +139,7 @@ final class PendingChanges {
   func insertAgain(_ object: NSManagedObject) {
     withdrawUpdate(of: object)
     inserted.insert(object)
+    hooks.formUnion(object.layout.saveHooks)
     object.state.insert(.inserted)
   }
 
@@ -140,6 +148,7 @@ final class PendingChanges {
     inserted.remove(object)
     object.state.remove(.inserted)
     updated.insert(object)
+    hooks.formUnion(object.layout.saveHooks)
     object.state.insert(.updated)
   }
 
@@ -280,6 +289,7 @@ final class PendingChanges {
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()
+    hooks = []
     assignedStores.removeAll()
     checked.removeAll()
   }

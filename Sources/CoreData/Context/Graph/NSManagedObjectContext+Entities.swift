@@ -2,9 +2,11 @@
 extension NSManagedObjectContext {
   /// The model's entity for a class, cached.
   final func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-    if let known = entitiesByClass[ObjectIdentifier(type)] { return known }
-    let found = persistentStoreCoordinator?.managedObjectModel.entity(for: type)
-    entitiesByClass[ObjectIdentifier(type)] = found
+    let identifier = ObjectIdentifier(type)
+    if let lastClass, lastClass.type == identifier { return lastClass.entity }
+    let found = entitiesByClass[identifier] ?? persistentStoreCoordinator?.managedObjectModel.entity(for: type)
+    entitiesByClass[identifier] = found
+    lastClass = found.map { (identifier, $0) }
     return found
   }
 

@@ -10,7 +10,11 @@ extension NSManagedObjectContext {
     guard hasChanges else { return }
     if let unread = inaccessible.unread { throw unread }
     undoTracking?.isSaving = true
-    defer { undoTracking?.isSaving = false }
+    notificationSets = NotificationSets()
+    defer {
+      undoTracking?.isSaving = false
+      notificationSets = nil
+    }
     processPendingChanges()
     post(.NSManagedObjectContextWillSave)
     try callWillSave()
@@ -35,9 +39,12 @@ extension NSManagedObjectContext {
   private func callWillSave() throws {
     propagateDeletes()
     processPendingChanges()
+    guard changes.hooks.contains(.willSave) else { return }
     var unprepared = changes.toSave.all
     for _ in 0..<1000 {
-      for object in unprepared where object.hasChanges { object.willSave() }
+      for object in unprepared where object.hasChanges && object.layout.saveHooks.contains(.willSave) {
+        object.willSave()
+      }
       propagateDeletes()
       unprepared = changes.event.inserted.items + changes.event.updated.items + changes.event.deleted.items
       processPendingChanges()
@@ -48,12 +55,15 @@ extension NSManagedObjectContext {
 
   private func validate() throws {
     var errors: [any Error] = []
-    func check(_ body: () throws -> Void) {
-      do { try body() } catch { errors.append(error) }
+    func check(_ list: MemberList, _ hook: SaveHooks, _ validate: (NSManagedObject) throws -> Void) {
+      guard changes.hooks.contains(hook) else { return }
+      for object in list.items where object.layout.saveHooks.contains(hook) {
+        do { try validate(object) } catch { errors.append(error) }
+      }
     }
-    for object in changes.deleted.items { check(object.validateForDelete) }
-    for object in changes.inserted.items { check(object.validateForInsert) }
-    for object in changes.updated.items { check(object.validateForUpdate) }
+    check(changes.deleted, .validateForDelete) { try $0.validateForDelete() }
+    check(changes.inserted, .validateForInsert) { try $0.validateForInsert() }
+    check(changes.updated, .validateForUpdate) { try $0.validateForUpdate() }
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
@@ -97,7 +107,7 @@ extension NSManagedObjectContext {
       var last: (entity: EntityLayout, part: StoreChanges)?
       for object in objects {
         // Consecutive objects of one entity share the answer, unless objects were assigned to stores.
-        if !changes.hasAssignedStores, let last, last.entity === object.layout, object.objectID.isTemporaryID {
+        if !changes.hasAssignedStores, let last, last.entity === object.layout, object.key < 0 {
           note(last.part, object)
           continue
         }
@@ -149,24 +159,28 @@ extension NSManagedObjectContext {
 
   private func finish(_ saved: SavedChanges) {
     reading.advance()
+    let hooks = changes.hooks
     changes.settle()
     for object in saved.deleted { graph.release(object) }
-    for object in saved.inserted { object.didSave() }
-    for object in saved.updated { object.didSave() }
-    for object in saved.deleted { object.didSave() }
+    if hooks.contains(.didSave) {
+      for object in saved.all where object.layout.saveHooks.contains(.didSave) { object.didSave() }
+    }
     postDidSave(saved)
   }
 
   private func postDidSave(_ saved: SavedChanges) {
     var objects: [AnyHashable: Any] = [:]
     var ids: [AnyHashable: Any] = [:]
+    var sets = notificationSets ?? NotificationSets()
     for (key, idKey, list) in [
       (NSInsertedObjectsKey, NSInsertedObjectIDsKey, saved.inserted),
       (NSUpdatedObjectsKey, NSUpdatedObjectIDsKey, saved.updated),
       (NSDeletedObjectsKey, NSDeletedObjectIDsKey, saved.deleted),
     ] where !list.isEmpty {
-      objects[key] = Set(list)
-      ids[idKey] = Set(list.map(\.objectID))
+      objects[key] = sets.set(of: list)
+      var listIDs = Set<NSManagedObjectID>(minimumCapacity: list.count)
+      for object in list { listIDs.insert(object.objectID) }
+      ids[idKey] = listIDs
     }
     if let savedGeneration { objects[NSManagedObjectContextQueryGenerationKey] = savedGeneration }
     post(.NSManagedObjectContextDidSave, objects)

@@ -19,7 +19,7 @@ final class StoreChanges {
     inserted.append(object)
     let values = object.access()
     rows.inserted.append(
-      RowChanges.Insertion(key: object.objectID.key, values: values, members: memberChanges(of: object)))
+      RowChanges.Insertion(key: object.key, values: values, members: memberChanges(of: object)))
   }
 
   func update(_ object: NSManagedObject) {
@@ -33,7 +33,7 @@ final class StoreChanges {
 
   func delete(_ object: NSManagedObject) {
     // These objects have no row.
-    guard !object.objectID.isTemporaryID, !object.state.contains(.gone) else { return }
+    guard object.key > 0, !object.state.contains(.gone) else { return }
     deleted.append(object)
     let version = (object.committed ?? object.snapshot)?.version
     rows.deleted.append(RowChanges.Deletion(storedEntity: object.storedEntity, key: object.key, version: version))
@@ -78,18 +78,25 @@ final class StoreChanges {
   func apply(_ saved: SavedRows) {
     var cached: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     cached.reserveCapacity(inserted.count + updated.count)
+    var last: StoredEntity?
     for (index, (object, key)) in zip(inserted, saved.keys).enumerated() {
-      if object.objectID.isTemporaryID, let storedEntity = store.storedEntities.byName[object.layout.name] {
-        object.become(NSManagedObjectID(storedEntity: storedEntity, key: key))
+      if object.key < 0 {
+        // Objects of one entity mostly follow each other.
+        if last?.layout !== object.layout { last = store.storedEntities.byName[object.layout.name] }
+        if let last { object.become(key, of: last) }
       }
       settle(object, version: saved.insertedVersions.isEmpty ? 1 : saved.insertedVersions[index], saved, &cached)
     }
     for (object, version) in zip(updated, saved.versions) { settle(object, version: version, saved, &cached) }
     // The cache may have an older version of a row that was written without being read, and it lacks the values that
     // the store computed for derived attributes.
-    let unknown =
-      inserted.filter(\.layout.hasDerived) + updated.filter { $0.snapshot == nil || $0.layout.hasDerived } + deleted
-    store.rowCache.commit(saved: cached, removed: unknown.map { ($0.key, $0.storedEntity.table) })
+    var unknown: [(key: Int64, table: Int32)] = []
+    for object in inserted where object.layout.hasDerived { unknown.append((object.key, object.storedEntity.table)) }
+    for object in updated where object.snapshot == nil || object.layout.hasDerived {
+      unknown.append((object.key, object.storedEntity.table))
+    }
+    for row in rows.deleted { unknown.append((row.key, row.storedEntity.table)) }
+    store.rowCache.commit(saved: cached, removed: unknown)
   }
 
   private func settle(

@@ -1,29 +1,71 @@
 /// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object.
 enum OverriddenMethods {
-  /// Whether calls of `validateValue(_:forKey:)` reach code of a subclass. True if that is unknown.
-  static func validatesValues(_ type: NSManagedObject.Type) -> Bool {
-    guard let validateValueSlot else { return true }
-    return word(validateValueSlot, of: type) != word(validateValueSlot, of: NSManagedObject.self)
+  enum Method: CaseIterable {
+    case validateValue, willSave, didSave, validateForInsert, validateForUpdate, validateForDelete
+
+    /// A subclass that overrides this method only.
+    fileprivate var probe: NSManagedObject.Type {
+      switch self {
+      case .validateValue: ValidatingValues.self
+      case .willSave: Preparing.self
+      case .didSave: Settling.self
+      case .validateForInsert: ValidatingNew.self
+      case .validateForUpdate: ValidatingChanged.self
+      case .validateForDelete: ValidatingDeleted.self
+      }
+    }
+  }
+
+  /// Whether calls of the method reach code of a subclass. True if that is unknown.
+  static func overrides(_ method: Method, _ type: NSManagedObject.Type) -> Bool {
+    guard let slot = slots[method] else { return true }
+    return word(slot, of: type) != word(slot, of: NSManagedObject.self)
   }
 
   // A class's metadata holds its methods, an inherited one at the same place as in the superclass:
   // https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst#class-metadata. Comparing two subclasses
   // that only differ in overriding the method shows which word is the method's.
 
-  private static let validateValueSlot: Int? = {
-    let slots = (firstMember..<wordCount(of: NSManagedObject.self)).filter { slot in
-      let inherited = word(slot, of: NSManagedObject.self)
-      return word(slot, of: PlainObject.self) == inherited && word(slot, of: ValidatingObject.self) != inherited
-    }
-    return slots.count == 1 ? slots[0] : nil
+  private static let slots: [Method: Int] = {
+    var slots: [Method: Int] = [:]
+    for method in Method.allCases { slots[method] = slot(of: method) }
+    return slots
   }()
 
-  private class PlainObject: NSManagedObject {}
+  private static func slot(of method: Method) -> Int? {
+    let slots = (firstMember..<wordCount(of: NSManagedObject.self)).filter { slot in
+      let inherited = word(slot, of: NSManagedObject.self)
+      return word(slot, of: Plain.self) == inherited && word(slot, of: method.probe) != inherited
+    }
+    return slots.count == 1 ? slots[0] : nil
+  }
 
-  private final class ValidatingObject: NSManagedObject {
+  private class Plain: NSManagedObject {}
+
+  private final class ValidatingValues: NSManagedObject {
     override func validateValue(_ value: inout Any?, forKey key: String) throws {
       try super.validateValue(&value, forKey: key)
     }
+  }
+
+  private final class Preparing: NSManagedObject {
+    override func willSave() { super.willSave() }
+  }
+
+  private final class Settling: NSManagedObject {
+    override func didSave() { super.didSave() }
+  }
+
+  private final class ValidatingNew: NSManagedObject {
+    override func validateForInsert() throws { try super.validateForInsert() }
+  }
+
+  private final class ValidatingChanged: NSManagedObject {
+    override func validateForUpdate() throws { try super.validateForUpdate() }
+  }
+
+  private final class ValidatingDeleted: NSManagedObject {
+    override func validateForDelete() throws { try super.validateForDelete() }
   }
 
   /// The words before it are the class's kind, superclass, sizes and description.

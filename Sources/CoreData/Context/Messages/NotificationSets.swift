@@ -1,0 +1,26 @@
+/// The sets of objects in the notifications of one save: a set is made once, and shared by those with equal lists.
+///
+/// A save mostly reports the same objects twice: as the changes of the event that it ends, and as saved.
+struct NotificationSets {
+  private var made: [(objects: [NSManagedObject], set: Set<NSManagedObject>)] = []
+
+  mutating func set(of objects: [NSManagedObject]) -> Set<NSManagedObject> {
+    if let known = made.first(where: { NotificationSets.areSame($0.objects, objects) }) {
+      return known.set
+    }
+    let set = Set(objects)
+    made.append((objects, set))
+    return set
+  }
+
+  /// Whether the lists have the same objects in the same order.
+  private static func areSame(_ left: [NSManagedObject], _ right: [NSManagedObject]) -> Bool {
+    left.count == right.count
+      && left.withUnsafeBytes { left in
+        right.withUnsafeBytes {
+          left.assumingMemoryBound(to: UInt.self).elementsEqual(
+            $0.assumingMemoryBound(to: UInt.self))
+        }
+      }
+  }
+}
