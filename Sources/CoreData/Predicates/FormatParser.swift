@@ -164,6 +164,10 @@ struct FormatParser {
     if type == .between, case .aggregate(let bounds) = right.node, bounds.count != 2 {
       throw failure("Expected {lowest, highest}", at: start)
     }
+    // The predicate walks its sides as soon as it is made.
+    guard !left.isDeeper(than: FormatParser.maximumDepth), !right.isDeeper(than: FormatParser.maximumDepth) else {
+      throw failure("Nested too deeply")
+    }
     return NSComparisonPredicate(
       leftExpression: left, rightExpression: right, modifier: modifier, type: type, options: options)
   }
