@@ -28,7 +28,8 @@ extension FormatParser {
     while let operation = next {
       advance()
       let right = position
-      left = NSExpression(node: .set(operation, left, try asExpression(binary(level: 0), at: right)))
+      let set = NSExpression(node: .set(operation, left, try asExpression(binary(level: 0), at: right)))
+      left = try asExpression(.expression(set), at: start)
       next = setOperation
     }
     return .expression(left)
