@@ -54,6 +54,8 @@ final class MemoryJobSource: JobSource {
   /// As a store that does not answer.
   let isSilent = Atomic<Bool>(false)
   let settled = Collected<Settlement>()
+  /// As a store that cannot be written: so many settlements fail.
+  let failingSettlements = Atomic<Int>(0)
   let cancelled = Collected<JobKey>()
   /// What it was asked for that comes with time.
   let asked = Collected<String>()
@@ -91,7 +93,12 @@ final class MemoryJobSource: JobSource {
 
   func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     settled.add(settlement)
-    report(.settled(jobs))
+    if failingSettlements.load(ordering: .relaxed) > 0 {
+      failingSettlements.subtract(1, ordering: .relaxed)
+      report(.settlementFailed(jobs, settlement, reason: "the disk is full"))
+    } else {
+      report(.settled(jobs))
+    }
   }
 
   func promoteDueJobs() {

@@ -36,6 +36,17 @@ import WorkerProtocol
     try pool.end()
   }
 
+  /// A crash that is not counted would let the job crash without end.
+  @Test func aCrashThatCannotBeWrittenIsWrittenLater() throws {
+    let pool = try PoolHarness()
+    pool.source.failingSettlements.store(1, ordering: .relaxed)
+    pool.source.add([fakeJob("crash", 1)])
+    #expect(pool.waitForLog("the end of a job cannot be written into the store yet: the disk is full"))
+    #expect(pool.source.settled.wait { $0.count == 2 })
+    #expect(pool.source.settled.all.allSatisfy { if case .crashed = $0 { true } else { false } })
+    try pool.end()
+  }
+
   @Test func aWorkerThatAnswersIsLeftAlone() throws {
     let pool = try PoolHarness(jobs: [fakeJob("hold", 1)]) { $0.heartbeat = 1.5 }
     #expect(pool.effects.wait { $0.count { $0.hasPrefix("ping") } == 2 })

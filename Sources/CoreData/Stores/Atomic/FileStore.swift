@@ -22,6 +22,8 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     try FileStore.checkAttributes(opening)
     try Swift.type(of: self).migrateIfWanted(opening)
     let format = Swift.type(of: self).format
+    // Taken before the file is read, so that a change during the reading is noticed at the next save.
+    fileState = FileState(file)
     let data = try FileStore.read(file)
     let found = try data.map { data in try FileStore.translating(file) { try format.metadata(in: data) } }
     let reference = StoreReference(identifier: found?[NSStoreUUIDKey] as? String ?? UUID().uuidString)
@@ -36,7 +38,6 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       metadata = found
       try StoreMetadata.checkVersion(found, opening.entities, options, file.path)
       try FileStore.translating(file) { try memory.load { try format.decode(data, into: MemoryLoader($0)) } }
-      fileState = FileState(file)
     } else {
       metadata = StoreMetadata.new(
         entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)

@@ -30,7 +30,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   }
 
   func read(_ data: Data) throws {
-    let parser = XMLParser(data: data)
+    // Given the data itself, the parser fails at the end of more than ten million bytes.
+    let parser = XMLParser(stream: InputStream(data: data))
     parser.delegate = self
     let isRead = parser.parse()
     if let problem { throw problem }

@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -41,6 +42,38 @@ import Testing
       )
       #expect(others[1].value(forKey: "rating") as? Double == .infinity)
     }
+  }
+
+  /// Base64 makes more than ten million bytes of it, in one piece of text.
+  @Test(arguments: kinds)
+  func aLargeFileIsReadAgain(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    let cover = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try stack.perform { context in
+      context.make("Book", ["title": "heavy", "cover": cover])
+      context.make("Book", ["title": "light"])
+      try context.save()
+    }
+    let context = try stack.context(stack.another())
+    try context.performAndWait {
+      let books = try context.all("Book", where: "pages == 0", sort: "title")
+      #expect(books.map { $0.text("title") } == ["heavy", "light"])
+      #expect(books.first?.value(forKey: "cover") as? Data == cover)
+    }
+  }
+
+  /// Programs create such a file to reserve its name.
+  @Test(arguments: kinds)
+  func aStoreIsCreatedInAnEmptyFile(kind: StoreKind) throws {
+    let folder = temporaryURL("empty")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let url = folder.appendingPathComponent("store")
+    try Data().write(to: url)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    try coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: url)
+    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: kind.type, at: url)
+    #expect(metadata[NSStoreUUIDKey] as? String == coordinator.persistentStores.first?.identifier)
   }
 
   @Test(arguments: kinds)
