@@ -52,8 +52,8 @@ public struct StoreFiles: Hashable, Sendable {
     files = ["", "-wal", "-shm"].reduce(into: [:]) { $0[$1] = FileID(path: path + $1) }
   }
 
-  /// Refuses a path that leads to something other than a regular file: SQLite would wait for the writer of a named pipe
-  /// for ever. A path that leads to nothing passes.
+  /// Refuses a path that leads to something other than a regular file: SQLite would wait without end for the writer of
+  /// a named pipe. Accepts a path at which there is nothing.
   public static func requireRegular(_ path: String) throws(NotAStoreFile) {
     var status = stat()
     guard stat(path, &status) == 0, !status.isRegularFile else { return }

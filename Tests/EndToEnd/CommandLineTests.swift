@@ -129,7 +129,7 @@ import WorkerProtocol
     #expect(!finished.errors.contains("could not be completed"), "\(finished.errors)")
   }
 
-  /// Opened by SQLite, a named pipe would keep the command waiting for a writer for ever.
+  /// SQLite would open a named pipe, and wait without end for its writer.
   @Test(.timeLimit(.minutes(20))) func onlyARegularFileIsOpenedAsAStore() throws {
     let place = try TestPlace()
     let model = try ISOCodesModel.write(into: place)

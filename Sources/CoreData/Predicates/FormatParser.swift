@@ -15,8 +15,8 @@ struct FormatParser {
   }
 
   /// The most levels of the tree, and of parentheses in the text. Large enough for any predicate that a person writes,
-  /// small enough for any thread's stack: whoever reads or releases the tree recurses over it. SQLite's own parser takes
-  /// a few levels less.
+  /// small enough for any thread's stack: reading and releasing the tree recurse over it. SQLite's own parser takes a
+  /// few levels less.
   static let maximumDepth = 100
 
   private let format: String

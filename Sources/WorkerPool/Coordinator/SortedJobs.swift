@@ -6,7 +6,7 @@ import WorkerProtocol
 /// - Complexity: taking the best and adding one behind all others is constant, amortised; finding an index is
 ///   logarithmic, and adding or taking a job in the middle moves those behind it.
 struct SortedJobs: Sendable {
-  /// Jobs that were taken lie before `start`, until they are so many that moving the rest is cheap.
+  /// Jobs that were taken lie before `start`. They are dropped when they are more than the others.
   private var storage: [WindowJob] = []
   private var start = 0
 

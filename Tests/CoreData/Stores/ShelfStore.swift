@@ -3,8 +3,8 @@ import Testing
 
 @testable import CoreData
 
-/// A database of the app's own, for the sample of an incremental store: records by entity and number, shared by whoever
-/// names its URL.
+/// A database of the app's own, for the sample of an incremental store: records by entity and number. All stores with
+/// its URL share it.
 ///
 /// `@unchecked Sendable`: everything is used under `lock`.
 final class Shelf: @unchecked Sendable {

@@ -54,7 +54,7 @@ final class MemoryJobSource: JobSource {
   /// As a store that does not answer.
   let isSilent = Atomic<Bool>(false)
   let settled = Collected<Settlement>()
-  /// As a store that cannot be written: so many settlements fail.
+  /// The number of settlements that fail, as in a store that cannot be written.
   let failingSettlements = Atomic<Int>(0)
   let cancelled = Collected<JobKey>()
   /// What it was asked for that comes with time.

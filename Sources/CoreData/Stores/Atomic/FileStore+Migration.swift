@@ -6,7 +6,7 @@
 extension FileStore {
   /// Migrates the file if it was made with another model and the options ask for it.
   ///
-  /// - Throws: the errors of a migration of a SQLite file, and 134110 if somebody else writes the file meanwhile.
+  /// - Throws: the errors of a migration of a SQLite file, and 134110 if another program writes the file meanwhile.
   static func migrateIfWanted(_ opening: StoreOpening) throws {
     guard StoreMetadata.asksForMigration(opening.options), let url = opening.url, let data = try read(url) else {
       return

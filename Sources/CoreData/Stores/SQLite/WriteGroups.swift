@@ -7,7 +7,7 @@ struct WriteGroups: Sendable {
   var updates = [16, 4]
   var deletes = [64, 8]
 
-  /// A group of updated rows writes at most so many columns: finding a row's value takes longer with each of them.
+  /// The most columns that a group of updated rows writes: finding a row's value takes longer with each of them.
   static let mostUpdatedColumns = 3
 
   static let rowByRow = WriteGroups(inserts: [], updates: [], deletes: [])

@@ -9,7 +9,7 @@ import WorkerProtocol
 
 /// Requests to a running pool that it must refuse, or whose senders are gone.
 @Suite struct RequestTests {
-  /// Whoever waits for a submission gives up its place when it goes away, however long it wanted to wait.
+  /// A client that waits for a submission gives up its place when it disconnects, however long its deadline is.
   @Test func clientsThatAreGoneKeepNoOtherFromAsking() throws {
     let pool = try PoolHarness()
     for number in 0...SubmissionWaiters.limit {
