@@ -11,13 +11,14 @@ struct Benchmarks {
   private static var measures: [Measure] {
     StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
       + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures + BacklogBenchmark.measures
-      + QueuesBenchmark.measures
+      + QueuesBenchmark.measures + IntakeBenchmark.measures + MemoryBenchmark.measures
   }
 
   static func main() throws {
     if BenchmarkWorker.isWanted { BenchmarkWorker.main() }
     try CommitLatency.fetchIfWanted()
     try FilledStore.fillIfWanted()
+    try PoolProcess.runIfWanted()
     do {
       let options = try Options(CommandLine.arguments.dropFirst())
       if let name = options.measureOfThisProcess { return measure(name, options) }
