@@ -1,3 +1,5 @@
+import Glibc
+
 /// Cuts a stream of bytes into lines: hands over a whole line or asks for more, never half of one.
 ///
 /// Feed it what the socket gave with `append`, then call `next` until it returns `nil`. A line that cannot be valid is
@@ -19,7 +21,17 @@ public struct LineDecoder: Sendable {
   public var pendingBytes: Int { buffer.count - start }
 
   /// Whether `next` has a whole line, or an error for one, without more bytes.
-  public var hasLine: Bool { buffer[searched...].contains(0x0A) }
+  public var hasLine: Bool { newline != nil }
+
+  /// The position of the next newline.
+  private var newline: Int? {
+    buffer.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress, let found = memchr(base + searched, 0x0A, bytes.count - searched) else {
+        return nil
+      }
+      return UnsafeRawPointer(found) - base
+    }
+  }
 
   /// Bytes handed over that are kept at the start of the buffer, when they are the larger part of it: the rest is moved
   /// up seldom.
@@ -43,7 +55,7 @@ public struct LineDecoder: Sendable {
   ///
   /// Throws `MessageError.lineTooLong` or `.invalidUTF8`.
   public mutating func next() throws(MessageError) -> String? {
-    guard let newline = buffer[searched...].firstIndex(of: 0x0A) else {
+    guard let newline else {
       searched = buffer.count
       if pendingBytes >= limit { throw .lineTooLong(limit: limit) }
       return nil

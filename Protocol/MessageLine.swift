@@ -6,10 +6,11 @@ struct MessageLine {
   let arguments: [Substring]
 
   init(_ line: String) throws(MessageError) {
-    let words = line.split(separator: " ", omittingEmptySubsequences: false)
+    // Bytes, not characters: a space may be followed by a mark that joins it to one character.
+    let words = line.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     guard !words.contains(where: \.isEmpty), let first = words.first else { throw .malformedLine }
-    verb = String(first)
-    arguments = Array(words.dropFirst())
+    verb = String(Substring(first))
+    arguments = words.dropFirst().map { Substring($0) }
   }
 
   func invalid(_ expected: String) -> MessageError {
@@ -26,7 +27,7 @@ struct MessageLine {
     var uris: [ObjectURI] = []
     uris.reserveCapacity(arguments.count - index)
     for argument in arguments[index...] {
-      guard let uri = ObjectURI(argument) else { throw invalid(expected) }
+      guard let uri = ObjectURI(argument, after: uris.last) else { throw invalid(expected) }
       uris.append(uri)
     }
     return uris
@@ -68,8 +69,8 @@ extension [UInt8] {
   mutating func appendLines(_ verb: String, _ uris: [ObjectURI]) {
     var lineLength = 0
     for uri in uris {
-      let text = uri.description.utf8
-      if lineLength > 0, lineLength + text.count + 2 > ProtocolLimit.lineBytes {
+      let length = uri.byteCount
+      if lineLength > 0, lineLength + length + 2 > ProtocolLimit.lineBytes {
         append(0x0A)
         lineLength = 0
       }
@@ -78,8 +79,8 @@ extension [UInt8] {
         lineLength = verb.utf8.count
       }
       append(0x20)
-      append(contentsOf: text)
-      lineLength += text.count + 1
+      uri.append(to: &self)
+      lineLength += length + 1
     }
     if lineLength > 0 { append(0x0A) }
   }
@@ -88,8 +89,12 @@ extension [UInt8] {
 /// Whether a text may be a name, such as a token, a kind or a queue: letters, digits, dot, hyphen and underscore, not
 /// too long.
 public func isProtocolName(_ text: some StringProtocol, atMost limit: Int = ProtocolLimit.nameBytes) -> Bool {
-  let bytes = text.utf8
-  return (1...limit).contains(bytes.count)
+  // Callers in other modules have no specialised copy of this function, and each byte would be a few calls there.
+  text.utf8.withContiguousStorageIfAvailable { isName($0, limit) } ?? isName(Array(text.utf8), limit)
+}
+
+private func isName(_ bytes: some Collection<UInt8>, _ limit: Int) -> Bool {
+  (1...limit).contains(bytes.count)
     && bytes.allSatisfy {
       switch $0 {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true

@@ -20,6 +20,18 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
     self.key = key
   }
 
+  /// Whether both are the URI of one object.
+  public static func == (one: ObjectURI, other: ObjectURI) -> Bool {
+    // Most objects that are compared differ in their keys.
+    one.key == other.key && one.entity == other.entity && one.store == other.store
+  }
+
+  /// Hashes the parts in which objects of one store differ.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(key)
+    hasher.combine(entity)
+  }
+
   /// Reads a URI; `nil` for texts that name no saved object.
   public init?(_ text: String) {
     self.init(text[...])
@@ -27,26 +39,79 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
 
   /// Reads a URI; `nil` for texts that name no saved object.
   public init?(_ text: Substring) {
-    let bytes = text.utf8
-    guard bytes.starts(with: Self.scheme.utf8) else { return nil }
-    let parts = bytes.dropFirst(Self.scheme.utf8.count).split(
-      separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 3, let store = Self.word(parts[0]), let entity = Self.word(parts[1]),
-      let key = Self.key(parts[2])
+    self.init(text, after: nil)
+  }
+
+  /// Reads a URI; `nil` for texts that name no saved object.
+  ///
+  /// - Parameter other: a URI that most likely names the same store: the text of its identifier is shared then.
+  package init?(_ text: Substring, after other: ObjectURI?) {
+    var text = text
+    guard let uri = text.withUTF8({ Self.read($0, other) }) else { return nil }
+    self = uri
+  }
+
+  private static func read(_ bytes: UnsafeBufferPointer<UInt8>, _ other: ObjectURI?) -> ObjectURI? {
+    guard bytes.starts(with: scheme.utf8) else { return nil }
+    let store = word(bytes, from: scheme.utf8.count)
+    let entity = word(bytes, from: store.upperBound + 1)
+    guard !store.isEmpty, !entity.isEmpty, entity.upperBound < bytes.count,
+      let key = Self.key(bytes[(entity.upperBound + 1)...])
     else { return nil }
-    self.init(store: store, entity: entity, key: key)
+    func text(_ range: Range<Int>, like known: String?) -> String {
+      let part = UnsafeBufferPointer(rebasing: bytes[range])
+      if let known, known.utf8.count == part.count, known.utf8.elementsEqual(part) { return known }
+      return String(decoding: part, as: UTF8.self)
+    }
+    return ObjectURI(store: text(store, like: other?.store), entity: text(entity, like: other?.entity), key: key)
+  }
+
+  /// The part up to the next slash; empty without one, and for one with a space or a control character.
+  private static func word(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int> {
+    var end = start
+    while end < bytes.count, bytes[end] > 0x20, bytes[end] != 0x7F {
+      if bytes[end] == UInt8(ascii: "/") { return start..<end }
+      end += 1
+    }
+    return start..<start
   }
 
   /// The text of the URI.
   public var description: String {
-    var text = Self.scheme
-    text.reserveCapacity(text.utf8.count + store.utf8.count + entity.utf8.count + 22)
-    text += store
-    text += "/"
-    text += entity
-    text += "/"
-    text += name
-    return text
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(byteCount)
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The number of bytes of the text.
+  package var byteCount: Int {
+    var digits = key < 0 ? 2 : 1
+    var rest = key.magnitude
+    while rest >= 10 {
+      rest /= 10
+      digits += 1
+    }
+    return Self.scheme.utf8.count + store.utf8.count + entity.utf8.count + 3 + digits
+  }
+
+  /// Adds the text as UTF-8.
+  package func append(to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: Self.scheme.utf8)
+    bytes.append(contentsOf: store.utf8)
+    bytes.append(UInt8(ascii: "/"))
+    bytes.append(contentsOf: entity.utf8)
+    bytes.append(UInt8(ascii: "/"))
+    bytes.append(UInt8(ascii: "p"))
+    if key < 0 { bytes.append(UInt8(ascii: "-")) }
+    // The last digit first.
+    let start = bytes.count
+    var rest = key.magnitude
+    repeat {
+      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    bytes[start...].reverse()
   }
 
   /// The last part, by which people name an object where store and entity are clear: `p42`.
@@ -55,12 +120,7 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
   /// The key in a ``name``; `nil` for other texts.
   public static func key(name: some StringProtocol) -> Int64? { key(Substring(name).utf8) }
 
-  private static func word(_ bytes: Substring.UTF8View) -> String? {
-    guard !bytes.isEmpty, bytes.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
-    return String(Substring(bytes))
-  }
-
-  private static func key(_ name: Substring.UTF8View) -> Int64? {
+  private static func key(_ name: some Collection<UInt8>) -> Int64? {
     let digits = name.dropFirst()
     guard name.first == UInt8(ascii: "p"), let first = digits.first, first != UInt8(ascii: "0") else { return nil }
     var key: Int64 = 0
