@@ -6,7 +6,7 @@ extension JobStore {
   public func jobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [PoolJob] {
     guard !keys.isEmpty else { return [] }
     let request = PoolJob.fetchRequest()
-    request.predicate = NSPredicate(format: "self IN %@", keys.compactMap(objectID(job:)))
+    request.predicate = .isOne(of: keys.compactMap(objectID(job:)))
     request.propertiesToFetch = PoolJob.shortAttributes
     return try context.fetch(request)
   }

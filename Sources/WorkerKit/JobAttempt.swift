@@ -45,7 +45,7 @@ final class JobAttempt: @unchecked Sendable {
   func fetch(_ uris: [ObjectURI]) throws -> [Job] {
     let ids = uris.compactMap(runner.store.coordinator.objectID(for:))
     let request = Job.fetchRequest()
-    request.predicate = NSPredicate(format: "self IN %@", ids)
+    request.predicate = .isOne(of: ids)
     request.returnsObjectsAsFaults = false
     var found: [NSManagedObjectID: Job] = [:]
     for job in try context.fetch(request) where job.state == .available { found[job.objectID] = job }
