@@ -45,17 +45,21 @@ public enum JobModel {
   }
 }
 
-/// Why an app's model cannot be used by the pool.
+/// Why the pool cannot use an app's model, or the jobs in a store.
 public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The app's model has an entity with the name of one of the pool's.
   case entityExists(String)
   /// The app's model has no such configuration.
   case noConfiguration(String, known: [String])
+  /// A newer version of workerpool has changed the pool's tables in that file.
+  case storeIsNewer(String)
 
   /// A sentence that names the entity or the configuration.
   public var description: String {
     switch self {
     case .entityExists(let name): "the model has an entity \(name), a name that the pool needs for itself"
+    case .storeIsNewer(let path):
+      "a newer version of workerpool has worked on the jobs in \(path): update this program"
     case .noConfiguration(let name, let known):
       "the model has no configuration \(name); it has \(known.sorted().joined(separator: ", "))"
     }

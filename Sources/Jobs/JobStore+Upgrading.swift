@@ -3,6 +3,8 @@ import CoreData
 /// Stores of earlier versions, and rows that were changed by hand.
 extension JobStore {
   private static let versionName = "version"
+  /// The version of stores that this version of workerpool writes.
+  static let version = 2
 
   /// Gives jobs of a store of the first version the values that later versions add; saves. Called before workers and
   /// producers can write to the store.
@@ -10,10 +12,14 @@ extension JobStore {
   /// A job whose row was changed by hand so that its `finishedAt` does not fit its state is mended as well: the pool
   /// would not find it.
   ///
-  /// - Throws: what a fetch or a save throws.
+  /// - Throws: ``JobModelError/storeIsNewer(_:)``, which changes nothing; what a fetch or a save throws.
   public func upgrade(in context: NSManagedObjectContext) throws {
+    let found = try PoolSetting.find(Self.versionName, in: context)
+    if let version = found?.value.flatMap({ Int($0) }), version > Self.version {
+      throw JobModelError.storeIsNewer(url.path)
+    }
     try fitTimesToStates(in: context)
-    guard try PoolSetting.find(Self.versionName, in: context) == nil else { return }
+    guard found == nil else { return }
     let request = PoolJob.fetchRequest()
     request.predicate = NSPredicate(
       format: "uniqueKey != nil AND activeKey == nil AND state IN %@", JobState.unfinishedNumbers)
@@ -22,7 +28,7 @@ extension JobStore {
       // The first version could not keep a worker from submitting a key twice: one of such jobs gets the key.
       if let key = job.uniqueKey, taken.insert(key).inserted { job.activeKey = key }
     }
-    try PoolSetting.set(Self.versionName, "2", in: context)
+    try PoolSetting.set(Self.versionName, "\(Self.version)", in: context)
     try context.save()
   }
 

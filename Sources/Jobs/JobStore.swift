@@ -23,15 +23,20 @@ public final class JobStore: Sendable {
   ///   - model: the app's model; it is copied into a merged one.
   ///   - configuration: the configuration of that model which the app's store has; nil for all entities.
   ///   - options: options for both stores, in Core Data's keys.
+  ///   - cachedRows: how many rows of the pool's own store this process keeps; nil for as many as of any store. A process
+  ///     that reads each job once needs few.
   /// - Throws: ``JobModelError``, or an `NSError` of Core Data when a store cannot be opened.
   public init(
-    url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:]
+    url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:],
+    cachedRows: Int? = nil
   ) throws {
     let merged = try JobModel.merged(with: model, configuration: configuration)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
     let app = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: options)
-    let pool = try Self.addPoolStore(to: coordinator, at: url, options: options)
+    var poolOptions = options
+    if let cachedRows { poolOptions[NSPersistentStoreRowCacheOption] = cachedRows }
+    let pool = try Self.addPoolStore(to: coordinator, at: url, options: poolOptions)
     self.url = url
     files = StoreFiles(path: url.path)
     self.coordinator = coordinator
@@ -41,6 +46,8 @@ public final class JobStore: Sendable {
 
   /// Opens the pool's store in the file on a coordinator of a merged model; one that is not there is created, an older
   /// one is brought up to date.
+  ///
+  /// - Throws: ``JobModelError/storeIsNewer(_:)``, or an `NSError` of Core Data.
   @discardableResult
   public static func addPoolStore(
     to coordinator: NSPersistentStoreCoordinator, at url: URL, options: [AnyHashable: Any] = [:]
@@ -48,8 +55,13 @@ public final class JobStore: Sendable {
     var options = options
     options[NSPersistentStoreTablePrefixOption] = JobModel.tablePrefix
     options[NSPersistentStoreExtendOption] = true
-    return try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: JobModel.poolConfiguration, at: url, options: options)
+    do {
+      return try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: JobModel.poolConfiguration, at: url, options: options)
+    } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
+      // What older versions lack is added, so the store has something that this version does not know.
+      throw JobModelError.storeIsNewer(url.path)
+    }
   }
 
   /// A new private-queue context on both stores.
