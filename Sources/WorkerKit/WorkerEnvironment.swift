@@ -49,7 +49,8 @@ struct WorkerEnvironment {
     let pragmas = ["wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)"]
     var options: [AnyHashable: Any] = [NSSQLitePragmasOption: pragmas, NSPersistentStoreMustExistOption: true]
     if let writeTurn { options[NSPersistentStoreWriteTurnOption] = writeTurn }
-    let opened = try JobStore(url: URL(fileURLWithPath: store), model: model, options: options)
+    // A worker reads a hand of jobs and is done with them. The app's rows have a cache of the usual size.
+    let opened = try JobStore(url: URL(fileURLWithPath: store), model: model, options: options, cachedRows: 1000)
     try checkStoreFile(opened.files.main)
     return opened
   }
