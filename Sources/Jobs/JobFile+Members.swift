@@ -4,6 +4,41 @@ extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
   public static let keys = JobField.asked.map(\.name)
 
+  private static let keyBytes = keys.map { Array($0.utf8) }
+  private static let parameters = keys.firstIndex(of: "parameters")
+
+  /// The job of the JSON object that comes next.
+  static func request(_ parser: inout JSONParser, line: Int) throws -> JobRequest {
+    let start = parser.position
+    if let job = usualRequest(&parser) { return try checked(job, line: line) }
+    parser.position = start
+    return try request(try parser.value(), line: line)
+  }
+
+  /// The job of an object in which nothing is rare; nil for others, and for wrong ones.
+  private static func usualRequest(_ parser: inout JSONParser) -> JobRequest? {
+    var job = JobRequest(kind: "")
+    var seen: UInt64 = 0
+    do {
+      try parser.enterObject()
+      while let name = try parser.nextPlainName() {
+        guard let index = keyBytes.firstIndex(where: { $0.elementsEqual(parser.bytes[name]) }),
+          seen & (1 << index) == 0
+        else { return nil }
+        seen |= 1 << index
+        if index == parameters {
+          guard let text = parser.compactObject() else { return nil }
+          job.parameters = text
+        } else {
+          try JobField.readers[index](try parser.value(), &job)
+        }
+      }
+    } catch {
+      return nil
+    }
+    return job
+  }
+
   /// The job of a JSON object.
   static func request(_ value: JSONValue, line: Int) throws(JobFileError) -> JobRequest {
     guard case .object(let members) = value else {
@@ -22,6 +57,11 @@ extension JobFile {
         throw JobFileError(line: line, reason: error.description)
       }
     }
+    return try checked(job, line: line)
+  }
+
+  /// The job, of which each member is right by itself.
+  private static func checked(_ job: JobRequest, line: Int) throws(JobFileError) -> JobRequest {
     guard !job.kind.isEmpty else { throw JobFileError(line: line, reason: "\"kind\" is missing") }
     if let problem = conflict(in: job) { throw JobFileError(line: line, reason: problem) }
     return job

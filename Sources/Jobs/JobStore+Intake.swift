@@ -30,13 +30,14 @@ extension JobStore {
     var labels: [String: PoolJob?] = [:]
     var jobs: [PoolJob?] = []
     jobs.reserveCapacity(requests.count)
+    let entity = PoolJob.entity(in: context)
     for request in requests {
       if let key = request.uniqueKey, !taken.insert(ExactText(key)).inserted {
         if let label = request.label { labels[label] = .some(nil) }
         jobs.append(nil)
         continue
       }
-      let job = try PoolJob.insert(request, into: context, at: now)
+      let job = try PoolJob.insert(request, entity, into: context, at: now)
       if let label = request.label { labels[label] = job }
       if request.options.after.contains(where: { labels[$0] != nil }) {
         try resolve(request, of: job, labels, in: context)

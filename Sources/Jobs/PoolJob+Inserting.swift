@@ -24,14 +24,27 @@ extension PoolJob {
   public static func insert(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> PoolJob {
+    try insert(request, entity(in: context), into: context, at: now)
+  }
+
+  /// The entity in the model of a context's coordinator.
+  static func entity(in context: NSManagedObjectContext) -> NSEntityDescription {
+    guard let entity = NSEntityDescription.entity(forEntityName: entityName, in: context) else {
+      fatalError("The context's model has no entity \(entityName); use JobModel.merged(with:) for its coordinator.")
+    }
+    return entity
+  }
+
+  /// The same for many jobs, which find the entity once.
+  static func insert(
+    _ request: JobRequest, _ entity: NSEntityDescription, into context: NSManagedObjectContext, at now: Date
+  ) throws -> PoolJob {
     guard request.objects.allSatisfy({ ObjectURI($0) != nil }) else {
       var permanent = request
       permanent.objects = try request.permanentObjects(in: context)
-      return try insert(permanent, into: context, at: now)
+      return try insert(permanent, entity, into: context, at: now)
     }
-    guard let job = NSEntityDescription.insertNewObject(forEntityName: entityName, into: context) as? PoolJob else {
-      fatalError("The context's model has no entity \(entityName); use JobModel.merged(with:) for its coordinator.")
-    }
+    let job = PoolJob(entity: entity, insertInto: context)
     job.createdAt = now
     for keep in JobField.keepers { keep(request, job, now) }
     if request.options != JobOptions() { job.options = request.options }

@@ -14,6 +14,32 @@ import Testing
     }
   }
 
+  /// Usual parameters are copied without a value for each part; all others take the long way, to the same text.
+  @Test(arguments: [
+    "{}", "{ }", #"{"a": 1, "b" : [ ] , "c": [1, -2.50e+1 ,"x"], "d": {"e": {"f": [true,false , null]}}}"#,
+    #"{"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 2}]}"#, #"{"text": "ünïcode / 😀"}"#, #"{"größe": 1}"#,
+    #"{"a": "\"\\\/\u00e9\n"}"#, #"{"a\u0062": 1}"#, "{\"a\": \"\u{7F}\"}", "{\n \"a\":\t1\r\n}", #"{"a":1,"a":2}"#,
+    #"{"b": {"a":1,"a":2}}"#, "{\"é\":1,\"e\u{301}\":2}", #"{"a":01}"#, #"{"a":1,}"#, #"{"a" 1}"#, #"{"a":tru}"#,
+    #"{"a":"#, "{\"a\":\"\u{1}\"}", #"{a:1}"#, #"{"a":[1 2]}"#, #"{"a":[1,]}"#, #"{"a":-}"#, #"{"a":1.}"#, "[1]",
+    #""text""#, "{", #"{"deep":"# + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}",
+    "{" + (0..<100).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}",
+  ])
+  func parametersHaveTheSameTextWhicheverWayTheyAreRead(text: String) throws {
+    let value = try? JSONParser.parse(text)
+    let job = try? parse(#"{"kind": "a", "parameters": \#(text), "priority": 3}"#).first
+    guard case .object? = value else {
+      #expect(job == nil)
+      return
+    }
+    #expect(job?.parameters == value?.text)
+    #expect(job?.kind == "a" && job?.priority == 3)
+  }
+
+  @Test func aMemberThatStandsTwiceIsRejectedWithItsName() {
+    #expect(reason(#"{"kind": "a", "queue": "b", "kind": "c"}"#).contains(#""kind" stands twice in one object"#))
+    #expect(reason(#"{"kind": "a", "parameters": {"x": 1, "x": 2}}"#).contains(#""x" stands twice in one object"#))
+  }
+
   @Test func onlyKindIsRequired() throws {
     #expect(try parse(#"{"kind": "index"}"#) == [JobRequest(kind: "index")])
   }

@@ -2,6 +2,11 @@
 extension JSONParser {
   mutating func number() throws(JSONError) -> String {
     let start = position
+    try skipNumber()
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  mutating func skipNumber() throws(JSONError) {
     if bytes[position] == UInt8(ascii: "-") { position += 1 }
     if position < bytes.count, bytes[position] == UInt8(ascii: "0") {
       position += 1
@@ -19,7 +24,6 @@ extension JSONParser {
       }
       try digits()
     }
-    return String(decoding: bytes[start..<position], as: UTF8.self)
   }
 
   private mutating func digits() throws(JSONError) {

@@ -107,7 +107,11 @@ extension JSONParser {
     var members: [JSONMember] = []
     var names: Set<String> = []
     while let name = try nextName() {
-      guard names.insert(name).inserted else { throw error("\"\(name)\" stands twice in one object") }
+      // Most objects have few members.
+      let isNew = members.count < 8 ? !members.contains { $0.name == name } : !names.contains(name)
+      guard isNew else { throw error("\"\(name)\" stands twice in one object") }
+      if members.count == 7 { names = Set(members.map(\.name)) }
+      if members.count >= 7 { names.insert(name) }
       members.append(JSONMember(name, try value(depth: depth + 1)))
     }
     return members
@@ -120,7 +124,7 @@ extension JSONParser {
     return elements
   }
 
-  private mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
+  mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
     skipSpace()
     guard position < bytes.count else { throw error("\(what) has no end") }
     if bytes[position] == closing {
@@ -146,7 +150,7 @@ extension JSONParser {
     return name
   }
 
-  private mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
+  mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
     skipSpace()
     guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
       throw error("\(what) is expected")
@@ -164,7 +168,7 @@ extension JSONParser {
     return value
   }
 
-  private mutating func skipSpace() {
+  mutating func skipSpace() {
     while position < bytes.count {
       switch bytes[position] {
       case 0x20, 0x09, 0x0A, 0x0D: position += 1
