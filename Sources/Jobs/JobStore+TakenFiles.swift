@@ -19,6 +19,14 @@ extension JobStore {
       TakenFileRow(objectID: $0.objectID, name: $0.name, earlierIdentity: $0.earlierIdentity)
     }
   }
+
+  /// Deletes the rows of files that are gone for good, and saves. Rows that are gone already are fine.
+  public func forgetTakenFiles(_ rows: [NSManagedObjectID], in context: NSManagedObjectContext) throws {
+    for start in stride(from: 0, to: rows.count, by: 1000) {
+      let part = Array(rows[start..<min(start + 1000, rows.count)])
+      _ = try context.execute(NSBatchDeleteRequest(objectIDs: part))
+    }
+  }
 }
 
 /// The store's row of a taken file.

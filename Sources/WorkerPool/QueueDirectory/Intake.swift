@@ -317,8 +317,7 @@ extension Intake {
   private func forget(_ rows: [NSManagedObjectID]) {
     guard !rows.isEmpty else { return }
     do {
-      for row in rows { context.delete(context.object(with: row)) }
-      try context.save()
+      try store.forgetTakenFiles(rows, in: context)
     } catch {
       context.rollback()
       report(IntakeReport(failure: "\(rows.count) taken files cannot be forgotten: \(ErrorText.text(error))"))

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Removes taken files when their jobs are on disk, and says which of their rows may be deleted.
 ///
-/// It has a queue of its own, so that no job waits for the disk. Files of several transactions share one fsync.
+/// It has a queue of its own, so that no job waits for the disk. The files of all transactions in ``pause`` share one
+/// fsync, and a job that starts at once is not disturbed by that of its own file.
 ///
 /// `@unchecked Sendable`: `work` is locked. `recover` and `start` set the other variables before the queue is used, and
 /// from then on they are touched on `queue` only.
@@ -21,6 +22,8 @@ final class TakenFileRemoval: @unchecked Sendable {
     var isThere = false
   }
 
+  /// Seconds from a commit to the removal of its files.
+  static let pause = 0.02
   /// How many rows of removed files are gathered before one transaction deletes them.
   static let rowsToForget = 10_000
   /// With more files than this the intake waits for the disk.
@@ -73,8 +76,9 @@ final class TakenFileRemoval: @unchecked Sendable {
       work.isThere = true
       return work.pending.count
     }
-    if count == items.count { queue.async { [self] in removePending() } }
-    if count > Self.mostPending { queue.sync {} }
+    // The block takes what has come by then.
+    if count == items.count { queue.asyncAfter(deadline: .now() + Self.pause) { [self] in removePending() } }
+    if count > Self.mostPending { queue.sync { removePending() } }
   }
 
   /// Tries again to remove the files that are left, and forgets all files that are gone.
@@ -88,8 +92,13 @@ final class TakenFileRemoval: @unchecked Sendable {
     }
   }
 
-  /// Calls back on the queue when all that was asked for is done.
-  func afterAll(_ completion: @escaping @Sendable () -> Void) { queue.async(execute: completion) }
+  /// Removes all files at once, and calls back on the queue.
+  func afterAll(_ completion: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      removePending()
+      completion()
+    }
+  }
 
   // MARK: On the queue
 

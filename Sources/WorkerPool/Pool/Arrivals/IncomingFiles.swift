@@ -5,12 +5,18 @@ import LinuxSystem
 final class IncomingFiles {
   /// Seconds between two scans of the queue directory.
   static let rescanInterval = 10.0
+  /// Files that come more often than that, in seconds, are a stream.
+  static let streamInterval = 0.000_2
+  /// Seconds for which the files of a stream are gathered, to be taken in one transaction.
+  static let gatheringTime = 0.002
 
   private let core: PoolCore
   private let ready: ReadyJobs
   private let schedule: JobSchedule
   private let upkeep: StoreUpkeep
   private var watch: DirectoryWatch?
+  /// When the directory's events were read last.
+  private var lastRead = 0.0
   private var rescanTimer: TimerQueue.Token?
   /// Failures of the queue directory that were logged, so that each is not logged with every scan.
   private var repeated = RepeatedTrouble()
@@ -41,12 +47,25 @@ final class IncomingFiles {
     do {
       let watch = try DirectoryWatch(path)
       try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
-        let changes = watch.collect()
-        self?.core.source.takeFiles(changes.needsScan ? nil : changes.names)
+        self?.takeFiles(watch)
       }
       self.watch = watch
     } catch {
       core.log(.trouble, "\(path) cannot be watched and is scanned every \(Self.rescanInterval) s: \(error)")
+    }
+  }
+
+  /// A file is taken at once. While files come in a stream, the events are read now and then.
+  private func takeFiles(_ watch: DirectoryWatch) {
+    let changes = watch.collect()
+    core.source.takeFiles(changes.needsScan ? nil : changes.names)
+    let now = Clock.now
+    defer { lastRead = now }
+    guard changes.names.count > 1 || now - lastRead < Self.streamInterval else { return }
+    core.loop.setInterest([], of: watch.descriptor)
+    core.loop.timers.after(Self.gatheringTime) { [weak self, weak watch] in
+      guard let self, let watch, watch === self.watch else { return }
+      core.loop.setInterest(.readable, of: watch.descriptor)
     }
   }
 
