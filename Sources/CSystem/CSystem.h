@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -333,6 +334,9 @@ static inline void csystem_store_in_order(void *place, uint32_t value) {
   __atomic_store_n((uint32_t *)place, value, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
+
+/* Gives memory that was freed back to the kernel: malloc_trim(3). */
+static inline void csystem_trim_heap(void) { malloc_trim(0); }
 
 static inline int csystem_wait_status_exited(int status) { return (status & 0x7f) == 0; }
 static inline int csystem_wait_status_code(int status) { return (status >> 8) & 0xff; }

@@ -72,6 +72,16 @@ struct JobSourceStart: Equatable, Sendable {
   var files: StoreFiles?
 }
 
+/// What a checkpoint found.
+enum WALState: Equatable, Sendable {
+  /// Nothing was written since the checkpoint before, and nobody holds any of the log.
+  case quiet
+  /// Processes have written to the log since the checkpoint before.
+  case written
+  /// Readers or writers held some of the log: another checkpoint is needed.
+  case held
+}
+
 /// The result of a request to the store, or something that happened there.
 enum JobSourceEvent: Equatable, Sendable {
   /// Ready; with what was found.
@@ -102,8 +112,8 @@ enum JobSourceEvent: Equatable, Sendable {
   /// The answer to `findSubmissions`: those that the store has.
   case submissions([String: SubmittedJobs])
   case foundNames(ticket: Int, KnownNames)
-  /// A WAL checkpoint has ended. Unless it is done, readers or writers held some of the log, and another one is needed.
-  case checkpointed(isDone: Bool)
+  /// A WAL checkpoint has ended.
+  case checkpointed(WALState)
   /// The answer to `readOverview`.
   case overview(ticket: Int, StoreOverview)
   /// The key of the newest job; 0 without any.

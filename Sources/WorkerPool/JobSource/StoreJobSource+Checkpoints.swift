@@ -1,3 +1,4 @@
+import CSystem
 import CoreData
 import Foundation
 import LinuxSystem
@@ -18,23 +19,37 @@ extension StoreJobSource {
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
     checkpointQueue.async { [self] in
       do {
+        let now = walMoment
+        let wasWritten = now != lastWALMoment
         let outcome = try checkpointer.checkpoint(effort)
+        // Cutting the log off changes the file, too.
+        let after = walMoment
+        lastWALMoment = after.bytes < now.bytes ? after : now
         note(outcome)
-        report(.checkpointed(isDone: outcome.pagesLeft == 0 && !outcome.isTooLong))
+        let isHeld = outcome.pagesLeft > 0 || outcome.isTooLong
+        report(.checkpointed(wasWritten ? .written : isHeld ? .held : .quiet))
+        // A burst of jobs leaves much free memory, spread over the arenas of many threads.
+        if effort == .inPause { csystem_trim_heap() }
         if let ticket { report(.replied(ticket: ticket, count: outcome.pagesLeft, error: nil)) }
       } catch {
         let reason = ErrorText.text(error)
         report(.trouble("the write-ahead log cannot be copied into the store: \(reason)"))
         // The next write leads to the next try.
-        report(.checkpointed(isDone: true))
+        report(.checkpointed(.quiet))
         if let ticket { report(.replied(ticket: ticket, count: 0, error: reason)) }
       }
     }
   }
 
+  private var walMoment: WALMoment {
+    var status = stat()
+    guard stat(store.url.path + "-wal", &status) == 0 else { return WALMoment() }
+    return WALMoment(bytes: status.st_size, nanoseconds: OpenDirectory.nanoseconds(status.st_mtim))
+  }
+
   private func note(_ outcome: WALCheckpointer.Outcome) {
     let readers = WALReaders.readers(store: store.url.path, at: outcome.pins)
-    walState.withLock {
+    walReaders.withLock {
       $0.pins.note(readers, now: Clock.now)
       $0.isTooLong = outcome.isTooLong
     }
@@ -43,13 +58,19 @@ extension StoreJobSource {
   var walStatus: WALStatus {
     var status = stat()
     let bytes = stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
-    let (readers, isTooLong) = walState.withLock { ($0.pins.since, $0.isTooLong) }
+    let (readers, isTooLong) = walReaders.withLock { ($0.pins.since, $0.isTooLong) }
     return WALStatus(bytes: bytes, readers: readers, isHeldByOthers: isTooLong && readers.isEmpty)
   }
 }
 
-/// What the last checkpoints have found.
-struct WALState: Sendable {
+/// The log's file at a moment: it has others when it is written.
+struct WALMoment: Equatable {
+  var bytes: off_t = 0
+  var nanoseconds: Int64 = 0
+}
+
+/// Who keeps the log from being copied, as the last checkpoints have found.
+struct WALHolders: Sendable {
   var pins = PinnedWAL()
   var isTooLong = false
 }

@@ -6,8 +6,8 @@ import WorkerProtocol
 
 /// Does the coordinator's work in the store, on private-queue contexts, and reports back.
 ///
-/// `@unchecked Sendable`: `report` is set once, before anything else. Other state is under a lock, or used on the
-/// context's queue only.
+/// `@unchecked Sendable`: `report` is set once, before anything else. Other state is under a lock, or used on one queue
+/// only: the context's, or that of the checkpoints.
 final class StoreJobSource: JobSource, @unchecked Sendable {
   let store: JobStore
   let context: NSManagedObjectContext
@@ -30,7 +30,9 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let kinds = Mutex<[String: PluginDescription.Kind]>([:])
   let retention: JobRetention
   let periodic: PeriodicDirectory
-  let walState = Mutex(WALState())
+  let walReaders = Mutex(WALHolders())
+  /// The log's file at the last checkpoint. On the checkpoints' queue.
+  var lastWALMoment = WALMoment()
   private let storeWatch = StoreWatch()
   /// Ends of jobs may have been missed, so the next release checks all dependents. On the context's queue.
   var mustCheckAll = true
@@ -68,10 +70,13 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   /// Recovers what an earlier process left, and takes the store over. Called before `start`. It blocks, and may be
   /// called again after an error.
   func prepare() throws {
+    try context.performAndWait {
+      defer { context.rollback() }
+      try store.upgrade(in: context)
+    }
     try intake.recover()
     try context.performAndWait {
       do {
-        try store.upgrade(in: context)
         found = try takeOver(context)
       } catch {
         context.rollback()

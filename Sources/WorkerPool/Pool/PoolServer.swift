@@ -146,7 +146,7 @@ final class PoolServer {
     case .foundNames(let ticket, let names): status.names.found(ticket, names)
     case .submissions(let found): status.submissions.found(found)
     case .overview(let ticket, let overview): status.collector.storeAnswered(ticket, overview)
-    case .checkpointed(let isDone): upkeep.checkpoints.checkpointed(isDone: isDone)
+    case .checkpointed(let state): upkeep.checkpoints.checkpointed(state)
     case .newest(let key): upkeep.commits.foundNewest(key)
     case .logged(let record): core.log(record)
     case .trouble(let text): core.log(.trouble, text)

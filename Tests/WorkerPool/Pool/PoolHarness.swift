@@ -133,7 +133,7 @@ final class MemoryJobSource: JobSource {
   }
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
     checkpoints.add(effort)
-    report(.checkpointed(isDone: !isLogHeld.load(ordering: .relaxed)))
+    report(.checkpointed(isLogHeld.load(ordering: .relaxed) ? .held : .quiet))
     if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
   }
   func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {

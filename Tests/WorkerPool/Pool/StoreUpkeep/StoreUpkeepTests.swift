@@ -29,8 +29,21 @@ import Testing
     checkpoints.walWasWritten()
     pass()
     #expect(pool.source.checkpoints.all == [.whileWriting], "one at a time")
-    checkpoints.checkpointed(isDone: true)
+    checkpoints.checkpointed(.quiet)
     #expect(pool.turn { pool.source.checkpoints.all == [.whileWriting, .whileWriting] })
+  }
+
+  /// Commits that the pool is not told of in time do not make the log long.
+  @Test func aLogThatIsBeingWrittenIsCheckedAgainAtOnce() {
+    checkpoints.walWasWritten()
+    for count in 1...3 {
+      #expect(pool.turn { pool.source.checkpoints.all == Array(repeating: .whileWriting, count: count) })
+      checkpoints.checkpointed(.written)
+    }
+    #expect(pool.turn { pool.source.checkpoints.all.count == 4 })
+    checkpoints.checkpointed(.quiet)
+    #expect(pool.turn { pool.source.checkpoints.all.last == .inPause }, "and once more in the pause")
+    #expect(pool.source.checkpoints.all.count == 5)
   }
 
   @Test func aPoolThatFinishesBeginsNoCheckpoint() {
@@ -38,7 +51,7 @@ import Testing
     #expect(pool.turn { pool.source.checkpoints.all == [.whileWriting] })
     pool.core.phase = .finishing
     checkpoints.walWasWritten()
-    checkpoints.checkpointed(isDone: false)
+    checkpoints.checkpointed(.held)
     pass()
     #expect(pool.source.checkpoints.all == [.whileWriting])
   }
