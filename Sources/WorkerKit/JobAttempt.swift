@@ -12,7 +12,7 @@ final class JobAttempt: @unchecked Sendable {
   private(set) var saved: Set<ObjectURI> = []
   private(set) var current: ObjectURI?
   /// Seconds for which the commit of what runs now is tried again.
-  private var commitPatience = 0.0
+  private var commitTimeout = 0.0
   private var jobs: [Job] = []
   private var observer: (any NSObjectProtocol)?
   private var lastReport: ContinuousClock.Instant?
@@ -58,7 +58,7 @@ final class JobAttempt: @unchecked Sendable {
   func run(_ job: Job, _ worker: any Worker.Type) throws {
     let uri = job.objectID.objectURI
     current = uri
-    commitPatience = worker.commitPatience
+    commitTimeout = worker.commitTimeout
     lastReport = nil
     let startedAt = Date()
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
@@ -86,7 +86,7 @@ final class JobAttempt: @unchecked Sendable {
 
   /// Saves what the jobs have done; without jobs, a part of what the running one does.
   func save(_ jobs: [ObjectURI]? = nil) throws {
-    try runner.commit(context, of: jobs ?? current.map { [$0] } ?? [], patience: commitPatience)
+    try runner.commit(context, of: jobs ?? current.map { [$0] } ?? [], timeout: commitTimeout)
   }
 
   /// Notes which jobs the save committed, and tells the coordinator of the app's objects that it changed.

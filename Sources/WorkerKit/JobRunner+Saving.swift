@@ -41,11 +41,11 @@ extension JobRunner {
   }
 
   /// Saves what jobs have done. While the store cannot be written the same changes are saved again, for up to
-  /// `patience` seconds.
+  /// `timeout` seconds.
   ///
   /// - Throws: ``CommitFailure`` after that time; ``JobStopped`` when one of the jobs should stop meanwhile; other
   ///   errors of the save.
-  func commit(_ context: NSManagedObjectContext, of jobs: [ObjectURI], patience: Double) throws {
+  func commit(_ context: NSManagedObjectContext, of jobs: [ObjectURI], timeout: Double) throws {
     let start = csystem_monotonic_nanoseconds()
     var pause = GrowingPause()
     var hasWaited = false
@@ -59,13 +59,13 @@ extension JobRunner {
         return
       } catch {
         guard let trouble = StoreTrouble(error) else { throw error }
-        guard seconds(since: start) < patience else {
+        guard seconds(since: start) < timeout else {
           throw CommitFailure(trouble: trouble, seconds: seconds(since: start))
         }
-        if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Int(patience)) s: \(trouble)") }
+        if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Int(timeout)) s: \(trouble)") }
         hasWaited = true
         connection.waitsForStore(trouble.reason)
-        let rest = max(0, patience - seconds(since: start))
+        let rest = max(0, timeout - seconds(since: start))
         guard connection.pause(seconds: min(pause.take(), rest), until: { $0.isStopping(jobs) }) else {
           throw JobStopped()
         }

@@ -46,7 +46,7 @@ public protocol Worker: SendableMetatype {
   /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk
   /// is full, or another process has it locked. After that the attempt has failed, with an error of the type "commit".
   /// Default 300.
-  static var commitPatience: Double { get }
+  static var commitTimeout: Double { get }
 
   /// Makes the value whose `run` is called. Each attempt has one of its own.
   init()
@@ -90,7 +90,7 @@ extension Worker {
   /// The default: true.
   public static var sharesTransactions: Bool { true }
   /// The default: 300 seconds.
-  public static var commitPatience: Double { 300 }
+  public static var commitTimeout: Double { 300 }
 
   /// Runs the plugin: `@main` calls it.
   public static func main() { WorkerProgram(workers: [Self.self]).run() }

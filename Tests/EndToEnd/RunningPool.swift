@@ -80,8 +80,8 @@ final class RunningPool {
     let start = ContinuousClock.now
     while let line = lines.next() {
       if try condition(JSONDecoder().decode(PoolStatus.self, from: Data(line.utf8))) { return }
-      if ContinuousClock.now - start > LineReader.patience {
-        Issue.record("what was waited for has not come in \(LineReader.patience): \(line)\n\(lastLines)")
+      if ContinuousClock.now - start > LineReader.timeout {
+        Issue.record("what was waited for has not come in \(LineReader.timeout): \(line)\n\(lastLines)")
         throw TestTimeout()
       }
     }
@@ -144,18 +144,18 @@ final class RunningPool {
 /// What a test waited for has not come. A fault must end a run of the tests, and not stop it for ever.
 struct TestTimeout: Error {}
 
-/// Asks again and again until the condition holds, and fails the test when it does not within ``LineReader/patience``.
+/// Asks again and again until the condition holds, and fails the test when it does not within ``LineReader/timeout``.
 ///
 /// For conditions that no descriptor reports, such as a row that another process writes. A condition that never holds
 /// must end the test, since a test run that does not end tells nobody what is wrong.
 func waitUntil(
-  _ what: String, patience: Duration = LineReader.patience, location: SourceLocation = #_sourceLocation,
+  _ what: String, timeout: Duration = LineReader.timeout, location: SourceLocation = #_sourceLocation,
   _ condition: () throws -> Bool
 ) throws {
   let start = ContinuousClock.now
   while try !condition() {
-    if ContinuousClock.now - start > patience {
-      Issue.record("not in \(patience): \(what)", sourceLocation: location)
+    if ContinuousClock.now - start > timeout {
+      Issue.record("not in \(timeout): \(what)", sourceLocation: location)
       throw TestTimeout()
     }
   }
@@ -173,10 +173,10 @@ final class LineReader: @unchecked Sendable {
   init(_ handle: FileHandle) { self.handle = handle }
 
   /// How long a test waits for a line, or for a status that it wants: far longer than it takes on the slowest machine.
-  static let patience = Duration.seconds(300)
+  static let timeout = Duration.seconds(300)
 
   /// The next line; nil when the other end is closed, and when nothing comes for so long that nothing will.
-  func next(patience: Duration? = patience) -> String? {
+  func next(timeout: Duration? = timeout) -> String? {
     while true {
       if let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: rest[..<newline], as: UTF8.self)
@@ -184,7 +184,7 @@ final class LineReader: @unchecked Sendable {
         return line
       }
       var ready = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      let milliseconds = patience.map { Int32($0.components.seconds * 1000) } ?? -1
+      let milliseconds = timeout.map { Int32($0.components.seconds * 1000) } ?? -1
       if poll(&ready, 1, milliseconds) == 0 {
         Issue.record("nothing was said for \(milliseconds / 1000) s")
         return nil
@@ -198,7 +198,7 @@ final class LineReader: @unchecked Sendable {
   /// Reads all further lines on a thread of its own, so that the writer never blocks, and keeps the last ones.
   func drain() {
     Thread.detachNewThread { [self] in
-      while let line = next(patience: nil) { drained.withLock { $0 = $0.suffix(Self.keptLines - 1) + [line] } }
+      while let line = next(timeout: nil) { drained.withLock { $0 = $0.suffix(Self.keptLines - 1) + [line] } }
       end.signal()
     }
   }
@@ -210,7 +210,7 @@ final class LineReader: @unchecked Sendable {
 
   /// Waits until every process that has the other end is gone.
   func waitForEnd() {
-    let limit = DispatchTime.now() + .seconds(Int(Self.patience.components.seconds))
+    let limit = DispatchTime.now() + .seconds(Int(Self.timeout.components.seconds))
     if end.wait(timeout: limit) == .timedOut { Issue.record("somebody has the pipe open, and says nothing") }
   }
 }

@@ -30,8 +30,8 @@ extension NSManagedObject {
   public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
     var values: [String: Any] = [:]
     _ = access()
-    for (name, place) in layout.places where keys?.contains(name) ?? true {
-      switch place {
+    for (name, location) in layout.locations where keys?.contains(name) ?? true {
+      switch location {
       case .slot(let slot) where !layout.slots[slot].isTransient:
         guard !isInserted, let stored = committed ?? snapshot else { continue }
         let value: Any? =

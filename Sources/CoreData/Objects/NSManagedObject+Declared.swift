@@ -3,9 +3,9 @@ extension NSManagedObject {
   /// The name of the relationship that a method such as `addToX` means. It usually begins with a small letter, but need
   /// not.
   public final func relationshipKey(_ name: String) -> String {
-    if layout.places[name] != nil { return name }
+    if layout.locations[name] != nil { return name }
     let capital = name.prefix(1).uppercased() + name.dropFirst()
-    return layout.places[capital] == nil ? name : capital
+    return layout.locations[capital] == nil ? name : capital
   }
 
   /// The primitive value of `key`, for a property named `primitiveX`; or the attribute of exactly that name, if the
@@ -36,6 +36,6 @@ extension NSManagedObject {
 
   private final func primitiveKey(_ key: String) -> String {
     let capital = key.prefix(1).uppercased() + key.dropFirst()
-    return ["primitive" + capital, key, capital].first { layout.places[$0] != nil } ?? key
+    return ["primitive" + capital, key, capital].first { layout.locations[$0] != nil } ?? key
   }
 }

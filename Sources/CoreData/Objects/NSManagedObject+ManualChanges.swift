@@ -3,7 +3,7 @@ extension NSManagedObject {
   /// Call it before a change of a primitive value: it marks the object as updated and tells observers.
   public final func willChangeValue(forKey key: String) {
     var change = ManualChange(object: self, key: key, observed: willChangeObserved(key))
-    switch layout.places[key] {
+    switch layout.locations[key] {
     case .slot(let slot):
       willEdit()
       if layout.slots[slot].kind == .toOne {
@@ -29,7 +29,7 @@ extension NSManagedObject {
   public final func willChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
   ) {
-    guard case .toMany(let index) = layout.places[key] else { return willChangeValue(forKey: key) }
+    guard case .toMany(let index) = layout.locations[key] else { return willChangeValue(forKey: key) }
     let members = objects.compactMap { $0.base as? NSManagedObject }
     let kind: NSKeyValueChange? =
       switch mutationKind {
@@ -73,7 +73,7 @@ extension NSManagedObject {
   private func setInverses(after change: ManualChange) {
     let relationship: NSRelationshipDescription
     let now: [NSManagedObject]
-    switch layout.places[change.key] {
+    switch layout.locations[change.key] {
     case .slot(let slot):
       relationship = layout.slots[slot].relationship!
       now = related(slot).map { [$0] } ?? []

@@ -45,7 +45,7 @@ extension NSManagedObject {
 
   /// Removes `partner` from this object's end of a relationship.
   final func removeInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
-    switch layout.places[inverse.name] {
+    switch layout.locations[inverse.name] {
     case .slot(let slot):
       guard related(slot) === partner else { return }
       let observed = willChangeObserved(inverse.name)
@@ -59,7 +59,7 @@ extension NSManagedObject {
 
   /// Adds `partner` to this object's end of a relationship, replacing the object in a to-one.
   final func addInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
-    switch layout.places[inverse.name] {
+    switch layout.locations[inverse.name] {
     case .slot(let slot):
       let old = related(slot)
       if old === partner { return }

@@ -16,7 +16,7 @@ extension NSManagedObject {
 
   /// The IDs of the related objects, in any order. It creates no objects if the IDs are known.
   public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
-    switch layout.places[key] {
+    switch layout.locations[key] {
     case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
     case .toMany(let index): return toMany(index).members?.items.map(\.objectID) ?? []
     default: fatalError("\(layout.name).\(key) is no relationship.")
@@ -26,7 +26,7 @@ extension NSManagedObject {
   /// Whether reading the relationship would ask the store. Fires no fault.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
     checkQueue()
-    switch layout.places[key] {
+    switch layout.locations[key] {
     case .slot(let slot):
       guard let snapshot else { return true }
       guard let related = snapshot.related(slot) else { return false }

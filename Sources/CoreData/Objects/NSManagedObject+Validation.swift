@@ -46,7 +46,7 @@ extension NSManagedObject {
 
   /// One property's value against its description: presence, then its predicates.
   final func validateAgainstModel(_ value: Any?, key: String) throws {
-    guard case .slot(let slot) = layout.places[key] else { return }
+    guard case .slot(let slot) = layout.locations[key] else { return }
     try validate(value, layout.slots[slot].property, key: key)
   }
 

@@ -5,8 +5,8 @@ extension NSManagedObject {
   ///
   /// Traps for a key that the entity does not have, as Core Data does.
   public final func value(forKey key: String) -> Any? {
-    guard let place = layout.places[key] else { return unmodelledValue(key) }
-    switch place {
+    guard let location = layout.locations[key] else { return unmodelledValue(key) }
+    switch location {
     case .slot(let slot):
       return layout.slots[slot].kind == .toOne ? related(slot) : access(slot: slot).value(slot)
     case .toMany(let index): return toMany(index).asCollection
@@ -19,8 +19,8 @@ extension NSManagedObject {
   /// Traps for an unknown key, a fetched property, and a value of a type that the property cannot hold. Call it on the
   /// context's queue.
   public final func setValue(_ value: Any?, forKey key: String) {
-    guard let place = layout.places[key] else { unknownKey(key) }
-    switch place {
+    guard let location = layout.locations[key] else { unknownKey(key) }
+    switch location {
     case .slot(let slot) where layout.slots[slot].kind == .toOne:
       setRelated(managedObject(value, for: key), slot: slot)
     case .slot(let slot):
@@ -69,9 +69,9 @@ extension NSManagedObject {
   /// The value without firing a fault or notifying observers; nil in a fault. A to-many relationship gives a mutable
   /// set, whose changes set no inverse and notify no observer.
   public final func primitiveValue(forKey key: String) -> Any? {
-    guard let place = layout.places[key] else { unknownKey(key) }
+    guard let location = layout.locations[key] else { unknownKey(key) }
     checkQueue()
-    switch place {
+    switch location {
     case .slot(let slot):
       guard let snapshot else { return nil }
       return layout.slots[slot].kind == .toOne ? related(slot) : snapshot.value(slot)
@@ -86,8 +86,8 @@ extension NSManagedObject {
 
   /// Sets the value. It notifies no observer, sets no inverse and does not mark the object as updated.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
-    guard let place = layout.places[key] else { unknownKey(key) }
-    switch place {
+    guard let location = layout.locations[key] else { unknownKey(key) }
+    switch location {
     case .slot(let slot) where layout.slots[slot].kind == .toOne:
       willEditPrimitively()
       writeRelated(managedObject(value, for: key), slot: slot)
@@ -123,7 +123,7 @@ extension NSManagedObject {
   func unknownKey(_ key: String) -> Never {
     fatalError(
       "The entity \(layout.name) is not key value coding-compliant for the key \"\(key)\"; it has "
-        + layout.places.keys.sorted().joined(separator: ", ") + ".")
+        + layout.locations.keys.sorted().joined(separator: ", ") + ".")
   }
 
   private func managedObject(_ value: Any?, for key: String) -> NSManagedObject? {

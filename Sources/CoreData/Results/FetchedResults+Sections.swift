@@ -29,7 +29,7 @@ extension FetchedResults {
     guard let sectionNameKeyPath else { return "" }
     let object = row as? NSManagedObject
     let value: Any?
-    if let object, object.layout.places[sectionNameKeyPath] != nil {
+    if let object, object.layout.locations[sectionNameKeyPath] != nil {
       // One key needs no path to be parsed.
       value = object.value(forKey: sectionNameKeyPath)
     } else {

@@ -16,8 +16,8 @@ final class EntityLayout: @unchecked Sendable {
   let nilSlots: UnsafePointer<SnapshotSlot>
   let toManys: [NSRelationshipDescription]
   let fetchedProperties: [NSFetchedPropertyDescription]
-  /// The place of each property of the entity.
-  let places: [String: PropertyPlace]
+  /// Where an object keeps the value of each property of the entity.
+  let locations: [String: PropertyLocation]
   /// The slots that hold references, which must be released.
   let referenceSlots: [Int]
   /// The slots of to-one relationships.
@@ -46,7 +46,7 @@ final class EntityLayout: @unchecked Sendable {
     var slots: [SlotDescription] = []
     var toManys: [NSRelationshipDescription] = []
     var fetched: [NSFetchedPropertyDescription] = []
-    var places: [String: PropertyPlace] = [:]
+    var locations: [String: PropertyLocation] = [:]
 
     var chain: [NSEntityDescription] = []
     var next: NSEntityDescription? = entity
@@ -58,16 +58,16 @@ final class EntityLayout: @unchecked Sendable {
       for property in current.declaredProperties.sorted(by: { $0.name < $1.name }) {
         switch property {
         case let attribute as NSAttributeDescription:
-          places[attribute.name] = .slot(slots.count)
+          locations[attribute.name] = .slot(slots.count)
           slots.append(SlotDescription(attribute))
         case let relationship as NSRelationshipDescription where relationship.isToMany:
-          places[relationship.name] = .toMany(toManys.count)
+          locations[relationship.name] = .toMany(toManys.count)
           toManys.append(relationship)
         case let relationship as NSRelationshipDescription:
-          places[relationship.name] = .slot(slots.count)
+          locations[relationship.name] = .slot(slots.count)
           slots.append(SlotDescription(relationship))
         case let property as NSFetchedPropertyDescription:
-          places[property.name] = .fetched(fetched.count)
+          locations[property.name] = .fetched(fetched.count)
           fetched.append(property)
         default: continue
         }
@@ -83,7 +83,7 @@ final class EntityLayout: @unchecked Sendable {
     assert(MemoryLayout<String?>.size <= 16 && MemoryLayout<Data?>.size <= 16, "A value does not fit its slot.")
     self.toManys = toManys
     self.fetchedProperties = fetched
-    self.places = places
+    self.locations = locations
     self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
     self.hasTransients = slots.contains(where: \.isTransient)
     self.hasDerived = slots.contains(where: \.isDerived)
@@ -107,7 +107,7 @@ final class EntityLayout: @unchecked Sendable {
   deinit { nilSlots.deallocate() }
 
   func slot(_ key: String) -> Int? {
-    if case .slot(let index) = places[key] { index } else { nil }
+    if case .slot(let index) = locations[key] { index } else { nil }
   }
 
   /// The slots of properties that the store holds.
@@ -116,7 +116,7 @@ final class EntityLayout: @unchecked Sendable {
   }
 
   func toManyIndex(_ key: String) -> Int? {
-    if case .toMany(let index) = places[key] { index } else { nil }
+    if case .toMany(let index) = locations[key] { index } else { nil }
   }
 
   /// The class that the model names, in any module; `NSManagedObject` if there is none.
@@ -137,8 +137,8 @@ final class EntityLayout: @unchecked Sendable {
   }
 }
 
-/// The place of a property's value in an object.
-enum PropertyPlace {
+/// Where an object keeps a property's value.
+enum PropertyLocation {
   case slot(Int)
   case toMany(Int)
   case fetched(Int)

@@ -15,7 +15,7 @@ extension JobStore {
   /// time as done, so that a crash neither loses nor doubles the job.
   ///
   /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than
-  /// ``PeriodicEntry/patience`` ahead: the clock was wrong when the time was noted, and the entry would be silent until
+  /// ``PeriodicEntry/tolerance`` ahead: the clock was wrong when the time was noted, and the entry would be silent until
   /// then. Marks of entries that are gone are deleted, except those of `names`, whose files cannot be read at the
   /// moment.
   public func insertPeriodic(
@@ -33,7 +33,7 @@ extension JobStore {
         mark.definition = entry.definition
         mark.last = now
       }
-      if mark.last > now + PeriodicEntry.patience {
+      if mark.last > now + PeriodicEntry.tolerance {
         round.corrected[entry.name] = mark.last
         mark.last = now
       }
@@ -61,8 +61,8 @@ extension JobStore {
 
   /// Notes skipped times as done, so that they are not computed again each time.
   private func skip(_ mark: PoolPeriodic, _ entry: PeriodicEntry, _ now: Date) {
-    if let next = entry.next(after: mark.last), next < now - PeriodicEntry.patience {
-      mark.last = now - PeriodicEntry.patience
+    if let next = entry.next(after: mark.last), next < now - PeriodicEntry.tolerance {
+      mark.last = now - PeriodicEntry.tolerance
     }
   }
 }

@@ -27,8 +27,8 @@ public struct PeriodicEntry: Hashable, Sendable {
 
   /// How many missed times have a job of their own at most: the last ones.
   public static let mostCaughtUp = 1000
-  /// A time that passed longer ago than this, in seconds, was missed.
-  public static let patience = 60.0
+  /// How many seconds a job may be late: a time that passed longer ago was missed.
+  public static let tolerance = 60.0
   /// The largest file that is read, in bytes.
   public static let maximumSize = 1 << 20
 
@@ -91,7 +91,7 @@ public struct PeriodicEntry: Hashable, Sendable {
           return next
         }.suffix(most))
       guard times.count == most || start == last else { continue }
-      return catchUp == .none ? times.filter { $0 >= now - Self.patience } : times
+      return catchUp == .none ? times.filter { $0 >= now - Self.tolerance } : times
     }
     return []
   }

@@ -32,7 +32,7 @@ enum WALReaders {
     let held = KernelLock.all(in: locks).filter { $0.inode == inode && !$0.isWrite }
     return Set(
       held.flatMap { lock in
-        pins.filter { lock.covers(firstReadLock + $0.place) }.map { PinnedReader(pid: lock.pid, pin: $0) }
+        pins.filter { lock.covers(firstReadLock + $0.readLock) }.map { PinnedReader(pid: lock.pid, pin: $0) }
       })
   }
 }

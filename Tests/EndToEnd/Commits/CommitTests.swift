@@ -83,7 +83,7 @@ import WorkerPool
     try scene.fillDisk()
     scene.stop.release()
     try scene.waitForStoreWait("full")
-    // The worker's patience is over when it says that it tries to note the failure.
+    // The worker gives up when it says that it tries to note the failure.
     try scene.pool.wait { status in
       status.workers.contains { worker in worker.lastLines.contains { $0.contains("cannot be noted yet") } }
     }

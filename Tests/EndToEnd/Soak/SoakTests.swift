@@ -123,7 +123,7 @@ private final class Soak {
 
   /// Lets the pool do the rest in peace, and counts.
   private func finish() throws {
-    try waitUntil("all jobs are done", patience: .seconds(1200)) {
+    try waitUntil("all jobs are done", timeout: .seconds(1200)) {
       try bringBackDeadJobs()
       let waiting = "SELECT count(*) FROM WPPOOLJOB WHERE ZSTATE != 3"
       if try sqlite(items.store, waiting) == "0", try items.isTaken { return true }

@@ -20,7 +20,7 @@ struct Append: Worker {
 /// Like ``Append``, but gives up a commit soon, and waits long before its next attempt.
 struct AppendImpatiently: Worker {
   static let kind = "append-impatiently"
-  static let commitPatience = 0.5
+  static let commitTimeout = 0.5
   static let backoff: Double? = 86_400
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws { try Append().run(job, in: context) }

@@ -26,11 +26,13 @@ import Testing
       WALReaders.readers(locks: locks, inode: 77, at: pins)
     }
     #expect(readers(first, second, last) == [reader(1234, first), reader(1240, second), reader(1238, last)])
-    #expect(readers(pin(2, mark: 1)) == [reader(1240, pin(2, mark: 1))], "one lock may cover two places")
+    #expect(readers(pin(2, mark: 1)) == [reader(1240, pin(2, mark: 1))], "one lock may cover two read locks")
     #expect(readers() == [])
   }
 
-  private func pin(_ place: Int, mark: Int) -> WALCheckpointer.Pin { .init(place: place, mark: mark, generation: 1) }
+  private func pin(_ readLock: Int, mark: Int) -> WALCheckpointer.Pin {
+    .init(readLock: readLock, mark: mark, generation: 1)
+  }
   private func reader(_ pid: Int32, _ pin: WALCheckpointer.Pin) -> PinnedReader { PinnedReader(pid: pid, pin: pin) }
 
   /// A process that reads now and then is there at each look, and keeps nothing.

@@ -8,7 +8,7 @@ extension NSManagedObjectContext {
         try fillRelated(key, of: current)
         try loadMembers(key, of: current)
         current = current.flatMap { object -> [NSManagedObject] in
-          switch object.layout.places[key] {
+          switch object.layout.locations[key] {
           case .slot(let slot) where object.layout.slots[slot].kind == .toOne: object.related(slot).map { [$0] } ?? []
           case .toMany(let index): object.toMany(index).members?.items ?? []
           default: []
@@ -22,7 +22,7 @@ extension NSManagedObjectContext {
   private func fillRelated(_ key: String, of objects: [NSManagedObject]) throws {
     guard parentContext == nil else { return }
     let faults = objects.compactMap { object -> NSManagedObject? in
-      guard case .slot(let slot) = object.layout.places[key], object.layout.slots[slot].kind == .toOne else {
+      guard case .slot(let slot) = object.layout.locations[key], object.layout.slots[slot].kind == .toOne else {
         return nil
       }
       return object.related(slot)
@@ -35,7 +35,7 @@ extension NSManagedObjectContext {
     guard parentContext == nil else { return }
     var groups: [ObjectIdentifier: [NSManagedObject]] = [:]
     for object in objects where !object.objectID.isTemporaryID && !object.state.contains(.gone) {
-      guard case .toMany(let index) = object.layout.places[key], object.unloadedToMany(index).members == nil else {
+      guard case .toMany(let index) = object.layout.locations[key], object.unloadedToMany(index).members == nil else {
         continue
       }
       groups[ObjectIdentifier(object.storedEntity), default: []].append(object)

@@ -71,9 +71,9 @@ extension BatchRows.OnDuplicate {
 
 extension Snapshot {
   fileprivate func set(_ value: Any, forKey key: String, _ named: inout [Bool]) throws {
-    guard case .slot(let slot)? = layout.places[key], layout.slots[slot].kind != .toOne else {
+    guard case .slot(let slot)? = layout.locations[key], layout.slots[slot].kind != .toOne else {
       throw BatchRows.failure(
-        layout.places[key] == nil
+        layout.locations[key] == nil
           ? "The entity \(layout.name) has no attribute \"\(key)\"."
           : "A batch insertion cannot set relationships, such as \(layout.name).\(key).")
     }

@@ -87,7 +87,7 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
   ) -> NSKeyValueObservation {
-    guard let key = keyPath._kvcKeyPathString, layout.places[key] != nil else {
+    guard let key = keyPath._kvcKeyPathString, layout.locations[key] != nil else {
       fatalError("\(keyPath) cannot be observed: it is not known to be a property of the entity \(layout.name).")
     }
     func change(_ kind: NSKeyValueChange, new: Value?, old: Value?, isPrior: Bool) -> NSKeyValueObservedChange<Value> {

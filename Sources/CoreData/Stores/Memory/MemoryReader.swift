@@ -133,7 +133,7 @@ final class MemoryReader: @unchecked Sendable {
   {
     guard let name = keys.first else { return .object(NSManagedObjectID(storedEntity: storedEntity, key: key)) }
     let rest = keys.dropFirst()
-    if case .slot(let slot)? = storedEntity.layout.places[name] {
+    if case .slot(let slot)? = storedEntity.layout.locations[name] {
       if storedEntity.layout.slots[slot].kind == .toOne {
         guard let related = row.related(slot), let found = self.row(related) else { return .null }
         return value(at: rest, found.storedEntity, found.key, found.values)

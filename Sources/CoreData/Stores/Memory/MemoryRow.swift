@@ -20,7 +20,7 @@ final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedOb
   var persistentKey: (entityName: String, key: Int64)? { (storedEntity.layout.name, key) }
 
   func readableValue(forKey key: String) -> Any? {
-    switch storedEntity.layout.places[key] {
+    switch storedEntity.layout.locations[key] {
     case .slot(let slot):
       if storedEntity.layout.slots[slot].kind != .toOne { return values.value(slot) }
       return values.related(slot).flatMap { reader.row($0) }

@@ -30,7 +30,7 @@ final class CommitWatch {
     guard let watch = try? FileWatch(String(cString: path) + "-wal") else { return }
     do throws(SystemCallError) {
       try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
-        self?.somebodyCommitted(watch)
+        self?.walWasWritten(watch)
       }
     } catch {
       return
@@ -45,7 +45,7 @@ final class CommitWatch {
   }
 
   /// Checks at once, and then pauses: the workers' commits are written to the log, too.
-  private func somebodyCommitted(_ watch: FileWatch) {
+  private func walWasWritten(_ watch: FileWatch) {
     guard watch.collect() else { return stop() }
     checkpoints.walWasWritten()
     if Clock.now - lastCheck > Self.quiet { pause = Self.pauses.lowerBound }

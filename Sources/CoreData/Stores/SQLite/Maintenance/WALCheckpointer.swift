@@ -24,12 +24,12 @@ public final class WALCheckpointer {
 
   /// The cost to others that a checkpoint may cause.
   public enum Effort: Sendable {
-    /// For while processes write: a short log is left alone, and writers wait ``WALCheckpointer/shortPatience`` at
+    /// For while processes write: a short log is left alone, and writers wait ``WALCheckpointer/shortLockTimeout`` at
     /// most.
     case whileWriting
     /// For times without writes: copies everything that needs no waiting, and truncates a long file.
     case inPause
-    /// Copies the whole log and empties the file, unless a reader stays longer than ``WALCheckpointer/longPatience``.
+    /// Copies the whole log and empties the file, unless a reader stays longer than ``WALCheckpointer/longLockTimeout``.
     case completely
   }
 
@@ -40,18 +40,18 @@ public final class WALCheckpointer {
     public var pagesLeft = 0
     /// Whether the log is too long because readers, or writers without a turn, did not let go in time.
     public var isTooLong = false
-    /// The readers' places that see an older state than the newest. Each keeps the pages after its mark in the log.
+    /// The read locks whose holders see an older state than the newest. Each keeps the pages after its mark in the log.
     public var pins: [Pin] = []
   }
 
-  /// A reader's place in the log's index, which a process may hold.
+  /// A read lock of the log, which processes may hold, and the pages that its holders see.
   ///
-  /// Two checkpoints that find equal pins and the same process at that place have met one reader: a place gets another
+  /// Two checkpoints that find equal pins and the same process as holder have met one reader: a read lock gets another
   /// mark before it serves another reader.
   public struct Pin: Sendable, Hashable {
-    /// The number of the place, 0 to 4. Its lock is byte 123 + place of the `-shm` file
+    /// The number of the read lock, 0 to 4: byte 123 + number of the `-shm` file
     /// (https://www.sqlite.org/walformat.html, "WAL Locks").
-    public let place: Int
+    public let readLock: Int
     /// The number of pages of the log that its readers see.
     public let mark: Int
     /// Changes when the log starts over.
@@ -59,9 +59,9 @@ public final class WALCheckpointer {
   }
 
   /// The seconds that writers wait at most for each of the few locks of starting the log over.
-  public static let shortPatience = 0.01
+  public static let shortLockTimeout = 0.01
   /// The same while no writer waits for a turn.
-  public static let longPatience = 0.5
+  public static let longLockTimeout = 0.5
   /// The number of bytes that can be copied during the writers' turn without much harm.
   private static let little = 1 << 20
 
@@ -105,7 +105,7 @@ public final class WALCheckpointer {
     // Writers wait for readers that come and go, not for one that stays long.
     if effort != .completely, left > 0, isStuck(copied) {
       outcome.isTooLong = true
-    } else if try beginAnew(effort) {
+    } else if try startLogOver(effort) {
       outcome = Outcome()
     } else {
       outcome.isTooLong = isTooLong(copied)
@@ -135,11 +135,11 @@ public final class WALCheckpointer {
     last.map { $0 == (index.generation, index.copiedFrames) } ?? false
   }
 
-  /// A reader at place 0 sees only the file, and keeps everything else from being copied.
+  /// A reader with read lock 0 sees only the file, and keeps everything else from being copied.
   private func pins(_ index: WALIndex) -> [Pin] {
-    index.readMarks.enumerated().compactMap { place, mark in
-      guard let mark = place == 0 ? index.copiedFrames : mark, mark < index.frames else { return nil }
-      return Pin(place: place, mark: mark, generation: index.generation)
+    index.readMarks.enumerated().compactMap { readLock, mark in
+      guard let mark = readLock == 0 ? index.copiedFrames : mark, mark < index.frames else { return nil }
+      return Pin(readLock: readLock, mark: mark, generation: index.generation)
     }
   }
 
@@ -151,7 +151,7 @@ public final class WALCheckpointer {
   }
 
   /// Copies the whole log, so that the next writer starts it over. False if a reader or writer stays too long.
-  private func beginAnew(_ effort: Effort) throws -> Bool {
+  private func startLogOver(_ effort: Effort) throws -> Bool {
     guard let writeTurn else { return try end(effort) }
     // Work done now is not done in the writers' turn: most of the copying, and syncing the file.
     for _ in 0..<3 {
@@ -165,8 +165,8 @@ public final class WALCheckpointer {
   }
 
   private func end(_ effort: Effort) throws -> Bool {
-    let patience = effort == .completely ? Self.longPatience : effort == .whileWriting ? Self.shortPatience : 0
-    BusyHandler.install(on: connection.handle, timeout: patience)
+    let timeout = effort == .completely ? Self.longLockTimeout : effort == .whileWriting ? Self.shortLockTimeout : 0
+    BusyHandler.install(on: connection.handle, timeout: timeout)
     defer { BusyHandler.install(on: connection.handle, timeout: SQLiteConnection.standardBusyTimeout) }
     // A file that stays is written over, which is cheaper for writers than letting it grow again.
     let isCutOff = effort == .completely || fileBytes > limits.file

@@ -12,7 +12,7 @@ struct WALIndex {
   let copiedFrames: Int
   /// Changes each time the log starts over.
   let generation: UInt32
-  /// The number of pages that each reader's place lets it see; nil for a place that was never used.
+  /// The number of pages that the holders of each read lock see; nil for a read lock that was never used.
   let readMarks: [Int?]
   private let pageSize: Int
 

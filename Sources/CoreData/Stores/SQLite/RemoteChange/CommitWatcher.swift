@@ -127,12 +127,12 @@ final class CommitWatcher: @unchecked Sendable {
         pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0),
       ]
       _ = poll(&polled, 2, isPending ? Self.pause : -1)
-      isPending = lock.withLock { look() }
+      isPending = lock.withLock { checkFiles() }
     }
   }
 
   /// Checks the written files. Returns whether one has to be checked again.
-  private func look() -> Bool {
+  private func checkFiles() -> Bool {
     let written = events?.collect()
     for path in files.keys {
       let isWritten = written.map { $0.contains(path) || $0.contains("\(path)-wal") || $0.contains("\(path)-journal") }
