@@ -1,3 +1,4 @@
+import LinuxSystem
 import CoreData
 import Jobs
 
@@ -21,7 +22,7 @@ public enum JobStory {
       lines.append("progress   \(job.progressDone) of \(job.progressTotal)")
     }
     if let checkpoint = job.checkpoint { lines.append("checkpoint \(checkpoint.count) bytes") }
-    if let timeout = job.timeout { lines.append("timeout    \(timeout) s for each attempt") }
+    if let timeout = job.timeout { lines.append("timeout    \(Clock.text(timeout)) for each attempt") }
     if let key = job.uniqueKey { lines.append("unique     \(key)") }
     if let batch = job.batch { lines.append("batch      \(batch)") }
     if let key = job.limitKey {

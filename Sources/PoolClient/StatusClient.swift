@@ -53,7 +53,7 @@ public final class StatusClient {
     let end = timeout.map { Clock.now + $0 }
     while true {
       guard let reply = try next(within: end.map { $0 - Clock.now }) else {
-        throw .noReply("it has been silent for \(timeout ?? 0) s")
+        throw .noReply("it has been silent for \(Clock.text(timeout ?? 0))")
       }
       if reply.saved == nil, reply.ended == nil { return reply }
     }

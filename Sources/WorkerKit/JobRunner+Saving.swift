@@ -1,3 +1,4 @@
+import LinuxSystem
 import CSystem
 import Foundation
 import WorkerProtocol
@@ -62,7 +63,7 @@ extension JobRunner {
         guard seconds(since: start) < timeout else {
           throw CommitFailure(trouble: trouble, seconds: seconds(since: start))
         }
-        if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Int(timeout)) s: \(trouble)") }
+        if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Clock.text(timeout)): \(trouble)") }
         hasWaited = true
         connection.waitsForStore(trouble.reason)
         let rest = max(0, timeout - seconds(since: start))

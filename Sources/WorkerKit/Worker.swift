@@ -1,3 +1,4 @@
+import LinuxSystem
 import Foundation
 
 @_exported import CoreData
@@ -149,7 +150,7 @@ public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   private static let longest = 100 * 366 * 86_400.0
 
   /// When the job wants to be called again, in one sentence.
-  public var description: String { "the job wants to be called again in \(seconds) seconds" }
+  public var description: String { "the job wants to be called again in \(Clock.text(seconds))" }
 }
 
 /// Thrown by ``Job/checkStop()`` when the job was asked to stop.

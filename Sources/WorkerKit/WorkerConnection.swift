@@ -180,7 +180,7 @@ final class WorkerConnection: @unchecked Sendable {
     }
     if isSlow {
       waitsForStore(.locked)
-      complain("the store has not answered for \(Int(Self.storeNotice)) s: it waits for a lock, or much is saved")
+      complain("the store has not answered for \(Clock.text(Self.storeNotice)): it waits for a lock, or much is saved")
     }
   }
 

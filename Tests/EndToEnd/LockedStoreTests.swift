@@ -37,7 +37,7 @@ import WorkerPool
     #expect(ending.code == 5)
     #expect(
       ending.lines.last
-        == "workerpool run: the store \(items.store) could not be opened within 2.0 seconds: process \(holder.pid) "
+        == "workerpool run: the store \(items.store) could not be opened within 2 s: process \(holder.pid) "
         + "(sqlite3) has it locked", "\(ending.lines)")
     try holder.letGo()
   }
@@ -117,6 +117,6 @@ import WorkerPool
     let pool = try StartingPool(items, options: ["--store-wait", "3"])
     try #require(pool.line(with: "is not open after 1 s") != nil)
     let ending = pool.end()
-    #expect(ending.code == 5 && ending.lines.last?.contains("could not be opened within 3.0 seconds") == true)
+    #expect(ending.code == 5 && ending.lines.last?.contains("could not be opened within 3 s") == true)
   }
 }

@@ -1,3 +1,4 @@
+import LinuxSystem
 import CoreData
 import Foundation
 import Jobs
@@ -19,7 +20,7 @@ extension StoreJobSource {
         case .crashed(let obituary):
           try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy)
         case .timedOut(let obituary, let seconds):
-          let message = "took longer than \(seconds) seconds, and did not stop when asked"
+          let message = "took longer than \(Clock.text(seconds)), and did not stop when asked"
           try job.markFailed(failure(obituary, "timeout", message, job), policy: policy)
         case .cancelled: try job.markCancelled()
         }

@@ -1,5 +1,6 @@
 @_exported import PoolClient
 @_exported import struct WorkerProtocol.JobRate
+import LinuxSystem
 import CSystem
 import CoreData
 import Foundation
@@ -39,7 +40,7 @@ public enum Pool {
         "the model \(model) does not fit the store \(store): \(difference); let the app migrate the store first "
           + "(NSMigratePersistentStoresAutomaticallyOption), or give --model the version that the store was made with"
       case .storeIsLocked(let path, let seconds, let reason):
-        "the store \(path) could not be opened within \(seconds) seconds: \(reason)"
+        "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"
       }
     }
   }

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Glibc
 
 /// How a worker process ended, for the parts that have to clear up after it.
@@ -34,8 +35,8 @@ struct Obituary: Equatable, Sendable {
     case .disconnected where death == .signalled(SIGKILL):
       "was killed because it had closed its connection or broken the protocol"
     case .disconnected: death.description
-    case .hung(let seconds): "was killed because it had not answered for \(Int(seconds)) seconds"
-    case .silent(let seconds): "was killed because it had not said hello within \(seconds) seconds"
+    case .hung(let seconds): "was killed because it had not answered for \(Clock.text(seconds))"
+    case .silent(let seconds): "was killed because it had not said hello within \(Clock.text(seconds))"
     }
   }
 }

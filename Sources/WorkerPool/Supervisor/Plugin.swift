@@ -1,3 +1,4 @@
+import LinuxSystem
 import WorkerProtocol
 
 /// A plugin that can be started: an executable and its description.
@@ -37,10 +38,10 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
     case .wrongVersion(let versions):
       "it speaks protocol version \(versions.map(String.init).joined(separator: ", ")), this pool speaks "
         + "\(ProtocolVersion.supported.lowerBound) to \(ProtocolVersion.supported.upperBound)"
-    case .silent(let seconds): "it did not say hello within \(seconds) seconds"
+    case .silent(let seconds): "it did not say hello within \(Clock.text(seconds))"
     case .shortage(let reason): reason
     case .hangs(let path, let seconds):
-      "\(path) could not be started within \(Int(seconds)) seconds: its file system does not answer"
+      "\(path) could not be started within \(Clock.text(seconds)): its file system does not answer"
     case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
     }
   }

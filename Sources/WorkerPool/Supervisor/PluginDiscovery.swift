@@ -171,7 +171,7 @@ final class PluginDiscovery {
     if probe.isTooLong {
       throw .badDescription(path: path, reason: "it printed more than \(outputLimit >> 20) MiB")
     }
-    if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Int(timeout)) seconds") }
+    if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Clock.text(timeout))") }
     guard death == .exited(code: 0) else {
       throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.joined(separator: " | "))")
     }

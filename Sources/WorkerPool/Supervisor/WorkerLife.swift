@@ -272,7 +272,7 @@ extension WorkerLife {
     default: return []
     }
     cause = .hung(seconds: seconds)
-    let text = "has not answered for \(Int(seconds)) seconds; its stacks follow"
+    let text = "has not answered for \(Clock.text(seconds)); its stacks follow"
     // A stopped process prints nothing until it goes on.
     return [.log(.workerHung, text), .signalLeader(SIGQUIT), .signalLeader(SIGCONT), .wait(.stacks)]
   }

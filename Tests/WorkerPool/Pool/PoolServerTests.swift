@@ -351,8 +351,8 @@ import WorkerProtocol
     while supervisor.failures["mute"] == nil || !supervisor.workers.isEmpty { loop.turn(milliseconds: 1000) }
     let log = lines.all
     #expect(supervisor.failures["mute"] == .silent(seconds: 0.05))
-    #expect(log.contains { $0.contains("did not say hello within 0.05 seconds") })
-    #expect(log.contains { $0.contains("was killed because it had not said hello within 0.05 seconds") })
+    #expect(log.contains { $0.contains("did not say hello within 0.05 s") })
+    #expect(log.contains { $0.contains("was killed because it had not said hello within 0.05 s") })
     #expect(!log.contains { $0.contains("out of memory") }, "the pool knows why it killed it")
     #expect(log.count { $0.contains("is given up") } == 1, "\(log)")
   }

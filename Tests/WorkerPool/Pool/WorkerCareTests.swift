@@ -32,7 +32,7 @@ import WorkerProtocol
       return
     }
     #expect(obituary.cause == .hung(seconds: 2))
-    #expect(pool.waitForLog("has not answered for 2 seconds; its stacks follow"))
+    #expect(pool.waitForLog("has not answered for 2 s; its stacks follow"))
     try pool.end()
   }
 

@@ -138,7 +138,7 @@ private func effects(of events: Event...) -> [Effect] {
   @Test func aProcessThatHangsPrintsItsStacks() {
     #expect(
       effects(of: .started, .hello, .hung(seconds: 30)) == [
-        .log(.workerHung, "has not answered for 30 seconds; its stacks follow"), .signalLeader(SIGQUIT),
+        .log(.workerHung, "has not answered for 30 s; its stacks follow"), .signalLeader(SIGQUIT),
         .signalLeader(SIGCONT), .wait(.stacks),
       ])
   }

@@ -51,7 +51,7 @@ final class IncomingFiles {
       }
       self.watch = watch
     } catch {
-      core.log(.trouble, "\(path) cannot be watched and is scanned every \(Self.rescanInterval) s: \(error)")
+      core.log(.trouble, "\(path) cannot be watched and is scanned every \(Clock.text(Self.rescanInterval)): \(error)")
     }
   }
 

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Foundation
 import Jobs
 
@@ -33,7 +34,8 @@ final class SubmissionWaiters {
     let timeout = core.loop.timers.after(seconds) { [weak self] in
       guard let waiter = self?.waiters.redeem(ticket) else { return }
       waiter.client.reply(
-        StatusReply(ok: false, error: "no job file with the submission \(token) was taken within \(seconds) s"))
+        StatusReply(
+          ok: false, error: "no job file with the submission \(token) was taken within \(Clock.text(seconds))"))
     }
     waiters[ticket] = Waiter(token: token, client: client, timeout: timeout)
     client.whenGone = { [weak self] in

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Jobs
 
 /// The pool follows the files that SQLite has open. When their paths lead elsewhere, it ends: what is committed from
@@ -24,7 +25,8 @@ final class StoreFileWatch {
     } catch {
       core.log(
         .trouble,
-        "the store's files cannot be watched and are checked every \(IncomingFiles.rescanInterval) s: \(error)")
+        "the store's files cannot be watched and are checked every \(Clock.text(IncomingFiles.rescanInterval)): \(error)"
+      )
     }
     check()
   }

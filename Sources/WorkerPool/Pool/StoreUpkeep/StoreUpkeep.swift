@@ -1,3 +1,4 @@
+import LinuxSystem
 import Jobs
 
 /// The pool's care for the store: keeps its log short, deletes old jobs, notices commits of other processes, and
@@ -45,6 +46,6 @@ final class StoreUpkeep {
     let store = core.configuration.store
     let reason = StoreLocks.named(store: store) ?? "it waits for a lock, or there is much to do"
     core.log(
-      .storeWaiting, "the store has not answered for \(Int(StoreWatch.timeout)) s: \(reason)", .path(store))
+      .storeWaiting, "the store has not answered for \(Clock.text(StoreWatch.timeout)): \(reason)", .path(store))
   }
 }

@@ -65,7 +65,7 @@ final class WorkerService {
       core.log(
         .jobCrashed, "\(names) crashed: process \(obituary.pid) \(obituary.reason)", .pid(obituary.pid), .jobs(uris))
     case .timedOut(let obituary, let seconds):
-      core.log(.jobTimedOut, "\(names) took longer than \(seconds) seconds", .pid(obituary.pid), .jobs(uris))
+      core.log(.jobTimedOut, "\(names) took longer than \(Clock.text(seconds))", .pid(obituary.pid), .jobs(uris))
     case .cancelled:
       core.log(.jobCancelled, "\(names) did not stop when it was cancelled, and ended with its process", .jobs(uris))
     }
