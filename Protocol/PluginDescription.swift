@@ -44,7 +44,7 @@ public struct PluginDescription: Codable, Equatable, Sendable {
         ("timeout", timeout), ("backoff", backoff), ("maxBackoff", maxBackoff), ("rate.period", rate?.period),
       ]
       if let (name, _) = times.first(where: { $0.1.map { !($0 > 0 && $0.isFinite) } == true }) {
-        return "\(name) of \(kind) is no number of seconds above 0"
+        return "\(name) of \(kind) is not a number of seconds above 0"
       }
       return nil
     }

@@ -43,7 +43,7 @@ struct ModelSource {
   private func embedded() throws(ManagedObjectModelError) -> String? {
     guard let embeddedText else { return nil }
     guard let name = SwiftName(name.prefix(1).lowercased() + name.dropFirst()) else {
-      throw ManagedObjectModelError(document.file, "has the model name \(name), which is no name in Swift")
+      throw ManagedObjectModelError(document.file, "has the model name \(name), which is not a name in Swift")
     }
     return """
       extension CoreData.EmbeddedModel {

@@ -69,7 +69,9 @@ extension JobStore {
       let uris = request.options.after.compactMap { ObjectURI($0) }
       guard !uris.isEmpty else { continue }
       let keys = uris.map(jobURIs.key)
-      if let stranger = keys.firstIndex(of: nil) { return "job \(index + 1): \(uris[stranger]) is no job of this pool" }
+      if let stranger = keys.firstIndex(of: nil) {
+        return "job \(index + 1): \(uris[stranger]) is not a job of this pool"
+      }
       let known = Set(try jobs(keys: keys.compactMap(\.self), in: context).compactMap(\.objectID.key))
       if let missing = keys.firstIndex(where: { !known.contains($0 ?? 0) }) {
         return "job \(index + 1): there is no job \(uris[missing]), or not any more"

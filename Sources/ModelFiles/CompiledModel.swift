@@ -88,7 +88,7 @@ package enum CompiledModel {
     text += "\(indent)</\(node.name)>\n"
   }
 
-  /// What only the class generator reads is no part of a compiled model.
+  /// What only the class generator reads is not part of a compiled model.
   private static func isForGenerator(_ node: ModelNode) -> Bool {
     switch node.name {
     case "entry": UserInfoEntry(node: node).generatorNote != nil

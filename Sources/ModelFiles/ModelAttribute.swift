@@ -39,7 +39,7 @@ extension ModelDocument {
       maximum: limits.maximum,
       elements: type == .compositeAttributeType ? try elements(node, entityName, inside: composites) : [])
     if let pattern = attribute.pattern, (try? NSRegularExpression(pattern: pattern)) == nil {
-      throw error(node, entityName, name, "has the pattern \"\(pattern)\", which is no regular expression")
+      throw error(node, entityName, name, "has the pattern \"\(pattern)\", which is not a regular expression")
     }
     return attribute
   }
@@ -84,7 +84,7 @@ extension ModelDocument {
   ) throws(ManagedObjectModelError) -> Decimal? {
     guard let text = node.attributes[key] else { return nil }
     guard let number = NumberText(text)?.decimal else {
-      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is no number")
+      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is not a number")
     }
     return number
   }
@@ -103,7 +103,7 @@ extension ModelDocument {
     }
     guard let text = node.attributes["defaultValueString"] else { return nil }
     guard let value = Self.value(text, of: type) else {
-      throw error(node, entityName, name, "has the default value \"\(text)\", which is no value of its type")
+      throw error(node, entityName, name, "has the default value \"\(text)\", which is not a value of its type")
     }
     return value
   }

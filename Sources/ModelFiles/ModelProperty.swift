@@ -65,7 +65,7 @@ extension ModelDocument {
   ) throws(ManagedObjectModelError) -> Int? {
     guard let text = node.attributes[key] else { return nil }
     guard let count = Int32(text) else {
-      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is no count")
+      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is not a count")
     }
     return Int(count)
   }
@@ -87,7 +87,7 @@ extension ModelDocument {
     for key in ["resultType", "fetchLimit", "fetchBatchSize"] {
       guard let text = node.attributes[key] else { continue }
       guard let number = Int(text) else {
-        throw error(node, owner, name, "has the \(key) \"\(text)\", which is no number")
+        throw error(node, owner, name, "has the \(key) \"\(text)\", which is not a number")
       }
       numbers[key] = number
     }

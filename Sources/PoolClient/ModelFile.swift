@@ -26,7 +26,7 @@ public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .noFile(let path): "there is no model at \(path)"
-    case .unreadable(let path): "\(path) is no model that can be read"
+    case .unreadable(let path): "\(path) is not a model that can be read"
     }
   }
 }

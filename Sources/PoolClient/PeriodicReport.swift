@@ -12,7 +12,7 @@ public struct PeriodicReport {
     public let entry: PeriodicEntry?
     /// The last time for which a job was submitted; nil when there was none, or the store is not known.
     public let lastRun: Date?
-    /// The next time after the moment of the report; nil when it never comes, or the file is no entry.
+    /// The next time after the moment of the report; nil when it never comes, or the file is not an entry.
     public let nextRun: Date?
     /// What is wrong with the file.
     public let problem: String?

@@ -64,7 +64,7 @@ public enum StatusText {
     }
     for holder in status.lockHolders ?? [] {
       lines.append(
-        "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked: who wants to write waits"
+        "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked; writers wait"
       )
     }
     lines += [""] + workers

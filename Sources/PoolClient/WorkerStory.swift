@@ -7,7 +7,7 @@ public enum WorkerStory {
     var lines = ["worker \(worker.id), process \(worker.pid)", "plugin     \(worker.plugin), \(worker.path)"]
     lines.append(
       "phase      \(worker.phase) for \(StatusText.duration(worker.age))"
-        + (worker.isRetiring ? ", to be replaced" : ""))
+        + (worker.isRetiring ? ", will be replaced" : ""))
     lines.append("jobs       \(worker.jobsDone) done, holds \(worker.holding) of \(worker.credit)")
     for job in worker.running { lines.append("runs       \(job)") }
     if let wait = worker.waitsForStore.flatMap({ StoreWait(rawValue: $0) }).flatMap(StoreWaitText.text) {

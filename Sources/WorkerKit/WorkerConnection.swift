@@ -131,7 +131,7 @@ final class WorkerConnection: @unchecked Sendable {
     switch received {
     case .lines(let lines):
       handle(lines)
-      // The end of the stream, or bytes that are no line, came with these lines: no event announces that again.
+      // The end of the stream, or bytes that are not a line, came with these lines: no event announces that again.
       if connection.hasMore { receive() }
     case .closed(let lines):
       handle(lines)

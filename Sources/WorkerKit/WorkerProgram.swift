@@ -105,7 +105,7 @@ struct WorkerProgram {
     // SQLite blocks this thread while another process has the store locked.
     Thread.detachNewThread {
       guard isOpen.wait(timeout: .now() + Self.storeNotice) == .timedOut else { return }
-      complain("the store is not open yet: it waits for a lock, or there is much to bring in order")
+      complain("the store is not open yet: it waits for a lock, or is being recovered or upgraded")
     }
     do {
       return try environment.openStore()

@@ -77,7 +77,7 @@ import WorkerPool
     let finished = try submit(items, "nothing", "--after", "x-coredata://NOWHERE/PoolJob/p99")
     #expect(finished.code == 1)
     #expect(finished.errors.contains("does not accept the submission: job 1: "), "\(finished.errors)")
-    #expect(finished.errors.contains("is no job of this pool"))
+    #expect(finished.errors.contains("is not a job of this pool"))
     try pool.stop()
   }
 

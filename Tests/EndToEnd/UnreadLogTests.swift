@@ -24,7 +24,7 @@ import WorkerPool
     let ending = pool.end(SIGTERM)
     #expect(ending.code == 0)
     #expect(ending.lines.last?.hasSuffix("stopped") == true, "\(ending.lines.suffix(3))")
-    #expect(!ending.lines.contains { $0.contains("left out here") }, "all of it had room")
+    #expect(!ending.lines.contains { $0.contains("were dropped here") }, "all of it had room")
     // Each line of a worker stands there with its process and its job.
     #expect(ending.lines.count { $0.contains(/test\[\d+\] p\d+[^:]*: xxxxxxxxxx/) } >= 200)
   }

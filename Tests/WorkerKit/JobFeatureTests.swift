@@ -77,7 +77,7 @@ import WorkerPool
     let reason = try watch.firstResult {
       try? String(contentsOfFile: rejected + "/stranger.json.error", encoding: .utf8)
     }
-    #expect(reason.contains("is no job of this pool"))
+    #expect(reason.contains("is not a job of this pool"))
     try pool.end()
   }
 

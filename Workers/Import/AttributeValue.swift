@@ -28,7 +28,7 @@ struct AttributeValue {
     case .decimalAttributeType: return NSDecimalNumber(decimal: try number(json, Self.storedDecimal))
     case .dateAttributeType: return try date(json)
     case .UUIDAttributeType: return try text(json) { UUID(uuidString: $0) }
-    // Without the second argument Foundation would change a text that is no URI into one.
+    // Without the second argument Foundation would turn a text that is not a URI into one.
     case .URIAttributeType: return try text(json) { URL(string: $0, encodingInvalidCharacters: false) }
     case .binaryDataAttributeType: return try text(json) { Data(base64Encoded: $0) }
     default: throw RowError(reason: "the attribute \(attribute.name) is of a type that cannot be imported")

@@ -3,7 +3,7 @@
 /// RFC 4180, with common extensions: line feeds alone end a record, too, a byte order mark is skipped, and another
 /// delimiter can be chosen. A quote inside a field that does not begin with one is an ordinary character.
 struct CSVReader {
-  /// A field, and whether it was in quotes: `""` is an empty text, an empty field without quotes is no value.
+  /// A field, and whether it was in quotes: `""` is an empty text, an empty field without quotes is nil.
   struct Field: Hashable {
     var text: String
     var isQuoted = false

@@ -14,7 +14,7 @@ struct TextFile {
   /// By the word in lower case.
   private(set) var words: [String: Word] = [:]
 
-  /// Longer runs of letters are no words.
+  /// Longer runs of letters are not words.
   static let longestWord = 40
   /// Larger files are refused, in bytes.
   static let largest = 64 << 20

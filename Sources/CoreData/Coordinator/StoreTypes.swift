@@ -60,7 +60,7 @@ extension NSPersistentStoreCoordinator {
     guard let storeClass else { return StoreTypes.shared.set(nil, storeType) }
     guard let kind = storeClass as? any ObjectStore.Type else {
       fatalError(
-        "registerStoreClass(_:forStoreType:): \(storeClass) is no subclass of NSAtomicStore or NSIncrementalStore, so it "
+        "registerStoreClass(_:forStoreType:): \(storeClass) is not a subclass of NSAtomicStore or NSIncrementalStore, so it "
           + "cannot be the class of stores of the type \(storeType).")
     }
     StoreTypes.shared.set(kind, storeType)

@@ -19,7 +19,7 @@ extension NSManagedObject {
     switch layout.locations[key] {
     case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
     case .toMany(let index): return toMany(index).members?.items.map(\.objectID) ?? []
-    default: fatalError("\(layout.name).\(key) is no relationship.")
+    default: fatalError("\(layout.name).\(key) is not a relationship.")
     }
   }
 

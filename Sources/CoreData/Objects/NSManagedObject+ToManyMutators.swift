@@ -86,7 +86,7 @@ extension NSManagedObject {
 
   func toManyIndex(_ key: String) -> Int {
     guard let index = layout.toManyIndex(key) else {
-      fatalError("\(layout.name).\(key) is no to-many relationship.")
+      fatalError("\(layout.name).\(key) is not a to-many relationship.")
     }
     return index
   }

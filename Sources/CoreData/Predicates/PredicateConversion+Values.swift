@@ -22,7 +22,7 @@ extension PredicateExpressions.KeyPath: ConvertiblePredicateExpression {
       return .truth(
         PredicateConversion.comparison(
           count(try conversion.value(root)), .equalTo, NSExpression(forConstantValue: 0)))
-    default: throw PredicateConversion.Unsupported(what: "The key path \(keyPath), which is no modelled property,")
+    default: throw PredicateConversion.Unsupported(what: "The key path \(keyPath), which is not a modelled property,")
     }
   }
 }

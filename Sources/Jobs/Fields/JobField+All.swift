@@ -46,7 +46,7 @@ extension JobField {
   private static let conditions: [JobField] = [
     .attribute(
       "unique", .text, attribute: "uniqueKey",
-      option: Option("KEY", "take no second job with this key while one is unfinished"), get: { $0.uniqueKey },
+      option: Option("KEY", "submit nothing while a job with this key is unfinished"), get: { $0.uniqueKey },
       set: { $0.uniqueKey = $1 },
       keep: { job, key, _ in
         job.uniqueKey = key
@@ -54,7 +54,7 @@ extension JobField {
       }, value: { $0.uniqueKey }),
     .options(
       "uniqueFor", .seconds(atMost: 366 * 86_400),
-      option: Option("SECONDS", "and none for so long after this one came, even if it is finished"),
+      option: Option("SECONDS", "submit nothing for this long after a job with this key came, finished or not"),
       get: { $0.uniqueFor }, set: { $0.uniqueFor = $1 }),
     .attribute(
       "maxAttempts", .int(1...1000), option: Option("N", "attempts that may fail", default: kindsOwn),

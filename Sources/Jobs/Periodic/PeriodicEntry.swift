@@ -61,7 +61,7 @@ public struct PeriodicEntry: Hashable, Sendable {
       guard parser.isAtEnd else { throw JSONFieldError("there is more than one JSON object") }
       guard let job else { throw JSONFieldError("\"job\" is missing") }
       guard let zone = TimeZone(identifier: zoneName) else {
-        throw JSONFieldError("\"timeZone\" is \"\(zoneName)\", which is no zone such as \"Europe/Berlin\"")
+        throw JSONFieldError("\"timeZone\" is \"\(zoneName)\", which is not a time zone such as \"Europe/Berlin\"")
       }
       let request = try JobFile.request(job, line: 1)
       if let field = JobField.asked.first(where: { $0.request?.isForPeriodicJobs == false && $0.isAsked(in: request) })

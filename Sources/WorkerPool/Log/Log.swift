@@ -52,7 +52,8 @@ public struct Log: Sendable {
     let writer = LogWriter(descriptor: descriptor, capacity: capacity) { count in
       format(
         LogRecord(
-          event: .linesLeftOut, text: "\(count) lines are left out here: nobody read them", fields: [.count(count)]))
+          event: .linesLeftOut, text: "\(count) lines were dropped here: the reader of the log was too slow",
+          fields: [.count(count)]))
     }
     return Log {
       writer.write(format($0))

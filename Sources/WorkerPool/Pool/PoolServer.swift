@@ -265,7 +265,7 @@ final class PoolServer {
   private func finish() {
     guard !core.isFinishing else { return }
     core.phase = .finishing
-    // The last worker may have crashed: that is noted before the end.
+    // The last worker may have crashed: the store gets that before the pool ends.
     carryOut()
     status.metrics.end()
     core.source.finish()
@@ -273,7 +273,7 @@ final class PoolServer {
       guard let self else { return }
       core.log(
         .trouble,
-        "the store has not answered for \(Int(Self.finishTimeout)) s; the next pool finds what is to be noted there")
+        "the store has not answered for \(Int(Self.finishTimeout)) s; the next pool writes how the last jobs ended")
       core.ending = .failed
       core.loop.stop()
     }

@@ -79,7 +79,7 @@ struct RuntimeDirectory {
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", path: path) }
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
-      if errno == ENOTDIR || errno == ELOOP { throw Unsafe(path: path, reason: "it is no directory") }
+      if errno == ENOTDIR || errno == ELOOP { throw Unsafe(path: path, reason: "it is not a directory") }
       throw SystemCallError("open", path: path)
     }
     defer { close(descriptor) }

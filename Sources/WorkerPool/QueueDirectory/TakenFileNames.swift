@@ -28,7 +28,7 @@ struct TakenFileNames {
     return start + Self.text(count, digits: Self.counterDigits) + "-" + name
   }
 
-  /// The producer's name in a private one. A name that is no private one is returned as it is.
+  /// The producer's name in a private one. A name that is not private is returned as it is.
   static func original(_ name: String) -> String {
     let rest = name.utf8.dropFirst(prefixLength - 1)
     guard rest.first == UInt8(ascii: "-"), rest.count > 1 else { return name }

@@ -24,15 +24,15 @@ public enum SystemdUnit {
       ExecStart=\(command)
       ExecReload=/bin/kill -HUP $MAINPID
       WatchdogSec=30
-      # What was wrong with the store, its model or the plugins may be mended while the pool is down: it tries again without end.
+      # Somebody may repair the store, its model or the plugins while the pool is down, so systemd keeps trying.
       Restart=on-failure
       RestartSec=10
-      # Wrong arguments do not get better by starting again, and of a store that was replaced somebody must say which one it is.
+      # A restart cannot correct wrong arguments (2). When the store was replaced (6), a person must choose the right one.
       RestartPreventExitStatus=2 6
-      # When the kernel ends a worker for want of memory, the pool counts that as a crash of its job and goes on.
+      # When the OOM killer ends a worker, the pool counts a crash of its job and goes on.
       OOMPolicy=continue
-      # The pool ends its workers itself. When it has crashed, systemd ends all that is left of the unit, whatever it has made of its
-      # environment and session; the jobs in hand run again.
+      # The pool ends its workers itself. When the pool has crashed, systemd kills every process that is left in the unit;
+      # the jobs in hand run again.
       KillMode=mixed
       TimeoutStartSec=\(startTime)
       TimeoutStopSec=\(stopTime)

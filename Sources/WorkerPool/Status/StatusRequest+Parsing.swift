@@ -1,7 +1,7 @@
 import Foundation
 import Jobs
 
-/// Why a line of the status socket is no request.
+/// Why a line of the status socket is not a request.
 struct StatusRequestError: Error, Equatable {
   let reason: String
 }

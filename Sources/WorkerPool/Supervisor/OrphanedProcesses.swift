@@ -18,9 +18,9 @@ final class OrphanedProcesses {
   private let hasOtherChildren: Bool
   /// Descriptors of processes that were killed, by process ID.
   private var dying: [pid_t: Descriptor] = [:]
-  /// Children that are no orphans.
+  /// Children that are not orphans.
   var known: () -> Set<pid_t> = { [] }
-  /// Threads of this process whose children are no orphans either, also while they are being started.
+  /// Threads of this process whose children are not orphans either, also while they are being started.
   var starters: () -> Set<pid_t> = { [] }
   /// Called when the last one has ended.
   var whenGone: () -> Void = {}

@@ -34,7 +34,7 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
     case .notExecutable(let path, let reason): "\(path) cannot be executed: \(reason)"
     case .badDescription(let path, let reason): "\(path) describe: \(reason)"
     case .exitedBeforeHello(let death, let lines):
-      "it \(death) before it said hello" + (lines.isEmpty ? "" : "; its last words: \(lines.joined(separator: " | "))")
+      "it \(death) before it said hello" + (lines.isEmpty ? "" : "; its last lines: \(lines.joined(separator: " | "))")
     case .wrongVersion(let versions):
       "it speaks protocol version \(versions.map(String.init).joined(separator: ", ")), this pool speaks "
         + "\(ProtocolVersion.supported.lowerBound) to \(ProtocolVersion.supported.upperBound)"

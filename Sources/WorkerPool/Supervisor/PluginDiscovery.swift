@@ -173,7 +173,9 @@ final class PluginDiscovery {
     }
     if probe.isLate { throw .badDescription(path: path, reason: "it did not end within \(Clock.text(timeout))") }
     guard death == .exited(code: 0) else {
-      throw .badDescription(path: path, reason: "it \(death). \(probe.lastErrors.joined(separator: " | "))")
+      let lines = probe.lastErrors.joined(separator: " | ")
+      let lastLines = lines.isEmpty ? "" : "; its last lines: \(lines)"
+      throw .badDescription(path: path, reason: "it \(death)\(lastLines)")
     }
     let description: PluginDescription
     do {

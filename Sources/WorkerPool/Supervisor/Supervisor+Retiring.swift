@@ -12,7 +12,7 @@ extension Supervisor {
   private func tellAndRetire(_ worker: WorkerProcess, because reason: String) {
     apply(.retire, to: worker)
     log(
-      .workerRetiring, "\(worker.name) is to be replaced: \(reason)", .pid(worker.pid), .worker(worker.id.number))
+      .workerRetiring, "\(worker.name) will be replaced: \(reason)", .pid(worker.pid), .worker(worker.id.number))
   }
 
   /// Drains retiring processes that have a replacement, and retires the next outdated one: one at a time, so that jobs

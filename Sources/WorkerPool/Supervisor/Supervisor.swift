@@ -132,7 +132,7 @@ final class Supervisor {
     where failures[name] == nil && !plugins.contains(where: { $0.name == name }) {
       let names = plugins.map(\.name).joined(separator: ", ")
       log(
-        .trouble, "there are to be workers of \(name), and there is no such plugin; there are \(names)", .plugin(name))
+        .trouble, "--workers names the unknown plugin \(name); known plugins: \(names)", .plugin(name))
     }
     delegate?.pluginsChanged(usablePlugins)
     for worker in workers.values {

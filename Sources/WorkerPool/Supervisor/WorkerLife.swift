@@ -242,7 +242,7 @@ extension WorkerLife {
       return end(.workerDraining, Self.notNeeded)
     case .up, .retiring:
       state = .draining
-      return [.log(.workerDraining, "is to finish"), .tellDrain]
+      return [.log(.workerDraining, "finishes its jobs and exits"), .tellDrain]
     default: return []
     }
   }

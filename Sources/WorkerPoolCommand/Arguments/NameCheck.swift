@@ -3,7 +3,7 @@ import PoolClient
 /// Keeps a mistyped name from being taken for a new one, as far as a running pool can tell.
 enum NameCheck {
   static let option = CommandOption(
-    name: "even-if-unknown", help: "do it though the pool does not know the name, and knows one that is like it")
+    name: "even-if-unknown", help: "accept a name that the pool does not know, even if it resembles a known one")
 
   /// A name that the pool does not know but that resembles a known one was most likely mistyped; any other may be a new
   /// one.
@@ -35,6 +35,6 @@ struct UnknownNameError: Error, CustomStringConvertible {
       case "queue": "no job is in the queue \(name.name)"
       default: "there is no \(name.what) \(name.name)"
       }
-    return "\(reason)\(name.hint.isEmpty ? "." : name.hint) --even-if-unknown does it all the same"
+    return "\(reason)\(name.hint.isEmpty ? "." : name.hint) --even-if-unknown accepts the name"
   }
 }

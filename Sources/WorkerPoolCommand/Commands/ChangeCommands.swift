@@ -13,8 +13,8 @@ let cancelCommand = CommandDescription(
 let deleteCommand = CommandDescription(
   name: "delete", summary: "Delete jobs from the store",
   discussion: discussion("delete", "dead")
-    + "\n\nJobs that run are never deleted; nor are those that unfinished jobs wait for, unless --even-if-awaited says so: what "
-    + "waits for them then goes on without.",
+    + "\n\nRunning jobs are never deleted. Jobs that unfinished jobs wait for are deleted only with --even-if-awaited;\n"
+    + "the waiting jobs then go on without them.",
   operands: [jobOperand],
   options: options + [
     CommandOption(name: "even-if-awaited", help: "delete jobs for which unfinished ones wait, too")
@@ -27,14 +27,14 @@ private let jobOperand = Operand(
 private let options =
   [CommonOptions.queue, CommonOptions.store] + JobFilterOptions.all + [
     CommandOption(name: "dry-run", help: "say how many jobs the options choose, and change nothing"),
-    CommandOption(name: "yes", help: "do not ask whether the chosen jobs are meant; needed where nobody can be asked"),
+    CommandOption(name: "yes", help: "change the chosen jobs without asking; required without a terminal"),
     CommandOption(name: "json", help: "print the numbers as a JSON object"),
   ]
 
 private func discussion(_ name: String, _ state: String) -> String {
   """
-  Names jobs, or chooses them by the options, which `workerpool jobs` has, too. Of chosen jobs the number is shown first, and on
-  a terminal the command asks; elsewhere it needs --yes.
+  Names jobs, or chooses them by the same options as `workerpool jobs`. For chosen jobs the command first shows their
+  number and asks at the terminal; without a terminal it needs --yes.
 
     workerpool \(name) --state \(state) --kind import --where "attempt < 3" --dry-run
   """
@@ -99,7 +99,7 @@ private struct JobChange {
   private func isMeant(_ summary: String, count: Int) throws(UsageError) -> Bool {
     guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
       throw UsageError(
-        "\(summary). Nobody can be asked whether that is meant: say --yes, or --dry-run to change nothing")
+        "\(summary). There is no terminal to ask at: confirm with --yes, or use --dry-run to change nothing")
     }
     Output.error("\(summary)\n")
     Output.errorAsItIs("\(question) \(Self.jobs(count))? [y/N] ")

@@ -28,7 +28,7 @@ let reloadCommand = CommandDescription(
   options: [CommonOptions.queue],
   run: { arguments in
     _ = try send(StatusRequest(.reload), to: try arguments.pool())
-    Output.line("the plugins are looked for again")
+    Output.line("the pool searches for plugins again")
     return .success
   })
 
@@ -38,7 +38,7 @@ let stopCommand = CommandDescription(
   options: [
     CommonOptions.queue,
     CommandOption(
-      name: "deadline", value: "SECONDS", help: "what is not finished by then is stopped, and runs again later",
+      name: "deadline", value: "SECONDS", help: "jobs that have not finished by then are stopped and run again later",
       defaultText: "the pool's own"),
   ],
   run: stop)
@@ -48,7 +48,7 @@ extension ParsedArguments {
   func jobURI(_ word: String) throws -> String {
     if ObjectURI(word) != nil { return word }
     guard let key = ObjectURI.key(name: word.hasPrefix("p") ? word : "p\(word)") else {
-      throw UsageError("\"\(word)\" is no job; a job is named as in `workerpool jobs`: p17")
+      throw UsageError("\"\(word)\" is not a job; name a job as `workerpool jobs` does: p17")
     }
     return try StoreReader(poolStore: try storePath()).jobURIs[key].description
   }

@@ -15,7 +15,7 @@ let demoCommand = CommandDescription(
     let folder = arguments.operands.first ?? FileManager.default.currentDirectoryPath
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory), isDirectory.boolValue else {
-      throw UsageError("\(folder) is no folder")
+      throw UsageError("\(folder) is not a folder")
     }
     // When its output has no reader any more, the demo goes on to its end, where it cleans up.
     signal(SIGPIPE, SIG_IGN)

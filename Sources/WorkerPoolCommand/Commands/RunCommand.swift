@@ -195,12 +195,12 @@ private func setLimit(_ text: String, in configuration: inout PoolConfiguration)
   switch parts[0].dropLast(name.count) {
   case "", "kind:":
     guard JobFile.isName(name) else {
-      throw UsageError("--limit \(text): \"\(name)\" is no name of a kind; only queues have patterns, \(forms)")
+      throw UsageError("--limit \(text): \"\(name)\" is not the name of a kind; only queues have patterns, \(forms)")
     }
     configuration.kindLimits[name] = limit
   case "queue:":
     guard JobFile.isName(name.replacing("*", with: "x")) else {
-      throw UsageError("--limit \(text): \"\(name)\" is no name or pattern of a queue, \(forms)")
+      throw UsageError("--limit \(text): \"\(name)\" is not the name or pattern of a queue, \(forms)")
     }
     configuration.queueLimits[name] = limit
   default: throw UsageError("--limit \(text) must begin with a kind or with queue:, \(forms)")

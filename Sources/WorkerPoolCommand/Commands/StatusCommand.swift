@@ -8,7 +8,7 @@ let statusCommand = CommandDescription(
     CommonOptions.queue, CommonOptions.json,
     CommandOption(name: "prometheus", help: "print metrics in the text format of Prometheus"),
     CommandOption(name: "watch", help: "go on showing it until the pool stops"),
-    CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two looks", defaultText: "1"),
+    CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two updates", defaultText: "1"),
   ],
   run: status)
 

@@ -13,7 +13,7 @@ let submitCommand = CommandDescription(
       workerpool submit index x-coredata://STORE/Document/p42 x-coredata://STORE/Document/p43
     """,
   operands: [
-    Operand(name: "KIND", help: "what is to be done: a kind of job that a plugin runs"),
+    Operand(name: "KIND", help: "the kind of the job, which decides the plugin that runs it"),
     Operand(
       name: "URI", help: "objects that the job is about; all of them make one job", isOptional: true, isRepeating: true),
   ],
@@ -73,7 +73,7 @@ private func request(_ arguments: ParsedArguments) throws -> JobRequest {
   var request = JobRequest(kind: arguments.operands[0], objects: Array(arguments.operands.dropFirst()))
   guard JobFile.isName(request.kind) else { throw UsageError("\"\(request.kind)\" cannot be the name of a kind") }
   if let stranger = request.objects.first(where: { ObjectURI($0) == nil }) {
-    throw UsageError("\"\(stranger)\" is no object URI such as x-coredata://STORE/Document/p42")
+    throw UsageError("\"\(stranger)\" is not an object URI such as x-coredata://STORE/Document/p42")
   }
   request.parameters = try parameters(arguments)
   if let stranger = arguments.strings("after").first(where: { ObjectURI($0) == nil }) {

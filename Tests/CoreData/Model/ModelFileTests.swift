@@ -169,7 +169,7 @@ import Testing
       ),
       (
         #"<model><entity name="A"><attribute name="n" attributeType="Integer 16" defaultValueString="x"/></entity></model>"#,
-        "A.n has the default value \"x\", which is no value of its type"
+        "A.n has the default value \"x\", which is not a value of its type"
       ),
       ("<model><entity name=", "is not well-formed XML, at line 1"),
     ] + wrongNumbers) func errors(contents: String, expected: String) throws
@@ -192,7 +192,7 @@ import Testing
     ].map { type, text in
       (
         #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" defaultValueString="\#(text)"/></entity></model>"#,
-        "A.n has the default value \"\(text)\", which is no value of its type"
+        "A.n has the default value \"\(text)\", which is not a value of its type"
       )
     } + [
       (
@@ -201,7 +201,7 @@ import Testing
       ),
       (
         #"<model><entity name="A"><attribute name="n" attributeType="Decimal" minValueString="1,5"/></entity></model>"#,
-        "A.n has the minValueString \"1,5\", which is no number"
+        "A.n has the minValueString \"1,5\", which is not a number"
       ),
     ]
 

@@ -62,7 +62,7 @@ import Testing
         "--without-bundled",
       ])
     #expect(finished.code == 4)
-    #expect(finished.errors.contains("exited with code 3 before it said hello; its last words: I never liked this job"))
+    #expect(finished.errors.contains("exited with code 3 before it said hello; its last lines: I never liked this job"))
     #expect(finished.errors.contains("no plugin can be started"))
     // With a good one the queue goes on where it was.
     try FileManager.default.removeItem(atPath: items.plugins + "/worker-quitter")

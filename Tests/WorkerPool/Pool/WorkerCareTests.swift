@@ -56,7 +56,7 @@ import WorkerProtocol
 
   @Test func slotsKeptForAPluginThatIsNotThereGoToTheOthersAndTheMistakeIsTold() throws {
     let pool = try PoolHarness(workers: 2) { $0.fixedWorkers = ["ghost": 1] }
-    #expect(pool.waitForLog("there are to be workers of ghost, and there is no such plugin; there are fake"))
+    #expect(pool.waitForLog("--workers names the unknown plugin ghost; known plugins: fake"))
     #expect(pool.waitForLog("is up", count: 2))
     #expect(try pool.status().problems.contains { $0.text.contains("ghost") })
     try pool.end()
@@ -73,7 +73,7 @@ import WorkerProtocol
 
   @Test func aProcessThatHasDoneEnoughIsReplacedWhileOthersWork() throws {
     let pool = try PoolHarness(credit: 3, jobs: (1...10).map { fakeJob("ok", $0) }) { $0.limits.jobs = 5 }
-    #expect(pool.waitForLog("is to be replaced: it has done"))
+    #expect(pool.waitForLog("will be replaced: it has done"))
     #expect(pool.waitForLog("exited with code 0"))
     pool.source.add((11...12).map { fakeJob("ok", $0) })
     #expect(pool.effects.wait { $0.count == 12 })
@@ -81,14 +81,14 @@ import WorkerProtocol
     #expect(pids.count >= 2)
     #expect(try pool.status().restarts == 0, "no process died")
     // The replacement was up before the old one was told to go.
-    let story = pool.log.all.filter { $0.hasSuffix("is up") || $0.hasSuffix("is to finish") }
+    let story = pool.log.all.filter { $0.hasSuffix("is up") || $0.hasSuffix("finishes its jobs and exits") }
     #expect(story.prefix(3).map { $0.hasSuffix("is up") } == [true, true, false])
     try pool.end()
   }
 
   @Test func aProcessThatHasGrownIsReplaced() throws {
     let pool = try PoolHarness(jobs: [fakeJob("ok", 1)]) { $0.limits.residentMemory = 1 }
-    #expect(pool.waitForLog("is to be replaced: it has grown to"))
+    #expect(pool.waitForLog("will be replaced: it has grown to"))
     #expect(pool.waitForLog("exited with code 0"))
     try pool.end()
   }
@@ -98,7 +98,7 @@ import WorkerProtocol
     let pool = try PoolHarness(jobs: [fakeJob("hang", 1)]) { $0.heartbeat = 0 }
     #expect(pool.effects.wait { $0.count == 1 })
     _ = try pool.request(StatusRequest(.reload))
-    #expect(pool.waitForLog("is to finish"))
+    #expect(pool.waitForLog("finishes its jobs and exits"))
     let start = Clock.now
     var count = 1
     // Each job lets the supervisor plan its slots again; after a turn it counts those that finish for long.
@@ -107,7 +107,7 @@ import WorkerProtocol
       pool.source.add([fakeJob("ok", count)])
       try #require(pool.effects.wait { $0.count == count }, "job \(count) does not run")
     }
-    #expect(pool.log.all.count { $0.hasSuffix("is to finish") } == 1)
+    #expect(pool.log.all.count { $0.hasSuffix("finishes its jobs and exits") } == 1)
     try pool.end(deadline: 0)
   }
 
@@ -115,7 +115,7 @@ import WorkerProtocol
     let pool = try PoolHarness(workers: 4, jobs: (1...4).map { fakeJob("hang", $0) }) { $0.heartbeat = 0 }
     #expect(pool.effects.wait { $0.count == 4 })
     _ = try pool.request(StatusRequest(.scale, count: 3))
-    #expect(pool.waitForLog("is to finish"))
+    #expect(pool.waitForLog("finishes its jobs and exits"))
     let start = Clock.now
     var count = 4
     while Clock.now - start < 2.5 * SlotPlan.turn {
@@ -123,7 +123,7 @@ import WorkerProtocol
       pool.source.add([fakeJob("ok", count)])
       _ = try pool.status()
     }
-    #expect(pool.log.all.count { $0.hasSuffix("is to finish") } == 1)
+    #expect(pool.log.all.count { $0.hasSuffix("finishes its jobs and exits") } == 1)
     try pool.end(deadline: 0)
   }
 

@@ -121,7 +121,8 @@ private func effects(of events: Event...) -> [Effect] {
     #expect(
       effects(of: .started, .drain)
         == [.log(.workerDraining, "is not needed any more and ends before it is up")] + end)
-    #expect(effects(of: .started, .hello, .drain) == [.log(.workerDraining, "is to finish"), .tellDrain])
+    #expect(
+      effects(of: .started, .hello, .drain) == [.log(.workerDraining, "finishes its jobs and exits"), .tellDrain])
     #expect(
       effects(of: .started, .hello, .terminate, .deadline(shortage: nil))
         == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])

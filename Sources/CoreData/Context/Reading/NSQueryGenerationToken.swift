@@ -1,6 +1,6 @@
 /// Names a state of the stores that a context's reads can see.
 ///
-/// A pinned context's `queryGenerationToken` gives one; pass it to other contexts of the coordinator that are to see
+/// A pinned context's `queryGenerationToken` gives one; pass it to other contexts of the coordinator that should see
 /// the same state. As long as it exists, a connection to each file stays open and the file's write-ahead log only
 /// grows.
 ///

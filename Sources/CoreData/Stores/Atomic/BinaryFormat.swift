@@ -86,7 +86,7 @@ enum BinaryFormat: StoreFormat {
       else { continue }
       guard let value = ArchivedValue.decoded(stored, attribute), values.assignConverted(value, slot: slot) else {
         throw StoreFormatError(
-          "\(entity.storedEntity.layout.name).\(attribute.name) of the row \(key) is no value of its type")
+          "\(entity.storedEntity.layout.name).\(attribute.name) of the row \(key) is not a value of its type")
       }
     }
     for toOne in entity.toOnes {
@@ -120,13 +120,13 @@ enum BinaryFormat: StoreFormat {
   private static func content(of data: Data) throws -> [String: Any] {
     guard data.starts(with: Data("bplist00".utf8)),
       let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
-    else { throw StoreFormatError("it is no binary store") }
+    else { throw StoreFormatError("it is not a binary store") }
     if list["$archiver"] != nil {
       throw StoreFormatError(
         "it is a keyed archive, as Apple's Core Data writes binary stores: their classes are private; migrate it to SQLite or "
           + "XML on a Mac")
     }
-    guard list["format"] as? String == format else { throw StoreFormatError("it is no binary store") }
+    guard list["format"] as? String == format else { throw StoreFormatError("it is not a binary store") }
     guard integer(list["version"]) == 1 else { throw StoreFormatError("a newer version of this program wrote it") }
     return list
   }

@@ -101,8 +101,8 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     if fileState != FileState(url) {
       throw CoreDataErrors.error(
         .persistentStoreSave,
-        "\(url.path) was changed or removed by someone else since it was read; remove the store from the coordinator and add it "
-          + "again, then make the changes anew.")
+        "\(url.path) was changed or removed by another program after it was read; remove the store from the "
+          + "coordinator, add it again and repeat the changes.")
     }
     let data = try FileStore.translating(url) { try Swift.type(of: self).format.encode(memory, metadata ?? [:]) }
     written = try FileStore.temporaryFile(data, for: url)

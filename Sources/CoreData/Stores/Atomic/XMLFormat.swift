@@ -81,7 +81,7 @@ enum XMLFormat: StoreFormat {
     guard
       var metadata = try? PropertyListSerialization.propertyList(from: Data((header + text[place]).utf8), format: nil)
         as? [String: Any]
-    else { throw StoreFormatError("its metadata is no property list") }
+    else { throw StoreFormatError("its metadata is not a property list") }
     metadata[NSStoreTypeKey] = metadata[NSStoreTypeKey] ?? storeType
     if let start = text.range(of: "<UUID>"),
       let end = text.range(of: "</UUID>", range: start.upperBound..<place.lowerBound)
@@ -101,7 +101,7 @@ enum XMLFormat: StoreFormat {
     guard let text = String(data: data, encoding: .utf8), text.contains("<database>"),
       let start = text.range(of: "<metadata>"),
       let end = text.range(of: "</metadata>", range: start.upperBound..<text.endIndex)
-    else { throw StoreFormatError("it is no XML store") }
+    else { throw StoreFormatError("it is not an XML store") }
     return (start.upperBound..<end.lowerBound, text)
   }
 

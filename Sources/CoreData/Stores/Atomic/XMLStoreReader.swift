@@ -37,7 +37,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     if let problem { throw problem }
     // This parser reports no error for a document that ends in the middle of a tag.
     guard isRead, path.isEmpty else {
-      throw StoreFormatError("it is no well-formed XML (line \(max(parser.lineNumber, 1)))")
+      throw StoreFormatError("it is not well-formed XML (line \(max(parser.lineNumber, 1)))")
     }
     for object in objects { numbers[object.key] = object.entity.storedEntity.number }
     for object in objects { relate(object) }

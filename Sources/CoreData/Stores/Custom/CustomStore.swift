@@ -18,7 +18,7 @@ extension CustomStore {
 
   func reference(_ id: NSManagedObjectID) -> Any {
     guard id.storedEntity.collection === storedEntities, let reference = references.reference(id.key) else {
-      fatalError("\(id) is no ID of the store \(url?.absoluteString ?? type).")
+      fatalError("\(id) is not an ID of the store \(url?.absoluteString ?? type).")
     }
     return reference
   }

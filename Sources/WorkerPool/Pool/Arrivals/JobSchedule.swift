@@ -36,14 +36,14 @@ final class JobSchedule {
       }
       clockWatch = watch
     } catch {
-      core.log(.trouble, "it is not noticed at once when the system's clock is set: \(error)")
+      core.log(.trouble, "the system's clock cannot be watched, so the pool notices late when it is set: \(error)")
     }
   }
 
   /// The system's clock was set, so due times are nearer or farther now.
   func clockWasSet() {
     guard !core.isStopping else { return }
-    core.log(.clockSet, "the system's clock was set: what is due is worked out anew")
+    core.log(.clockSet, "the system's clock was set: due times are computed again")
     ready.promoteDueJobs()
     submit()
   }

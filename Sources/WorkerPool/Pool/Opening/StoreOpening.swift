@@ -108,7 +108,7 @@ final class StoreOpening {
   /// Which process has the lock, if that can be seen.
   private var reason: String {
     StoreLocks.named(store: configuration.store) ?? lastReason
-      ?? "it waits for a lock, or there is much to bring in order"
+      ?? "it waits for a lock, or is being recovered or upgraded"
   }
 
   private func giveUp() {
@@ -123,7 +123,7 @@ final class StoreOpening {
       let path = QueueLayout(root: configuration.queue).statusSocket
       statusServer = try StatusServer(path: path, loop: loop, log: log) { [weak self] in self?.answer($0, $1) }
     } catch {
-      log(.trouble, "there is no status socket yet: \(error)")
+      log(.trouble, "the status socket cannot be opened yet: \(error)")
     }
   }
 

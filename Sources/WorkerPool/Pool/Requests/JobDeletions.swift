@@ -40,7 +40,7 @@ final class JobDeletions {
     guard !others.isEmpty else {
       return client.reply(StatusReply(count: 0, kept: .init(running: running, awaited: 0, missing: 0)))
     }
-    core.log(StatusService.record(.jobDeleted, others, "to be deleted", core.coordinator.jobURIs))
+    core.log(StatusService.record(.jobDeleted, others, "will be deleted", core.coordinator.jobURIs))
     core.withheld.formUnion(others)
     core.coordinator.forget(others)
     core.source.delete(

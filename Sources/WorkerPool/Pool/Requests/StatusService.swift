@@ -43,7 +43,8 @@ final class StatusService {
         self?.answer(request, client)
       }
     } catch {
-      core.log(.trouble, "there is no status socket, so nobody could stop the pool: \(error)")
+      core.log(
+        .trouble, "the pool ends, because no command could stop it: its status socket cannot be opened: \(error)")
       core.fail(.failed)
     }
   }
@@ -128,7 +129,7 @@ final class StatusService {
 
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
   private func cancel(_ jobs: [JobKey], _ client: StatusServer.Client) {
-    core.log(Self.record(.jobCancelled, jobs, "to be cancelled", core.coordinator.jobURIs))
+    core.log(Self.record(.jobCancelled, jobs, "will be cancelled", core.coordinator.jobURIs))
     let inHand = jobs.filter { core.coordinator.held[$0] != nil }
     for job in inHand { core.coordinator.cancel(job) }
     let others = jobs.filter { core.coordinator.held[$0] == nil }
@@ -138,7 +139,7 @@ final class StatusService {
   }
 
   private func retry(_ jobs: [JobKey], _ client: StatusServer.Client) {
-    core.log(Self.record(.jobRetried, jobs, "to run again", core.coordinator.jobURIs))
+    core.log(Self.record(.jobRetried, jobs, "will run again", core.coordinator.jobURIs))
     core.source.retry(jobs, ticket: tickets.issue(to: (client, 0)))
   }
 
@@ -151,7 +152,7 @@ final class StatusService {
     }
     let jobs = uris.map(core.coordinator.jobURIs.key)
     if let stranger = jobs.firstIndex(of: nil) {
-      return client.reply(StatusReply(ok: false, error: "\(uris[stranger]) is no job of this pool"))
+      return client.reply(StatusReply(ok: false, error: "\(uris[stranger]) is not a job of this pool"))
     }
     var named: Set<JobKey> = []
     body(jobs.compactMap(\.self).filter { named.insert($0).inserted })
@@ -159,7 +160,7 @@ final class StatusService {
 
   /// The record of a request to change jobs; many jobs are not named one by one.
   static func record(_ event: LogEvent, _ jobs: [JobKey], _ what: String, _ uris: JobURIs) -> LogRecord {
-    let names = jobs.count == 1 ? "\(uris[jobs[0]]) is" : "\(jobs.count) jobs are"
+    let names = jobs.count == 1 ? "\(uris[jobs[0]])" : "\(jobs.count) jobs"
     let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(uris.texts(jobs))] : []
     return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
   }

@@ -42,7 +42,7 @@ final class StoreFileWatch {
       if let watch { core.loop.unwatch(watch.descriptor) }
       watch = nil
       core.log(
-        .storeParted, "\(sentence); see to it that the right file stands there before you start the pool again",
+        .storeParted, "\(sentence); put the right file there before you start the pool again",
         .path(error.path))
       core.fail(.storeParted)
     }

@@ -161,7 +161,7 @@ import Testing
     try other.performAndWait {
       other.make("Tag", ["label": "second"])
       let error = #expect(throws: NSError.self) { try other.save() }
-      #expect(error?.code == 134030 && error?.localizedDescription.contains("someone else") == true)
+      #expect(error?.code == 134030 && error?.localizedDescription.contains("another program") == true)
       #expect(other.insertedObjects.count == 1)
       try #expect(other.persistentStoreCoordinator?.objectStores[0].count(RowFetch(entityName: "Tag")) == 0)
     }

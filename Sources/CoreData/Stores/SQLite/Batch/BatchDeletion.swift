@@ -136,7 +136,7 @@ final class BatchDeletion {
       if !inverse.isOptional, try connection.integer("SELECT 1 FROM \(destination.table) \(staying) LIMIT 1") != nil {
         throw CoreDataErrors.error(
           .validationMissingMandatoryProperty,
-          "\(destination.name).\(inverse.name) needs a value, and leads to rows of \(mapping.name) that are to be deleted.",
+          "\(destination.name).\(inverse.name) needs a value, and leads to rows of \(mapping.name) that would be deleted.",
           [NSValidationKeyErrorKey: inverse.name])
       }
       let columns = [toOne.column, toOne.entityColumn, toOne.orderColumn].compactMap { $0 }
