@@ -181,7 +181,7 @@ final class PluginDiscovery {
     do {
       description = try PluginDescription(json: probe.output.joined(separator: "\n"))
     } catch {
-      throw .badDescription(path: path, reason: "its output is not the JSON of a plugin")
+      throw .badDescription(path: path, reason: problem(error))
     }
     guard description.protocolVersions.contains(where: ProtocolVersion.supported.contains) else {
       throw .wrongVersion(description.protocolVersions)
@@ -194,6 +194,19 @@ final class PluginDiscovery {
       throw .badDescription(path: path, reason: problem)
     }
     return Plugin(name: name, path: path, description: description)
+  }
+
+  /// Why the output of `describe` is not a plugin's JSON, with the key that is to blame.
+  private static func problem(_ error: any Error) -> String {
+    let (path, what): ([any CodingKey], String) =
+      switch error as? DecodingError {
+      case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
+      case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+        (context.codingPath, "has a value that it cannot have")
+      default: ([], "")
+      }
+    guard !path.isEmpty else { return "its output is not the JSON of a plugin" }
+    return "\"\(path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "."))\" \(what)"
   }
 
   private func finishIfComplete() {

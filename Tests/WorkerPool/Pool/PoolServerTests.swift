@@ -277,6 +277,22 @@ import WorkerProtocol
       ])
   }
 
+  @Test(
+    "A description that cannot be used is rejected with the key to blame",
+    arguments: [
+      (
+        #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timeout":"long"}]}"#, "kinds.0.timeout"
+      ),
+      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":1.5}]}"#, "kinds.0.limit"),
+      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"},{"limit":1}]}"#, "kinds.1.kind"),
+      (#"{"name":"a","version":"1","kinds":[{"kind":"a"}]}"#, "protocolVersions"),
+    ])
+  func aBadDescriptionNamesItsKey(json: String, key: String) throws {
+    let failures = try discover(script: "echo '\(json)'", name: "a").failures
+    let reason = try #require(failures["a"]).description
+    #expect(reason.contains("worker-a describe: \"\(key)\" "), "\(reason)")
+  }
+
   private func discover(in directory: URL) throws -> PluginDiscovery.Result {
     let loop = try EventLoop()
     var result = PluginDiscovery.Result()
