@@ -9,7 +9,7 @@ import WorkerProtocol
 /// `@unchecked Sendable`: `state` and `connection` are only touched while `condition` is locked, but for the main
 /// thread's receiving, which touches the parts of `Connection` that sending does not.
 final class WorkerConnection: @unchecked Sendable {
-  private struct State {
+  struct State {
     var session = WorkerSession()
     var isClosed = false
     /// When the running job has to be over, in seconds of the monotonic clock, and which it is.
@@ -48,18 +48,18 @@ final class WorkerConnection: @unchecked Sendable {
     }
   }
 
-  private let condition = NSCondition()
-  private var state = State()
+  let condition = NSCondition()
+  var state = State()
   private let connection: Connection
   private let signals: WorkerSignals
   private let orphanDeadline: Double
-  private let saysStoreWaits: Bool
+  let saysStoreWaits: Bool
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
   /// Readable while any job should stop.
   let stopDescriptor: Int32
   /// Whether any job should stop: written with the state, and read without the lock, so that jobs may ask often.
-  private let stopFlag = Atomic<Bool>(false)
+  let stopFlag = Atomic<Bool>(false)
 
   /// The credit of a worker that does not know yet how long jobs take.
   private static let firstCredit = 2
@@ -69,7 +69,7 @@ final class WorkerConnection: @unchecked Sendable {
   private static let interruptInterval = 200.0
 
   /// Seconds that WorkerKit waits for the store before it says so.
-  fileprivate static let storeNotice = 3.0
+  static let storeNotice = 3.0
 
   /// Interrupts the SQL statements that run now. Set before there is a second thread.
   var interruptStatements: @Sendable () -> Void = {}
@@ -98,7 +98,7 @@ final class WorkerConnection: @unchecked Sendable {
         if isInterrupting { interruptStatements() }
         return (
           state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
-          isInterrupting, state.storeNoticeTime(now: Self.now)
+          isInterrupting, state.storeNoticeTime(now: Clock.now)
         )
       }
       if isOver { return refusal == nil ? 0 : 65 }
@@ -110,7 +110,7 @@ final class WorkerConnection: @unchecked Sendable {
       if inspect({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
       // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
       let next = [deadline?.at, orphanEnd, storeNotice].compactMap { $0 }.min()
-      var wait = next.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
+      var wait = next.map { max(0, ($0 - Clock.now) * 1000).rounded(.up) } ?? -1
       if isInterrupting { wait = wait < 0 ? Self.interruptInterval : min(wait, Self.interruptInterval) }
       guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
       if watched[0].revents != 0 { receive() }
@@ -119,9 +119,9 @@ final class WorkerConnection: @unchecked Sendable {
         var count: UInt64 = 0
         _ = read(wake, &count, 8)
       }
-      if let deadline, deadline.at <= Self.now { passed(deadline) }
+      if let deadline, deadline.at <= Clock.now { passed(deadline) }
       noteSlowStore()
-      if let orphanEnd, orphanEnd <= Self.now { orphanTimePassed() }
+      if let orphanEnd, orphanEnd <= Clock.now { orphanTimePassed() }
     }
   }
 
@@ -157,7 +157,7 @@ final class WorkerConnection: @unchecked Sendable {
   private func closed() {
     change { state in
       if !state.isClosed {
-        state.orphanEnd = Self.now + orphanDeadline
+        state.orphanEnd = Clock.now + orphanDeadline
         if let failure = connection.failure { complain("the connection to the pool is given up: \(failure)") }
       }
       state.isClosed = true
@@ -174,7 +174,7 @@ final class WorkerConnection: @unchecked Sendable {
   /// Reports once that the store does not answer.
   private func noteSlowStore() {
     let isSlow = condition.withLock {
-      guard let since = state.storeUse, Self.now - since >= Self.storeNotice else { return false }
+      guard let since = state.storeUse, Clock.now - since >= Self.storeNotice else { return false }
       state.storeUse = nil
       return true
     }
@@ -192,7 +192,7 @@ final class WorkerConnection: @unchecked Sendable {
         kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL)
       }
       state.session.terminate()
-      state.orphanEnd = Self.now + Self.stopGrace
+      state.orphanEnd = Clock.now + Self.stopGrace
     }
   }
 
@@ -211,144 +211,13 @@ final class WorkerConnection: @unchecked Sendable {
     }
   }
 
-  // MARK: The jobs' thread
+  // MARK: Both threads
 
-  /// Waits for jobs; `false` when there will be none any more.
-  func awaitJobs() -> Bool {
-    condition.lock()
-    defer { condition.unlock() }
-    if state.session.notBegun.isEmpty { sendOutgoing() }
-    while state.session.notBegun.isEmpty, !state.session.isDraining { condition.wait() }
-    return !state.session.notBegun.isEmpty
-  }
-
-  /// Begins up to `limit` of the jobs in hand together; `nil` when they have gone back meanwhile.
-  func begin(limit: Int) -> [ObjectURI]? {
-    condition.lock()
-    defer { condition.unlock() }
-    let jobs = state.session.begin(limit: limit)
-    state.storeWait = nil
-    // The jobs that begin now see what is on disk.
-    state.saved = SavedElsewhere()
-    if !jobs.isEmpty { state.storeUse = Self.now }
-    sendOutgoing()
-    return jobs.isEmpty ? nil : jobs
-  }
-
-  /// Tells that jobs have ended: sent by the next `begin`, which follows at once.
-  ///
-  /// - Parameter back: jobs of the group that were not run; they go back first, with those that have not begun.
-  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)], givingBack back: [ObjectURI] = []) {
-    condition.lock()
-    defer { condition.unlock() }
-    if !back.isEmpty { state.session.giveBack(back) }
-    for (jobs, end) in ends { state.session.end(jobs, end) }
-    state.deadline = nil
-    state.storeUse = nil
-    state.storeWait = nil
-    state.timeLeft = nil
-    noteStops()
-  }
-
-  /// The jobs of the group will begin again, one by one.
-  func ungroup() {
-    waitsForStore(.over)
-    change { $0.session.ungroup() }
-  }
-
-  func say(_ message: WorkerMessage) { change { $0.session.say(message) } }
-
-  func setCredit(_ count: Int) {
-    condition.withLock { state.session.setCredit(count) }
-  }
-
-  /// Waits, and returns whether it may go on: `false` as soon as the conversation is where `isOver` wants it.
-  func pause(seconds: Double, until isOver: (WorkerSession) -> Bool) -> Bool {
-    let end = Date(timeIntervalSinceNow: seconds)
-    return condition.withLock {
-      while !isOver(state.session), condition.wait(until: end) {}
-      return !isOver(state.session)
-    }
-  }
-
-  /// Tells the coordinator, once, why the running jobs wait for the store, or the next one that would begin.
-  func waitsForStore(_ reason: StoreWait) {
-    change { state in
-      guard (state.storeWait ?? .over) != reason else { return }
-      state.storeWait = reason == .over ? nil : reason
-      state.countTime(isWaiting: reason != .over, now: Self.now)
-      let jobs = state.session.running.isEmpty ? Array(state.session.notBegun.prefix(1)) : state.session.running
-      if saysStoreWaits, !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
-    }
-    // The main thread does not know of the deadline that holds again.
-    if reason == .over { wakeMainThread() }
-  }
-
-  /// WorkerKit begins or ends to use the store. That may take long, so outgoing messages are sent first.
-  func usesStore(_ isInUse: Bool) {
-    condition.withLock {
-      state.storeUse = isInUse ? Self.now : nil
-      if isInUse { sendOutgoing() }
-    }
-  }
-
-  /// Runs a plugin's code; while it should stop, its SQL statements are interrupted.
-  func inPlugin(_ body: () throws -> Void) rethrows {
-    let start = Self.now
-    condition.withLock {
-      state.pluginUse = start
-      state.storeUse = nil
-    }
-    defer {
-      let end = Self.now
-      condition.withLock {
-        state.pluginUse = nil
-        state.storeUse = end
-      }
-      // The main thread has not checked the store all that time.
-      if end - start >= Self.storeNotice { wakeMainThread() }
-    }
-    try body()
-  }
-
-  func setDeadline(_ seconds: Double, for job: ObjectURI) {
-    let isSooner = condition.withLock {
-      let deadline = Self.now + seconds
-      state.deadline = (deadline, job)
-      return state.armed.map { deadline < $0 } ?? true
-    }
-    if isSooner { wakeMainThread() }
-  }
-
-  /// The plugin is done with the job, in time.
-  func clearDeadline() {
-    condition.withLock {
-      state.deadline = nil
-      state.timeLeft = nil
-    }
-  }
-
-  /// Why the job should stop, if it should. Cheap while no job is to stop.
-  func stopReason(_ job: ObjectURI) -> StopReason? {
-    guard stopFlag.load(ordering: .relaxed) else { return nil }
-    return inspect { $0.session.stops[job] }
-  }
-
-  /// What other workers have saved since the last call, or since the jobs began.
-  func takeSaved() -> SavedElsewhere {
-    condition.withLock {
-      defer { state.saved = SavedElsewhere() }
-      return state.saved
-    }
-  }
-
-  // MARK: Both
-
-  private func inspect<T>(_ body: (State) -> T) -> T {
+  func inspect<T>(_ body: (State) -> T) -> T {
     condition.withLock { body(state) }
   }
 
-  private func change(_ body: (inout State) -> Void) {
+  func change(_ body: (inout State) -> Void) {
     condition.lock()
     body(&state)
     noteStops()
@@ -358,7 +227,7 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   /// Lets the jobs know whether any of them should stop. The lock is held.
-  private func noteStops() {
+  func noteStops() {
     let isAny = !state.session.stops.isEmpty
     guard isAny != stopFlag.load(ordering: .relaxed) else { return }
     stopFlag.store(isAny, ordering: .relaxed)
@@ -368,7 +237,7 @@ final class WorkerConnection: @unchecked Sendable {
 
   /// Sends the outgoing messages. Wakes the main thread for what the socket does not take, and for the end. The lock is
   /// held.
-  private func sendOutgoing() {
+  func sendOutgoing() {
     if !state.session.outgoing.isEmpty {
       if !state.isClosed { connection.send { $0 += state.session.outgoing } }
       state.session.outgoing.removeAll(keepingCapacity: true)
@@ -377,24 +246,8 @@ final class WorkerConnection: @unchecked Sendable {
     if !isOut || state.session.isOver { wakeMainThread() }
   }
 
-  private func wakeMainThread() {
+  func wakeMainThread() {
     var one: UInt64 = 1
     _ = write(wake, &one, 8)
-  }
-
-  private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
-}
-
-/// What other workers have saved: a bounded number of objects; beyond that only that there were more.
-struct SavedElsewhere: Equatable, Sendable {
-  static let limit = 10_000
-  private(set) var objects: [SavedChange: [ObjectURI]] = [:]
-  private(set) var isOverfull = false
-  private var count = 0
-
-  mutating func add(_ change: SavedChange, _ uris: [ObjectURI]) {
-    count += uris.count
-    isOverfull = isOverfull || count > Self.limit
-    if isOverfull { objects = [:] } else { objects[change, default: []] += uris }
   }
 }

@@ -1,0 +1,135 @@
+import Foundation
+import LinuxSystem
+import WorkerProtocol
+
+/// What the jobs' thread asks of the connection: jobs to begin, what it tells of them, and whether they should stop.
+extension WorkerConnection {
+  /// Waits for jobs; `false` when there will be none any more.
+  func awaitJobs() -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    if state.session.notBegun.isEmpty { sendOutgoing() }
+    while state.session.notBegun.isEmpty, !state.session.isDraining { condition.wait() }
+    return !state.session.notBegun.isEmpty
+  }
+
+  /// Begins up to `limit` of the jobs in hand together; `nil` when they have gone back meanwhile.
+  func begin(limit: Int) -> [ObjectURI]? {
+    condition.lock()
+    defer { condition.unlock() }
+    let jobs = state.session.begin(limit: limit)
+    state.storeWait = nil
+    // The jobs that begin now see what is on disk.
+    state.saved = SavedElsewhere()
+    if !jobs.isEmpty { state.storeUse = Clock.now }
+    sendOutgoing()
+    return jobs.isEmpty ? nil : jobs
+  }
+
+  /// Tells that jobs have ended: sent by the next `begin`, which follows at once.
+  ///
+  /// - Parameter back: jobs of the group that were not run; they go back first, with those that have not begun.
+  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)], givingBack back: [ObjectURI] = []) {
+    condition.lock()
+    defer { condition.unlock() }
+    if !back.isEmpty { state.session.giveBack(back) }
+    for (jobs, end) in ends { state.session.end(jobs, end) }
+    state.deadline = nil
+    state.storeUse = nil
+    state.storeWait = nil
+    state.timeLeft = nil
+    noteStops()
+  }
+
+  /// The jobs of the group will begin again, one by one.
+  func ungroup() {
+    waitsForStore(.over)
+    change { $0.session.ungroup() }
+  }
+
+  func say(_ message: WorkerMessage) { change { $0.session.say(message) } }
+
+  func setCredit(_ count: Int) {
+    condition.withLock { state.session.setCredit(count) }
+  }
+
+  /// Waits, and returns whether it may go on: `false` as soon as the conversation is where `isOver` wants it.
+  func pause(seconds: Double, until isOver: (WorkerSession) -> Bool) -> Bool {
+    let end = Date(timeIntervalSinceNow: seconds)
+    return condition.withLock {
+      while !isOver(state.session), condition.wait(until: end) {}
+      return !isOver(state.session)
+    }
+  }
+
+  /// Tells the coordinator, once, why the running jobs wait for the store, or the next one that would begin.
+  func waitsForStore(_ reason: StoreWait) {
+    change { state in
+      guard (state.storeWait ?? .over) != reason else { return }
+      state.storeWait = reason == .over ? nil : reason
+      state.countTime(isWaiting: reason != .over, now: Clock.now)
+      let jobs = state.session.running.isEmpty ? Array(state.session.notBegun.prefix(1)) : state.session.running
+      if saysStoreWaits, !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
+    }
+    // The main thread does not know of the deadline that holds again.
+    if reason == .over { wakeMainThread() }
+  }
+
+  /// WorkerKit begins or ends to use the store. That may take long, so outgoing messages are sent first.
+  func usesStore(_ isInUse: Bool) {
+    condition.withLock {
+      state.storeUse = isInUse ? Clock.now : nil
+      if isInUse { sendOutgoing() }
+    }
+  }
+
+  /// Runs a plugin's code; while it should stop, its SQL statements are interrupted.
+  func inPlugin(_ body: () throws -> Void) rethrows {
+    let start = Clock.now
+    condition.withLock {
+      state.pluginUse = start
+      state.storeUse = nil
+    }
+    defer {
+      let end = Clock.now
+      condition.withLock {
+        state.pluginUse = nil
+        state.storeUse = end
+      }
+      // The main thread has not checked the store all that time.
+      if end - start >= Self.storeNotice { wakeMainThread() }
+    }
+    try body()
+  }
+
+  func setDeadline(_ seconds: Double, for job: ObjectURI) {
+    let isSooner = condition.withLock {
+      let deadline = Clock.now + seconds
+      state.deadline = (deadline, job)
+      return state.armed.map { deadline < $0 } ?? true
+    }
+    if isSooner { wakeMainThread() }
+  }
+
+  /// The plugin is done with the job, in time.
+  func clearDeadline() {
+    condition.withLock {
+      state.deadline = nil
+      state.timeLeft = nil
+    }
+  }
+
+  /// Why the job should stop, if it should. Cheap while no job is to stop.
+  func stopReason(_ job: ObjectURI) -> StopReason? {
+    guard stopFlag.load(ordering: .relaxed) else { return nil }
+    return inspect { $0.session.stops[job] }
+  }
+
+  /// What other workers have saved since the last call, or since the jobs began.
+  func takeSaved() -> SavedElsewhere {
+    condition.withLock {
+      defer { state.saved = SavedElsewhere() }
+      return state.saved
+    }
+  }
+}
