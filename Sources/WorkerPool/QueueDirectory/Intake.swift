@@ -12,19 +12,11 @@ import Synchronization
 /// `@unchecked Sendable`: the mutable state is only touched inside `perform` of `context`, a serial queue; `report` is
 /// set once, before anything else.
 final class Intake: @unchecked Sendable {
-  /// The most files of one transaction, and the jobs and bytes after which no further file joins it: the first of many
-  /// jobs starts soon, and memory is bounded. The jobs of one file stay together.
-  static let filesPerTransaction = 1000
-  static let jobsPerTransaction = 10_000
-  static let bytesPerTransaction = 4 << 20
   /// Nanoseconds for which a file that no event announced must be unchanged before it is read.
   static let restingTime: Int64 = 1_000_000_000
 
   /// Jobs that even a slow machine takes in a second. A transaction that takes longer waits for something.
   static let slowestPace = 2000.0
-
-  /// How many jobs a report lists; more are fetched from the store.
-  static let jobsToTell = 500
 
   let directory: IncomingDirectory
   let rejected: RejectedDirectory
@@ -151,8 +143,8 @@ extension Intake {
     do {
       let (names, unusable) = try directory.names()
       found = names[...]
-      for file in unusable.prefix(Self.filesPerTransaction) { reject(file, &outcome) }
-      outcome.postponed += max(0, unusable.count - Self.filesPerTransaction)
+      for file in unusable.prefix(IntakeBatch.mostFiles) { reject(file, &outcome) }
+      outcome.postponed += max(0, unusable.count - IntakeBatch.mostFiles)
     } catch {
       outcome.fail("\(error)")
     }
@@ -178,22 +170,9 @@ extension Intake {
 
   // MARK: One transaction
 
-  /// Files that are read and not yet committed.
-  private struct Batch {
-    var files: [TakenJobFile] = []
-    var requests: [[JobRequest]] = []
-    /// Names that were examined, with those of files that are not taken.
-    var examined = 0
-    var jobs = 0
-    var bytes = 0
-    var isFull: Bool {
-      examined >= filesPerTransaction || jobs >= jobsPerTransaction || bytes >= bytesPerTransaction
-    }
-  }
-
   /// Takes the files with the first of these names, and removes the names.
   private func takeSome(from names: inout ArraySlice<String>, minimumAge: Int64) {
-    var batch = Batch()
+    var batch = IntakeBatch()
     var outcome = IntakeReport()
     while !batch.isFull, let name = names.popFirst() {
       batch.examined += 1
@@ -213,7 +192,7 @@ extension Intake {
   /// Reads the first of the files that are in `taken/` already. A commit that failed may have reached the store all the
   /// same: files whose names it holds are only removed.
   private func readSome() {
-    var batch = Batch()
+    var batch = IntakeBatch()
     var outcome = IntakeReport()
     var committed: [TakenFileRemoval.Item] = []
     do {
@@ -236,7 +215,8 @@ extension Intake {
     removal.add(committed)
   }
 
-  private func read(_ file: TakenJobFile, minimumAge: Int64, _ batch: inout Batch, _ outcome: inout IntakeReport) {
+  private func read(_ file: TakenJobFile, minimumAge: Int64, _ batch: inout IntakeBatch, _ outcome: inout IntakeReport)
+  {
     switch file.read(minimumAge: minimumAge, owners: owners) {
     case .jobs(let jobs, let size):
       do {
@@ -244,10 +224,7 @@ extension Intake {
       } catch {
         return postpone(file, "\(file.originalName) cannot be checked: \(ErrorText.text(error))", &outcome)
       }
-      batch.files.append(file)
-      batch.requests.append(jobs)
-      batch.jobs += jobs.count
-      batch.bytes += size
+      batch.add(file, jobs, size: size)
     case .bad(let reason): reject(file, reason, &outcome)
     case .gone: return
     case .fresh: postpone(file, nil, &outcome)
@@ -262,12 +239,14 @@ extension Intake {
   }
 
   /// Commits the jobs, reports them, and only then lets the files be removed: a job need not wait for that.
-  private func commit(_ batch: Batch, _ outcome: IntakeReport) {
+  private func commit(_ batch: IntakeBatch, _ outcome: IntakeReport) {
     var outcome = outcome
     var rows: [NSManagedObjectID] = []
     if !batch.files.isEmpty {
       do {
-        try watch.during(size: Double(batch.jobs) / Self.slowestPace) { rows = try insert(batch, &outcome) }
+        try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
+          rows = try batch.commit(to: store, context, &outcome)
+        }
         outcome.files = batch.files.count
       } catch {
         context.rollback()
@@ -280,38 +259,6 @@ extension Intake {
     report(outcome)
     removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) })
   }
-
-  /// Commits the jobs of the files together with the files' names, and reports the jobs that may run now unless they
-  /// are too many. Returns the rows of the files.
-  private func insert(_ batch: Batch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
-    for attempt in 1... {
-      // Labels and tokens belong to their file; files without any are inserted together.
-      let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
-      var jobs = try store.insert(batch.requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
-      for file in batch.requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
-      let rows = batch.files.map { store.insertTakenFile($0.name, into: context) }
-      do {
-        try context.save()
-      } catch let error as NSError
-        where error.code == NSManagedObjectConstraintMergeError && attempt <= Self.constraintRetries
-      {
-        // A worker or an app has just taken one of the unique keys. The next try sees that.
-        context.rollback()
-        context.reset()
-        continue
-      }
-      outcome.jobs = batch.jobs
-      outcome.someWait = jobs.contains { $0.state == .pending }
-      if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
-      let ids = rows.map(\.objectID)
-      context.reset()
-      return ids
-    }
-    return []
-  }
-
-  /// How often a transaction is tried again after another process has taken one of its unique keys.
-  private static let constraintRetries = 10
 
   /// Deletes the rows of files that are gone for good; those that cannot be deleted now are left to the next pool.
   private func forget(_ rows: [NSManagedObjectID]) {

@@ -134,7 +134,7 @@ import Testing
     let place = try IntakePlace()
     defer { place.remove() }
     let intake = try Intake(layout: place.layout, store: try place.store())
-    let half = Intake.jobsPerTransaction / 2
+    let half = IntakeBatch.mostJobs / 2
     for name in ["1.json", "2.json", "3.json"] {
       try place.put(String(repeating: "{\"kind\":\"a\"}\n", count: half), name)
       try place.age(name)
@@ -149,7 +149,7 @@ import Testing
     let place = try IntakePlace()
     defer { place.remove() }
     let intake = try Intake(layout: place.layout, store: try place.store())
-    let text = String(repeating: "x", count: Intake.bytesPerTransaction / 4)
+    let text = String(repeating: "x", count: IntakeBatch.mostBytes / 4)
     for number in 0..<12 { try place.put(#"{"kind":"a","parameters":{"text":"\#(text)"}}"#, "\(number).json") }
     let reports = await place.reports((0..<12).map { "\($0).json" }, intake)
     #expect(reports.map(\.jobs) == [4, 4, 4])

@@ -1,0 +1,62 @@
+import CoreData
+import Jobs
+
+/// Job files that are read and not yet committed: those of one transaction.
+struct IntakeBatch {
+  /// The most files of one transaction, and the jobs and bytes after which no further file joins it: the first of many
+  /// jobs starts soon, and memory is bounded. The jobs of one file stay together.
+  static let mostFiles = 1000
+  static let mostJobs = 10_000
+  static let mostBytes = 4 << 20
+  /// How many jobs a report lists; more are fetched from the store.
+  private static let jobsToTell = 500
+  /// How often a transaction is tried again after another process has taken one of its unique keys.
+  private static let constraintRetries = 10
+
+  private(set) var files: [TakenJobFile] = []
+  private var requests: [[JobRequest]] = []
+  private(set) var jobs = 0
+  private var bytes = 0
+  /// Names that were examined, with those of files that are not taken.
+  var examined = 0
+
+  var isFull: Bool { examined >= Self.mostFiles || jobs >= Self.mostJobs || bytes >= Self.mostBytes }
+
+  mutating func add(_ file: TakenJobFile, _ jobs: [JobRequest], size: Int) {
+    files.append(file)
+    requests.append(jobs)
+    self.jobs += jobs.count
+    bytes += size
+  }
+
+  /// Commits the jobs of the files together with the files' names, and reports the jobs that may run now unless they
+  /// are too many. Returns the rows of the files.
+  func commit(
+    to store: JobStore, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
+  ) throws -> [NSManagedObjectID] {
+    for attempt in 1... {
+      // Labels and tokens belong to their file; files without any are inserted together.
+      let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
+      var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
+      for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
+      let rows = files.map { store.insertTakenFile($0.name, into: context) }
+      do {
+        try context.save()
+      } catch let error as NSError
+        where error.code == NSManagedObjectConstraintMergeError && attempt <= Self.constraintRetries
+      {
+        // A worker or an app has just taken one of the unique keys. The next try sees that.
+        context.rollback()
+        context.reset()
+        continue
+      }
+      outcome.jobs = self.jobs
+      outcome.someWait = jobs.contains { $0.state == .pending }
+      if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
+      let ids = rows.map(\.objectID)
+      context.reset()
+      return ids
+    }
+    return []
+  }
+}
