@@ -1,3 +1,6 @@
+import Jobs
+import WorkerProtocol
+
 /// What happens when time passes: jobs run out of time, rates allow the next job, hands are checked, windows refetch.
 extension Coordinator {
   /// When something has to be done although nothing happens: a job is out of time, a hand has to be checked, a rate
@@ -34,5 +37,33 @@ extension Coordinator {
     dispatch()
     // Nothing is handed out now, so no hand has to be checked.
     if let time = handCheck, time <= now { handCheck = nil }
+  }
+
+  /// A store wait uses up none of a job's time. A cancelled job has to end all the same.
+  mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
+    for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
+    guard !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
+    for job in jobs {
+      if reason == .over {
+        if let timeLeft = held[job]?.timeLeft { held[job]?.deadline = now + timeLeft }
+        held[job]?.timeLeft = nil
+      } else if let deadline = held[job]?.deadline {
+        held[job]?.timeLeft = deadline - now
+        held[job]?.deadline = nil
+      }
+    }
+    setDeadline(id)
+  }
+
+  mutating func stopClock(of job: JobKey) {
+    held[job]?.deadline = nil
+    held[job]?.timeLeft = nil
+  }
+
+  /// Notes when the first of a worker's running jobs must have ended.
+  mutating func setDeadline(_ id: WorkerID) {
+    guard let begun = workers[id]?.begun else { return }
+    let first = begun.compactMap { held[$0]?.deadline }.min()
+    workers[id]?.deadline = first
   }
 }

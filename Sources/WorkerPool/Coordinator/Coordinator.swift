@@ -222,68 +222,13 @@ struct Coordinator {
     noteIfEmptied(id)
   }
 
-  private mutating func noteIfEmptied(_ id: WorkerID) {
+  mutating func noteIfEmptied(_ id: WorkerID) {
     if let worker = workers[id], worker.isDraining, worker.held.isEmpty { effects.append(.emptied(id)) }
   }
 
   /// The worker closed its connection. It keeps its jobs until its process has ended.
   mutating func workerLeft(_ id: WorkerID) {
     workers[id]?.isDraining = true
-  }
-
-  /// The worker's process has ended, and all that it had sent has been handled.
-  mutating func workerDied(_ id: WorkerID, _ obituary: Obituary) {
-    guard let worker = workers.removeValue(forKey: id) else { return }
-    let begun = worker.held.filter { worker.begun.contains($0) }
-    let jobs = worker.held.compactMap { held[$0]?.job }.sorted { $0.precedes($1) }
-    let cancelled = worker.held.filter { held[$0]?.isCancelled == true }
-    if obituary.cause != .stopped { keepLedgerEntries(of: begun) }
-    _ = release(worker.held)
-    for job in jobs {
-      if cancelled.contains(job.key) {
-        settling.insert(job.key)
-        effects.append(.settle([job.key], .cancelled))
-      } else if !begun.contains(job.key) || obituary.cause == .stopped {
-        putBack(job)
-      } else if begun.count > 1 {
-        suspect(job)
-      } else {
-        settling.insert(job.key)
-        if obituary.cause == .timedOut {
-          counters.timedOut += 1
-          effects.append(.settle([job.key], .timedOut(obituary, seconds: job.timeout ?? 0)))
-        } else {
-          counters.crashed += 1
-          effects.append(.settle([job.key], .crashed(obituary)))
-        }
-      }
-    }
-    dispatch()
-  }
-
-  /// Jobs whose worker died stay in the ledger until their rows are written, or until they are handed out again.
-  private mutating func keepLedgerEntries(of begun: Set<JobKey>) {
-    for job in begun {
-      guard let index = held[job]?.ledgerIndex else { continue }
-      ledger?.keep(index, of: job, isSuspect: begun.count > 1)
-      held[job]?.ledgerIndex = nil
-    }
-  }
-
-  /// A worker of an earlier pool died of the job, and no row counts that crash.
-  mutating func workerDiedUnseen(_ job: JobKey, _ obituary: Obituary) {
-    settling.insert(job)
-    counters.crashed += 1
-    effects.append(.settle([job], .crashed(obituary)))
-  }
-
-  /// The settlements of these jobs are written.
-  mutating func settled(_ jobs: [JobKey]) {
-    settling.subtract(jobs)
-    ledger?.forget(jobs)
-    noteEnded(jobs)
-    releaseDependents(of: jobs)
-    effects.append(.promoteDueJobs)
   }
 
   private mutating func begin(_ jobs: [JobKey], _ id: WorkerID) {
@@ -312,113 +257,10 @@ struct Coordinator {
     effects.append(.demandChanged)
   }
 
-  /// A store wait uses up none of a job's time. A cancelled job has to end all the same.
-  private mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
-    for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
-    guard !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
-    for job in jobs {
-      if reason == .over {
-        if let timeLeft = held[job]?.timeLeft { held[job]?.deadline = now + timeLeft }
-        held[job]?.timeLeft = nil
-      } else if let deadline = held[job]?.deadline {
-        held[job]?.timeLeft = deadline - now
-        held[job]?.deadline = nil
-      }
-    }
-    setDeadline(id)
-  }
-
-  private mutating func stopClock(of job: JobKey) {
-    held[job]?.deadline = nil
-    held[job]?.timeLeft = nil
-  }
-
-  /// Notes when the first of a worker's running jobs must have ended.
-  mutating func setDeadline(_ id: WorkerID) {
-    guard let begun = workers[id]?.begun else { return }
-    let first = begun.compactMap { held[$0]?.deadline }.min()
-    workers[id]?.deadline = first
-  }
-
   private mutating func saved(_ change: SavedChange, _ objects: [ObjectURI], by id: WorkerID) {
     for other in workers.keys.sorted(by: { $0.number < $1.number }) where other != id {
       effects.append(.send(.saved(change, objects), to: other))
     }
     effects.append(.saved(change, objects))
-  }
-
-  private mutating func returned(_ jobs: [JobKey], _ id: WorkerID) {
-    let mine = jobs.compactMap { held[$0] }
-    counters.returned += end(jobs)
-    workers[id]?.isRecalling = false
-    for held in mine {
-      if held.isCancelled {
-        cancelStored(held.job.key)
-      } else {
-        kinds[held.job.kind]?.pastStarts?.giveBack(from: held.handedOutAt)
-        weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
-        putBack(held.job)
-      }
-    }
-    dispatch()
-  }
-
-  /// A job that has not begun, or has left no effect, may be handed out again.
-  private mutating func putBack(_ job: WindowJob) {
-    let key = window(of: job)
-    windows[key]?.endedDuringFetch.remove(job.key)
-    add([job], to: key)
-  }
-
-  /// The attempts of these jobs have ended. `CANCEL` may have come too late for them: a job that has failed or snoozed
-  /// would run again.
-  private mutating func endAttempts(_ jobs: [JobKey]) -> Int {
-    let cancelled = jobs.filter { held[$0]?.isCancelled == true }
-    defer { for job in cancelled { cancelStored(job) } }
-    return end(jobs)
-  }
-
-  /// Has the cancellation written into the job's row. Until that is done the job does not run.
-  mutating func cancelStored(_ job: JobKey) {
-    settling.insert(job)
-    effects.append(.cancelStored(job))
-  }
-
-  /// Takes finished jobs out of their worker's hand; returns their number.
-  private mutating func end(_ jobs: [JobKey]) -> Int {
-    noteEnded(jobs)
-    defer { releaseDependents(of: jobs) }
-    return release(jobs)
-  }
-
-  private mutating func release(_ jobs: some Collection<JobKey>) -> Int {
-    var holders: Set<WorkerID> = []
-    for job in jobs {
-      guard let entry = held.removeValue(forKey: job) else { continue }
-      holders.insert(entry.worker)
-      kinds[entry.job.kind]?.inHand -= 1
-      if entry.begunAt != nil { kinds[entry.job.kind]?.begun -= 1 }
-      for group in limitedGroups(of: entry.job) {
-        if let count = inHandByGroup[group] { inHandByGroup[group] = count > 1 ? count - 1 : nil }
-        wake(group)
-      }
-      refresh(entry.job.kind)
-      if let index = entry.ledgerIndex { ledger?.end(index) }
-      workers[entry.worker]?.held.remove(job)
-      workers[entry.worker]?.begun.remove(job)
-      if workers[entry.worker]?.held.isEmpty == true { workers[entry.worker]?.isAlone = false }
-      if workers[entry.worker]?.begun.isEmpty == true {
-        workers[entry.worker]?.begunAt = nil
-      } else if entry.begunAt != nil {
-        // A worker that runs several at a time goes on to the next.
-        workers[entry.worker]?.begunAt = now
-      }
-    }
-    for worker in holders {
-      setDeadline(worker)
-      recallFoundNothing(worker)
-      noteIfEmptied(worker)
-    }
-    return jobs.count
   }
 }
