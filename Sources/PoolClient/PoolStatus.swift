@@ -2,71 +2,6 @@ import Jobs
 
 /// The status of a pool: its jobs, workers and plugins, and what is wrong.
 public struct PoolStatus: Codable, Equatable, Sendable {
-  /// A worker process.
-  public struct Worker: Codable, Equatable, Sendable {
-    /// The number of the worker, unique while the pool runs.
-    public var id: Int
-    /// The name of its plugin, without `worker-`.
-    public var plugin: String
-    /// Its process ID.
-    public var pid: Int32
-    /// `starting`, `up`, `draining`, `terminating` or `killed`.
-    public var phase: String
-    /// Seconds since it was started.
-    public var age: Double
-    /// How many jobs it wants to hold.
-    public var credit: Int
-    /// How many jobs it holds.
-    public var holding: Int
-    /// URIs of the jobs that it has begun.
-    public var running: [String]
-    /// How much of `progressTotal` the running job has done, as it counts; nil when it does not say.
-    public var progressDone: Int?
-    /// How much the running job has to do, as it counts; nil when it does not say.
-    public var progressTotal: Int?
-    /// Seconds for which the running job has been running.
-    public var busy: Double?
-    /// Jobs that it has finished.
-    public var jobsDone: Int
-    /// Resident memory in bytes.
-    public var memory: Int?
-    /// Processor time in seconds.
-    public var processorTime: Double?
-    /// It will be replaced when its successor is up.
-    public var isRetiring: Bool
-    /// The path of the plugin's executable.
-    public var path: String
-    /// The last lines of its standard error.
-    public var lastLines: [String]
-    /// Why its job waits to begin or to be saved: `locked`, `full` or `failing`; `nil` when none waits.
-    public var waitsForStore: String?
-
-    package init(
-      id: Int, plugin: String, pid: Int32, phase: String, age: Double, credit: Int, holding: Int, running: [String],
-      progressDone: Int? = nil, progressTotal: Int? = nil, busy: Double? = nil, jobsDone: Int, memory: Int? = nil,
-      processorTime: Double? = nil, isRetiring: Bool, path: String, lastLines: [String], waitsForStore: String? = nil
-    ) {
-      self.id = id
-      self.plugin = plugin
-      self.pid = pid
-      self.phase = phase
-      self.age = age
-      self.credit = credit
-      self.holding = holding
-      self.running = running
-      self.progressDone = progressDone
-      self.progressTotal = progressTotal
-      self.busy = busy
-      self.jobsDone = jobsDone
-      self.memory = memory
-      self.processorTime = processorTime
-      self.isRetiring = isRetiring
-      self.path = path
-      self.lastLines = lastLines
-      self.waitsForStore = waitsForStore
-    }
-  }
-
   /// A plugin, usable or not.
   public struct Plugin: Codable, Equatable, Sendable {
     /// The NAME in `worker-NAME`.
@@ -263,19 +198,6 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     self.lockHolders = lockHolders
     self.storeFailure = storeFailure
     self.survivors = survivors
-  }
-
-  /// A worker that has outlived its pool.
-  public struct Survivor: Codable, Equatable, Sendable {
-    /// The process ID of the worker.
-    public var pid: Int32
-    /// URIs of the jobs in its hand.
-    public var jobs: [String]
-
-    package init(pid: Int32, jobs: [String]) {
-      self.pid = pid
-      self.jobs = jobs
-    }
   }
 
   /// A process that writes to the store, or has it for itself.
