@@ -44,7 +44,7 @@ struct StoreMigration {
 
   // MARK: Entities
 
-  private func source(of entity: TableMapping) -> TableMapping? {
+  func source(of entity: TableMapping) -> TableMapping? {
     mapping.byDestination[entity.name]?.source.flatMap { old.entitiesByName[$0.name ?? ""] }
   }
 
@@ -76,7 +76,7 @@ struct StoreMigration {
 
   private var oldTables: [String] { old.tables.map(\.name) + old.joinTables.map(\.name) }
 
-  private func aside(_ table: String) -> String { "cd_old_\(table)" }
+  func aside(_ table: String) -> String { "cd_old_\(table)" }
 
   private func setAside() throws {
     for table in oldTables {
@@ -242,77 +242,5 @@ struct StoreMigration {
     defer { statement.reset() }
     bind(statement)
     return try statement.step() ? statement.value(0) : .null
-  }
-
-  // MARK: To-many relationships
-
-  private func copyRelationships() throws {
-    var done: Set<String> = []
-    for entity in new.entities {
-      for relationship in entity.entity.relationshipsByName.values.sorted(by: { $0.name < $1.name }) {
-        switch entity.toManys[relationship.name] {
-        case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
-          guard let (source, was) = oldRelationship(relationship, entity),
-            done.insert("\(table) \(ownerColumn)").inserted
-          else { continue }
-          try copyMembers(
-            was, of: source, to: table, owner: ownerColumn, member: destinationColumn, order: orderColumn)
-        case .foreignKey(_, let table, let inverse):
-          guard let order = inverse.orderColumn, done.insert("\(table) \(order)").inserted else { continue }
-          try orderMembers(table, inverse.column, order)
-        case nil: continue
-        }
-      }
-    }
-  }
-
-  private func oldRelationship(
-    _ relationship: NSRelationshipDescription, _ entity: TableMapping
-  ) -> (TableMapping, NSRelationshipDescription)? {
-    guard let source = source(of: entity),
-      let was = mapping.byDestination[entity.name]?.relationships[relationship.name]
-    else { return nil }
-    return (source, was)
-  }
-
-  /// Fills a join table from the former place of the relationship. Both ends of a relationship come here and fill it
-  /// once.
-  private func copyMembers(
-    _ was: NSRelationshipDescription, of source: TableMapping, to table: String, owner: String, member: String,
-    order: String?
-  ) throws {
-    let pairs: String
-    switch source.toManys[was.name] {
-    case .join(_, let old, let oldOwner, let oldMember, let oldOrder):
-      pairs = "SELECT \(oldOwner) AS o, \(oldMember) AS m, \(oldOrder ?? "NULL") AS p FROM \(aside(old))"
-    case .foreignKey(_, let old, let inverse):
-      pairs =
-        "SELECT \(inverse.column) AS o, Z_PK AS m, \(inverse.orderColumn ?? "NULL") AS p FROM \(aside(old)) "
-        + "WHERE \(inverse.column) NOT NULL"
-    case nil:
-      guard let column = source.toOnes[was.name]?.column else { return }
-      pairs = "SELECT Z_PK AS o, \(column) AS m, NULL AS p FROM \(aside(source.table)) WHERE \(column) NOT NULL"
-    }
-    guard let order else {
-      try connection.execute("INSERT OR IGNORE INTO \(table) (\(owner), \(member)) SELECT o, m FROM (\(pairs))")
-      return
-    }
-    // 2048 for the first and 1024 more for each, like new positions.
-    let positions = "coalesce(p, 1024 + 1024 * row_number() OVER (PARTITION BY o ORDER BY m))"
-    try connection.execute(
-      """
-      INSERT INTO \(table) (\(owner), \(member), \(order)) SELECT o, m, \(positions) FROM (\(pairs)) WHERE true \
-      ON CONFLICT (\(owner), \(member)) DO UPDATE SET \(order) = excluded.\(order)
-      """)
-  }
-
-  /// Gives members of an ordered relationship that have no position yet one by their keys.
-  private func orderMembers(_ table: String, _ key: String, _ order: String) throws {
-    try connection.execute(
-      """
-      UPDATE \(table) SET \(order) = n.p FROM \
-      (SELECT Z_PK AS k, 1024 + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY Z_PK) AS p FROM \(table)) AS n \
-      WHERE n.k = Z_PK AND \(key) NOT NULL AND \(order) IS NULL
-      """)
   }
 }
