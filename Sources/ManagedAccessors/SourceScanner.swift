@@ -12,8 +12,7 @@ struct SourceScanner {
   private var reader: TokenReader
   private var file: SourceFile
   private var scopes: [Scope] = []
-  /// For each surrounding `#if` the condition of the current branch, and those of the branches before it.
-  private var conditions: [(current: String, earlier: [String])] = []
+  private var conditions = BranchConditions()
   private var attributes: [String] = []
   private var modifiers: [String] = []
   private var managedToken: Token?
@@ -47,7 +46,9 @@ struct SourceScanner {
   private mutating func run() {
     while let token = reader.current {
       switch token.kind {
-      case .directive: directive(token)
+      case .directive:
+        reader.index += 1
+        conditions.pass(token.text)
       case .mark: mark(token)
       case .literal:
         reader.index += 1
@@ -83,19 +84,6 @@ struct SourceScanner {
     default: break
     }
     forgetModifiers()
-  }
-
-  private mutating func directive(_ token: Token) {
-    reader.index += 1
-    let parts = token.text.split(separator: " ", maxSplits: 1).map(String.init)
-    let condition = parts.count > 1 ? parts[1] : ""
-    switch parts[0] {
-    case "#if": conditions.append((condition, []))
-    case "#elseif", "#else":
-      guard let branch = conditions.popLast() else { return }
-      conditions.append((condition, branch.earlier + [branch.current]))
-    default: _ = conditions.popLast()
-    }
   }
 
   private mutating func word(_ token: Token) {
@@ -244,12 +232,6 @@ struct SourceScanner {
     return (path, isExtension)
   }
 
-  private var activeConditions: [String] {
-    conditions.flatMap { branch in
-      branch.earlier.map { "!(\($0))" } + (branch.current.isEmpty ? [] : ["(\(branch.current))"])
-    }
-  }
-
   private mutating func managedProperties() {
     guard let token = managedToken, let owner = owner(token) else {
       reader.index += 1
@@ -270,7 +252,8 @@ struct SourceScanner {
         file.members.append(
           ManagedMember(
             kind: .property(type), name: name.text, owner: owner.path, isInExtension: owner.isInExtension,
-            isPrivate: isPrivate, isPublic: isPublic, conditions: activeConditions, line: name.line, column: name.column
+            isPrivate: isPrivate, isPublic: isPublic, conditions: conditions.active, line: name.line,
+            column: name.column
           ))
       }
       waiting = []
@@ -304,6 +287,6 @@ struct SourceScanner {
     file.members.append(
       ManagedMember(
         kind: .method(parameters), name: name.text, owner: owner.path, isInExtension: owner.isInExtension,
-        isPrivate: isPrivate, isPublic: isPublic, conditions: activeConditions, line: name.line, column: name.column))
+        isPrivate: isPrivate, isPublic: isPublic, conditions: conditions.active, line: name.line, column: name.column))
   }
 }
