@@ -1,6 +1,6 @@
-import LinuxSystem
 import CoreData
 import Jobs
+import LinuxSystem
 
 /// The known facts about one job, for people.
 public enum JobStory {

@@ -1,6 +1,5 @@
-import LinuxSystem
-import CSystem
 import Foundation
+import LinuxSystem
 import WorkerProtocol
 
 /// While the store cannot be written, no job begins that could not be saved, and finished work is saved again instead
@@ -47,34 +46,32 @@ extension JobRunner {
   /// - Throws: ``CommitFailure`` after that time; ``JobStopped`` when one of the jobs should stop meanwhile; other
   ///   errors of the save.
   func commit(_ context: NSManagedObjectContext, of jobs: [ObjectURI], timeout: Double) throws {
-    let start = csystem_monotonic_nanoseconds()
+    let start = Clock.now
     var pause = GrowingPause()
     var hasWaited = false
     while true {
       do {
         try context.save()
         if hasWaited {
-          complain("\(names(jobs)) is saved after \(Int(seconds(since: start))) s")
+          complain("\(names(jobs)) is saved after \(Int(Clock.now - start)) s")
           connection.waitsForStore(.over)
         }
         return
       } catch {
         guard let trouble = StoreTrouble(error) else { throw error }
-        guard seconds(since: start) < timeout else {
-          throw CommitFailure(trouble: trouble, seconds: seconds(since: start))
+        guard Clock.now - start < timeout else {
+          throw CommitFailure(trouble: trouble, seconds: Clock.now - start)
         }
         if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Clock.text(timeout)): \(trouble)") }
         hasWaited = true
         connection.waitsForStore(trouble.reason)
-        let rest = max(0, timeout - seconds(since: start))
+        let rest = max(0, timeout - (Clock.now - start))
         guard connection.pause(seconds: min(pause.take(), rest), until: { $0.isStopping(jobs) }) else {
           throw JobStopped()
         }
       }
     }
   }
-
-  private func seconds(since start: Int64) -> Double { Double(csystem_monotonic_nanoseconds() - start) / 1e9 }
 
   private func names(_ jobs: [ObjectURI]) -> String {
     jobs.count == 1 ? jobs[0].description : "\(jobs.first?.description ?? "") with \(jobs.count - 1) more"

@@ -1,5 +1,5 @@
-import CSystem
 import Foundation
+import LinuxSystem
 import WorkerProtocol
 
 /// Runs the jobs in hand, one after the other or a few short ones in one transaction, on the jobs' thread.
@@ -29,11 +29,11 @@ final class JobRunner: @unchecked Sendable {
       if limit == 1, !canBegin(asksForLock: asksForLock) { continue }
       guard let jobs = connection.begin(limit: limit) else { continue }
       FaultPoint.begun.pass()
-      let start = csystem_monotonic_nanoseconds()
+      let start = Clock.now
       let isDone = jobs.count > 1 ? runGroup(jobs) : runAlone(jobs[0])
       guard isDone else { continue }
       FaultPoint.answered.pass()
-      pace.note(jobs.count, nanoseconds: csystem_monotonic_nanoseconds() - start)
+      pace.note(jobs.count, seconds: Clock.now - start)
       connection.setCredit(pace.credit)
     }
   }
@@ -52,13 +52,13 @@ final class JobRunner: @unchecked Sendable {
   /// that wait behind them: no job waits for a whole group of long ones, and none of them overtakes a better one.
   private func runGroup(_ uris: [ObjectURI]) -> Bool {
     var rest: [ObjectURI] = []
-    let start = csystem_monotonic_nanoseconds()
+    let start = Clock.now
     let attempt = JobAttempt(self, context: store.makeContext(name: "jobs"))
     let isDone = attempt.context.performAndWait { () -> Bool in
       do {
         for job in try attempt.fetch(uris) {
           guard let worker = workers[job.kind] else { return false }
-          if !attempt.finished.isEmpty, JobPace.isLong(csystem_monotonic_nanoseconds() - start) {
+          if !attempt.finished.isEmpty, JobPace.isLong(Clock.now - start) {
             if let uri = job.objectID.objectURI { rest.append(uri) }
             continue
           }
@@ -73,7 +73,7 @@ final class JobRunner: @unchecked Sendable {
     }
     if isDone {
       connection.end([(uris.filter { !rest.contains($0) }, .done)], givingBack: rest)
-      if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, csystem_monotonic_nanoseconds() - start) }
+      if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, seconds: Clock.now - start) }
     } else {
       // What a job in the group saved itself is committed, with the jobs before it, and stays so.
       connection.end([(uris.filter { attempt.saved.contains($0) }, .done)])
@@ -142,45 +142,4 @@ struct MergeFailure {
     let conflicts = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
     objects = conflicts.compactMap(\.sourceObject.objectID.objectURI)
   }
-}
-
-/// Measures how long jobs take, and derives how many to hold and how many to save together.
-struct JobPace {
-  /// Seconds for which the jobs in hand should keep the worker busy while it waits for more.
-  static let horizon = 0.02
-  static let mostCredit = 256
-  /// A transaction of several jobs should take no longer than this, in seconds; jobs that take longer are alone.
-  static let transaction = 0.005
-  static let mostGrouped = 64
-
-  /// Seconds for one job, the recent ones counting more.
-  private(set) var average: Double?
-  private(set) var credit = 2
-  private var singlesToCome = 0
-
-  /// How many jobs to begin together.
-  var groupSize: Int {
-    guard singlesToCome == 0, let average, average < Self.transaction / 4 else { return 1 }
-    return min(Self.mostGrouped, Int(Self.transaction / average))
-  }
-
-  mutating func note(_ count: Int, nanoseconds: Int64) {
-    let each = Double(nanoseconds) / 1e9 / Double(count)
-    average = average.map { $0 * 0.7 + each * 0.3 } ?? each
-    singlesToCome = max(0, singlesToCome - count)
-    let wanted = max(1, min(Self.mostCredit, Int(Self.horizon / (average ?? 1))))
-    // Small changes are not worth a message.
-    if wanted >= 2 * credit || wanted * 2 <= credit || (wanted == 1) != (credit == 1) { credit = wanted }
-  }
-
-  /// Whether a group has run for so long that no further job of it is run.
-  static func isLong(_ nanoseconds: Int64) -> Bool { Double(nanoseconds) / 1e9 > horizon }
-
-  /// A group was cut short: its jobs took so much longer than earlier ones that the earlier average means nothing.
-  mutating func noteLongGroup(of count: Int, _ nanoseconds: Int64) {
-    average = Double(nanoseconds) / 1e9 / Double(max(1, count))
-  }
-
-  /// The jobs of a group have to be run one by one.
-  mutating func groupFailed() { singlesToCome = Self.mostGrouped }
 }

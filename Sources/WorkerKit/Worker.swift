@@ -1,5 +1,5 @@
-import LinuxSystem
 import Foundation
+import LinuxSystem
 
 @_exported import CoreData
 @_exported import Jobs

@@ -91,20 +91,20 @@ import WorkerProtocol
   @Test func shortJobsAreHeldAndGroupedLongOnesAreNot() {
     var pace = JobPace()
     #expect(pace.groupSize == 1, "nothing is known yet")
-    for _ in 0..<20 { pace.note(1, nanoseconds: 50_000) }
+    for _ in 0..<20 { pace.note(1, seconds: 0.000_05) }
     #expect(pace.groupSize == JobPace.mostGrouped)
     #expect(pace.credit > 100)
-    for _ in 0..<20 { pace.note(1, nanoseconds: 1_000_000_000) }
+    for _ in 0..<20 { pace.note(1, seconds: 1) }
     #expect(pace.groupSize == 1)
     #expect(pace.credit == 1)
   }
 
   @Test func afterAFailedGroupTheJobsAreAlone() {
     var pace = JobPace()
-    for _ in 0..<20 { pace.note(1, nanoseconds: 50_000) }
+    for _ in 0..<20 { pace.note(1, seconds: 0.000_05) }
     pace.groupFailed()
     #expect(pace.groupSize == 1)
-    for _ in 0..<JobPace.mostGrouped { pace.note(1, nanoseconds: 50_000) }
+    for _ in 0..<JobPace.mostGrouped { pace.note(1, seconds: 0.000_05) }
     #expect(pace.groupSize > 1)
   }
 }

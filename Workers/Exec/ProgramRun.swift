@@ -125,17 +125,17 @@ struct ProgramRun {
         pipes.output?.number, pipes.errors?.number, process.number, killAt == nil ? stopDescriptor : nil,
       ].map { pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0) }
       watched.append(pollfd(fd: pipes.input?.number ?? -1, events: Int16(POLLOUT), revents: 0))
-      let wait = killAt.map { max(0, ($0 - Self.now) * 1000).rounded(.up) } ?? -1
+      let wait = killAt.map { max(0, ($0 - Clock.now) * 1000).rounded(.up) } ?? -1
       guard poll(&watched, 5, Int32(min(wait, 1e6))) >= 0 || errno == EINTR else { break }
       if watched[0].revents != 0 { Self.drain(&pipes.output, into: &output) }
       if watched[1].revents != 0 { Self.drain(&pipes.errors, into: &errors) }
       if watched[4].revents != 0 { Self.feed(&rest, &pipes.input) }
       if watched[2].revents != 0 { break }
       if let time = killAt {
-        if Self.now >= time { break }
+        if Clock.now >= time { break }
       } else if watched[3].revents != 0 {
         kill(-pid, SIGTERM)
-        killAt = Self.now + Self.grace
+        killAt = Clock.now + Self.grace
       }
     }
     withExtendedLifetime(process) {}
@@ -146,8 +146,6 @@ struct ProgramRun {
     Self.drain(&pipes.errors, into: &errors)
     return ProgramResult(status: status, output: output, errors: errors)
   }
-
-  private static var now: Double { Double(csystem_monotonic_nanoseconds()) / 1e9 }
 
   /// This side's ends of the program's pipes; nil when closed. An object, so that no copy keeps them open.
   private final class Pipes {

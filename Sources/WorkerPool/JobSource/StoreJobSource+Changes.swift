@@ -1,7 +1,7 @@
-import LinuxSystem
 import CoreData
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// What the coordinator writes: settlements, what people ask for, and pauses.

@@ -1,5 +1,5 @@
-import LinuxSystem
 import Glibc
+import LinuxSystem
 
 /// How a worker process ended, for the parts that have to clear up after it.
 struct Obituary: Equatable, Sendable {

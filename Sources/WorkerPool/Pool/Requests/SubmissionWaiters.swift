@@ -1,6 +1,6 @@
-import LinuxSystem
 import Foundation
 import Jobs
+import LinuxSystem
 
 /// Tells clients which jobs their submissions brought, as soon as the store has them.
 final class SubmissionWaiters {

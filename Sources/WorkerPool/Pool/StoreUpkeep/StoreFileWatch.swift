@@ -1,5 +1,5 @@
-import LinuxSystem
 import Jobs
+import LinuxSystem
 
 /// The pool follows the files that SQLite has open. When their paths lead elsewhere, it ends: what is committed from
 /// then on would be lost.

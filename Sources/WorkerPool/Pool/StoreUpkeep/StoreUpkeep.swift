@@ -1,5 +1,5 @@
-import LinuxSystem
 import Jobs
+import LinuxSystem
 
 /// The pool's care for the store: keeps its log short, deletes old jobs, notices commits of other processes, and
 /// reports when the store does not answer or its files are gone.
