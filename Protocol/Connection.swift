@@ -48,8 +48,9 @@ public final class Connection {
   /// The bytes that wait to be written.
   public var unsentBytes: Int { outgoing.count - sent }
 
-  /// The bytes in memory for sending: those that wait, and sent ones that have not been let go.
-  public var sendBufferBytes: Int { outgoing.count }
+  /// The bytes in memory for sending: those that wait, and sent ones that have not been let go. For tests, which check
+  /// that a slow reader does not make it grow.
+  package var sendBufferBytes: Int { outgoing.count }
 
   /// Whether `receive` has more to hand over that no event of the socket announces: call it again.
   public var hasMore: Bool { end != nil || decoder.hasLine }

@@ -18,7 +18,7 @@ public struct LineDecoder: Sendable {
   }
 
   /// The bytes received that do not yet make a line.
-  public var pendingBytes: Int { buffer.count - start }
+  package var pendingBytes: Int { buffer.count - start }
 
   /// Whether `next` has a whole line, or an error for one, without more bytes.
   public var hasLine: Bool { newline != nil }

@@ -12,8 +12,6 @@ public final class JobStore: Sendable {
   public let files: StoreFiles
   /// The coordinator that has both stores.
   public let coordinator: NSPersistentStoreCoordinator
-  /// The identifier of the app's store: the host of its objects' URIs.
-  public let appIdentifier: String
   /// The URIs of the jobs in the pool's store.
   public let jobURIs: JobURIs
 
@@ -32,7 +30,7 @@ public final class JobStore: Sendable {
   ) throws {
     let merged = try JobModel.merged(with: model, configuration: configuration)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
-    let app = try coordinator.addPersistentStore(
+    try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: options)
     var poolOptions = options
     if let cachedRows { poolOptions[NSPersistentStoreRowCacheOption] = cachedRows }
@@ -40,7 +38,6 @@ public final class JobStore: Sendable {
     self.url = url
     files = StoreFiles(path: url.path)
     self.coordinator = coordinator
-    self.appIdentifier = app.identifier
     jobURIs = JobURIs(store: pool.identifier)
   }
 

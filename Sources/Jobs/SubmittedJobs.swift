@@ -12,6 +12,9 @@ public struct SubmittedJobs: Codable, Hashable, Sendable {
     /// made.
     public var isNew: Bool
 
+    /// The keys of the jobs.
+    public var keys: Range<Int64> { first..<(first + Int64(count)) }
+
     /// Jobs with the keys from `first` on.
     public init(first: Int64, count: Int, isNew: Bool) {
       self.first = first
@@ -30,11 +33,11 @@ public struct SubmittedJobs: Codable, Hashable, Sendable {
   public var count: Int { runs.reduce(0) { $0 + $1.count } }
 
   /// The keys of all jobs, in the order of the requests.
-  public var keys: [Int64] { runs.flatMap { $0.first..<($0.first + Int64($0.count)) } }
+  public var keys: [Int64] { runs.flatMap(\.keys) }
 
   /// Appends the job of the next request.
   public mutating func append(_ key: Int64, isNew: Bool) {
-    if let last = runs.last, last.isNew == isNew, last.first + Int64(last.count) == key {
+    if let last = runs.last, last.isNew == isNew, last.keys.upperBound == key {
       runs[runs.count - 1].count += 1
     } else {
       runs.append(Run(first: key, count: 1, isNew: isNew))

@@ -44,12 +44,6 @@ struct TokenReader {
     return true
   }
 
-  mutating func takeWord(_ word: String) -> Bool {
-    guard current?.isWord(word) ?? false else { return false }
-    index += 1
-    return true
-  }
-
   /// Skips parentheses and their content, if the next token opens them.
   mutating func skipParentheses() {
     guard current?.isMark("(") ?? false else { return }

@@ -12,7 +12,7 @@ package enum FaultPoint: String, Sendable, CaseIterable {
   case answered
   case failureNoted
 
-  /// Called at each point that is passed, on the thread that passes it.
+  /// For tests: the handler is called at each point that is passed, on the thread that passes it.
   package static func setHandler(_ handler: @escaping @Sendable (FaultPoint) -> Void) {
     self.handler.withLock { $0 = handler }
     isWatched.store(true, ordering: .releasing)

@@ -185,10 +185,11 @@ import WorkerPool
   @Test func aJobAboutObjectsThatAreNotThereIsDeadAtItsFirstAttempt() throws {
     let pool = try JobPool(isStarted: false)
     let missing = pool.items[0].replacing("/p1", with: "/p4711")
+    let store = try #require(ObjectURI(pool.items[0])).store
     let expected = [
       (
         "x-coredata://ELSEWHERE/Item/p1",
-        "belongs to another store: this one has the identifier \(pool.store.appIdentifier)"
+        "belongs to another store: this one has the identifier \(store)"
       ),
       (pool.items[0].replacing("/Item/", with: "/Itme/"), "names the entity Itme, which the model does not have"),
       (missing, "does not exist, or not any more"),

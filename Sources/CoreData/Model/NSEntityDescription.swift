@@ -203,13 +203,6 @@ extension NSEntityDescription {
     }
   }
 
-  /// The top of the entity's hierarchy; the entity itself if it inherits from none.
-  var rootEntity: NSEntityDescription {
-    var root = self
-    while let parent = root.parent { root = parent }
-    return root
-  }
-
   /// The property names of a uniqueness constraint or a compound index, which may hold descriptions instead.
   func names(of constraint: [Any]) -> [String] {
     constraint.compactMap { element in

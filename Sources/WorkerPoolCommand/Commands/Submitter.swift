@@ -47,7 +47,7 @@ struct Submitter {
       switch inquiry.ask(timeout: waits ? 1 : Self.timeout) {
       case .taken(let submission):
         progress.clear()
-        return waits ? try follow(submission, &progress) : tell(submission)
+        return waits ? try follow(submission, progress) : tell(submission)
       case .rejected(let reason):
         progress.clear()
         Output.error("the pool does not accept the submission: \(reason)\n")
@@ -69,7 +69,7 @@ struct Submitter {
     let uris = submission.jobURIs
     for run in submission.runs {
       if !run.isNew { existing += run.count }
-      for key in run.first..<(run.first + Int64(run.count)) {
+      for key in run.keys {
         let uri = uris[key].description
         let line = JSONValue.object([JSONMember("job", .string(uri)), JSONMember("isNew", .bool(run.isNew))])
         Output.line(asJSON ? line.text : uri)
@@ -102,8 +102,8 @@ struct Submitter {
 
   // MARK: Waiting
 
-  private func follow(_ submission: StatusReply.Submission, _ progress: inout ProgressLine) throws -> ExitCode {
-    let keys = submission.runs.flatMap { $0.first..<($0.first + Int64($0.count)) }
+  private func follow(_ submission: StatusReply.Submission, _ progress: ProgressLine) throws -> ExitCode {
+    let keys = submission.runs.flatMap(\.keys)
     let follower = try JobFollower(store: submission.store, queue: queue, jobs: keys)
     var progress = progress
     try follower.follow { end in

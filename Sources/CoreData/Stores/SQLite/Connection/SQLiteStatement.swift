@@ -138,5 +138,4 @@ final class SQLiteStatement {
   }
 
   var columnCount: Int32 { sqlite3_column_count(handle) }
-  func columnName(_ column: Int32) -> String { sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "" }
 }

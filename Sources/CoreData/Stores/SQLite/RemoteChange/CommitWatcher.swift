@@ -56,7 +56,7 @@ final class CommitWatcher: @unchecked Sendable {
   private var events: DirectoryEvents?
   /// Wakes the thread for work that no event of the kernel announced.
   private let wakeUp = csystem_eventfd()
-  /// For tests: called when a file cannot be checked because of a writer.
+  /// Called when a file cannot be checked because of a writer.
   private var whenBusy: (@Sendable (String) -> Void)?
 
   /// The milliseconds between checks of a file with a running writer.
@@ -92,6 +92,7 @@ final class CommitWatcher: @unchecked Sendable {
     }
   }
 
+  /// For tests, which end a write when the watcher has found it running.
   func setWhenBusy(_ body: (@Sendable (String) -> Void)?) { lock.withLock { whenBusy = body } }
 
   /// SQLite's log is beside the file to which a symbolic link leads.
