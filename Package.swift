@@ -77,7 +77,7 @@ let package = Package(
     .target(
       name: "FarmModel", dependencies: ["CoreData"], path: "Tests/Support/FarmModel", plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
-      name: "context-stress", dependencies: ["CoreData"], path: "Tests/Support/ContextStress",
+      name: "context-stress", dependencies: ["CoreData", "TestFiles"], path: "Tests/Support/ContextStress",
       plugins: ["ModelCompilerPlugin"]),
     .testTarget(
       name: "ExamplesTests", dependencies: ["Examples", "context-stress", "TestFiles"], path: "Tests/Examples"),

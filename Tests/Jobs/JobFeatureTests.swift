@@ -12,17 +12,9 @@ import Testing
   private func withStore(_ body: (JobStore, NSManagedObjectContext) throws -> Void) throws {
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: place) }
-    let store = try JobStore(url: place.appendingPathComponent("app.sqlite"), model: Self.model())
+    let store = try JobStore(url: place.appendingPathComponent("app.sqlite"), model: NoteModel.make())
     let context = store.makeContext(name: "test")
     try context.performAndWait { try body(store, context) }
-  }
-
-  private static func model() -> NSManagedObjectModel {
-    let note = NSEntityDescription()
-    note.name = "Note"
-    let model = NSManagedObjectModel()
-    model.entities = [note]
-    return model
   }
 
   private func request(_ kind: String = "a", _ change: (inout JobRequest) -> Void = { _ in }) -> JobRequest {

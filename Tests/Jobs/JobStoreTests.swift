@@ -13,19 +13,7 @@ import Testing
     init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
     func remove() { try? FileManager.default.removeItem(at: directory) }
 
-    static func model() -> NSManagedObjectModel {
-      let text = NSAttributeDescription()
-      text.name = "text"
-      text.attributeType = .stringAttributeType
-      let note = NSEntityDescription()
-      note.name = "Note"
-      note.properties = [text]
-      let model = NSManagedObjectModel()
-      model.entities = [note]
-      return model
-    }
-
-    func open() throws -> JobStore { try JobStore(url: url, model: Self.model()) }
+    func open() throws -> JobStore { try JobStore(url: url, model: NoteModel.make()) }
   }
 
   @Test func bothStoresAreSavedInOneTransactionAndTheAppsOpensWithoutThePool() throws {
@@ -38,7 +26,7 @@ import Testing
       try store.insert([JobRequest(kind: "index")], into: context)
       try context.save()
     }
-    let alone = NSPersistentStoreCoordinator(managedObjectModel: Place.model())
+    let alone = NSPersistentStoreCoordinator(managedObjectModel: NoteModel.make())
     try alone.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place.url, options: nil)
     let reader = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     reader.persistentStoreCoordinator = alone
@@ -206,7 +194,7 @@ import Testing
   }
 
   @Test func aModelWithAnEntityOfThePoolsNameIsRefused() throws {
-    let model = Place.model()
+    let model = NoteModel.make()
     model.entities[0].name = "PoolJob"
     #expect(throws: JobModelError.self) { try JobModel.merged(with: model) }
   }

@@ -42,14 +42,6 @@ import Testing
     return claim
   }
 
-  private static func appModel() -> NSManagedObjectModel {
-    let note = NSEntityDescription()
-    note.name = "Note"
-    let model = NSManagedObjectModel()
-    model.entities = [note]
-    return model
-  }
-
   @Test func aStoreOfTheFirstVersionIsOpenedWithAllThatItHolds() throws {
     let place = temporaryURL("older")
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
@@ -57,7 +49,7 @@ import Testing
     let url = place.appendingPathComponent("app.sqlite")
 
     // Given: the app's store, and beside it a pool's store of the first version with a few jobs.
-    let app = NSPersistentStoreCoordinator(managedObjectModel: Self.appModel())
+    let app = NSPersistentStoreCoordinator(managedObjectModel: NoteModel.make())
     try app.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
     let old = NSPersistentStoreCoordinator(managedObjectModel: Self.firstModel())
     let oldStore = try old.addPersistentStore(
@@ -90,7 +82,7 @@ import Testing
     for store in app.persistentStores { try app.remove(store) }
 
     // When: this version opens it.
-    let store = try JobStore(url: url, model: Self.appModel())
+    let store = try JobStore(url: url, model: NoteModel.make())
     let context = store.makeContext(name: "test")
     try context.performAndWait {
       try store.upgrade(in: context)
@@ -120,7 +112,7 @@ import Testing
     }
 
     // And: it is opened again without more ado, as is the app's.
-    _ = try JobStore(url: url, model: Self.appModel())
+    _ = try JobStore(url: url, model: NoteModel.make())
     try app.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
   }
 
@@ -131,7 +123,7 @@ import Testing
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: place) }
     let url = place.appendingPathComponent("app.sqlite")
-    let store = try JobStore(url: url, model: Self.appModel())
+    let store = try JobStore(url: url, model: NoteModel.make())
     let context = store.makeContext(name: "test")
     try context.performAndWait {
       try store.upgrade(in: context)
@@ -166,7 +158,7 @@ import Testing
       options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
     try newer.remove(newerStore)
     // When: this version opens it. Then:
-    #expect(throws: JobModelError.storeIsNewer(url.path)) { try JobStore(url: url, model: Self.appModel()) }
+    #expect(throws: JobModelError.storeIsNewer(url.path)) { try JobStore(url: url, model: NoteModel.make()) }
     try newer.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: url,
       options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])

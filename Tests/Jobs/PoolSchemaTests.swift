@@ -27,24 +27,12 @@ import Testing
     }
   }
 
-  private static func appModel() -> NSManagedObjectModel {
-    let text = NSAttributeDescription()
-    text.name = "text"
-    text.attributeType = .stringAttributeType
-    let note = NSEntityDescription()
-    note.name = "Note"
-    note.properties = [text]
-    let model = NSManagedObjectModel()
-    model.entities = [note]
-    return model
-  }
-
   private static let schema = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
   private static let numbers = "SELECT Z_ENT, Z_NAME, Z_SUPER FROM WP_PRIMARYKEY ORDER BY Z_ENT"
 
   @Test func aNewStoreHasTheTablesIndexesAndNumbersOfEarlierOnes() throws {
     let place = try Place()
-    _ = try JobStore(url: place.url, model: Self.appModel())
+    _ = try JobStore(url: place.url, model: NoteModel.make())
     #expect(try place.rows(Self.schema, in: place.url) == place.rows(Self.schema, in: place.earlier))
     #expect(try place.rows(Self.numbers, in: place.url) == place.rows(Self.numbers, in: place.earlier))
   }
@@ -79,7 +67,7 @@ import Testing
   @Test func aStoreOfAnEarlierVersionIsOpenedWithoutAChange() throws {
     let place = try Place()
     let before = try place.rows(Self.schema, in: place.earlier)
-    let store = try JobStore(url: place.earlier, model: Self.appModel())
+    let store = try JobStore(url: place.earlier, model: NoteModel.make())
     let context = store.makeContext(name: "test")
     try context.performAndWait {
       try store.upgrade(in: context)

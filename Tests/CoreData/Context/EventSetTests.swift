@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -87,7 +88,7 @@ import Testing
   /// An observer can follow the objects by the sets alone.
   @Test(arguments: 0..<12)
   func ofRandomEventsEachComingAndGoingIsToldOnce(seed: Int) throws {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let store = try TemporaryStore()
     try store.save { context in
       for number in 0..<5 {

@@ -17,11 +17,7 @@ import Testing
     ] as [(String, [String])])
   func constants(format: String, titles: [String]) throws {
     for type in [NSSQLiteStoreType, NSInMemoryStoreType] {
-      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
-      let url = URL(fileURLWithPath: "/dev/null")
-      try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = try libraryContext(type)
       try context.performAndWait {
         let author = context.make("Author", ["name": "7"])
         context.make("Comic", ["title": "9", "pages": 9, "author": author])

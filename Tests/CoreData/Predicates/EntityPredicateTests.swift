@@ -4,11 +4,7 @@ import Testing
 /// Predicates on the entity of an object, in a file, in memory and on objects.
 @Suite struct EntityPredicateTests {
   private func stack(_ type: String) throws -> NSManagedObjectContext {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
-    let url = URL(fileURLWithPath: "/dev/null")
-    try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = try libraryContext(type)
     try context.performAndWait {
       let author = context.make("Author", ["name": "Ada"])
       let tag = context.make("Tag", ["label": "x"])

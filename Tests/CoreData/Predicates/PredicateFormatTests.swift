@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -250,7 +251,7 @@ import Testing
 
   @Test("Any words in any order are refused, or read and printed so that they read back the same")
   func wordSoup() throws {
-    var random = SeededGenerator(state: 7)
+    var random = SeededGenerator(seed: 7)
     let words = [
       "a", "b.c", "SELF", "$x", "1", "-2", "1.5", "'t'", "nil", "YES", "==", "!=", "<", "IN", "BETWEEN", "CONTAINS[cd]",
       "LIKE", "AND", "OR", "NOT", "ANY", "ALL", "NONE", "(", ")", "{", "}", ",", "+", "-", "*", "**", "&", "@count",

@@ -70,11 +70,7 @@ import Testing
   @Test(
     "The stores compute methods as memory does", arguments: [NSSQLiteStoreType, NSInMemoryStoreType])
   func stores(type: String) throws {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
-    let url = URL(fileURLWithPath: "/dev/null")
-    try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = try libraryContext(type)
     try context.performAndWait {
       let born = Date(timeIntervalSinceReferenceDate: 100)
       let author = context.make("Author", ["name": "Ada", "born": born])

@@ -35,8 +35,27 @@ final class TemporaryStore: Sendable {
   }
 }
 
+/// A context on a store of the library's model that is in memory only, of either kind: SQLite or rows.
+func libraryContext(_ type: String) throws -> NSManagedObjectContext {
+  let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+  let url = URL(fileURLWithPath: "/dev/null")
+  try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
+  let context = NSManagedObjectContext(.privateQueue)
+  context.persistentStoreCoordinator = coordinator
+  return context
+}
+
 /// Authors, books and tags: every kind of relationship and attribute in one small model.
 enum LibraryModel {
+  /// Adds a derived attribute of authors, the number of their books, which triggers keep in a SQLite file.
+  static func addBookCount(to model: NSManagedObjectModel) {
+    let count = NSDerivedAttributeDescription()
+    count.name = "bookCount"
+    count.attributeType = .integer64AttributeType
+    count.derivationExpression = NSExpression(forKeyPath: "books.@count")
+    model.entitiesByName["Author"]?.properties.append(count)
+  }
+
   static func make() -> NSManagedObjectModel {
     let author = entity(
       "Author",

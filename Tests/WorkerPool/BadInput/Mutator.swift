@@ -1,3 +1,5 @@
+import TestFiles
+
 /// Makes slightly wrong texts out of right ones, the same ones each time.
 struct Mutator {
   private var random: SeededGenerator

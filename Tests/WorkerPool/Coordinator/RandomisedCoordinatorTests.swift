@@ -1,4 +1,5 @@
 import Jobs
+import TestFiles
 import Testing
 import WorkerProtocol
 

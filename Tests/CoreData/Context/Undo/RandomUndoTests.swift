@@ -1,4 +1,5 @@
 import CoreData
+import TestFiles
 import Testing
 
 /// Long random histories of changes, saves, undos and redos, in which each state must come back as it was.
@@ -77,7 +78,7 @@ import Testing
     let context = store.context()
     try context.performAndWait {
       context.undoManager = UndoManager()
-      var library = Library(context: context, random: SeededGenerator(state: seed))
+      var library = Library(context: context, random: SeededGenerator(seed: seed))
       // The states, each one step from the next. The last one is the newest that can be redone.
       var states = [library.state()]
       var position = 0

@@ -8,10 +8,6 @@ import Testing
 
   static let kinds = [StoreKind.binary, .xml]
 
-  private static func options(migrate: Bool = true, infer: Bool = true) -> [AnyHashable: Any] {
-    [NSMigratePersistentStoresAutomaticallyOption: migrate, NSInferMappingModelAutomaticallyOption: infer]
-  }
-
   /// A file with a small library, closed. Its model is in use as long as the stack lives.
   private func library(_ kind: StoreKind, _ model: NSManagedObjectModel = LibraryModel.make()) throws -> StoreStack {
     let stack = try StoreStack(kind, model)
@@ -31,7 +27,7 @@ import Testing
 
   /// A context on the file, which is opened with another model.
   private func migrate(
-    _ stack: StoreStack, to model: NSManagedObjectModel, options: [AnyHashable: Any] = Self.options()
+    _ stack: StoreStack, to model: NSManagedObjectModel, options: [AnyHashable: Any] = LibraryMigration.options()
   ) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(
@@ -50,16 +46,7 @@ import Testing
       try context.save()
       return try context.all("Book", where: "title == 'One'")[0].objectID.uriString
     }
-    let model = LibraryModel.make()
-    let book = try #require(model.entitiesByName["Book"])
-    book.properties.removeAll { $0.name == "rating" }
-    book.properties += [
-      Make.attribute("edition", .integer16AttributeType, optional: false, default: 3),
-      Make.attribute("subtitle", .stringAttributeType),
-    ]
-    let title = try #require(book.propertiesByName["title"])
-    title.name = "heading"
-    title.renamingIdentifier = "title"
+    let model = try LibraryMigration.modelWithOtherAttributes()
     let context = try migrate(stack, to: model)
     try context.performAndWait {
       let books = try context.all("Book", sort: "heading")
@@ -193,7 +180,9 @@ import Testing
       try context.save()
     }
     let before = try Data(contentsOf: stack.url)
-    func fails(_ code: Int, _ options: [AnyHashable: Any] = Self.options(), _ change: (NSManagedObjectModel) -> Void) {
+    func fails(
+      _ code: Int, _ options: [AnyHashable: Any] = LibraryMigration.options(), _ change: (NSManagedObjectModel) -> Void
+    ) {
       let model = LibraryModel.make()
       change(model)
       expectError(code) { try migrate(stack, to: model, options: options) }
@@ -201,15 +190,15 @@ import Testing
     func addColor(_ model: NSManagedObjectModel) {
       model.entitiesByName["Tag"]?.properties += [Make.attribute("color", .stringAttributeType)]
     }
-    fails(134100, Self.options(migrate: false), addColor)
-    fails(134140, Self.options(infer: false), addColor)
+    fails(134100, LibraryMigration.options(migrate: false), addColor)
+    fails(134140, LibraryMigration.options(infer: false), addColor)
     fails(134190) { $0.entitiesByName["Book"]?.attributesByName["pages"]?.attributeType = .stringAttributeType }
     fails(134190) { $0.entitiesByName["Author"]?.relationshipsByName["books"]?.maxCount = 1 }
     fails(134111) { $0.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]] }
     // A folder stands where the temporary file goes.
     let obstacle = stack.folder.appendingPathComponent(".store.\(getpid()).tmp")
     try FileManager.default.createDirectory(at: obstacle, withIntermediateDirectories: false)
-    fails(134110, Self.options(), addColor)
+    fails(134110, LibraryMigration.options(), addColor)
     try FileManager.default.removeItem(at: obstacle)
     try #expect(Data(contentsOf: stack.url) == before)
     let model = LibraryModel.make()
@@ -232,7 +221,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     expectError(134130) {
       try coordinator.addPersistentStore(
-        ofType: kind.type, configurationName: nil, at: place, options: Self.options())
+        ofType: kind.type, configurationName: nil, at: place, options: LibraryMigration.options())
     }
   }
 

@@ -17,12 +17,8 @@ import Testing
     return store
   }
 
-  private static func options(migrate: Bool = true, infer: Bool = true) -> [AnyHashable: Any] {
-    [NSMigratePersistentStoresAutomaticallyOption: migrate, NSInferMappingModelAutomaticallyOption: infer]
-  }
-
   private func migrate(
-    _ store: TemporaryStore, to model: NSManagedObjectModel, options: [AnyHashable: Any] = Self.options()
+    _ store: TemporaryStore, to model: NSManagedObjectModel, options: [AnyHashable: Any] = LibraryMigration.options()
   ) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(
@@ -49,16 +45,7 @@ import Testing
     let store = try library()
     let uuid = store.coordinator.persistentStores[0].identifier
     let id = try store.read { try $0.all("Book", where: "title == 'One'")[0].objectID.uriString }
-    let model = LibraryModel.make()
-    let book = try #require(model.entitiesByName["Book"])
-    book.properties.removeAll { $0.name == "rating" }
-    book.properties += [
-      Make.attribute("edition", .integer16AttributeType, optional: false, default: 3),
-      Make.attribute("subtitle", .stringAttributeType),
-    ]
-    let title = try #require(book.propertiesByName["title"])
-    title.name = "heading"
-    title.renamingIdentifier = "title"
+    let model = try LibraryMigration.modelWithOtherAttributes()
     let context = try migrate(store, to: model)
     try context.performAndWait {
       let books = try context.all("Book", sort: "heading")
@@ -303,7 +290,7 @@ import Testing
       store.coordinator.persistentStores[0].metadata["NSStoreModelVersionHashesDigest"] as? String)
     let model = LibraryModel.make()
     model.entities += [Make.entity("Aardvark", [Make.attribute("name", .stringAttributeType)])]
-    let options = Self.options().merging([NSPersistentHistoryTrackingKey: true]) { one, _ in one }
+    let options = LibraryMigration.options().merging([NSPersistentHistoryTrackingKey: true]) { one, _ in one }
     let context = try migrate(store, to: model, options: options)
     try context.performAndWait {
       context.make("Aardvark", ["name": "a"])
@@ -334,8 +321,8 @@ import Testing
       model.entitiesByName["Tag"]?.properties += [Make.attribute("color", .stringAttributeType)]
       return model
     }
-    expectError(134100) { try migrate(store, to: other(), options: Self.options(migrate: false)) }
-    expectError(134140) { try migrate(store, to: other(), options: Self.options(infer: false)) }
+    expectError(134100) { try migrate(store, to: other(), options: LibraryMigration.options(migrate: false)) }
+    expectError(134140) { try migrate(store, to: other(), options: LibraryMigration.options(infer: false)) }
     try #expect(store.sql("SELECT count(*) FROM pragma_table_info('ZTAG') WHERE name = 'ZCOLOR'") == [["0"]])
   }
 
@@ -371,7 +358,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     expectError(134130) {
       try coordinator.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: Self.options())
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: LibraryMigration.options())
     }
   }
 

@@ -1,17 +1,5 @@
 import CoreData
-
-/// Random numbers that are the same in every run (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
+import TestFiles
 
 /// Makes rows of the library model, and predicates over them that mean the same in memory and in SQL.
 struct PredicateGenerator {
@@ -22,7 +10,7 @@ struct PredicateGenerator {
   /// The entities of the rows, which predicates may name.
   var entities: [NSEntityDescription] = []
 
-  init(seed: UInt64) { random = SeededGenerator(state: seed) }
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   static let texts = [
     "", "a", "A", "ä", "Ä", "a\u{308}", "ab", "AB", "Straße", "STRASSE", "x*y", "x?y", "100%", "ß", "_", "b", "é", "日本",

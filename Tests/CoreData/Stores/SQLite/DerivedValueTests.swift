@@ -5,11 +5,7 @@ import Testing
 @Suite struct DerivedValueTests {
   private func model() -> NSManagedObjectModel {
     let model = LibraryModel.make()
-    let count = NSDerivedAttributeDescription()
-    count.name = "bookCount"
-    count.attributeType = .integer64AttributeType
-    count.derivationExpression = NSExpression(forKeyPath: "books.@count")
-    model.entitiesByName["Author"]?.properties.append(count)
+    LibraryModel.addBookCount(to: model)
     return model
   }
 

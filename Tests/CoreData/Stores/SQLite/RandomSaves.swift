@@ -26,11 +26,7 @@ final class RandomSaves {
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
     model.entitiesByName["Author"]?.uniquenessConstraints = [["name"]]
-    let count = NSDerivedAttributeDescription()
-    count.name = "bookCount"
-    count.attributeType = .integer64AttributeType
-    count.derivationExpression = NSExpression(forKeyPath: "books.@count")
-    model.entitiesByName["Author"]?.properties.append(count)
+    LibraryModel.addBookCount(to: model)
     return model
   }
 
