@@ -99,17 +99,12 @@ package enum CompiledModel {
 
   /// Escapes line ends and tabs too: a parser reads unescaped ones as spaces.
   private static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
+    text.escaped { scalar in
       switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "\n", "\r", "\t": escaped += "&#\(scalar.value);"
-      default: escaped.unicodeScalars.append(scalar)
+      case "\"": "&quot;"
+      case "\n", "\t": "&#\(scalar.value);"
+      default: String.xmlEscape(scalar)
       }
     }
-    return escaped
   }
 }

@@ -1,3 +1,5 @@
+import CoreData
+
 /// Text from a store or a file, made fit for a terminal.
 public enum TerminalText {
   /// The text with escapes in place of everything that a terminal might obey, or that would break a line.
@@ -6,18 +8,16 @@ public enum TerminalText {
   /// separators of lines and paragraphs.
   public static func escaped(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: mustEscape) else { return text }
-    var escaped = ""
-    for scalar in text.unicodeScalars {
+    return text.escaped { scalar in
       switch scalar {
-      case "\n": escaped += "\\n"
-      case "\r": escaped += "\\r"
-      case "\t": escaped += "\\t"
-      case "\\": escaped += "\\\\"
-      case let scalar where mustEscape(scalar): escaped += "\\u{\(String(scalar.value, radix: 16))}"
-      default: escaped.unicodeScalars.append(scalar)
+      case "\n": "\\n"
+      case "\r": "\\r"
+      case "\t": "\\t"
+      case "\\": "\\\\"
+      case _ where mustEscape(scalar): "\\u{\(String(scalar.value, radix: 16))}"
+      default: nil
       }
     }
-    return escaped
   }
 
   private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {

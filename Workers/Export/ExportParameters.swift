@@ -29,14 +29,7 @@ struct ExportParameters {
     dates = try fields.choice("dates") ?? .iso8601
     includesObjectID = try fields.bool("objectID") ?? true
     batch = try fields.int("batch", in: 1...100_000) ?? 1000
-    if let format = try fields.choice("format", Format.self) {
-      self.format = format
-    } else {
-      guard let format = Format(rawValue: file.split(separator: ".").last.map { $0.lowercased() } ?? "") else {
-        throw JSONFieldError("\"format\" is missing: \(file) ends in neither .jsonl nor .csv")
-      }
-      self.format = format
-    }
+    format = try fields.format(of: file)
     try fields.finish()
   }
 }

@@ -68,14 +68,7 @@ struct ImportParameters {
     let missing = try fields.choice("missing", Missing.self) ?? .create
     map = try fields.value("map").map(Self.map)
     relationships = try fields.value("relationships").map { try Self.relationships($0, missing: missing) } ?? []
-    if let format = try fields.choice("format", Format.self) {
-      self.format = format
-    } else {
-      guard let format = Format(rawValue: file.split(separator: ".").last.map { $0.lowercased() } ?? "") else {
-        throw JSONFieldError("\"format\" is missing: \(file) ends in none of .json, .jsonl and .csv")
-      }
-      self.format = format
-    }
+    format = try fields.format(of: file)
     try fields.finish()
   }
 

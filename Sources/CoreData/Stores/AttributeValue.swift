@@ -40,15 +40,23 @@ enum AttributeValue {
     }
   }
 
+  /// A number as key-value coding returns it from an attribute of the type; nil if the value is not a number.
+  static func numeric(_ value: Any, _ type: NSAttributeType) -> NSNumber? {
+    switch type {
+    case .booleanAttributeType: integer(value).map { NSNumber(value: $0 != 0) }
+    case .doubleAttributeType: double(value).map { NSNumber(value: $0) }
+    case .floatAttributeType: double(value).map { NSNumber(value: Float($0)) }
+    default: integer(value).map { number($0, type) }
+    }
+  }
+
   /// The value as key-value coding returns it after it was set; nil if the attribute cannot hold it.
   static func converted(_ value: Any, _ attribute: NSAttributeDescription) -> Any? {
     let type = attribute.attributeType
     switch type {
-    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
-      return integer(value).map { number($0, type) }
-    case .booleanAttributeType: return integer(value).map { NSNumber(value: $0 != 0) }
-    case .doubleAttributeType: return double(value).map { NSNumber(value: $0) }
-    case .floatAttributeType: return double(value).map { NSNumber(value: Float($0)) }
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType,
+      .doubleAttributeType, .floatAttributeType:
+      return numeric(value, type)
     case .dateAttributeType: return value as? Date
     case .stringAttributeType: return value as? String
     case .binaryDataAttributeType: return value as? Data

@@ -111,6 +111,18 @@ public struct JSONFields {
       "\"\(name)\" in \(objectName) cannot be \"\(text)\"; \(hint ?? "it is \(words.joined(separator: " or "))")")
   }
 
+  /// The format of a file: the member "format", or else the ending of the file's name.
+  ///
+  /// - Throws: ``JSONFieldError`` when neither is one of the type's few words.
+  public mutating func format<Format: RawRepresentable & CaseIterable>(
+    of file: String, _ type: Format.Type = Format.self
+  ) throws(JSONFieldError) -> Format where Format.RawValue == String {
+    if let format = try choice("format", Format.self) { return format }
+    if let format = Format(rawValue: file.split(separator: ".").last.map { $0.lowercased() } ?? "") { return format }
+    let endings = Format.allCases.map { ".\($0.rawValue)" }.joined(separator: " or ")
+    throw JSONFieldError("\"format\" is missing: \(file) does not end in \(endings)")
+  }
+
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {
     guard let stranger = names.first(where: { !known.contains($0) }) else { return }

@@ -50,15 +50,12 @@ final class StatusServer {
   static let replyShare = 1 << 16
   /// Bytes that may wait for a client. When more wait, its connection is closed.
   static let replyBacklog = 16 << 20
-  /// Requests of one client, and new connections, that are handled in one turn.
+  /// Requests of one client that are handled in one turn.
   static let requestsPerTurn = 16
-  static let connectionsPerTurn = 64
-  /// Seconds until connections are accepted again after that has failed.
-  static let acceptDelay = 0.5
 
   private let loop: EventLoop
   private let log: Log
-  private let listener: Int32
+  private var listener: Listener?
   private let handler: (StatusRequest, Client) -> Void
   private var clients: [Int32: Client] = [:]
   /// Descriptors of the clients, the oldest first.
@@ -75,13 +72,14 @@ final class StatusServer {
     self.log = log
     self.handler = handler
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    listener = try UnixSocket.listen(at: path)
-    try watchListener()
+    listener = try Listener(path: path, loop: loop) { [weak self] descriptor in
+      self?.welcome(descriptor)
+    } failed: { error in
+      log(.trouble, "a connection to the status socket cannot be accepted now: \(error)")
+    }
   }
 
   deinit {
-    loop.unwatch(listener)
-    close(listener)
     for client in clients.values where client.interest != nil { loop.unwatch(client.connection.descriptor) }
   }
 
@@ -113,31 +111,6 @@ final class StatusServer {
   }
 
   // MARK: Connections
-
-  private func watchListener() throws(SystemCallError) {
-    try loop.watch(listener, for: .readable) { [weak self] in self?.acceptSome() }
-  }
-
-  private func acceptSome() {
-    do throws(SystemCallError) {
-      for _ in 0..<Self.connectionsPerTurn {
-        guard let descriptor = try UnixSocket.accept(on: listener) else { return }
-        welcome(descriptor)
-      }
-    } catch {
-      // As for workers: out of descriptors.
-      log(.trouble, "a connection to the status socket cannot be accepted now: \(error)")
-      loop.unwatch(listener)
-      listenLater()
-    }
-  }
-
-  private func listenLater() {
-    loop.timers.after(Self.acceptDelay) { [weak self] in
-      guard let self else { return }
-      do { try watchListener() } catch { listenLater() }
-    }
-  }
 
   private func welcome(_ descriptor: Int32) {
     guard let connection = try? Connection(descriptor: descriptor, lineLimit: Self.requestLimit),

@@ -192,18 +192,7 @@ enum XMLText {
 
   static func escaped(_ text: String) -> String {
     guard text.utf8.contains(where: { "&<>\r".utf8.contains($0) }) else { return text }
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      // A parser turns a literal carriage return into a line feed.
-      case "\r": escaped += "&#13;"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+    return text.escaped(String.xmlEscape)
   }
 
   private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {

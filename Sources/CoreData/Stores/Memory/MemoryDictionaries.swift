@@ -242,14 +242,11 @@ extension AttributeValue {
   /// An expression's result, converted to the request's type if it names one.
   static func result(_ value: Any, _ type: NSAttributeType) -> Any? {
     switch type {
-    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
-      return integer(value).map { number($0, type) }
-    case .booleanAttributeType: return integer(value).map { NSNumber(value: $0 != 0) }
-    case .doubleAttributeType: return double(value).map { NSNumber(value: $0) }
-    case .floatAttributeType: return double(value).map { NSNumber(value: Float($0)) }
-    case .decimalAttributeType: return boxed(value, type)
-    default:
-      return FoundationValue.of(value)
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType,
+      .doubleAttributeType, .floatAttributeType:
+      numeric(value, type)
+    case .decimalAttributeType: boxed(value, type)
+    default: FoundationValue.of(value)
     }
   }
 }

@@ -45,16 +45,15 @@ final class WorkerServer {
   static let savedBacklog = 1 << 20
   /// Bytes that may wait for a worker. When more wait, its connection is closed.
   static let unreadLimit = 16 << 20
-  /// Lines of one worker, and new connections, that are handled in one turn.
+  /// Lines of one worker that are handled in one turn.
   static let linesPerTurn = 256
-  static let connectionsPerTurn = 64
   /// Bytes that are read from a dead worker: more than its socket holds. There is a limit because a process that it
   /// started may go on writing.
   static let lastBytes = 1 << 20
 
   private let loop: EventLoop
   private let log: Log
-  private let listener: Int32
+  private var listener: Listener?
   private let recorder: ConversationRecorder?
   private var peers: [Int32: Peer] = [:]
   private var peersByID: [WorkerID: Peer] = [:]
@@ -62,7 +61,7 @@ final class WorkerServer {
   /// Connections without a hello, the oldest first.
   private var newcomers: [Int32] = []
   /// The last connection could not be accepted.
-  private var cannotAccept = false
+  private var isShort = false
   weak var delegate: WorkerServerDelegate?
 
   /// Listens at `path`.
@@ -70,13 +69,14 @@ final class WorkerServer {
     self.loop = loop
     self.log = log
     self.recorder = recorder
-    listener = try UnixSocket.listen(at: path)
-    try watchListener()
+    listener = try Listener(path: path, loop: loop) { [weak self] descriptor throws(SystemCallError) in
+      try self?.welcome(descriptor)
+    } failed: { [weak self] error in
+      self?.cannotAccept(error)
+    }
   }
 
   deinit {
-    loop.unwatch(listener)
-    close(listener)
     for descriptor in peers.keys { loop.unwatch(descriptor) }
   }
 
@@ -122,40 +122,15 @@ final class WorkerServer {
 
   // MARK: Connections
 
-  private func watchListener() throws(SystemCallError) {
-    try loop.watch(listener, for: .readable) { [weak self] in self?.acceptSome() }
-  }
-
-  /// Seconds until connections are accepted again after that has failed.
-  static let acceptDelay = 0.5
-
-  private func acceptSome() {
-    do throws(SystemCallError) {
-      for _ in 0..<Self.connectionsPerTurn {
-        guard let descriptor = try UnixSocket.accept(on: listener) else { return }
-        try welcome(Peer(try Connection(descriptor: descriptor)))
-        cannotAccept = false
-      }
-    } catch {
-      // Out of descriptors, most likely: the connection still waits, and would wake the loop without end.
-      if !cannotAccept { log(.trouble, "a worker's connection cannot be accepted now: \(error.explained)") }
-      cannotAccept = true
-      delegate?.cannotAccept(error)
-      loop.unwatch(listener)
-      listenLater()
-    }
-  }
-
-  private func listenLater() {
-    loop.timers.after(Self.acceptDelay) { [weak self] in
-      guard let self else { return }
-      do { try watchListener() } catch { listenLater() }
-    }
+  private func cannotAccept(_ error: SystemCallError) {
+    if !isShort { log(.trouble, "a worker's connection cannot be accepted now: \(error.explained)") }
+    isShort = true
+    delegate?.cannotAccept(error)
   }
 
   /// Throws when the connection cannot be watched; then it is closed.
-  private func welcome(_ peer: Peer) throws(SystemCallError) {
-    let descriptor = peer.connection.descriptor
+  private func welcome(_ descriptor: Int32) throws(SystemCallError) {
+    let peer = Peer(try Connection(descriptor: descriptor))
     try loop.watch(descriptor, for: .readable) { [weak self, weak peer] in
       guard let self, let peer else { return }
       ready(peer)
@@ -163,6 +138,7 @@ final class WorkerServer {
     peers[descriptor] = peer
     newcomers.append(descriptor)
     if newcomers.count > Self.mostNewcomers, let oldest = peers[newcomers[0]] { forget(oldest) }
+    isShort = false
   }
 
   private func ready(_ peer: Peer) {
