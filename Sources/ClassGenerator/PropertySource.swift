@@ -42,9 +42,10 @@ struct PropertySource {
   func declaration(keys: String) -> String {
     let isReadOnly = if case .fetched = property.kind { true } else { false }
     let place = "self[\(keys).\(keyName)]"
+    let getter = "    get { \(type.value(of: place)) }"
     let setter = isReadOnly ? "" : "\n    set { \(place) = \(type.stored("newValue")) }"
     return notes.docstring(indent: "  ")
-      + "  \(notes.access ?? "public") var \(name): \(type.swiftName) {\n    get { \(type.value(of: place)) }\(setter)\n  }\n"
+      + "  \(notes.access ?? "public") var \(name): \(type.swiftName) {\n\(getter)\(setter)\n  }\n"
   }
 
   /// The methods that change a to-many relationship.

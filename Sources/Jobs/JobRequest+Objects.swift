@@ -42,7 +42,8 @@ public struct JobObjectNameError: Error, Hashable, Sendable, CustomStringConvert
   /// A sentence that says what to write instead.
   public var description: String {
     isTemporary
-      ? "\(uri) is a temporary ID of no new object in the context of the job: insert both into one context, or save the object first"
+      ? "\(uri) is a temporary ID, and no new object in the context of the job has it: insert both into one context, "
+        + "or save the object first"
       : "\(uri) is not the URI of an object; x-coredata://STORE/ENTITY/pNUMBER is expected"
   }
 }

@@ -32,7 +32,8 @@ package final class FileEvents {
 
   /// Begins to watch a file or directory for the events in `mask`. Returns its number, the same for the same inode.
   ///
-  /// - Throws: when there is nothing at the path, or the user has as many watches as allowed (fs.inotify.max_user_watches).
+  /// - Throws: when there is nothing at the path, or the user has as many watches as allowed
+  ///   (fs.inotify.max_user_watches).
   @discardableResult
   package func add(_ path: String, mask: UInt32) throws(SystemCallError) -> Int32 {
     let number = inotify_add_watch(descriptor, path, mask)

@@ -2,8 +2,8 @@ import Glibc
 
 /// A regular file that others may have put there, open for reading.
 ///
-/// Opening it never blocks: O_NONBLOCK keeps a named pipe from blocking (open(2)). Its owner, size and age are those of the file that is read, even if another file has come
-/// to its name meanwhile.
+/// Opening it never blocks: O_NONBLOCK keeps a named pipe from blocking (open(2)). Its owner, size and age are those of
+/// the file that is read, even if another file has come to its name meanwhile.
 package struct GuardedFile {
   /// Why a file is not read.
   package enum Refusal: Error {

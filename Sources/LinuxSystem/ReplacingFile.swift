@@ -113,8 +113,8 @@ extension Collection<UInt8> {
   }
 }
 
-/// Refuses a path at which something other than a regular file stands. rename(2) would remove the device, the pipe or the
-/// link that has the name, and its users would lose it.
+/// Refuses a path at which something other than a regular file stands. rename(2) would remove the device, the pipe or
+/// the link that has the name, and its users would lose it.
 package func checkReplaceable(_ path: String) throws(FileError) {
   var status = stat()
   guard lstat(path, &status) == 0, !status.isRegularFile else { return }

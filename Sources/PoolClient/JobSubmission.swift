@@ -46,7 +46,8 @@ public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String {
     switch self {
     case .noQueue(let path):
-      "\(path) is not a queue directory: name the one of a pool with --queue, or start a pool on it first (workerpool run)"
+      "\(path) is not a queue directory: name the one of a pool with --queue, or start a pool on it first (workerpool "
+        + "run)"
     }
   }
 }

@@ -34,13 +34,13 @@ public enum StatusAdvice {
     (status.survivors ?? []).map { survivor in
       if survivor.jobs.isEmpty {
         return
-          "process \(survivor.pid), which a pool that was killed has left, may still run a job, and none begins before it has "
-          + "ended; to end it: kill \(survivor.pid)"
+          "process \(survivor.pid), which a pool that was killed has left, may still run a job, and none begins before "
+          + "it has ended; to end it: kill \(survivor.pid)"
       }
       let names = survivor.jobs.map { ObjectURI($0)?.name ?? $0 }.joined(separator: " ")
       return
-        "process \(survivor.pid), a worker of a pool that was killed, still finishes \(names), which no other worker gets "
-        + "meanwhile; to have it given back: kill \(survivor.pid)"
+        "process \(survivor.pid), a worker of a pool that was killed, still finishes \(names), which no other worker "
+        + "gets meanwhile; to have it given back: kill \(survivor.pid)"
     }
   }
 
@@ -110,8 +110,8 @@ public enum StatusAdvice {
     }
     guard status.walIsHeldByOthers == true else { return [] }
     return [
-      "\(length), because programs outside the pool write to the store, or read it, without a pause: let them pause, or "
-        + "write in the pool's turn (NSPersistentStoreWriteTurnOption)"
+      "\(length), because programs outside the pool write to the store, or read it, without a pause: let them pause, "
+        + "or write in the pool's turn (NSPersistentStoreWriteTurnOption)"
     ]
   }
 }

@@ -58,7 +58,8 @@ struct CommitFailure: Error, CustomStringConvertible {
   let seconds: Double
 
   var description: String {
-    "the work was done, but could not be saved for \(Int(seconds)) s, and is done again with the next attempt: \(trouble)"
+    "the work was done, but could not be saved for \(Int(seconds)) s, and is done again with the next attempt: "
+      + "\(trouble)"
   }
 }
 

@@ -19,8 +19,8 @@ struct TextFile {
   /// Larger files are refused, in bytes.
   static let largest = 64 << 20
 
-  /// - Throws: ``TextFileError`` for a file that is too large or holds no text, and an error that names the path for one
-  ///   that cannot be read.
+  /// - Throws: ``TextFileError`` for a file that is too large or holds no text, and an error that names the path for
+  ///   one that cannot be read.
   init(_ file: InputFile, path: String) throws {
     guard file.size <= Self.largest else { throw TextFileError.tooLarge(path) }
     let data = Data(try file.bytes(atMost: Self.largest))

@@ -28,7 +28,8 @@ final class StoreTypes: Sendable {
     if let found = all[type] { return found }
     throw CoreDataErrors.error(
       .persistentStoreInvalidType,
-      "No class is registered for stores of the type \(type); known types: \(all.keys.sorted().joined(separator: ", "))."
+      "No class is registered for stores of the type \(type); known types: "
+        + "\(all.keys.sorted().joined(separator: ", "))."
     )
   }
 
@@ -60,8 +61,8 @@ extension NSPersistentStoreCoordinator {
     guard let storeClass else { return StoreTypes.shared.set(nil, storeType) }
     guard let kind = storeClass as? any ObjectStore.Type else {
       fatalError(
-        "registerStoreClass(_:forStoreType:): \(storeClass) is not a subclass of NSAtomicStore or NSIncrementalStore, so it "
-          + "cannot be the class of stores of the type \(storeType).")
+        "registerStoreClass(_:forStoreType:): \(storeClass) is not a subclass of NSAtomicStore or NSIncrementalStore, "
+          + "so it cannot be the class of stores of the type \(storeType).")
     }
     StoreTypes.shared.set(kind, storeType)
   }

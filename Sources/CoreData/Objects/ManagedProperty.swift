@@ -47,7 +47,8 @@ public class ManagedPropertyKey: @unchecked Sendable {
     let description = layout.slots[slot]
     require(
       description.kind.storage == kind.storage,
-      "\(layout.name).\(name) holds \(description.kind == .toOne ? "an object" : description.attributeType.valueDescription)"
+      "\(layout.name).\(name) holds "
+        + "\(description.kind == .toOne ? "an object" : description.attributeType.valueDescription)"
         + ", and its accessor is of another type.")
     if slot < 0xfff {
       cache[Int(layout.serial & 3)].store(layout.serial << 12 | UInt64(slot), ordering: .relaxed)

@@ -37,8 +37,8 @@ extension NSManagedObject {
     let relationship = layout.slots[slot].relationship!
     if let destination = relationship.destinationEntity, !object.entity.isKindOf(entity: destination) {
       fatalError(
-        "Unacceptable object for \(layout.name).\(relationship.name): it holds \(destination.name ?? ""), and was given "
-          + "a \(object.layout.name).")
+        "Unacceptable object for \(layout.name).\(relationship.name): it holds \(destination.name ?? ""), and was "
+          + "given a \(object.layout.name).")
     }
     values.assign(slot: slot, to: object.objectID.relatedKey)
   }

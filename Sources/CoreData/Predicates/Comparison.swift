@@ -132,7 +132,8 @@ extension Comparison {
     /// For each member of `{a, 1}` on a side whether it is constant; nil if that side is something else.
     private(set) var leftMembers: [Bool]?
     private(set) var rightMembers: [Bool]?
-    /// The members of a constant collection, each in every form in which a column may compare it; nil for no collection.
+    /// The members of a constant collection, each in every form in which a column may compare it; nil for no
+    /// collection.
     private(set) var members: Set<PredicateValue>?
 
     init() {}

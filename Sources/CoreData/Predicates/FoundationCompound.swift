@@ -2,10 +2,10 @@ internal import Glibc
 
 /// Teaches Foundation's `NSCompoundPredicate` to print, compare and copy itself.
 ///
-/// On Linux it inherits these methods from `NSPredicate`, for which any two compounds are equal, whose description is an
-/// address and whose copy of a compound is never true. A subclass helps only where this module makes the predicate, but
-/// programs create Foundation's class themselves. So this replaces the inherited methods in the class's method table,
-/// as a category would on Apple's platforms.
+/// On Linux it inherits these methods from `NSPredicate`, for which any two compounds are equal, whose description is
+/// an address and whose copy of a compound is never true. A subclass helps only where this module makes the predicate,
+/// but programs create Foundation's class themselves. So this replaces the inherited methods in the class's method
+/// table, as a category would on Apple's platforms.
 ///
 /// Source: the layout of class metadata in Swift's docs/ABI/TypeMetadata.rst. `isTaught` compares the tables of two
 /// subclasses to find the places of the methods; if they are not as expected, Foundation's class stays as it is.

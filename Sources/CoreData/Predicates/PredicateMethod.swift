@@ -1,8 +1,8 @@
 /// A method that a predicate may call on a value: `FUNCTION(name, "uppercaseString")`.
 ///
-/// Linux has no Objective-C methods, so each one that exists is listed here, by Apple's selector. A value of nil answers
-/// with nil, as in Objective-C. An argument that the method cannot use, such as an index outside of the text, gives nil
-/// too, where Apple's raises an exception.
+/// Linux has no Objective-C methods, so each one that exists is listed here, by Apple's selector. A value of nil
+/// answers with nil, as in Objective-C. An argument that the method cannot use, such as an index outside of the text,
+/// gives nil too, where Apple's raises an exception.
 struct PredicateMethod: Sendable {
   /// The kind of a receiver, an argument or a result. Raw values name the kind in SQL.
   enum Kind: Character, Sendable {

@@ -129,8 +129,8 @@ final class EntityLayout: @unchecked Sendable {
     case .none: return NSManagedObject.self
     case .ambiguous(let candidates):
       let sentence =
-        "CoreData: the class \(name) of the entity \(entity.name ?? "") may be \(candidates.joined(separator: " or ")); "
-        + "NSManagedObject is used. Write the module into the model."
+        "CoreData: the class \(name) of the entity \(entity.name ?? "") may be "
+        + "\(candidates.joined(separator: " or ")); NSManagedObject is used. Write the module into the model."
       FileHandle.standardError.write(Data((sentence + "\n").utf8))
       return NSManagedObject.self
     }

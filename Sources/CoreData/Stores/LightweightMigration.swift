@@ -17,7 +17,8 @@ extension StoreMetadata {
     if isSet(NSInferMappingModelAutomaticallyOption, options) { return }
     throw CoreDataErrors.error(
       .migrationMissingMappingModel,
-      "\(path) has to be migrated: mapping models are not supported, and \(NSInferMappingModelAutomaticallyOption) is not set."
+      "\(path) has to be migrated: mapping models are not supported, and \(NSInferMappingModelAutomaticallyOption) is "
+        + "not set."
     )
   }
 

@@ -54,7 +54,8 @@ public struct CronExpression: Hashable, Sendable {
   ) throws(CronError) -> Set<Int> {
     func wrong() -> CronError {
       CronError(
-        "has \"\(field)\" as \(what), which is a number from \(range.lowerBound) to \(range.upperBound), *, a range or a list"
+        "has \"\(field)\" as \(what), which is a number from \(range.lowerBound) to \(range.upperBound), *, a range or "
+          + "a list"
       )
     }
     func number(_ text: Substring) throws(CronError) -> Int {

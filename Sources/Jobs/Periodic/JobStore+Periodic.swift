@@ -15,8 +15,8 @@ extension JobStore {
   /// time as done, so that a crash neither loses nor doubles the job.
   ///
   /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than
-  /// ``PeriodicEntry/tolerance`` ahead: the clock was wrong when the time was noted, and the entry would be silent until
-  /// then. Marks of entries that are gone are deleted, except those of `names`, whose files cannot be read at the
+  /// ``PeriodicEntry/tolerance`` ahead: the clock was wrong when the time was noted, and the entry would be silent
+  /// until then. Marks of entries that are gone are deleted, except those of `names`, whose files cannot be read at the
   /// moment.
   public func insertPeriodic(
     _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date = Date(),

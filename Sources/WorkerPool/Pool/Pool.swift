@@ -35,7 +35,8 @@ public enum Pool {
           + "; a store has one pool: stop that one first (workerpool stop\(queue.map { " --queue \($0)" } ?? ""))"
       case .storeIsReadOnly(let path, let directory, let reason):
         "the store \(path) cannot be written"
-          + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs there"
+          + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs "
+          + "there"
       case .modelDoesNotFit(let model, let store, let difference):
         "the model \(model) does not fit the store \(store): \(difference); let the app migrate the store first "
           + "(NSMigratePersistentStoresAutomaticallyOption), or give --model the version that the store was made with"

@@ -181,8 +181,8 @@ final class PoolServer {
     }
   }
 
-  /// Tries again to write how jobs ended. They do not run before that. What a pool that ends cannot write is left to the
-  /// next one.
+  /// Tries again to write how jobs ended. They do not run before that. What a pool that ends cannot write is left to
+  /// the next one.
   private func settleLater(_ jobs: [JobKey], _ settlement: Settlement) {
     core.loop.timers.after(PoolCore.retryDelay) { [weak self] in
       guard let self, !core.isFinishing else { return }

@@ -27,12 +27,12 @@ public enum SystemdUnit {
       # Somebody may repair the store, its model or the plugins while the pool is down, so systemd keeps trying.
       Restart=on-failure
       RestartSec=10
-      # A restart cannot correct wrong arguments (2). When the store was replaced (6), a person must choose the right one.
+      # A restart cannot correct wrong arguments (2). When the store was replaced (6), a person must choose one.
       RestartPreventExitStatus=2 6
       # When the OOM killer ends a worker, the pool counts a crash of its job and goes on.
       OOMPolicy=continue
-      # The pool ends its workers itself. When the pool has crashed, systemd kills every process that is left in the unit;
-      # the jobs in hand run again.
+      # The pool ends its workers itself. When the pool has crashed, systemd kills every process that is left in
+      # the unit; the jobs in hand run again.
       KillMode=mixed
       TimeoutStartSec=\(startTime)
       TimeoutStopSec=\(stopTime)

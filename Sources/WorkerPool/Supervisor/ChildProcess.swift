@@ -19,8 +19,8 @@ final class ChildProcess {
   private var onDeath: ((Death) -> Void)?
 
   /// Begins to start the process. `onStart` is called when that is over, with an error when there is no process:
-  /// ENOENT, EACCES and ENOEXEC say that the file is not a program. `onLine` gets each line of its output and whether it
-  /// came from standard error; `onDeath` is called once, after the last line.
+  /// ENOENT, EACCES and ENOEXEC say that the file is not a program. `onLine` gets each line of its output and whether
+  /// it came from standard error; `onDeath` is called once, after the last line.
   ///
   /// A line of its standard output that is longer than `longestLine` is handed over in pieces. Throws when there are no
   /// pipes for it.
@@ -79,7 +79,8 @@ final class ChildProcess {
     }
   }
 
-  /// Sends a signal to the process and to its group, as soon as it is there. A signal that comes too late is not an error.
+  /// Sends a signal to the process and to its group, as soon as it is there. A signal that comes too late is not an
+  /// error.
   func signal(_ number: Int32) {
     if isStarting { firstSignal = number }
     guard pid > 0, onDeath != nil else { return }

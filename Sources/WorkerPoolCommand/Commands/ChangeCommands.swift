@@ -13,8 +13,8 @@ let cancelCommand = CommandDescription(
 let deleteCommand = CommandDescription(
   name: "delete", summary: "Delete jobs from the store",
   discussion: discussion("delete", "dead")
-    + "\n\nRunning jobs are never deleted. Jobs that unfinished jobs wait for are deleted only with --even-if-awaited;\n"
-    + "the waiting jobs then go on without them.",
+    + "\n\nRunning jobs are never deleted. Jobs that unfinished jobs wait for are deleted only with\n"
+    + "--even-if-awaited; the waiting jobs then go on without them.",
   operands: [jobOperand],
   options: options + [
     CommandOption(name: "even-if-awaited", help: "delete jobs for which unfinished ones wait, too")
@@ -33,8 +33,8 @@ private let options =
 
 private func discussion(_ name: String, _ state: String) -> String {
   """
-  Names jobs, or chooses them by the same options as `workerpool jobs`. For chosen jobs the command first shows their
-  number and asks at the terminal; without a terminal it needs --yes.
+  Names jobs, or chooses them by the same options as `workerpool jobs`. For chosen jobs the command
+  first shows their number and asks at the terminal; without a terminal it needs --yes.
 
     workerpool \(name) --state \(state) --kind import --where "attempt < 3" --dry-run
   """

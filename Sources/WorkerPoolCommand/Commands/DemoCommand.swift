@@ -4,8 +4,9 @@ import WorkerPool
 let demoCommand = CommandDescription(
   name: "demo", summary: "Show the whole thing on the text files of a folder",
   discussion: """
-    Makes a temporary store, starts a pool with 2 workers on it, submits one index job for each text file, kills a worker on
-    the way, and reports what the store holds at the end. Everything is removed afterwards.
+    Makes a temporary store, starts a pool with 2 workers on it, submits one index job for each text
+    file, kills a worker on the way, and reports what the store holds at the end. Everything is removed
+    afterwards.
     """,
   operands: [
     Operand(name: "FOLDER", help: "where to look for text files; without it, the current folder", isOptional: true)

@@ -6,7 +6,7 @@ let fetchCommand = CommandDescription(
   discussion: """
     Reads the store through Core Data; nothing is written, and no pool need run.
 
-      workerpool fetch Country --where "name BEGINSWITH 'A'" --sort name --limit 10 --store app.sqlite --model App.xcdatamodeld
+      workerpool fetch Country --where "name BEGINSWITH 'A'" --sort name --store app.sqlite --model App.xcdatamodeld
     """,
   operands: [Operand(name: "ENTITY", help: "the entity whose objects are wanted")],
   options: [

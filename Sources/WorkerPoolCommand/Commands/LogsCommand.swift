@@ -4,8 +4,8 @@ import WorkerPool
 let logsCommand = CommandDescription(
   name: "logs", summary: "Show the log of the pool, of a job or of a process",
   discussion: """
-    Reads the log in the queue directory; no pool need run. Of a job it shows what happened to it, and what its worker wrote while
-    it ran.
+    Reads the log in the queue directory, with or without a running pool. For a job it shows what
+    happened to it, and what its worker wrote while it ran.
 
       workerpool logs p17
       workerpool logs 4711 --follow

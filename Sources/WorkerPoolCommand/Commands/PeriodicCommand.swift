@@ -4,9 +4,10 @@ import PoolClient
 let periodicCommand = CommandDescription(
   name: "periodic", summary: "List the periodic jobs, or run one of them now",
   discussion: """
-    Lists the entries in the directory periodic/ of the queue directory with their last and next runs, and says what is wrong with
-    bad ones. `workerpool periodic run NAME` submits the job of an entry at once; its own times stay as they are. The options
-    --wait, --json and --submission are those of `workerpool submit`.
+    Lists the entries in the directory periodic/ of the queue directory with their last and next runs,
+    and says what is wrong with bad ones. `workerpool periodic run NAME` submits the job of an entry at
+    once; its own times stay as they are. The options --wait, --json and --submission are those of
+    `workerpool submit`.
     """,
   operands: [
     Operand(name: "run", help: "submit the job of an entry now", isOptional: true),

@@ -11,9 +11,9 @@ private func text(_ number: Int?) -> String? { number.map(String.init) }
 let runCommand = CommandDescription(
   name: "run", summary: "Run a pool: keep worker processes alive and hand jobs to them",
   discussion: """
-    Runs until it is told to stop: SIGTERM and SIGINT let running jobs finish first (a second one does not wait), SIGHUP looks
-    for plugins again, SIGTTIN and SIGTTOU mean one worker more or less, SIGQUIT ends everything at once. What it does goes
-    to standard error.
+    Runs until it is told to stop: SIGTERM and SIGINT let running jobs finish first (a second one does
+    not wait), SIGHUP searches for plugins again, SIGTTIN and SIGTTOU mean one worker more or less,
+    SIGQUIT ends everything at once. The log goes to standard error.
 
       workerpool run --workers 4 --store app.sqlite --model App.xcdatamodeld --queue queue/
     """,
@@ -28,8 +28,8 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "plugins", value: "DIR",
       help:
-        "look here for worker-NAME executables, before those beside workerpool; the first directory that has a name wins; "
-        + "may be repeated",
+        "look here for worker-NAME executables, before those beside workerpool; the first directory that has a name "
+        + "wins; may be repeated",
       isRepeating: true),
     CommandOption(name: "without-bundled", help: "use no plugins beside workerpool, only those of --plugins"),
     CommandOption(
@@ -40,8 +40,8 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "limit", value: "KIND=N",
       help:
-        "run at most N jobs of a kind at a time; queue:NAME=N: of a queue, or of each queue that matches NAME with * in it; "
-        + "may be repeated",
+        "run at most N jobs of a kind at a time; queue:NAME=N: of a queue, or of each queue that matches NAME with * "
+        + "in it; may be repeated",
       defaultText: "the plugin's own", isRepeating: true),
     CommandOption(
       name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in SECONDS; may be repeated",
@@ -58,12 +58,14 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "allow-group",
       help:
-        "take job files of other users, too, if their group is the pool's, and only the group may write them and put files into incoming/"
+        "take job files of other users, too, if their group is the pool's, and only the group may write them and put "
+        + "files into incoming/"
     ),
     CommandOption(
       name: "store-wait", value: "SECONDS",
       help:
-        "how long the store may take to open when another process has it locked; then the pool ends with code \(ExitCode.storeIsLocked.rawValue)",
+        "how long the store may take to open when another process has it locked; then the pool ends with code "
+        + "\(ExitCode.storeIsLocked.rawValue)",
       defaultText: text(defaults.storeTimeout)),
     CommandOption(
       name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",

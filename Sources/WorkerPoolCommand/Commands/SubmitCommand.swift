@@ -5,8 +5,8 @@ import PoolClient
 let submitCommand = CommandDescription(
   name: "submit", summary: "Submit jobs",
   discussion: """
-    Writes a job file into the queue directory, and prints the URI of each job when the pool has taken it. No pool need run: the
-    file waits for one, and the URIs are not known until then.
+    Writes a job file into the queue directory, and prints the URI of each job when the pool has taken
+    it. Without a running pool the file waits for one, and the URIs are not known until then.
 
       workerpool submit import --set file=/data/countries.json --set entity=Country --set key=code
       workerpool submit index --entity Document --where "indexedAt == nil" --chunk 100
@@ -15,7 +15,7 @@ let submitCommand = CommandDescription(
   operands: [
     Operand(name: "KIND", help: "the kind of the job, which decides the plugin that runs it"),
     Operand(
-      name: "URI", help: "objects that the job is about; all of them make one job", isOptional: true, isRepeating: true),
+      name: "URI", help: "the objects of the job; all of them make one job", isOptional: true, isRepeating: true),
   ],
   options: [CommonOptions.queue] + Submitter.options + jobOptions + [NameCheck.option],
   run: submit)

@@ -93,7 +93,8 @@ struct Submitter {
     Output.error(
       """
       \(Self.count(count)) submitted, in \(file): \(reason).
-      A pool that runs on \(queue) takes them. The same command with --submission \(token) tells their URIs then, and adds no job.
+      A pool that runs on \(queue) takes them. \
+      The same command with --submission \(token) tells their URIs then, and adds no job.
 
       """)
   }

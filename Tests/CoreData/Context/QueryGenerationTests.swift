@@ -216,8 +216,8 @@ import Testing
     try #expect(copied(pinned) == nil)
   }
 
-  /// Apple's stores in memory ignore generations. A SQLite database in memory has one connection, which sees all that is
-  /// written.
+  /// Apple's stores in memory ignore generations. A SQLite database in memory has one connection, which sees all that
+  /// is written.
   @Test(arguments: [NSInMemoryStoreType, NSSQLiteStoreType])
   func storesInMemoryAreNotPinned(type: String) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())

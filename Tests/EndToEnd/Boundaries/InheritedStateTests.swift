@@ -45,9 +45,9 @@ import WorkerPool
     #expect(pool.end(SIGTERM).code == 0)
   }
 
-  /// Too few for sixteen workers: those that have a connection work, and the log says what the others lack. A worker has
-  /// four descriptors, so with one of these limits the workers could use all of them, and none would be left for a job
-  /// file.
+  /// Too few for sixteen workers: those that have a connection work, and the log says what the others lack. A worker
+  /// has four descriptors, so with one of these limits the workers could use all of them, and none would be left for a
+  /// job file.
   @Test(.timeLimit(.minutes(20)), arguments: 93...96)
   func aLimitOfDescriptorsThatIsReachedIsNamedAndThePluginIsNotGivenUp(limit: Int) throws {
     let items = try ItemPool(items: 3)

@@ -30,8 +30,8 @@ import Testing
     }
   }
 
-  /// The keys of the jobs in the order in which a worker has begun them. On a slow machine a worker gives back jobs of a
-  /// group that it has begun together and not run; they count where they are begun again.
+  /// The keys of the jobs in the order in which a worker has begun them. On a slow machine a worker gives back jobs of
+  /// a group that it has begun together and not run; they count where they are begun again.
   private func beginnings(_ record: String) throws -> [Int] {
     let begun = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n").flatMap { line in
       line.hasPrefix("< BEGIN ")

@@ -65,8 +65,8 @@ final class StoreChanges {
           else { continue }
           throw CoreDataErrors.error(
             .persistentStoreSave,
-            "\(object.layout.name).\(object.layout.slots[slot].name) of \(object.objectID.uriString) refers to an object "
-              + "that belongs to another store.", [NSAffectedObjectsErrorKey: [object]])
+            "\(object.layout.name).\(object.layout.slots[slot].name) of \(object.objectID.uriString) refers to an "
+              + "object that belongs to another store.", [NSAffectedObjectsErrorKey: [object]])
         }
       }
     }

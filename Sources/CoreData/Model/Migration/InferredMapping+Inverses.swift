@@ -7,7 +7,8 @@ extension InferredMapping {
   }
 
   /// Maps relationships that are new by name, but whose inverse kept its name: if `Author.books` stays and its inverse
-  /// `Book.author` becomes `Book.writer`, then `writer` continues `author`, where the store keeps the members of `books`.
+  /// `Book.author` becomes `Book.writer`, then `writer` continues `author`, where the store keeps the members of
+  /// `books`.
   ///
   /// - Returns: a warning for each relationship whose members are lost nevertheless, because its inverse continues
   ///   another relationship.
@@ -28,8 +29,9 @@ extension InferredMapping {
         where other !== oldInverse && relationship.isToMany
           && relationship.entity === entities[index].destination:
           warnings.append(
-            "\(entities[index].destination.name ?? "").\(name) loses its members: its inverse \(inverse.name) continues "
-              + "\(other.entity.name ?? "").\(other.name), not \(oldInverse.entity.name ?? "").\(oldInverse.name); "
+            "\(entities[index].destination.name ?? "").\(name) loses its members: its inverse \(inverse.name) "
+              + "continues \(other.entity.name ?? "").\(other.name), not "
+              + "\(oldInverse.entity.name ?? "").\(oldInverse.name); "
               + "give \(inverse.name) a renaming identifier to keep them")
         default: break
         }

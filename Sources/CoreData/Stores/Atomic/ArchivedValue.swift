@@ -17,8 +17,8 @@ enum ArchivedValue {
       if let data = TransformableValue.encode(value, attribute.valueTransformerName) { return data }
       throw CoreDataErrors.error(
         .persistentStoreSave,
-        "The value of \(attribute.owner?.name ?? "").\(attribute.name) cannot be archived; use a value transformer, or a class "
-          + "that conforms to NSSecureCoding.")
+        "The value of \(attribute.owner?.name ?? "").\(attribute.name) cannot be archived; use a value transformer, or "
+          + "a class that conforms to NSSecureCoding.")
     default: return value
     }
   }

@@ -123,8 +123,8 @@ enum BinaryFormat: StoreFormat {
     else { throw StoreFormatError("it is not a binary store") }
     if list["$archiver"] != nil {
       throw StoreFormatError(
-        "it is a keyed archive, as Apple's Core Data writes binary stores: their classes are private; migrate it to SQLite or "
-          + "XML on a Mac")
+        "it is a keyed archive, as Apple's Core Data writes binary stores: their classes are private; migrate it to "
+          + "SQLite or XML on a Mac")
     }
     guard list["format"] as? String == format else { throw StoreFormatError("it is not a binary store") }
     guard integer(list["version"]) == 1 else { throw StoreFormatError("a newer version of this program wrote it") }

@@ -2,8 +2,8 @@ internal import LinuxSystem
 
 /// A store that reads its file when it is opened, and writes the whole file with each save.
 ///
-/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; the thread that has its turn uses `fileState`
-/// and `written`.
+/// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; the thread that has its turn uses
+/// `fileState` and `written`.
 class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   class var format: any StoreFormat.Type { preconditionFailure("A class of file stores names its format.") }
   class var storeTypes: [String] { [format.storeType] }
@@ -80,8 +80,8 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       where attribute.attributeType == .objectIDAttributeType && !attribute.isTransient {
         throw CoreDataErrors.error(
           .persistentStoreIncompatibleSchema,
-          "\(entity.name ?? "").\(attribute.name) is an object ID, which a store of the type \(opening.type) cannot keep; make it "
-            + "transient, or keep the ID's URI.")
+          "\(entity.name ?? "").\(attribute.name) is an object ID, which a store of the type \(opening.type) cannot "
+            + "keep; make it transient, or keep the ID's URI.")
       }
     }
   }

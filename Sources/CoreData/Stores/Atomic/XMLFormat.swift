@@ -41,7 +41,8 @@ enum XMLFormat: StoreFormat {
     _ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, _ memory: MemoryRows, to text: inout String
   ) throws {
     text +=
-      "    <object type=\"\(entity.storedEntity.layout.name.uppercased())\" id=\"z\(key)\" version=\"\(row.version)\">\n"
+      "    <object type=\"\(entity.storedEntity.layout.name.uppercased())\" id=\"z\(key)\" "
+      + "version=\"\(row.version)\">\n"
     for slot in entity.storedSlots + entity.derivedSlots {
       guard let attribute = row.layout.slots[slot].property as? NSAttributeDescription, let value = row.value(slot)
       else { continue }

@@ -256,8 +256,8 @@ private struct NodeReader {
       } else if !row.assignConverted(value, slot: slot) {
         throw CoreDataErrors.error(
           .persistentStoreOpen,
-          "The node of \(node.objectID) has a \(type(of: value)) for \(storedEntity.layout.name).\(description.name), which holds "
-            + "\(description.attributeType.valueDescription).")
+          "The node of \(node.objectID) has a \(type(of: value)) for \(storedEntity.layout.name).\(description.name), "
+            + "which holds \(description.attributeType.valueDescription).")
       }
     }
     return row

@@ -116,7 +116,8 @@ extension NSIncrementalStore {
       } else if let value, !(value is NSNull), !row.assignConverted(value, slot: slot) {
         throw CoreDataErrors.error(
           .persistentStoreOperation,
-          "\(Swift.type(of: self)) gave a \(Swift.type(of: value)) for \(id.storedEntity.layout.name).\(description.name), which holds "
+          "\(Swift.type(of: self)) gave a \(Swift.type(of: value)) for "
+            + "\(id.storedEntity.layout.name).\(description.name), which holds "
             + "\(description.attributeType.valueDescription).")
       }
     }

@@ -30,8 +30,8 @@ extension NSIncrementalStore {
 
   /// Reads the rows that the store made of the changes, above all their versions.
   ///
-  /// The changes are saved by now, so an error does not make the save fail: the row gets version 0, which conflicts with
-  /// no other, and is read again when it is next used.
+  /// The changes are saved by now, so an error does not make the save fail: the row gets version 0, which conflicts
+  /// with no other, and is read again when it is next used.
   private func readBack(
     _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [NSManagedObject],
     into saved: inout SavedRows

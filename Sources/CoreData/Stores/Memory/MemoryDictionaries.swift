@@ -32,8 +32,8 @@ struct MemoryDictionaries {
   func all() throws -> [NSDictionary] {
     guard reader.schema.understands(fetch) else {
       throw Self.failure(
-        "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own properties; "
-          + "fetch objects instead.")
+        "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own "
+          + "properties; fetch objects instead.")
     }
     var whole = fetch
     (whole.limit, whole.offset) = (0, 0)

@@ -33,8 +33,8 @@ extension SQLGenerator {
       ? "\(column) \(raw: dialect.nullSafeDifferent) \(bind: value)" : "\(column) <> \(bind: value)"
   }
 
-  /// The constant as a column of the type compares it: a number as text or a text as a number, as Apple's store does, and
-  /// an entity as its number here; nil if the kinds differ.
+  /// The constant as a column of the type compares it: a number as text or a text as a number, as Apple's store does,
+  /// and an entity as its number here; nil if the kinds differ.
   func bound(_ constant: PredicateValue, comparedWith type: SQLType) -> SQLiteValue? {
     switch type {
     case .entity:

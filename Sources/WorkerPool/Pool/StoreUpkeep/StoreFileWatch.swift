@@ -25,7 +25,8 @@ final class StoreFileWatch {
     } catch {
       core.log(
         .trouble,
-        "the store's files cannot be watched and are checked every \(Clock.text(IncomingFiles.rescanInterval)): \(error)"
+        "the store's files cannot be watched and are checked every \(Clock.text(IncomingFiles.rescanInterval)): "
+          + "\(error)"
       )
     }
     check()

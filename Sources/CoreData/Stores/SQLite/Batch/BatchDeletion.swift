@@ -115,8 +115,8 @@ final class BatchDeletion {
       if try connection.integer("SELECT 1 \(staying) LIMIT 1") != nil {
         throw CoreDataErrors.error(
           .validationRelationshipDeniedDelete,
-          "\(mapping.name).\(relationship.name) denies the deletion: there are rows of \(related.destination.name) at its "
-            + "other end.", [NSValidationKeyErrorKey: relationship.name])
+          "\(mapping.name).\(relationship.name) denies the deletion: there are rows of \(related.destination.name) at "
+            + "its other end.", [NSValidationKeyErrorKey: relationship.name])
       }
     }
   }
@@ -136,7 +136,8 @@ final class BatchDeletion {
       if !inverse.isOptional, try connection.integer("SELECT 1 FROM \(destination.table) \(staying) LIMIT 1") != nil {
         throw CoreDataErrors.error(
           .validationMissingMandatoryProperty,
-          "\(destination.name).\(inverse.name) needs a value, and leads to rows of \(mapping.name) that would be deleted.",
+          "\(destination.name).\(inverse.name) needs a value, and leads to rows of \(mapping.name) that would be "
+            + "deleted.",
           [NSValidationKeyErrorKey: inverse.name])
       }
       let columns = [toOne.column, toOne.entityColumn, toOne.orderColumn].compactMap { $0 }

@@ -109,8 +109,8 @@ struct BatchUpdate {
       }
     } else if !constants.assignConverted(constant, slot: slot) {
       throw failure(
-        "\(mapping.name).\(property.name) holds \(mapping.entity.layout.slots[slot].attributeType.valueDescription), and "
-          + "was given a \(type(of: constant)).")
+        "\(mapping.name).\(property.name) holds \(mapping.entity.layout.slots[slot].attributeType.valueDescription), "
+          + "and was given a \(type(of: constant)).")
     }
     return .constant(position: position)
   }
@@ -155,7 +155,8 @@ struct BatchUpdate {
     }
     guard generator.joins.isEmpty else {
       throw failure(
-        "The value of \(mapping.name).\(attribute.name) is \(expression.printed), which needs other rows than the updated one."
+        "The value of \(mapping.name).\(attribute.name) is \(expression.printed), which needs other rows than the "
+          + "updated one."
       )
     }
     let isInteger = SQLType(attribute.type) == .integer && attribute.type != .booleanAttributeType

@@ -20,8 +20,8 @@ struct HistoryReader {
     guard number >= last || (oldest > 0 && number + 1 >= oldest) else {
       throw CoreDataErrors.error(
         .persistentHistoryTokenExpired,
-        "The history of the store \(store.identifier ?? "") was deleted up to transaction \(oldest == 0 ? last : oldest - 1); "
-          + "the token is of transaction \(number).")
+        "The history of the store \(store.identifier ?? "") was deleted up to transaction "
+          + "\(oldest == 0 ? last : oldest - 1); the token is of transaction \(number).")
     }
   }
 

@@ -29,7 +29,8 @@ public final class WALCheckpointer {
     case whileWriting
     /// For times without writes: copies everything that needs no waiting, and truncates a long file.
     case inPause
-    /// Copies the whole log and empties the file, unless a reader stays longer than ``WALCheckpointer/longLockTimeout``.
+    /// Copies the whole log and empties the file, unless a reader stays longer than
+    /// ``WALCheckpointer/longLockTimeout``.
     case completely
   }
 
