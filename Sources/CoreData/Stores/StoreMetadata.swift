@@ -31,6 +31,14 @@ enum StoreMetadata {
     return metadata
   }
 
+  /// The metadata of a new store that keeps its UUID in them.
+  static func new(_ opening: StoreOpening, identifier: String) -> [String: Any] {
+    var metadata = new(
+      entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
+    metadata[NSStoreUUIDKey] = identifier
+    return metadata
+  }
+
   /// Replaces the model's entries, after a migration.
   static func setModel(
     entities: [NSEntityDescription], identifiers: Set<AnyHashable>, in metadata: inout [String: Any]

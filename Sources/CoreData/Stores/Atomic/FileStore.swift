@@ -39,9 +39,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       try StoreMetadata.checkVersion(found, opening.entities, options, file.path)
       try FileStore.translating(file) { try memory.load { try format.decode(data, into: MemoryLoader($0)) } }
     } else {
-      metadata = StoreMetadata.new(
-        entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
-      metadata[NSStoreUUIDKey] = identifier
+      metadata = StoreMetadata.new(opening, identifier: reference.identifier)
       if !isReadOnly { try replaceFile() }
     }
     memory.prepare = { [unowned self] _ in try writeFile() }

@@ -1,6 +1,10 @@
 /// The common part of stores of a program's own classes: references instead of keys, and managed objects instead of
 /// rows.
 protocol CustomStore: ObjectStore {
+  init(
+    registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
+    options: [AnyHashable: Any]?)
+
   var references: ReferenceKeys { get }
 
   /// The IDs of new objects, in their order.
@@ -8,6 +12,22 @@ protocol CustomStore: ObjectStore {
 }
 
 extension CustomStore {
+  /// Makes a store of the program's class, which loads its metadata.
+  ///
+  /// - Returns: the store, by what IDs know it once it is open, and its empty table of references.
+  static func make(
+    _ opening: StoreOpening
+  ) throws -> (store: Self, reference: StoreReference, references: ReferenceKeys) {
+    let store = self.init(
+      registeredFor: opening.coordinator, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    try store.loadMetadata()
+    let identifier = try check(store.metadata, opening)
+    let references = ReferenceKeys()
+    store.identifier = identifier
+    return (store, StoreReference(identifier: identifier, names: references), references)
+  }
+
   func objectID(_ entity: NSEntityDescription, _ reference: Any) -> NSManagedObjectID {
     guard let storedEntity = storedEntities.byName[entity.name ?? ""] else {
       fatalError(

@@ -117,14 +117,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
   static var storeTypes: [String] { [] }
 
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {
-    let store = self.init(
-      registeredFor: opening.coordinator, configurationName: opening.configurationName, at: opening.placeURL,
-      options: opening.options)
-    try store.loadMetadata()
-    let identifier = try check(store.metadata, opening)
-    let references = ReferenceKeys()
-    let reference = StoreReference(identifier: identifier, names: references)
-    store.identifier = identifier
+    let (store, reference, references) = try make(opening)
     store.opened = (MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true)), references)
     reference.store = store
     try store.load()

@@ -19,9 +19,7 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       options: opening.options)
     url = opening.url
     identifier = reference.identifier
-    metadata = StoreMetadata.new(
-      entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
-    metadata[NSStoreUUIDKey] = identifier
+    metadata = StoreMetadata.new(opening, identifier: reference.identifier)
     reference.store = self
   }
 
