@@ -15,7 +15,7 @@ import CoreData
   try show("the view context has \(person?.name ?? "nil")", person?.name == "Ada")
 
   // A context keeps the values that it has read. Here each context merges the other's saves, on its own queue.
-  // `nonisolated(unsafe)`: the saving queue waits until the other one has merged.
+  // `nonisolated(unsafe)`, twice: the saving queue waits until the other one has merged.
   let tokens = [
     NotificationCenter.default.addObserver(
       forName: .NSManagedObjectContextDidSave, object: background, queue: nil
@@ -37,7 +37,7 @@ import CoreData
     forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
   ) { notification in
     guard (notification.object as? NSManagedObjectContext)?.name == RenameOperation.contextName else { return }
-    // Safe: nothing else uses this notification, and the merge only reads the IDs of its objects.
+    // `nonisolated(unsafe)`: nothing else uses this notification, and the merge only reads the IDs of its objects.
     nonisolated(unsafe) let notification = notification
     view.perform { view.mergeChanges(fromContextDidSave: notification) }
   }

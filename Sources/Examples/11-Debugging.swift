@@ -7,6 +7,7 @@ import CoreData
   let container = try place.loadedContainer()
   let context = container.newBackgroundContext()
   context.name = "import"
+  // `nonisolated(unsafe)`: used on the context's queue only, except for the mistake.
   nonisolated(unsafe) let person = context.performAndWait {
     let person = Person(context: context)
     person.name = "Ada"

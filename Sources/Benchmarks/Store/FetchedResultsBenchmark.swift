@@ -127,7 +127,8 @@ enum FetchedResultsBenchmark {
 
     /// The seconds for which each save keeps the main queue busy.
     private func stalls(_ save: @escaping (Int) throws -> Void) throws -> [Double] {
-      // Used only by the thread started here, while this one serves the main queue until that thread has finished.
+      // `nonisolated(unsafe)`: the block started here uses `save` while this thread serves the main queue until it has
+      // ended; the main queue sets `outcome`, which this thread, the main one, reads.
       nonisolated(unsafe) let save = save
       nonisolated(unsafe) var outcome: Result<[Double], any Error>?
       DispatchQueue.global().async {

@@ -8,6 +8,8 @@ internal import Synchronization
 ///     }
 ///
 /// It remembers its slots in the few entities that it was last used with. Safe on any thread; the objects are not.
+///
+/// `@unchecked Sendable`: adds no state to `ManagedPropertyKey`.
 public final class ManagedProperty<Value>: ManagedPropertyKey, @unchecked Sendable {}
 
 /// The part of `ManagedProperty` that does not depend on the type of the value.

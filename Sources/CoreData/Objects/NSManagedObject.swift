@@ -236,6 +236,8 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
 }
 
 /// Not available: managed objects stay on their context's queue. Pass `objectID` instead.
+///
+/// `@unchecked Sendable`: an unavailable conformance declares the opposite, that objects are not Sendable.
 @available(*, unavailable)
 extension NSManagedObject: @unchecked Sendable {}
 

@@ -219,7 +219,8 @@ struct SlotDescription {
 /// An entity's layout, built at its first use. The entity's model must not change any more by then.
 final class EntityLayoutCache: Sendable {
   private let lock = Mutex(())
-  /// Set once under the lock, followed by the flag. Cleared with the model's end, when nothing uses it.
+  /// `nonisolated(unsafe)`: set once under the lock, followed by the flag, before which nothing reads it. Cleared with
+  /// the model's end, when nothing uses it.
   nonisolated(unsafe) private var layout: EntityLayout?
   private let isSet = Atomic(false)
 

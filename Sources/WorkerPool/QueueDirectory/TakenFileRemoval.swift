@@ -145,7 +145,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     let shares = (files.count + share - 1) / share
     guard shares > 1 else { return files.map(removalError) }
     failures.withUnsafeMutableBufferPointer { buffer in
-      // Each iteration writes elements of its own.
+      // `nonisolated(unsafe)`: each iteration writes elements of its own.
       nonisolated(unsafe) let buffer = buffer
       DispatchQueue.concurrentPerform(iterations: shares) { number in
         for index in (number * share)..<min((number + 1) * share, files.count) {

@@ -3,6 +3,8 @@ import Testing
 @testable import CoreData
 
 /// A small and honest atomic store: a property list with a card for each object, which are named by UUIDs.
+///
+/// `@unchecked Sendable`: the superclass calls it on one thread at a time.
 final class CardStore: NSAtomicStore, @unchecked Sendable {
   static let storeType = "Cards"
 
@@ -10,7 +12,7 @@ final class CardStore: NSAtomicStore, @unchecked Sendable {
   static let isRegistered: Void = NSPersistentStoreCoordinator.registerStoreClass(
     CardStore.self, forStoreType: storeType)
 
-  /// Makes saves fail. Set and read by one test's thread.
+  /// Makes saves fail. `nonisolated(unsafe)`: set and read by one test's thread.
   nonisolated(unsafe) var isFull = false
 
   override var type: String { Self.storeType }

@@ -45,6 +45,8 @@ final class Shelf: @unchecked Sendable {
 }
 
 /// A small and honest incremental store over a shelf.
+///
+/// `@unchecked Sendable`: the shelf does its own locking.
 final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
   static let storeType = "Shelf"
 
@@ -52,9 +54,9 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
   static let isRegistered: Void = NSPersistentStoreCoordinator.registerStoreClass(
     ShelfStore.self, forStoreType: storeType)
 
-  /// Makes saves fail. Set and read by one test's thread.
+  /// Makes saves fail. `nonisolated(unsafe)`: set and read by one test's thread.
   nonisolated(unsafe) var isFull = false
-  /// Makes the reading of values fail. Set and read by one test's thread.
+  /// Makes the reading of values fail. `nonisolated(unsafe)`: set and read by one test's thread.
   nonisolated(unsafe) var isUnreadable = false
 
   private var shelf: Shelf { Shelf.at(url ?? URL(fileURLWithPath: "/dev/null")) }

@@ -73,7 +73,7 @@ import Testing
       let seen = Collected<String>()
       let reader = try LogReader(queue: queue, filter: LogFilter())
       let count = 1000
-      // The reader is used by this thread only from here on.
+      // `nonisolated(unsafe)`: from here on only the detached thread uses the reader.
       nonisolated(unsafe) let followed = reader
       Thread.detachNewThread {
         do {

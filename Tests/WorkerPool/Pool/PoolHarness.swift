@@ -13,8 +13,9 @@ import WorkerProtocol
 private let timeout = 30.0
 
 /// A list that one thread adds to and another waits on.
+///
+/// `@unchecked Sendable`: `elements` is only touched while `condition` is locked.
 final class Collected<Element: Sendable>: @unchecked Sendable {
-  // `elements` is only touched while `condition` is locked.
   private let condition = NSCondition()
   private var elements: [Element] = []
 

@@ -12,7 +12,8 @@ extension NSManagedObjectContext {
   }
 
   private func postOnMainActor(_ notification: Notification) {
-    // Safe: this is the main queue, or the main queue waits for it, and only the main queue uses the notification.
+    // `nonisolated(unsafe)`: this is the main queue, or the main queue waits for it, and only the main queue uses the
+    // notification.
     nonisolated(unsafe) let notification = notification
     let post: @MainActor () -> Void = {
       switch notification.name {

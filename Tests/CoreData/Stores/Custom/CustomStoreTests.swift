@@ -157,6 +157,7 @@ import Testing
 
   // MARK: What a class has to do
 
+  // `@unchecked Sendable`: neither adds state to its superclass.
   final class Forgetful: NSIncrementalStore, @unchecked Sendable {
     override func loadMetadata() throws { metadata = [:] }
   }

@@ -180,6 +180,8 @@ import Testing
 }
 
 /// The remote-change notifications of one coordinator.
+///
+/// `@unchecked Sendable`: the count is used under the lock, the rest is constant after `init`.
 final class RemoteChanges: @unchecked Sendable {
   struct Change: Sendable {
     let url: URL?
@@ -192,7 +194,6 @@ final class RemoteChanges: @unchecked Sendable {
   private var posted = 0
   private var observer: (any NSObjectProtocol)?
 
-  // `@unchecked Sendable`: the count is used under the lock, the rest is constant after `init`.
   init(_ coordinator: NSPersistentStoreCoordinator) {
     let (stream, continuation) = AsyncStream<Change>.makeStream()
     self.stream = stream
