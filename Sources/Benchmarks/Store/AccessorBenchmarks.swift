@@ -21,78 +21,104 @@ enum AccessorBenchmarks {
   private static let objects = 1000
   private static let passes = 1000
 
+  private static let text = "Somebody whose name is long"
+
   private static func rows(_ options: Options) throws -> [Figure] {
     let stack = try FilledStore(rows: objects).copy()
     let context = stack.context()
-    let plain = (0..<objects).map { PlainPerson(PersonValues($0)) }
+    let stored = StoredTimes((0..<objects).map { PlainPerson(PersonValues($0)) }, rounds: options.rounds)
     return try context.performAndWait {
       let people = try context.fetch(NSFetchRequest<Person>(entityName: "Person"))
       // Give each object its values and, for the writes, a snapshot.
       for person in people { person.age += 1 }
-      /// The nanoseconds for one access, in each round.
-      func measure<Object>(_ objects: [Object], _ body: (Object) -> Int) -> [Double] {
-        var times: [Double] = []
-        for _ in 0..<options.rounds {
-          times.append(
-            seconds {
-              var sum = 0
-              for _ in 0..<passes { for object in objects { sum &+= body(object) } }
-              consume(sum)
-            })
-        }
-        return times.map { $0 / Double(objects.count * passes) * 1e9 }
-      }
-      func row(_ name: String, _ ours: [Double], _ plain: [Double]) -> Figure {
-        Figure(name: name, unit: .nanoseconds, ours: ours, plain: plain, comparedWith: "stored")
-      }
       let declared = try DeclaredPerson.objects(objects, in: DeclaredPerson.context())
-      let readNumber = measure(plain) { Int($0.age) }
-      let readText = measure(plain) { $0.name.utf8.count }
-      let writeNumber = measure(plain) { object in
-        object.age = 7
+      return generatedRows(people, stored) + declaredRows(declared, stored) + rowsByKey(people, stored)
+    }
+  }
+
+  private static func generatedRows(_ people: [Person], _ stored: StoredTimes) -> [Figure] {
+    [
+      row("read Int64, generated", people, beside: stored.readNumber, stored.rounds) { Int($0.age) },
+      row("read String, generated", people, beside: stored.readText, stored.rounds) { $0.name?.utf8.count ?? 0 },
+      row("write Int64, generated", people, beside: stored.writeNumber, stored.rounds) { person in
+        person.age = 7
+        return 0
+      },
+      row("write String, generated", people, beside: stored.writeText, stored.rounds) { person in
+        person.name = text
+        return 0
+      },
+      row("read to-one, generated", people, beside: stored.readNumber, stored.rounds) { $0.team == nil ? 1 : 0 },
+    ]
+  }
+
+  private static func declaredRows(_ people: [DeclaredPerson], _ stored: StoredTimes) -> [Figure] {
+    [
+      row("read Int64, @NSManaged", people, beside: stored.readNumber, stored.rounds) { Int($0.age) },
+      row("read String, @NSManaged", people, beside: stored.readText, stored.rounds) { $0.name.utf8.count },
+      row("write Int64, @NSManaged", people, beside: stored.writeNumber, stored.rounds) { person in
+        person.age = 7
+        return 0
+      },
+      row("write String, @NSManaged", people, beside: stored.writeText, stored.rounds) { person in
+        person.name = text
+        return 0
+      },
+    ]
+  }
+
+  private static func rowsByKey(_ people: [Person], _ stored: StoredTimes) -> [Figure] {
+    [
+      row("read Int64, value(forKey:)", people, beside: stored.readNumber, stored.rounds) {
+        ($0.value(forKey: "age") as? NSNumber)?.intValue ?? 0
+      },
+      row("read String, value(forKey:)", people, beside: stored.readText, stored.rounds) {
+        ($0.value(forKey: "name") as? String)?.utf8.count ?? 0
+      },
+    ]
+  }
+
+  private static func row<Object>(
+    _ name: String, _ objects: [Object], beside plain: [Double], _ rounds: Int, _ access: (Object) -> Int
+  ) -> Figure {
+    Figure(
+      name: name, unit: .nanoseconds, ours: times(of: objects, rounds, access), plain: plain, comparedWith: "stored")
+  }
+
+  /// The nanoseconds for one access, in each round.
+  private static func times<Object>(
+    of objects: [Object], _ rounds: Int, _ access: (Object) -> Int
+  ) -> [Double] {
+    (0..<rounds).map { _ in
+      let time = seconds {
+        var sum = 0
+        for _ in 0..<passes { for object in objects { sum &+= access(object) } }
+        consume(sum)
+      }
+      return time / Double(objects.count * passes) * 1e9
+    }
+  }
+
+  /// The times of accesses to stored properties of plain objects.
+  private struct StoredTimes {
+    let rounds: Int
+    let readNumber: [Double]
+    let readText: [Double]
+    let writeNumber: [Double]
+    let writeText: [Double]
+
+    init(_ people: [PlainPerson], rounds: Int) {
+      self.rounds = rounds
+      readNumber = times(of: people, rounds) { Int($0.age) }
+      readText = times(of: people, rounds) { $0.name.utf8.count }
+      writeNumber = times(of: people, rounds) { person in
+        person.age = 7
         return 0
       }
-      let writeText = measure(plain) { object in
-        object.name = "Somebody whose name is long"
+      writeText = times(of: people, rounds) { person in
+        person.name = text
         return 0
       }
-      return [
-        row("read Int64, generated", measure(people) { Int($0.age) }, readNumber),
-        row("read String, generated", measure(people) { $0.name?.utf8.count ?? 0 }, readText),
-        row(
-          "write Int64, generated",
-          measure(people) { person in
-            person.age = 7
-            return 0
-          }, writeNumber),
-        row(
-          "write String, generated",
-          measure(people) { person in
-            person.name = "Somebody whose name is long"
-            return 0
-          }, writeText),
-        row("read Int64, @NSManaged", measure(declared) { Int($0.age) }, readNumber),
-        row("read String, @NSManaged", measure(declared) { $0.name.utf8.count }, readText),
-        row(
-          "write Int64, @NSManaged",
-          measure(declared) { person in
-            person.age = 7
-            return 0
-          }, writeNumber),
-        row(
-          "write String, @NSManaged",
-          measure(declared) { person in
-            person.name = "Somebody whose name is long"
-            return 0
-          }, writeText),
-        row(
-          "read Int64, value(forKey:)",
-          measure(people) { ($0.value(forKey: "age") as? NSNumber)?.intValue ?? 0 }, readNumber),
-        row(
-          "read String, value(forKey:)",
-          measure(people) { ($0.value(forKey: "name") as? String)?.utf8.count ?? 0 }, readText),
-        row("read to-one, generated", measure(people) { $0.team == nil ? 1 : 0 }, readNumber),
-      ]
     }
   }
 }
