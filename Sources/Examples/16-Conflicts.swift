@@ -8,14 +8,19 @@ func conflicts(_ place: Place) async throws {
     try context.save()
     return person.objectID
   }
+  try await resolve(container, id)
+  try await decide(container, id)
+  try await takeOver(container)
+}
 
-  // Two contexts change one object. The second save finds a row that changed since the context read it.
-  //
-  //     first                   second
-  //     reads                   reads
-  //                             age = 37, save
-  //     name = "Countess",
-  //     save: a conflict
+/// Two contexts change one object. The second save finds a row that changed since the context read it.
+///
+///     first                   second
+///     reads                   reads
+///                             age = 37, save
+///     name = "Countess",
+///     save: a conflict
+private func resolve(_ container: NSPersistentContainer, _ id: NSManagedObjectID) async throws {
   for (policy, expected) in [
     (NSMergePolicy.mergeByPropertyObjectTrump, "Countess, 37"), (.mergeByPropertyStoreTrump, "Countess, 37"),
     (.overwrite, "Countess, 36"), (.rollback, "Ada, 37"),
@@ -45,8 +50,10 @@ func conflicts(_ place: Place) async throws {
     }
     try show("policy \(policy.mergeType.rawValue): \(result)", result == expected)
   }
+}
 
-  // The default policy is an error that names the objects: decide, and save again.
+/// The default policy is an error that names the objects: decide, and save again.
+private func decide(_ container: NSPersistentContainer, _ id: NSManagedObjectID) async throws {
   let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
   await first.perform {
     first.retainsRegisteredObjects = true
@@ -66,8 +73,10 @@ func conflicts(_ place: Place) async throws {
     }
   }
   try show("without a policy: an error with \(conflicts) conflict", conflicts == 1)
+}
 
-  // A value that must be unique: with the object-trump policy the new object takes over the row that has it.
+/// A value that must be unique: with the object-trump policy the new object takes over the row that has it.
+private func takeOver(_ container: NSPersistentContainer) async throws {
   let importing = container.newBackgroundContext()
   try await importing.perform {
     importing.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
