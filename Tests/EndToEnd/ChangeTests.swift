@@ -105,6 +105,10 @@ import WorkerPool
     try pool.waitForJobs(1)
     let deleted = try StatusClient(queue: pool.queue).request(StatusRequest(.delete, jobs: [uri, uri]))
     #expect(deleted.count == 1 && deleted.kept?.missing == 0, "\(deleted)")
+    for command in ["cancel", "retry"] {
+      let missing = try pool.command(command, "p99")
+      #expect(missing.code == 1 && missing.errors.contains("/PoolJob/p99, or not any more"), "\(missing)")
+    }
     let finished = try pool.command("delete", "p2", "p2", "p99", "p99")
     #expect(finished.code == 1 && finished.output == "1 of 2 jobs deleted; 1 not found\n", "\(finished)")
     try pool.stop()

@@ -121,7 +121,7 @@ private enum JobSourceError: Error, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .noJob(let uri): "the store has no job \(uri): it was deleted, or never submitted"
+    case .noJob(let uri): "there is no job \(uri), or not any more"
     case .keyTaken(let uri): "\(uri) cannot run: another job has its unique key and is not finished"
     }
   }
