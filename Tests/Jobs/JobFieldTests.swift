@@ -1,6 +1,5 @@
 import CoreData
 import Foundation
-import TestFiles
 import Testing
 
 @testable import Jobs
@@ -61,12 +60,7 @@ import Testing
   }
 
   @Test func everyFieldOfARequestComesIntoTheRow() throws {
-    let directory = temporaryURL("fields")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let store = try JobStore(url: directory.appendingPathComponent("app.sqlite"), model: NSManagedObjectModel())
-    let context = store.makeContext(name: "test")
-    try context.performAndWait {
+    try withStore { _, context in
       let full = Self.fullRequest()
       try PoolJob.insert(full, into: context)
       try context.save()
@@ -89,12 +83,7 @@ import Testing
   }
 
   @Test func aPlainRequestLeavesTheRowAtItsDefaults() throws {
-    let directory = temporaryURL("fields")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let store = try JobStore(url: directory.appendingPathComponent("app.sqlite"), model: NSManagedObjectModel())
-    let context = store.makeContext(name: "test")
-    try context.performAndWait {
+    try withStore { _, context in
       let job = try PoolJob.insert(JobRequest(kind: "a"), into: context)
       #expect(Set(job.changedValues().keys).isSubset(of: ["kind", "createdAt"]), "\(job.changedValues().keys)")
       #expect(job.queue == "default" && job.priority == 0 && job.state == .available && job.options == JobOptions())

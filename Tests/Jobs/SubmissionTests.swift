@@ -1,25 +1,11 @@
 import CoreData
 import Foundation
-import TestFiles
 import Testing
 
 @testable import Jobs
 
 /// Submissions that carry a token.
 @Suite struct SubmissionTests {
-  private func withStore(_ body: (JobStore, NSManagedObjectContext) throws -> Void) throws {
-    let directory = temporaryURL("submission")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let note = NSEntityDescription()
-    note.name = "Note"
-    let model = NSManagedObjectModel()
-    model.entities = [note]
-    let store = try JobStore(url: directory.appendingPathComponent("app.sqlite"), model: model)
-    let context = store.makeContext(name: "test")
-    try context.performAndWait { try body(store, context) }
-  }
-
   private func requests(_ keys: [String?], token: String?) -> [JobRequest] {
     var requests = keys.map { JobRequest(kind: "a", uniqueKey: $0) }
     requests[0].submission = token

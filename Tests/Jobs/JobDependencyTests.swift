@@ -1,0 +1,139 @@
+import CoreData
+import Foundation
+import Jobs
+import Testing
+
+/// Jobs that run after other jobs.
+@Suite struct JobDependencyTests {
+  @Test func aJobRunsAfterTheOnesThatItNames() throws {
+    try withStore { store, context in
+      let jobs = try store.insert(
+        [
+          request { $0.label = "one" }, request { $0.label = "two" },
+          request("b") { $0.options.after = ["one", "two"] },
+        ], into: context)
+      try context.save()
+      let last = jobs[2]
+      #expect(last.options.after == jobs[..<2].map(\.objectID.uriString))
+      #expect(last.state == .pending)
+      #expect(try store.adoptPending(in: context).ready.isEmpty)
+      try context.save()
+      #expect(last.state == .blocked)
+      // In either order, with hints that come twice or for jobs of no concern.
+      for job in [jobs[1], jobs[0]] {
+        #expect(try store.release(after: [job.objectID.key ?? 0, 12_345], in: context).ready.isEmpty)
+        #expect(last.state == .blocked)
+        try job.markSucceeded(startedAt: Date())
+        try context.save()
+      }
+      let blockers = try store.blockers(in: context)
+      let released = try store.release(after: blockers, in: context)
+      #expect(released.ready.map(\.key) == [last.objectID.key ?? 0] && last.state == .available)
+      try context.save()
+      #expect(try !store.hasDependents(in: context))
+    }
+  }
+
+  @Test func aJobThatWaitsKeepsItsTime() throws {
+    try withStore { store, context in
+      let now = Date()
+      let jobs = try store.insert(
+        [
+          request { $0.label = "one" },
+          request {
+            $0.options.after = ["one"]
+            $0.runAt = now + 100
+          },
+        ], into: context, at: now)
+      try context.save()
+      _ = try store.adoptPending(at: now, in: context)
+      try context.save()
+      #expect(try store.promoteDue(at: now + 200, in: context).isEmpty, "it waits for a job, not for its time")
+      #expect(try store.nextDue(in: context) == nil)
+      try jobs[0].markSucceeded(startedAt: now)
+      try context.save()
+      let release = try store.release(after: store.blockers(in: context), at: now + 50, in: context)
+      #expect(release.isSomeScheduled && jobs[1].state == .scheduled && jobs[1].runAt == now + 100)
+    }
+  }
+
+  @Test(arguments: JobOptions.FailureRule.allCases)
+  func aFailedJobBeforeItDecidesAsAsked(rule: JobOptions.FailureRule) throws {
+    try withStore { store, context in
+      let jobs = try store.insert(
+        [
+          request { $0.label = "one" }, request { $0.label = "two" },
+          request {
+            $0.options.after = ["one", "two"]
+            $0.options.whenFailed = rule
+            $0.label = "three"
+          },
+          request {
+            $0.options.after = ["three"]
+            $0.options.whenFailed = rule
+          },
+        ], into: context)
+      try context.save()
+      _ = try store.adoptPending(in: context)
+      try context.save()
+      try jobs[0].markFailed(
+        AttemptFailure(attempt: 1, date: Date(), type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1))
+      try jobs[1].markSucceeded(startedAt: Date())
+      try context.save()
+      var ended = jobs[..<2].compactMap(\.objectID.key)
+      while !ended.isEmpty {
+        ended = try store.release(after: ended, in: context).cancelled
+        try context.save()
+      }
+      switch rule {
+      case .wait: #expect(jobs[2].state == .blocked && jobs[3].state == .blocked)
+      case .cancel: #expect(jobs[2].state == .cancelled && jobs[3].state == .cancelled)
+      case .run: #expect(jobs[2].state == .available && jobs[3].state == .blocked)
+      }
+      if rule == .wait {
+        try jobs[0].markRetried()
+        try jobs[0].markSucceeded(startedAt: Date())
+        try context.save()
+        _ = try store.release(after: [jobs[0].objectID.key ?? 0], in: context)
+        #expect(jobs[2].state == .available)
+      }
+    }
+  }
+
+  @Test func aJobRunsWhenItsBatchIsDoneWithWhatWasAddedOnTheWay() throws {
+    try withStore { store, context in
+      let member = request { $0.batch = "night" }
+      var jobs = try store.insert(
+        [member, member, request("report") { $0.options.afterBatch = "night" }], into: context)
+      try context.save()
+      let report = jobs.removeLast()
+      _ = try store.adoptPending(in: context)
+      try context.save()
+      var rounds = 0
+      while !jobs.isEmpty {
+        rounds += 1
+        // The first one submits another member in its own save.
+        if rounds == 1 { jobs.append(try Job.insert(member, into: context)) }
+        let job = jobs.removeFirst()
+        #expect(report.state == .blocked)
+        try job.markSucceeded(startedAt: Date())
+        try context.save()
+        _ = try store.release(after: [job.objectID.key ?? 0], in: context)
+        try context.save()
+      }
+      #expect(report.state == .available && rounds == 3)
+    }
+  }
+
+  @Test func aRequestAfterAJobThatIsNotThereIsNamed() throws {
+    try withStore { store, context in
+      let stranger = request { $0.options.after = ["x-coredata://ELSE/PoolJob/p1"] }
+      #expect(try store.problem(with: [request(), stranger], in: context)?.hasPrefix("job 2: ") == true)
+      let missing = request { $0.options.after = [store.jobURIs[99].description] }
+      #expect(try store.problem(with: [missing], in: context)?.contains("there is no job") == true)
+      let known = try #require(try store.insert([request()], into: context).first)
+      try context.save()
+      #expect(try store.problem(with: [request { $0.options.after = [known.objectID.uriString] }], in: context) == nil)
+    }
+  }
+}
