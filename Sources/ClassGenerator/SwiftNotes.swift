@@ -7,7 +7,7 @@ struct SwiftNotes {
   let name: String?
   /// `swift.type`: the type of the property, if it differs from that of Xcode's rules.
   let type: String?
-  /// `swift.default`: an expression of that type, read if the attribute is nil or has a raw value without a case.
+  /// `swift.default`: an expression of this type, read if the attribute is nil or has a raw value without a case.
   let fallback: String?
   /// `swift.access`: the access to read and to write the property. Default: `public`.
   let access: String?

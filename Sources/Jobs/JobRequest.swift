@@ -35,7 +35,7 @@ public struct JobRequest: Hashable, Sendable {
   /// The queue of jobs that name none.
   public static let defaultQueue = "default"
 
-  /// A request for a job of that kind. Fields that are left out are at their defaults.
+  /// A request for a job of this kind. Fields that are left out are at their defaults.
   public init(
     kind: String, objects: [String] = [], parameters: String? = nil, priority: Int16 = 0,
     queue: String = JobRequest.defaultQueue, runAt: Date? = nil, uniqueKey: String? = nil, maxAttempts: Int? = nil,

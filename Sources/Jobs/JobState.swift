@@ -53,7 +53,7 @@ public enum JobState: Int16, Sendable, CaseIterable {
     }
   }
 
-  /// The state of that name; nil for other words.
+  /// The state with this name; nil for other words.
   public init?(name: String) {
     guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = state

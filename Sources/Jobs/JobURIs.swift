@@ -10,7 +10,7 @@ public struct JobURIs: Hashable, Sendable {
   /// The identifier of the pool's store.
   public let store: String
 
-  /// The URIs of the jobs in the store of that identifier.
+  /// The URIs of the jobs in the store with this identifier.
   public init(store: String) { self.store = store }
 
   /// The URI of the job with that key.

@@ -77,7 +77,7 @@ public struct ObjectQuery: Hashable, Sendable {
 
 /// What is wrong with a query that a person wrote.
 public enum ObjectQueryError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The model has no entity of that name.
+  /// The model has no entity with this name.
   case unknownEntity(String, known: [String])
   /// The predicate cannot be read; with the reason.
   case badPredicate(String)

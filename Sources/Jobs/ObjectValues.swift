@@ -26,7 +26,7 @@ public struct ObjectValues {
     let type: NSAttributeType?
   }
 
-  /// Writes the properties of objects of that entity: attributes by name, then to-one relationships by name.
+  /// Writes the properties of objects of this entity: attributes by name, then to-one relationships by name.
   ///
   /// - Parameter properties: only these, in this order; nil for all.
   /// - Throws: ``UnknownPropertyError`` for a name that the entity does not have, or that cannot be written.

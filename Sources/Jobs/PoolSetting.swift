@@ -1,7 +1,7 @@
 import CoreData
 
 extension PoolSetting {
-  /// The setting of that name, if there is one.
+  /// The setting with this name, if there is one.
   static func find(_ name: String, in context: NSManagedObjectContext) throws -> PoolSetting? {
     let request = fetchRequest()
     request.predicate = NSPredicate(format: "name == %@", name)
@@ -9,7 +9,7 @@ extension PoolSetting {
     return try context.fetch(request).first
   }
 
-  /// Gives the setting of that name a value, without saving.
+  /// Gives the setting with this name a value, without saving.
   static func set(_ name: String, _ value: String, in context: NSManagedObjectContext) throws {
     let setting = try find(name, in: context) ?? PoolSetting(context: context)
     setting.name = name

@@ -9,7 +9,7 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
   /// The number of the inode on that device.
   public let inode: UInt64
 
-  /// The file of that status.
+  /// The file of this status.
   public init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

@@ -142,7 +142,7 @@ public struct TemporaryObjectURI: Hashable, Sendable, LosslessStringConvertible 
 
   /// The name of the object's entity.
   public let entity: String
-  /// What tells the object from all others, in whatever process.
+  /// What tells the object from all others, in every process.
   public let name: String
 
   /// - Parameters:

@@ -96,7 +96,7 @@ public enum JobStory {
     switch job.state {
     case .succeeded: return "nothing; its effects are in the store"
     case .dead: return "nothing by itself; to run it again: workerpool retry \(name)"
-    case .cancelled: return "nothing; to run it all the same: workerpool retry \(name)"
+    case .cancelled: return "nothing; to run it anyway: workerpool retry \(name)"
     case .scheduled, .retryable:
       return "it runs after \(job.runAt.map(second) ?? "some time"); now: workerpool retry \(name)"
     case .pending, .blocked: return blocked(job, name)
@@ -136,7 +136,7 @@ public enum JobStory {
       return "it runs when the jobs before it have succeeded, p\(blocker) among them; now: workerpool retry \(name)"
     }
     return "it waits for p\(blocker), which is \(before.state.name): workerpool retry p\(blocker); "
-      + "to run it all the same: workerpool retry \(name)"
+      + "to run it anyway: workerpool retry \(name)"
   }
 
   private static func second(_ date: Date) -> String {

@@ -39,7 +39,7 @@ public struct PeriodicReport {
     rows = (good + bad).sorted { $0.name < $1.name }
   }
 
-  /// The entry of that name.
+  /// The entry with this name.
   ///
   /// - Throws: ``PeriodicReportError`` when there is none, with the nearest name, or its file is bad.
   public func entry(_ name: String) throws(PeriodicReportError) -> PeriodicEntry {
@@ -86,7 +86,7 @@ public struct PeriodicReport {
 public enum PeriodicReportError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The queue directory at that path has no `periodic/`.
   case noDirectory(String)
-  /// There is no entry of that name; with the name that was probably meant.
+  /// There is no entry with this name; with the name that was probably meant.
   case noEntry(String, nearest: String?)
   /// The file of the entry is bad, for that reason.
   case bad(String)

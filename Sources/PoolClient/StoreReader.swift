@@ -76,7 +76,7 @@ public final class StoreReader {
     }
   }
 
-  /// Calls `body` with the job of that URI and who runs it, on its queue. False when there is none.
+  /// Passes the job with this URI, and who runs it, to `body`, on its queue. False when there is none.
   public func job(_ uri: String, body: (Job, JobRun?) throws -> Void) throws -> Bool {
     guard let id = coordinator.objectID(forURI: uri) else { return false }
     return try context.performAndWait {

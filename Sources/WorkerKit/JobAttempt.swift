@@ -74,7 +74,7 @@ final class JobAttempt: @unchecked Sendable {
   /// Whether every job that was run is committed: a job that calls `reset` or `rollback` undoes those before it.
   var allSaved: Bool { finished.allSatisfy { saved.contains($0) } }
 
-  /// The job of that URI; nil when it is not there, or not any more.
+  /// The job with this URI; nil when it is not there, or not any more.
   static func job(_ uri: ObjectURI, in context: NSManagedObjectContext) throws -> Job? {
     guard let id = context.persistentStoreCoordinator?.objectID(for: uri) else { return nil }
     let request = Job.fetchRequest()

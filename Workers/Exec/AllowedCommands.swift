@@ -69,9 +69,9 @@ struct AllowedCommands {
     }
   }
 
-  /// The command of that name. A mistake in another command concerns other jobs only.
+  /// The command with this name. A mistake in another command concerns other jobs only.
   ///
-  /// - Throws: ``ExecError`` for a mistake in it, `PermanentFailure` when there is none of that name.
+  /// - Throws: ``ExecError`` for a mistake in it, `PermanentFailure` when there is none with this name.
   func command(_ name: String) throws -> Command {
     guard let member = commands.last(where: { $0.name == name }) else {
       let hint = Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""

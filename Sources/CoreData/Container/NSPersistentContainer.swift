@@ -17,7 +17,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`.
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
-  /// A container with the model of that name, compiled or as source, among the program's resources: those of the main
+  /// A container for the model with this name, compiled or as source, among the program's resources: those of the main
   /// bundle, of loaded bundles, and of the resource bundles that SwiftPM puts beside an executable. Traps if none of
   /// them has it.
   public convenience init(name: String) {

@@ -24,7 +24,7 @@ public class ManagedPropertyKey: @unchecked Sendable {
   private let cache: UnsafeMutablePointer<Atomic<UInt64>>
   private static let cacheSize = 4
 
-  /// Makes the property of that name. Whether an entity has it is seen at the first use.
+  /// Makes the property with this name. Whether an entity has it is seen at the first use.
   public init(_ name: String) {
     self.name = name
     cache = .allocate(capacity: ManagedPropertyKey.cacheSize)

@@ -137,7 +137,7 @@ enum IndexSymbol: String {
   case size = "SIZE"
 }
 
-/// `CAST(value, "type")`: nil if the value, or a text as a whole, has no counterpart of that type.
+/// `CAST(value, "type")`: nil if the value, or a text as a whole, has no counterpart of this type.
 ///
 /// Unlike Apple's it also casts a text in ISO 8601's form to a date, `CAST("2026-01-31T08:00:00Z", "NSDate")`, so that
 /// text that a user typed can name one.

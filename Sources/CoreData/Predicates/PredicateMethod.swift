@@ -42,7 +42,7 @@ struct PredicateMethod: Sendable {
   /// Whether any value has a method of the name.
   static func exists(_ selector: String) -> Bool { bySelector[selector] != nil || keyPathSelectors.contains(selector) }
 
-  /// The method of a receiver; nil if values of that kind do not have it.
+  /// The method of a receiver; nil if values of this kind do not have it.
   static func method(_ selector: String, of receiver: Kind) -> PredicateMethod? {
     let methods = bySelector[selector] ?? []
     return methods.first { $0.receiver == receiver } ?? methods.first { $0.receiver.accepts(receiver) }

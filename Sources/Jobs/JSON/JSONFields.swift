@@ -20,14 +20,14 @@ public struct JSONFields {
   /// The names of the members, in their order.
   public var names: [String] { members.map(\.name) }
 
-  /// The member of that name; nil if it is missing or null.
+  /// The member with this name; nil if it is missing or null.
   public mutating func value(_ name: String) -> JSONValue? {
     known.append(name)
     guard let value = members.first(where: { $0.name == name })?.value, value != .null else { return nil }
     return value
   }
 
-  /// The string of that name; nil if it is missing or null.
+  /// The string with this name; nil if it is missing or null.
   ///
   /// - Throws: ``JSONFieldError`` for another type.
   public mutating func string(_ name: String) throws(JSONFieldError) -> String? {
@@ -36,7 +36,7 @@ public struct JSONFields {
     return text
   }
 
-  /// The string of that name, which is not empty.
+  /// The string with this name, which is not empty.
   ///
   /// - Throws: ``JSONFieldError`` if it is missing, null, empty or of another type.
   public mutating func requiredString(_ name: String) throws(JSONFieldError) -> String {
@@ -46,8 +46,8 @@ public struct JSONFields {
     return text
   }
 
-  /// The absolute path of that name; nil if it is missing or null. What a relative path leads to would depend on where
-  /// the pool was started.
+  /// The absolute path with this name; nil if it is missing or null. What a relative path leads to would depend on
+  /// where the pool was started.
   ///
   /// - Throws: ``JSONFieldError`` for another type, for a relative path, and for one with a zero byte.
   public mutating func path(_ name: String) throws(JSONFieldError) -> String? {
@@ -57,7 +57,7 @@ public struct JSONFields {
     return path
   }
 
-  /// The absolute path of that name.
+  /// The absolute path with this name.
   ///
   /// - Throws: ``JSONFieldError`` if it is missing, null, relative or of another type, and for one with a zero byte.
   public mutating func requiredPath(_ name: String) throws(JSONFieldError) -> String {
@@ -65,7 +65,7 @@ public struct JSONFields {
     return path
   }
 
-  /// The whole number of that name; nil if it is missing or null.
+  /// The whole number with this name; nil if it is missing or null.
   ///
   /// - Throws: ``JSONFieldError`` for another type, and for a number out of the range.
   public mutating func int(_ name: String, in range: ClosedRange<Int>) throws(JSONFieldError) -> Int? {
@@ -85,7 +85,7 @@ public struct JSONFields {
     return flag
   }
 
-  /// The strings in the array of that name; nil if it is missing or null.
+  /// The strings in the array with this name; nil if it is missing or null.
   ///
   /// - Throws: ``JSONFieldError`` for another type of the member or of an element.
   public mutating func strings(_ name: String) throws(JSONFieldError) -> [String]? {

@@ -10,7 +10,7 @@ public enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   case object([JSONMember])
 
-  /// The member of that name, nil if this is not an object, or has no such member.
+  /// The member with this name, nil if this is not an object, or has no such member.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
@@ -68,7 +68,7 @@ public struct JSONMember: Hashable, Sendable {
   /// The value.
   public var value: JSONValue
 
-  /// A member of that name and value.
+  /// A member with this name and value.
   public init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value

@@ -35,7 +35,7 @@ public struct PeriodicEntry: Hashable, Sendable {
   /// The part of an entry that begins it again when it changes: its times, not its job.
   public var definition: String { "\(cron.text) \(timeZone.identifier)" }
 
-  /// An entry of that name.
+  /// An entry with this name.
   public init(
     name: String, cron: CronExpression, timeZone: TimeZone = .gmt, catchUp: CatchUp = .last, job: JobRequest
   ) {

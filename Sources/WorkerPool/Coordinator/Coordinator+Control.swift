@@ -80,6 +80,6 @@ public enum PauseScope: Hashable, Sendable {
   case everything
   /// The jobs of the queue with that name.
   case queue(String)
-  /// The jobs of that kind.
+  /// The jobs of this kind.
   case kind(String)
 }

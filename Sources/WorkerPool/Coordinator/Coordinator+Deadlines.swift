@@ -39,7 +39,7 @@ extension Coordinator {
     if let time = handCheck, time <= now { handCheck = nil }
   }
 
-  /// A store wait uses up none of a job's time. A cancelled job has to end all the same.
+  /// A store wait uses up none of a job's time. A cancelled job still has to end in time.
   mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
     for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
     guard !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }

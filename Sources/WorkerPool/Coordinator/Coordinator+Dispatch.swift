@@ -102,7 +102,7 @@ extension Coordinator {
   }
 
   /// Gives jobs that may have killed a worker to idle ones, each alone. While none is idle the one with the least in
-  /// hand is kept from getting more of that kind.
+  /// hand is kept from getting more of this kind.
   private mutating func dispatchSuspects(_ takers: inout [Taker]) {
     guard !suspectKeys.isEmpty else { return }
     for kind in activeKinds where kinds[kind]?.suspects.isEmpty == false {

@@ -3,7 +3,7 @@ import WorkerProtocol
 
 /// Taking back what a worker holds and has not begun.
 extension Coordinator {
-  /// Recalls half of the jobs that a worker has not begun, when another worker of that kind has nothing to do.
+  /// Recalls half of the jobs that a worker has not begun, when another worker of this kind has nothing to do.
   mutating func recallForIdleWorkers() {
     for (id, idle) in workers where idle.held.isEmpty && idle.freeCredit > 0 {
       let hoarder = workers.filter { other in

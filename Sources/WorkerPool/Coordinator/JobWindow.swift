@@ -153,7 +153,7 @@ final class JobWindow {
     return job
   }
 
-  /// Takes out the job of that key, if it is here.
+  /// Takes out the job with this key, if it is here.
   func remove(_ key: JobKey) -> WindowJob? {
     guard members.remove(key) != nil else { return nil }
     if let job = runnable.remove(key) { return job }

@@ -60,7 +60,7 @@ struct SortedJobs: Sendable {
     return storage.remove(at: index)
   }
 
-  /// Takes out the job of that key, if it is there.
+  /// Takes out the job with this key, if it is there.
   mutating func remove(_ key: JobKey) -> WindowJob? {
     all.firstIndex { $0.key == key }.map { storage.remove(at: $0) }
   }

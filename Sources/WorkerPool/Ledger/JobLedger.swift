@@ -178,7 +178,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     capacity = larger
   }
 
-  /// Maps a file of that size after allocating its blocks: writing to a page without a block raises SIGBUS when the
+  /// Maps a file of this size after allocating its blocks: writing to a page without a block raises SIGBUS when the
   /// disk is full (mmap(2)).
   private static func map(_ descriptor: Int32, _ path: String, size: Int) throws(FileError) -> UnsafeMutableRawPointer {
     let error = posix_fallocate(descriptor, 0, size)

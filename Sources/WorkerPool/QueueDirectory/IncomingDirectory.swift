@@ -15,7 +15,7 @@ final class IncomingDirectory: Sendable {
     taken = try HeldDirectory(layout.taken, madeBy: .pool(QueueLayout.privateMode))
   }
 
-  /// Whether a file of that name is for the pool: not hidden, and not still being written under a temporary name.
+  /// Whether a file with this name is for the pool: not hidden, and not still being written under a temporary name.
   static func isJobFileName(_ name: String) -> Bool { isForPool(name) && name.utf8.count <= longestName }
 
   private static func isForPool(_ name: String) -> Bool { !name.hasPrefix(".") && !name.hasSuffix(".tmp") }
@@ -94,7 +94,7 @@ final class IncomingDirectory: Sendable {
   /// Keeps new names from beginning as these do.
   func avoid(_ names: [String]) { takenFileNames.withLock { $0 = TakenFileNames(avoiding: names) } }
 
-  /// Moves the file of that name in `incoming/` to `taken/`, in one step: from then on no producer can replace it by
+  /// Moves the file with this name in `incoming/` to `taken/`, in one step: from then on no producer can replace it by
   /// its name.
   ///
   /// - Parameter minimumAge: files that were changed less long ago, in nanoseconds, are `fresh`.

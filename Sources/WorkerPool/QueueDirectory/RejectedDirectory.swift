@@ -27,13 +27,13 @@ final class RejectedDirectory: Sendable {
 
   // MARK: Rejecting
 
-  /// Moves a bad file here, with a file beside it that says why. An older file of that name is kept.
+  /// Moves a bad file here, with a file beside it that says why. An older file with this name is kept.
   ///
   /// - Parameters:
   ///   - bytes: the file's name in `directory`, with a zero at the end.
   ///   - name: the name that its producer gave it. It keeps that name here, with a number if another file has it.
   /// - Returns: the name that it has here.
-  /// - Complexity: logarithmic in the number of files of that name.
+  /// - Complexity: logarithmic in the number of files with this name.
   @discardableResult
   func reject(
     _ bytes: [CChar], in directory: OpenDirectory, as name: String, reason: String
@@ -76,7 +76,7 @@ final class RejectedDirectory: Sendable {
     return candidate(free)
   }
 
-  /// False when there is a file of that name.
+  /// False when there is a file with this name.
   private func makeReason(_ target: String, _ text: String, in rejected: OpenDirectory) throws(FileError) -> Bool {
     let name = target + Self.reasonSuffix
     let path = rejected.path + "/" + name

@@ -153,7 +153,7 @@ final class PluginDiscovery {
   private func finish(_ name: String, _ path: String, _ death: Death) {
     guard let probe = probes.removeValue(forKey: name) else { return }
     loop.timers.cancel(probe.timer)
-    // A SIGKILL from a user or from the kernel, for want of memory, is not the plugin's fault.
+    // A SIGKILL from a user or from the OOM killer is not the plugin's fault.
     if death == .signalled(SIGKILL), !probe.isLate, !probe.isTooLong, probe.triesLeft > 0 {
       return startLater(name, path, triesLeft: probe.triesLeft - 1)
     }

@@ -18,7 +18,7 @@ enum StrayProcesses {
     }
   }
 
-  /// Kills processes that dead workers of pools of that identity have started.
+  /// Kills processes that dead workers of pools of this identity have started.
   ///
   /// - Parameter store: the path of the store whose workers are returned.
   static func end(pool: String, store: String) -> Left {
@@ -38,7 +38,7 @@ enum StrayProcesses {
     return left
   }
 
-  /// The process ID of the worker, of the pool of that identity, that the process is or that started it, as its
+  /// The process ID of the worker, of the pool of this identity, that the process is or that started it, as its
   /// environment says; `nil` for all other processes.
   static func worker(of pid: Int32, pool: String) -> Int32? {
     variables(of: pid).flatMap { worker(in: $0, pool: pool) }

@@ -1,5 +1,5 @@
 /// Traps any use of a context or an object outside the context's queue, if it is on: by the launch argument
-/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of that name. In debug builds it is on unless
+/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable with this name. In debug builds it is on unless
 /// that is 0.
 enum ConcurrencyDebug {
   static let isEnabled: Bool = {

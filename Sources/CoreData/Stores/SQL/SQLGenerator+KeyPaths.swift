@@ -49,7 +49,7 @@ extension SQLGenerator {
 
   /// The entity that has the property: the given one or a subentity. The rows of all others have NULL there.
   ///
-  /// If several subentities have properties of that name, these are different properties, and none is meant.
+  /// If several subentities have properties with this name, these are different properties, and none is meant.
   private func declarer(of key: String, below mapping: TableMapping) -> TableMapping {
     if mapping.entity.propertiesByName[key] != nil { return mapping }
     let having = mapping.numbersIncludingSubentities.compactMap { schema.entitiesByNumber[$0] }

@@ -89,7 +89,7 @@ extension SchemaFile {
       orderColumn: order, inverseOrderColumn: inverseOrder)
   }
 
-  /// The column of a name, or of that name with the digits of a collision.
+  /// The column with this name, or with the name and the digits of a collision.
   private static func column(_ name: String, in found: [String]) -> String? {
     if found.contains(name) { return name }
     let stem = name.trimmingSuffixDigits

@@ -2,7 +2,7 @@ internal import CSQLite
 internal import Glibc
 
 /// Prints the statements that run, if it is on: by the launch argument `-com.apple.CoreData.SQLDebug n`, or an
-/// environment variable of that name. 1 prints each statement and its duration, 3 and more also its values.
+/// environment variable with this name. 1 prints each statement and its duration, 3 and more also its values.
 ///
 ///     CoreData: sql: SELECT t0.Z_PK FROM ZPERSON t0 WHERE t0.ZNAME = ?
 ///     CoreData: annotation: 0.0004s
