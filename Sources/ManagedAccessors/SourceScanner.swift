@@ -215,8 +215,26 @@ struct SourceScanner {
 
   // MARK: @NSManaged
 
+  /// The type that has a declaration, and the declaration's access.
+  private struct Owner {
+    let path: [String]
+    let isInExtension: Bool
+    let isPrivate: Bool
+    let isPublic: Bool
+  }
+
+  /// Goes past the keyword of a marked declaration, and forgets what was before it.
+  private mutating func takeKeyword() -> Owner? {
+    defer {
+      forgetModifiers()
+      reader.index += 1
+    }
+    guard let token = managedToken else { return nil }
+    return owner(token)
+  }
+
   /// The type of a declaration that can be supplied. Nil, after noting an error, if the declaration is elsewhere.
-  private mutating func owner(_ token: Token) -> (path: [String], isInExtension: Bool)? {
+  private mutating func owner(_ token: Token) -> Owner? {
     guard case .type(let path, let isExtension, _, _)? = scopes.last else {
       fail(token, "@NSManaged is for members of classes")
       return nil
@@ -229,17 +247,11 @@ struct SourceScanner {
       fail(token, "@NSManaged is for members of objects, not of types")
       return nil
     }
-    return (path, isExtension)
+    return Owner(path: path, isInExtension: isExtension, isPrivate: isDeclaredPrivate, isPublic: isDeclaredPublic)
   }
 
   private mutating func managedProperties() {
-    guard let token = managedToken, let owner = owner(token) else {
-      reader.index += 1
-      return forgetModifiers()
-    }
-    let (isPrivate, isPublic) = (isDeclaredPrivate, isDeclaredPublic)
-    forgetModifiers()
-    reader.index += 1
+    guard let owner = takeKeyword() else { return }
     // A name without a type has the type of the next one: `var first, last: String?`.
     var waiting: [Token] = []
     repeat {
@@ -248,27 +260,14 @@ struct SourceScanner {
       waiting.append(name)
       guard reader.takeMark(":") else { continue }
       let type = reader.type()
-      for name in waiting {
-        file.members.append(
-          ManagedMember(
-            kind: .property(type), name: name.text, owner: owner.path, isInExtension: owner.isInExtension,
-            isPrivate: isPrivate, isPublic: isPublic, conditions: conditions.active, line: name.line,
-            column: name.column
-          ))
-      }
+      for name in waiting { add(.property(type), name, to: owner) }
       waiting = []
     } while reader.takeMark(",")
     if let name = waiting.first { fail(name, "@NSManaged var \(name.text) needs its type written") }
   }
 
   private mutating func managedMethod() {
-    guard let token = managedToken, let owner = owner(token) else {
-      reader.index += 1
-      return forgetModifiers()
-    }
-    let (isPrivate, isPublic) = (isDeclaredPrivate, isDeclaredPublic)
-    forgetModifiers()
-    reader.index += 1
+    guard let owner = takeKeyword() else { return }
     guard let name = reader.current, name.isName else { return }
     reader.index += 1
     guard reader.takeMark("(") else { return fail(name, "@NSManaged func \(name.text) cannot be generic") }
@@ -284,9 +283,13 @@ struct SourceScanner {
     if let next = reader.current, ["throws", "async", "rethrows"].contains(where: next.isWord) || next.isMark("-") {
       return fail(name, "@NSManaged func \(name.text) can only change a relationship: it throws and returns nothing")
     }
+    add(.method(parameters), name, to: owner)
+  }
+
+  private mutating func add(_ kind: ManagedMember.Kind, _ name: Token, to owner: Owner) {
     file.members.append(
       ManagedMember(
-        kind: .method(parameters), name: name.text, owner: owner.path, isInExtension: owner.isInExtension,
-        isPrivate: isPrivate, isPublic: isPublic, conditions: conditions.active, line: name.line, column: name.column))
+        kind: kind, name: name.text, owner: owner.path, isInExtension: owner.isInExtension, isPrivate: owner.isPrivate,
+        isPublic: owner.isPublic, conditions: conditions.active, line: name.line, column: name.column))
   }
 }
