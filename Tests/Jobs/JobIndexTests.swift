@@ -136,8 +136,8 @@ import Testing
     }
   }
 
-  /// The coordinator's looks read no parameters, and leave none in memory.
-  @Test func aLookAtReadyJobsReadsAndKeepsNoParameters() throws {
+  /// The coordinator's fetches read no parameters, and leave none in memory.
+  @Test func aFetchOfReadyJobsReadsAndKeepsNoParameters() throws {
     let place = try Place()
     let context = place.store.makeContext(name: "test")
     let sqlite = try #require(place.sqlite)

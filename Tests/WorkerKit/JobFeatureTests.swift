@@ -95,7 +95,7 @@ import WorkerPool
     let pool = try JobPool()
     let job = try pool.submit([JobRequest(kind: "named")])[0]
     try pool.waitForEnd(of: [job])
-    let context = pool.store.makeContext(name: "look")
+    let context = pool.store.makeContext(name: "check")
     try context.performAndWait {
       let id = try #require(pool.store.coordinator.objectID(forURI: job))
       let row = try #require(try context.existingObject(with: id) as? Job)
@@ -146,7 +146,7 @@ import WorkerPool
     _ = try pool.request(StatusRequest(.pause, kind: "add"))
     _ = try pool.request(StatusRequest(.pause))
     try pool.end()
-    let context = pool.store.makeContext(name: "look")
+    let context = pool.store.makeContext(name: "check")
     let kept = try context.performAndWait { try pool.store.pauses(in: context) }
     #expect(kept.all && kept.kinds == ["add"], "stopping the pool is no pause, and takes none back")
     try pool.start(resuming: false)

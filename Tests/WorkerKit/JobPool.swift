@@ -111,16 +111,16 @@ final class JobPool {
     #expect(rename(path, configuration.queue + "/incoming/" + name) == 0)
   }
 
-  /// Waits until the jobs in the store are as wanted, looking again with each that ends.
+  /// Waits until the jobs in the store are as wanted, asking again with each that ends.
   func waitForJobs(until isSatisfied: ([Job]) -> Bool) throws {
-    let context = store.makeContext(name: "look")
-    func look() throws -> Bool {
+    let context = store.makeContext(name: "check")
+    func areAsWanted() throws -> Bool {
       try context.performAndWait {
         context.reset()
         return isSatisfied(try context.fetch(Job.fetchRequest()))
       }
     }
-    while try !look() { _ = try observer?.next() }
+    while try !areAsWanted() { _ = try observer?.next() }
   }
 
   func jobURIs(_ keys: ClosedRange<Int64>) -> [String] { store.jobURIs.texts(keys) }
@@ -208,7 +208,7 @@ final class JobPool {
   }
 
   func row(_ uri: String) throws -> Row {
-    let context = store.makeContext(name: "look")
+    let context = store.makeContext(name: "check")
     return try context.performAndWait {
       let id = try #require(store.coordinator.objectID(forURI: uri))
       let job = try #require(try context.existingObject(with: id) as? Job)
@@ -221,7 +221,7 @@ final class JobPool {
   }
 
   func values() throws -> [Int] {
-    let context = store.makeContext(name: "look")
+    let context = store.makeContext(name: "check")
     return try context.performAndWait {
       let request = NSFetchRequest<NSManagedObject>(entityName: "Item")
       request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]

@@ -35,14 +35,14 @@ import Testing
   }
   private func reader(_ pid: Int32, _ pin: WALCheckpointer.Pin) -> PinnedReader { PinnedReader(pid: pid, pin: pin) }
 
-  /// A process that reads now and then is there at each look, and keeps nothing.
+  /// A process that reads now and then is there at each checkpoint, and keeps nothing.
   @Test func onlyAReaderThatStaysAtItsMarkIsNamedWithItsAge() {
     var log = PinnedWAL()
     let long = reader(1, pin(1, mark: 100))
-    for look in 0..<10 {
-      let short = reader(2, pin(2, mark: 110 + look))
-      log.note([long, short], now: 10 + Double(look))
-      #expect(log.since == (look == 0 ? [:] : [1: 10]))
+    for number in 0..<10 {
+      let short = reader(2, pin(2, mark: 110 + number))
+      log.note([long, short], now: 10 + Double(number))
+      #expect(log.since == (number == 0 ? [:] : [1: 10]))
     }
     log.note([reader(1, pin(1, mark: 500))], now: 20)
     #expect(log.since.isEmpty, "it has read something else since")

@@ -56,7 +56,7 @@ import Testing
     #expect(later.files == 1)
     #expect(try place.takenFiles(store) == 1)
     #expect(place.taken.isEmpty)
-    // The next look at everything forgets the files that are gone.
+    // The next scan forgets the files that are gone.
     _ = await place.take(nil, intake)
     #expect(try place.takenFiles(store) == 0)
   }
@@ -174,10 +174,10 @@ import Testing
     let place = try IntakePlace()
     defer { place.remove() }
     let intake = try Intake(layout: place.layout, store: try place.store())
-    let looks = Mutex(0)
+    let scans = Mutex(0)
     let (hangs, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     intake.start { _ in
-      if looks.withLock({
+      if scans.withLock({
         $0 += 1; return $0
       }) > 1 {
         return
@@ -190,6 +190,6 @@ import Testing
     for _ in 0..<1000 { intake.takeAll() }
     goesOn.signal()
     await place.settle(intake)
-    #expect(looks.withLock { $0 } == 2)
+    #expect(scans.withLock { $0 } == 2)
   }
 }

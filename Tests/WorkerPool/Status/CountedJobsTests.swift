@@ -27,17 +27,17 @@ import Testing
     let passed = Collected<Double>()
     let cache = OverviewCache(now: { passed.all.reduce(0, +) })
     var counts = 0
-    func look() -> Int? {
+    func count() -> Int? {
       cache.find {
         counts += 1
         passed.add(0.5)
         return CountedJobs(states: [.available: counts], backlog: [], running: [])
       }.jobs["available"]
     }
-    #expect(look() == 1)
+    #expect(count() == 1)
     passed.add(4.9)
-    #expect(look() == 1)
+    #expect(count() == 1)
     passed.add(0.2)
-    #expect(look() == 2)
+    #expect(count() == 2)
   }
 }

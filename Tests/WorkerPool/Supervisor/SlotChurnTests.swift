@@ -15,7 +15,7 @@ private struct SimulatedPool {
 
   let slots: Int
   let plugins: [String]
-  /// Seconds between two looks.
+  /// Seconds between two plans.
   let tick: Double
   var now = 0.0
   var processes: [Process] = []

@@ -6,7 +6,7 @@ import Testing
 @testable import WorkerPool
 
 @Suite struct ReadyJobsTests {
-  @Test func requestsDuringALookForDueJobsAreOneMoreLook() throws {
+  @Test func requestsDuringAPromotionOfDueJobsAreOneMorePromotion() throws {
     let pool = try PoolParts()
     for _ in 0..<3 { pool.ready.promoteDueJobs() }
     #expect(pool.source.asked.all.count == 1)
