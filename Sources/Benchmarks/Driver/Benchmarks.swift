@@ -10,8 +10,8 @@ import Foundation
 struct Benchmarks {
   private static var measures: [Measure] {
     StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
-      + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures + BacklogBenchmark.measures
-      + QueuesBenchmark.measures + IntakeBenchmark.measures + MemoryBenchmark.measures
+      + ContextMemory.measures + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures
+      + BacklogBenchmark.measures + QueuesBenchmark.measures + IntakeBenchmark.measures + MemoryBenchmark.measures
   }
 
   static func main() throws {

@@ -45,6 +45,12 @@ extension StoreBenchmarks {
       } plain: {
         plain()
       },
+      try compare("fetch all, read every property, on a used heap", options) {
+        let heap = UsedHeap(blocks: options.rows * 8)
+        return try withExtendedLifetime(heap) { try ours { $0.readAll() } }
+      } plain: {
+        plain()
+      },
     ]
   }
 

@@ -67,7 +67,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The seconds for which a cached row may be used; negative for no limit, 0 for never. Default: -1.
   ///
   /// Ages are recorded from the first positive value on; a row of unknown age is read again.
-  open var stalenessInterval: TimeInterval = -1
+  @exclusivity(unchecked) open var stalenessInterval: TimeInterval = -1
 
   /// The manager that records changes so that they can be undone; nil records nothing. Default: nil.
   ///
@@ -98,7 +98,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Changes between `willChangeValue` and `didChangeValue`.
   final var manualChanges = ManualChanges()
   /// The state of the stores that reads see.
-  final var reading = StoreReading()
+  @exclusivity(unchecked) final var reading = StoreReading()
   /// The errors of unreadable faults.
   final var inaccessible = InaccessibleFaults()
   final var undoTracking: UndoTracking?

@@ -72,7 +72,11 @@ extension NSManagedObject {
     let slot = property.slot(in: layout, kind)
     let observed = willChangeObserved(property.name)
     willEdit()
-    if let value { T.assign(slots.unsafelyUnwrapped + slot, value) } else { snapshot.unsafelyUnwrapped.setNil(slot) }
+    if let value {
+      T.assign(snapshot.unsafelyUnwrapped.slots + slot, value)
+    } else {
+      snapshot.unsafelyUnwrapped.setNil(slot)
+    }
     observed?.finish()
   }
 }

@@ -15,11 +15,11 @@ extension NSManagedObject {
     return snapshot.unsafelyUnwrapped
   }
 
-  /// Like `access(slot:)` for typed reading: the slots themselves, without reference counting.
+  /// Like `access(slot:)` for typed reading: the slots themselves, without reference counting. The object keeps them.
   @inline(__always)
   final func accessSlots(reading slot: Int) -> UnsafeMutablePointer<SnapshotSlot> {
     if !state.isDisjoint(with: [.fault, .isChecked]), let fetched = prepareReading(slot) { return fetched.slots }
-    return slots.unsafelyUnwrapped
+    return snapshot.unsafelyUnwrapped.slots
   }
 
   /// The values of a partial fetch if they include the slot. Otherwise it fills the object.

@@ -11,7 +11,7 @@ extension NSManagedObject {
       return readPredicateValue(at: keys)
     }
     let rest = keys.dropFirst()
-    if layout.slots[slot].kind == .toOne {
+    if layout.kinds[slot] == .toOne {
       guard let related = related(slot) else { return .null }
       return rest.isEmpty ? .object(related.objectID) : related.predicateValue(at: rest)
     }

@@ -8,7 +8,7 @@ extension NSManagedObject {
     guard let location = layout.locations[key] else { return unmodelledValue(key) }
     switch location {
     case .slot(let slot):
-      return layout.slots[slot].kind == .toOne ? related(slot) : access(slot: slot).value(slot)
+      return layout.kinds[slot] == .toOne ? related(slot) : layout.value(slot, in: accessSlots(reading: slot))
     case .toMany(let index): return toMany(index).asCollection
     case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
     }
@@ -21,7 +21,7 @@ extension NSManagedObject {
   public final func setValue(_ value: Any?, forKey key: String) {
     guard let location = layout.locations[key] else { unknownKey(key) }
     switch location {
-    case .slot(let slot) where layout.slots[slot].kind == .toOne:
+    case .slot(let slot) where layout.kinds[slot] == .toOne:
       setRelated(managedObject(value, for: key), slot: slot)
     case .slot(let slot):
       let observed = willChangeObserved(key)
@@ -74,7 +74,7 @@ extension NSManagedObject {
     switch location {
     case .slot(let slot):
       guard let snapshot else { return nil }
-      return layout.slots[slot].kind == .toOne ? related(slot) : snapshot.value(slot)
+      return layout.kinds[slot] == .toOne ? related(slot) : snapshot.value(slot)
     case .toMany(let index):
       // Handwritten accessors change it in place.
       return layout.toManys[index].isOrdered
@@ -88,7 +88,7 @@ extension NSManagedObject {
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let location = layout.locations[key] else { unknownKey(key) }
     switch location {
-    case .slot(let slot) where layout.slots[slot].kind == .toOne:
+    case .slot(let slot) where layout.kinds[slot] == .toOne:
       willEditPrimitively()
       writeRelated(managedObject(value, for: key), slot: slot)
     case .slot(let slot):

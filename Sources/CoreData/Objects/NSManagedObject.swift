@@ -16,9 +16,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   private final var identifier: NSManagedObjectID?
   private final var savedEntity: StoredEntity?
   /// The current values; nil in a fault whose row was not read.
-  final var snapshot: Snapshot? { didSet { slots = snapshot?.slots } }
-  /// The slots of `snapshot`.
-  final private(set) var slots: UnsafeMutablePointer<SnapshotSlot>?
+  final var snapshot: Snapshot?
   /// The last fetched or saved values, while `snapshot` has changes.
   final var committed: Snapshot?
   final var state: State
@@ -53,7 +51,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Creates an object with the model's default values and inserts it into a context as a new one. Without a context it
   /// belongs nowhere until `NSManagedObjectContext.insert(_:)`.
-  public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+  public init(entity: __shared NSEntityDescription, insertInto context: __shared NSManagedObjectContext?) {
     layout = entity.layout
     state = [.fault, .unborn]
     super.init()
@@ -70,7 +68,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Creates an object without a context, for the context to fill. Core Data instantiates the class that a model names
   /// with it.
-  public required convenience init(unborn entity: NSEntityDescription) {
+  public required convenience init(unborn entity: __shared NSEntityDescription) {
     self.init(entity: entity, insertInto: nil)
   }
 

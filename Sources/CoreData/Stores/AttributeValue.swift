@@ -33,7 +33,10 @@ enum AttributeValue {
 
   /// An integer attribute's value, as key-value coding returns it.
   static func number(_ integer: Int64, _ type: NSAttributeType) -> NSNumber {
-    switch type {
+    if type == .integer64AttributeType && smallNumbers.indices.contains(Int(truncatingIfNeeded: integer)) {
+      return smallNumbers[Int(truncatingIfNeeded: integer)]
+    }
+    return switch type {
     case .integer16AttributeType: NSNumber(value: Int16(truncatingIfNeeded: integer))
     case .integer32AttributeType: NSNumber(value: Int32(truncatingIfNeeded: integer))
     default: NSNumber(value: integer)
@@ -49,6 +52,9 @@ enum AttributeValue {
     default: integer(value).map { number($0, type) }
     }
   }
+
+  /// The numbers from 0, made once: most integers of objects are small.
+  private static let smallNumbers = (0..<256).map { NSNumber(value: Int64($0)) }
 
   /// The value as key-value coding returns it after it was set; nil if the attribute cannot hold it.
   static func converted(_ value: Any, _ attribute: NSAttributeDescription) -> Any? {

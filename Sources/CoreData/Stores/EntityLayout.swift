@@ -12,12 +12,16 @@ final class EntityLayout: @unchecked Sendable {
   let name: String
   let slots: [SlotDescription]
   let slotCount: Int
+  /// The bytes of a row without texts.
+  let fixedByteCount: Int
   /// The bytes of a snapshot without values.
   let nilSlots: UnsafePointer<SnapshotSlot>
+  /// The kind of each slot.
+  let kinds: UnsafePointer<SlotKind>
   let toManys: [NSRelationshipDescription]
   let fetchedProperties: [NSFetchedPropertyDescription]
   /// Where an object keeps the value of each property of the entity.
-  let locations: [String: PropertyLocation]
+  let locations: KeyTable
   /// The slots that hold references, which must be released.
   let referenceSlots: [Int]
   /// The slots of to-one relationships.
@@ -77,13 +81,17 @@ final class EntityLayout: @unchecked Sendable {
     self.name = entity.name ?? ""
     self.slots = slots
     self.slotCount = slots.count
+    self.fixedByteCount = MemoryLayout<RowStart>.size + slots.count * MemoryLayout<SnapshotSlot>.stride
     let nilSlots = UnsafeMutablePointer<SnapshotSlot>.allocate(capacity: max(1, slots.count))
     for (index, slot) in slots.enumerated() { (nilSlots + index).initialize(to: .nilSlot(slot.kind)) }
     self.nilSlots = UnsafePointer(nilSlots)
+    let kinds = UnsafeMutablePointer<SlotKind>.allocate(capacity: max(1, slots.count))
+    for (index, slot) in slots.enumerated() { (kinds + index).initialize(to: slot.kind) }
+    self.kinds = UnsafePointer(kinds)
     assert(MemoryLayout<String?>.size <= 16 && MemoryLayout<Data?>.size <= 16, "A value does not fit its slot.")
     self.toManys = toManys
     self.fetchedProperties = fetched
-    self.locations = locations
+    self.locations = KeyTable(locations)
     self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
     self.hasTransients = slots.contains(where: \.isTransient)
     self.hasDerived = slots.contains(where: \.isDerived)
@@ -104,7 +112,10 @@ final class EntityLayout: @unchecked Sendable {
     }
   }
 
-  deinit { nilSlots.deallocate() }
+  deinit {
+    nilSlots.deallocate()
+    kinds.deallocate()
+  }
 
   func slot(_ key: String) -> Int? {
     if case .slot(let index) = locations[key] { index } else { nil }

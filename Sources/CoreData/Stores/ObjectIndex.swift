@@ -6,6 +6,7 @@ final class ObjectIndex<Value: AnyObject> {
   private struct Entry {
     var key: Int64
     var table: Int32
+    var place: UInt32
     var value: Unmanaged<Value>?
   }
 
@@ -31,7 +32,7 @@ final class ObjectIndex<Value: AnyObject> {
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
     let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
-    entries.initialize(repeating: Entry(key: 0, table: 0, value: nil), count: capacity)
+    entries.initialize(repeating: Entry(key: 0, table: 0, place: 0, value: nil), count: capacity)
     return entries
   }
 
@@ -70,15 +71,26 @@ final class ObjectIndex<Value: AnyObject> {
     return entries[index].value?.takeUnretainedValue()
   }
 
+  /// The value of the key and its place.
+  @inline(__always)
+  func findPlaced(_ key: Int64, _ table: Int32) -> (value: Value, place: UInt32)? {
+    let index = index(key, table)
+    guard let value = entries[index].value else { return nil }
+    return (value.takeUnretainedValue(), entries[index].place)
+  }
+
   /// Sets the value of the key.
-  func set(_ value: Value, _ key: Int64, _ table: Int32) {
+  ///
+  /// - Parameter place: a number that is kept with the value.
+  func set(_ value: Value, _ key: Int64, _ table: Int32, place: UInt32 = 0) {
     let index = index(key, table)
     if let old = entries[index].value {
       entries[index].value = Unmanaged.passRetained(value)
+      entries[index].place = place
       old.release()
       return
     }
-    entries[index] = Entry(key: key, table: table, value: Unmanaged.passRetained(value))
+    entries[index] = Entry(key: key, table: table, place: place, value: Unmanaged.passRetained(value))
     farthest = max(farthest, (index &- firstPlace(key, table)) & mask)
     count += 1
     // At most half full, since long runs make misses slow.
@@ -149,7 +161,7 @@ final class ObjectIndex<Value: AnyObject> {
     while !fill(from: old, oldCount) {
       isMixed = true
       farthest = 0
-      entries.initialize(repeating: Entry(key: 0, table: 0, value: nil), count: capacity)
+      entries.initialize(repeating: Entry(key: 0, table: 0, place: 0, value: nil), count: capacity)
     }
     old.deallocate()
   }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The recently read or written rows of a store, shared by all contexts of its coordinator.
 ///
 /// It is bounded: when the younger of two generations is full, the older one is dropped. Rows are valid only while no
@@ -6,10 +8,9 @@
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
 final class RowCache: @unchecked Sendable {
   private struct State {
-    var young = ObjectIndex<Snapshot>()
-    var old = ObjectIndex<Snapshot>()
-    /// Changes whenever a row may have changed: rows read before must not be added after.
-    var epoch = 0
+    /// The rows' slabs, with their places in them.
+    var young = ObjectIndex<RowSlab>()
+    var old = ObjectIndex<RowSlab>()
     var foreignVersion: Int64?
     /// The times at which rows were added, from the first question for ages on.
     var youngAges: [Row: TimeInterval]?
@@ -30,8 +31,11 @@ final class RowCache: @unchecked Sendable {
     let table: Int32
   }
 
-  private var state = State()
-  private let lock = NSLock()
+  /// No access overlaps another one: each holds the lock, and calls nothing that comes back here.
+  @exclusivity(unchecked) private var state = State()
+  private let lock = Mutex(())
+  /// Changes, under the lock, whenever a row may have changed: rows read before must not be added after.
+  private let changes = Atomic(0)
   private let generationSize: Int
 
   private let now: @Sendable () -> TimeInterval
@@ -46,12 +50,12 @@ final class RowCache: @unchecked Sendable {
 
   static func uptime() -> TimeInterval { ProcessInfo.processInfo.systemUptime }
 
-  var epoch: Int { lock.withLock { state.epoch } }
+  var epoch: Int { changes.load(ordering: .acquiring) }
 
   func find(_ key: Int64, _ table: Int32) -> Snapshot? {
-    lock.withLock {
-      if let found = state.young.find(key, table) { return found }
-      guard let found = state.old.find(key, table) else { return nil }
+    lock.withLock { _ in
+      if let found = state.young.row(key, table) { return found }
+      guard let found = state.old.row(key, table) else { return nil }
       let age = state.youngAges == nil ? nil : state.oldAges[Row(key: key, table: table)]
       insert(found, key, table)
       if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = age }
@@ -63,31 +67,36 @@ final class RowCache: @unchecked Sendable {
   func find(_ id: NSManagedObjectID, maximumAge: TimeInterval) -> Snapshot? {
     if maximumAge < 0 { return find(id.key, id.storedEntity.table) }
     let row = Row(key: id.key, table: id.storedEntity.table)
-    return lock.withLock {
+    return lock.withLock { _ in
       // The age of earlier rows is unknown.
       guard maximumAge > 0, let ages = state.youngAges else {
         if maximumAge > 0 { state.youngAges = [:] }
         return nil
       }
       guard let time = ages[row] ?? state.oldAges[row], now() - time <= maximumAge else { return nil }
-      return state.young.find(row.key, row.table) ?? state.old.find(row.key, row.table)
+      return state.young.row(row.key, row.table) ?? state.old.row(row.key, row.table)
     }
   }
 
   /// Adds rows of a statement that began at the epoch; none if rows have changed since.
   func add(_ rows: [(key: Int64, table: Int32, snapshot: Snapshot)], since epoch: Int) {
-    lock.withLock {
-      guard state.epoch == epoch else { return }
+    lock.withLock { _ in
+      guard self.epoch == epoch else { return }
       for row in rows { insert(row.snapshot, row.key, row.table) }
     }
+  }
+
+  /// Adds a row of a statement that began at the epoch, unless rows have changed since.
+  func add(_ snapshot: Snapshot, _ key: Int64, _ table: Int32, since epoch: Int) {
+    lock.withLock { _ in if self.epoch == epoch { insert(snapshot, key, table) } }
   }
 
   /// Adds the rows that a transaction of this coordinator committed.
   func commit(
     saved: [(key: Int64, table: Int32, snapshot: Snapshot)], removed: [(key: Int64, table: Int32)]
   ) {
-    lock.withLock {
-      state.epoch += 1
+    lock.withLock { _ in
+      changes.add(1, ordering: .releasing)
       for row in removed {
         state.young.remove(row.key, row.table)
         state.old.remove(row.key, row.table)
@@ -99,8 +108,8 @@ final class RowCache: @unchecked Sendable {
   /// Drops a row that another process wrote.
   func forget(_ id: NSManagedObjectID, unless isLocal: Bool) {
     guard !isLocal else { return }
-    lock.withLock {
-      state.epoch += 1
+    lock.withLock { _ in
+      changes.add(1, ordering: .releasing)
       state.young.remove(id.key, id.storedEntity.table)
       state.old.remove(id.key, id.storedEntity.table)
     }
@@ -108,20 +117,20 @@ final class RowCache: @unchecked Sendable {
 
   /// Drops everything if another connection may have written since the last call, or since the store was opened.
   func validate(_ foreignVersion: Int64) {
-    lock.withLock {
+    lock.withLock { _ in
       if state.foreignVersion != foreignVersion { clear() }
       state.foreignVersion = foreignVersion
     }
   }
 
-  func removeAll() { lock.withLock { clear() } }
+  func removeAll() { lock.withLock { _ in clear() } }
 
   private func clear() {
     state.young.removeAll()
     state.old.removeAll()
     if state.youngAges != nil { state.youngAges = [:] }
     state.oldAges = [:]
-    state.epoch += 1
+    changes.add(1, ordering: .releasing)
   }
 
   private func insert(_ snapshot: Snapshot, _ key: Int64, _ table: Int32) {
@@ -129,7 +138,14 @@ final class RowCache: @unchecked Sendable {
     if state.young.count >= generationSize {
       state.rotate()
     }
-    state.young.set(snapshot, key, table)
+    state.young.set(snapshot.slab, key, table, place: snapshot.place)
     if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = now() }
+  }
+}
+
+extension ObjectIndex<RowSlab> {
+  @inline(__always)
+  fileprivate func row(_ key: Int64, _ table: Int32) -> Snapshot? {
+    findPlaced(key, table).map { $0.value.snapshot(at: $0.place) }
   }
 }

@@ -2,20 +2,7 @@
 /// Swift code expects.
 extension Snapshot {
   /// The attribute's value, or nil. Not for slots of to-one relationships.
-  func value(_ slot: Int) -> Any? {
-    let description = layout.slots[slot]
-    switch description.kind {
-    case .integer: return load(slot, as: Int64.self).map { AttributeValue.number($0, description.attributeType) }
-    case .boolean: return load(slot, as: Int64.self).map { NSNumber(value: $0 != 0) }
-    case .double: return load(slot, as: Double.self).map { NSNumber(value: $0) }
-    case .float: return load(slot, as: Double.self).map { NSNumber(value: Float($0)) }
-    case .date: return load(slot, as: Double.self).map { Date(timeIntervalSinceReferenceDate: $0) }
-    case .string: return load(slot, as: String.self)
-    case .data: return load(slot, as: Data.self)
-    case .boxed: return load(slot, as: Boxed.self)?.value
-    case .toOne: return nil
-    }
-  }
+  func value(_ slot: Int) -> Any? { withExtendedLifetime(slab) { layout.value(slot, in: slots) } }
 
   /// Writes an attribute's value. Traps for a value of a type that the attribute cannot hold.
   func set(_ value: Any?, slot: Int, of entity: NSEntityDescription) {
@@ -75,10 +62,10 @@ extension Snapshot {
   /// Whether both have the same value in a slot. Transformable values are compared as objects; other boxed values
   /// without equality are unequal.
   func isEqual(_ other: Snapshot, slot: Int) -> Bool {
-    switch layout.slots[slot].kind {
+    switch layout.kinds[slot] {
     case .integer, .boolean: return load(slot, as: Int64.self) == other.load(slot, as: Int64.self)
     case .double, .float, .date: return load(slot, as: Double.self) == other.load(slot, as: Double.self)
-    case .string: return load(slot, as: String.self) == other.load(slot, as: String.self)
+    case .string: return withExtendedLifetime((self, other)) { String.areEqual(slots + slot, other.slots + slot) }
     case .data: return load(slot, as: Data.self) == other.load(slot, as: Data.self)
     case .toOne: return load(slot, as: RelatedKey.self) == other.load(slot, as: RelatedKey.self)
     case .boxed:
@@ -98,7 +85,7 @@ extension Snapshot {
     func take<T: SlotValue>(_ type: T.Type) {
       if let value = other.load(slot, as: type) { assign(slot: slot, to: value) } else { setNil(slot) }
     }
-    switch layout.slots[slot].kind {
+    switch layout.kinds[slot] {
     case .integer, .boolean: take(Int64.self)
     case .double, .float, .date: take(Double.self)
     case .string: take(String.self)
@@ -109,10 +96,28 @@ extension Snapshot {
   }
 }
 
+extension EntityLayout {
+  /// The value of an attribute among a row's slots, which the caller keeps; nil for none.
+  func value(_ index: Int, in slots: UnsafeMutablePointer<SnapshotSlot>) -> Any? {
+    let slot = slots + index
+    switch kinds[index] {
+    case .integer: return Int64.load(slot).map { AttributeValue.number($0, self.slots[index].attributeType) }
+    case .boolean: return Int64.load(slot).map { NSNumber(value: $0 != 0) }
+    case .double: return Double.load(slot).map { NSNumber(value: $0) }
+    case .float: return Double.load(slot).map { NSNumber(value: Float($0)) }
+    case .date: return Double.load(slot).map { Date(timeIntervalSinceReferenceDate: $0) }
+    case .string: return String.load(slot)
+    case .data: return Data.load(slot)
+    case .boxed: return Boxed.load(slot)?.value
+    case .toOne: return nil
+    }
+  }
+}
+
 extension Snapshot {
   /// The attribute's value in the form that predicates compare. Not for slots of to-one relationships.
   func predicateValue(_ slot: Int) -> PredicateValue {
-    switch layout.slots[slot].kind {
+    switch layout.kinds[slot] {
     case .integer, .boolean: load(slot, as: Int64.self).map { .integer($0) } ?? .null
     case .double, .float: load(slot, as: Double.self).map { .real($0) } ?? .null
     case .date: load(slot, as: Double.self).map { .date($0) } ?? .null

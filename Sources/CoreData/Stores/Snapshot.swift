@@ -1,61 +1,65 @@
 /// The values of one row or object: a slot of sixteen bytes for each attribute and to-one relationship, typed by the
 /// layout.
 ///
-/// Only its creator writes it before it is shared, or the one object that owns it. After that it is immutable, and the
-/// row cache and contexts pass it on as it is.
-final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
-  struct Header {
-    let layout: EntityLayout
-    /// `Z_OPT` of the row; 0 for an object that is not saved.
-    var version: Int64
+/// It refers to its row, which lies in a slab with others or alone; copies of the structure are the same row. Only its
+/// creator writes a row before it is shared, or the one object that owns it. After that it is immutable, and the row
+/// cache and contexts pass it on as it is.
+struct Snapshot {
+  let slab: RowSlab
+  /// The slots, which stay at their address as long as the slab lives.
+  let slots: UnsafeMutablePointer<SnapshotSlot>
+
+  @inline(__always)
+  init(slab: RowSlab, slots: UnsafeMutablePointer<SnapshotSlot>) {
+    self.slab = slab
+    self.slots = slots
   }
 
   /// A snapshot without values.
   static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
-    let buffer = Snapshot.create(minimumCapacity: layout.slotCount) { _ in Header(layout: layout, version: version) }
-    let snapshot = unsafeDowncast(buffer, to: Snapshot.self)
+    let snapshot = alone(layout, version: version, byteCount: layout.fixedByteCount)
     // Nil holds no reference in any kind of slot, so its bytes can be copied.
     snapshot.slots.initialize(from: layout.nilSlots, count: layout.slotCount)
     return snapshot
   }
 
-  deinit {
-    let layout = header.layout
-    let slots = self.slots
-    for index in layout.referenceSlots { slots[index].release(layout.slots[index].kind) }
+  /// A row in memory of its own, whose slots are not set yet.
+  private static func alone(_ layout: EntityLayout, version: Int64, byteCount: Int) -> Snapshot {
+    let snapshot = RowSlab.make(layout, byteCount: byteCount, holdsReferences: true).add(byteCount: byteCount)
+    snapshot.start.initialize(to: RowStart(version: version, byteCount: byteCount))
+    return snapshot
   }
 
-  var layout: EntityLayout { header.layout }
+  var layout: EntityLayout { slab.header.layout }
+
+  private var start: UnsafeMutablePointer<RowStart> {
+    (UnsafeMutableRawPointer(slots) - MemoryLayout<RowStart>.size).assumingMemoryBound(to: RowStart.self)
+  }
 
   var version: Int64 {
-    get { header.version }
-    set { header.version = newValue }
+    get { start.pointee.version }
+    nonmutating set { start.pointee.version = newValue }
   }
 
-  /// The slots, which stay at their address as long as the snapshot lives.
-  @inline(__always)
-  var slots: UnsafeMutablePointer<SnapshotSlot> { withUnsafeMutablePointerToElements { $0 } }
+  /// The row's place in its slab.
+  var place: UInt32 { slab.place(of: slots) }
 
+  /// The same values in memory of their own.
   func copy() -> Snapshot {
-    let layout = header.layout
-    let copy = Snapshot.make(layout, version: header.version)
-    let mine = slots
-    let theirs = copy.slots
-    theirs.update(from: mine, count: layout.slotCount)
+    let layout = slab.header.layout
+    let byteCount = start.pointee.byteCount
+    let copy = Snapshot.alone(layout, version: version, byteCount: byteCount)
+    UnsafeMutableRawPointer(copy.slots).copyMemory(from: slots, byteCount: byteCount - MemoryLayout<RowStart>.size)
     // The bytes are copied; their references have one more owner.
-    for index in layout.referenceSlots { theirs[index].retain(layout.slots[index].kind) }
+    for index in layout.referenceSlots { copy.slots[index].retain(layout.kinds[index]) }
     return copy
   }
 
-  func isNil(_ slot: Int) -> Bool { slots[slot].isNil(header.layout.slots[slot].kind) }
+  func isNil(_ slot: Int) -> Bool { slots[slot].isNil(layout.kinds[slot]) }
 
-  func setNil(_ slot: Int) { slots[slot].setNil(header.layout.slots[slot].kind) }
+  func setNil(_ slot: Int) { slots[slot].setNil(layout.kinds[slot]) }
 
   // MARK: Typed access; the caller knows the slot's kind
-
-  /// Writes a slot that is nil.
-  @inline(__always)
-  func initialize<T: SlotValue>(slot: Int, to value: T) { T.initialize(slots + slot, to: value) }
 
   /// Writes a slot that may hold a value.
   @inline(__always)
@@ -63,10 +67,16 @@ final class Snapshot: ManagedBuffer<Snapshot.Header, SnapshotSlot> {
 
   /// The slot's value, or nil.
   @inline(__always)
-  func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? { T.load(slots + slot) }
+  func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? {
+    withExtendedLifetime(slab) { T.load(slots + slot) }
+  }
 
   func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
 }
+
+/// Whether both are the same row in the same memory.
+func === (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots == right?.slots }
+func !== (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots != right?.slots }
 
 /// The content of a to-one slot: a row of the same store, or an unsaved object.
 struct RelatedKey: Hashable {

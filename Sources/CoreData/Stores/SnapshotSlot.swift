@@ -19,7 +19,7 @@ struct SnapshotSlot {
 
   mutating func isNil(_ kind: SlotKind) -> Bool {
     switch kind {
-    case .string: String.memory(&self).pointee == nil
+    case .string: second != PackedText.mark && String.memory(&self).pointee == nil
     case .data: Data.memory(&self).pointee == nil
     case .boxed: Boxed.memory(&self).pointee == nil
     case .integer, .boolean, .double, .float, .date: second == 0
@@ -35,7 +35,7 @@ struct SnapshotSlot {
   /// Releases the reference in the slot. Its bytes are invalid afterwards.
   mutating func release(_ kind: SlotKind) {
     switch kind {
-    case .string: String.memory(&self).deinitialize(count: 1)
+    case .string: if second != PackedText.mark { String.memory(&self).deinitialize(count: 1) }
     case .data: Data.memory(&self).deinitialize(count: 1)
     case .boxed: Boxed.memory(&self).deinitialize(count: 1)
     case .integer, .boolean, .double, .float, .date, .toOne: break
@@ -46,7 +46,7 @@ struct SnapshotSlot {
   mutating func retain(_ kind: SlotKind) {
     // Initialising other memory with the value retains it, and those bytes are the same.
     switch kind {
-    case .string: String.duplicate(&self)
+    case .string: if second != PackedText.mark { String.duplicate(&self) }
     case .data: Data.duplicate(&self)
     case .boxed: Boxed.duplicate(&self)
     case .integer, .boolean, .double, .float, .date, .toOne: break
@@ -134,6 +134,41 @@ extension ReferenceSlotValue {
   }
 }
 
-extension String: ReferenceSlotValue {}
+/// A text is a `String`, or bytes of a row that was read.
+extension String: ReferenceSlotValue {
+  @inline(__always)
+  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> String? {
+    guard slot.pointee.second == PackedText.mark else { return memory(slot).pointee }
+    // It repairs bytes that are not UTF-8.
+    return String(decoding: PackedText.bytes(slot), as: UTF8.self)
+  }
+
+  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
+    memory(slot).initialize(to: value)
+    assert(slot.pointee.second != PackedText.mark, "A String looks like a packed text.")
+  }
+
+  @inline(__always)
+  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: String) {
+    if slot.pointee.second == PackedText.mark {
+      initialize(slot, to: value)
+    } else {
+      memory(slot).pointee = value
+    }
+  }
+
+  /// Whether two slots hold equal texts.
+  static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>) -> Bool
+  {
+    if left.pointee.second == PackedText.mark && right.pointee.second == PackedText.mark {
+      let bytes = PackedText.bytes(left)
+      let others = PackedText.bytes(right)
+      if bytes.count == others.count && bytes.elementsEqual(others) { return true }
+    }
+    // Different bytes may be the same characters.
+    return load(left) == load(right)
+  }
+}
+
 extension Data: ReferenceSlotValue {}
 extension Boxed: ReferenceSlotValue {}

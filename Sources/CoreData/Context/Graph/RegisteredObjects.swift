@@ -20,6 +20,7 @@ final class RegisteredObjects {
   /// The number of objects at which abandoned ones are searched next.
   private var sweepThreshold = leastSweepThreshold
   private static let leastSweepThreshold = 4096
+  private let firstState: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
 
   init(_ reference: ContextReference) { self.reference = reference }
 
@@ -84,9 +85,8 @@ final class RegisteredObjects {
   // MARK: Coming and going
 
   /// Creates and registers the object of an ID, with its row if that was read.
-  func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: Snapshot?) -> NSManagedObject {
+  func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: __owned Snapshot?) -> NSManagedObject {
     sweepIfDue()
-    let state: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
     let object = storedEntity.layout.objectClass.init(unborn: storedEntity.layout.entity)
     object.storedEntity = storedEntity
     object.key = key
@@ -94,7 +94,7 @@ final class RegisteredObjects {
     // The class's initialiser may have set values.
     object.committed = nil
     object.reference = reference
-    object.state = state
+    object.state = firstState
     set(object, key, storedEntity)
     return object
   }

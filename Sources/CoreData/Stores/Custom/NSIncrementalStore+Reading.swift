@@ -5,7 +5,7 @@ extension NSIncrementalStore {
   // MARK: Fetching
 
   /// Rows come without values: each is read when its object is first used, as on Apple's platforms.
-  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let scratch = ScratchObjects(self)
     let ids: [NSManagedObjectID] = try scratch.perform {
       try results(of: request(fetch, .managedObjectResultType), scratch).map(identified)

@@ -14,7 +14,7 @@ extension MemoryBacked {
 
   func understands(_ fetch: RowFetch) throws -> Bool { memory.schema.understands(fetch) }
 
-  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     guard memory.schema.understands(fetch) else {
       throw CoreDataErrors.error(
         .persistentStoreOperation,

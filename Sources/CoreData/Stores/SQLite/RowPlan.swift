@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The plan for reading rows of an entity and its subentities: the columns of a SELECT, and for each entity the steps
 /// that fill a snapshot. Built once for each entity.
 final class RowPlan: Sendable {
@@ -58,6 +60,20 @@ final class RowPlan: Sendable {
   /// The columns for a SELECT, qualified by a table's alias.
   func columnList(alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
 
+  /// Steps through the statement's rows, and gives the body the decoder of each. Rows of entities that the model lacks
+  /// are left out.
+  @inline(__always)
+  func forEachRow(of statement: SQLiteStatement, _ body: (RowDecoder) throws -> Void) throws {
+    if let onlyDecoder {
+      // The decoder is counted once.
+      while try statement.step() { try body(onlyDecoder) }
+    } else {
+      while try statement.step() {
+        if let decoder = decoder(statement) { try body(decoder) }
+      }
+    }
+  }
+
   /// The decoder for the statement's current row; nil for an entity that the model lacks.
   @inline(__always)
   func decoder(_ statement: SQLiteStatement) -> RowDecoder? {
@@ -67,8 +83,10 @@ final class RowPlan: Sendable {
   }
 }
 
-/// Copies the columns of one entity's row into a snapshot.
-final class RowDecoder: Sendable {
+/// Copies the columns of one entity's row into a slab.
+///
+/// `@unchecked Sendable`: everything is set in `init`.
+final class RowDecoder: @unchecked Sendable {
   struct Step: Sendable {
     let kind: SlotKind
     let type: NSAttributeType
@@ -87,59 +105,97 @@ final class RowDecoder: Sendable {
   }
 
   let storedEntity: StoredEntity
-  let steps: [Step]
+  /// In memory of their own, so that a row costs no reference counting.
+  private let steps: UnsafeMutableBufferPointer<Step>
   /// Kept separately, so that steps are plain numbers.
   let composites: [Composite]
   private let hasComposites: Bool
 
   init(storedEntity: StoredEntity, steps: [Step], composites: [Composite]) {
     self.storedEntity = storedEntity
-    self.steps = steps
+    self.steps = .allocate(capacity: steps.count)
+    _ = self.steps.initialize(from: steps)
     self.composites = composites
     hasComposites = !composites.isEmpty
   }
 
-  func decode(_ statement: SQLiteStatement) -> Snapshot {
-    let snapshot = Snapshot.make(storedEntity.layout, version: statement.integer(1))
-    steps.withUnsafeBufferPointer { steps in
-      for step in steps {
-        let column = step.column
-        switch step.kind {
-        case .integer, .boolean:
-          let value = statement.integer(column)
-          // NULL reads as 0, so only 0 needs the check.
-          if value == 0 && statement.isNull(column) { continue }
-          snapshot.initialize(slot: step.slot, to: value)
-        case .double, .float, .date:
-          let value = statement.real(column)
-          if value == 0 && statement.isNull(column) { continue }
-          snapshot.initialize(slot: step.slot, to: value)
-        case .string:
-          guard let value = statement.text(column) else { continue }
-          snapshot.initialize(slot: step.slot, to: value)
-        case .toOne:
-          let key = statement.integer(column)
-          if key == 0 { continue }
-          let stored = step.entityColumn >= 0 ? statement.integer(step.entityColumn) : 0
-          let related = RelatedKey(key: key, number: stored == 0 ? step.destination : stored)
-          snapshot.initialize(slot: step.slot, to: related)
-        case .data:
-          guard let value = statement.blob(column) else { continue }
-          snapshot.initialize(slot: step.slot, to: step.external ? ExternalData.decode(value, storedEntity) : value)
-        case .boxed:
-          guard let value = StoredValue.boxed(statement, column, step, storedEntity.layout) else { continue }
-          snapshot.initialize(slot: step.slot, to: value)
-        }
+  deinit { steps.deallocate() }
+
+  /// The statement's current row.
+  func decode(_ statement: SQLiteStatement, _ packer: RowPacker) -> Snapshot {
+    let layout = storedEntity.layout
+    var row = packer.begin(layout)
+    let slots = row.slots
+    for step in steps {
+      let column = step.column
+      let slot = slots + step.slot
+      switch step.kind {
+      case .integer, .boolean:
+        let value = statement.integer(column)
+        // NULL reads as 0, so only 0 needs the check.
+        if value == 0 && statement.isNull(column) { continue }
+        Int64.initialize(slot, to: value)
+      case .double, .float, .date:
+        let value = statement.real(column)
+        if value == 0 && statement.isNull(column) { continue }
+        Double.initialize(slot, to: value)
+      case .string:
+        guard let text = statement.textBytes(column) else { continue }
+        row.add(text, to: slot)
+      case .toOne:
+        let key = statement.integer(column)
+        if key == 0 { continue }
+        let stored = step.entityColumn >= 0 ? statement.integer(step.entityColumn) : 0
+        RelatedKey.initialize(slot, to: RelatedKey(key: key, number: stored == 0 ? step.destination : stored))
+      case .data, .boxed:
+        if decodeReference(step, statement, into: slot) { row.holdsReferences = true }
       }
     }
-    if hasComposites { decodeComposites(statement, into: snapshot) }
-    return snapshot
+    if hasComposites, decodeComposites(statement, into: slots) { row.holdsReferences = true }
+    return packer.finish(row, layout, version: statement.integer(1))
   }
 
-  private func decodeComposites(_ statement: SQLiteStatement, into snapshot: Snapshot) {
+  /// Whether the column has a value.
+  @inline(never)
+  private func decodeReference(
+    _ step: Step, _ statement: SQLiteStatement, into slot: UnsafeMutablePointer<SnapshotSlot>
+  ) -> Bool {
+    if step.kind == .data {
+      guard let value = statement.blob(step.column) else { return false }
+      Data.initialize(slot, to: step.external ? ExternalData.decode(value, storedEntity) : value)
+    } else {
+      guard let value = StoredValue.boxed(statement, step.column, step, storedEntity.layout) else { return false }
+      Boxed.initialize(slot, to: value)
+    }
+    return true
+  }
+
+  /// Whether the row has a composite value.
+  private func decodeComposites(_ statement: SQLiteStatement, into slots: UnsafeMutablePointer<SnapshotSlot>) -> Bool {
+    var hasValue = false
     for composite in composites {
       guard let elements = StoredValue.composite(statement, composite.leaves, storedEntity) else { continue }
-      snapshot.initialize(slot: composite.slot, to: Boxed(elements))
+      Boxed.initialize(slots + composite.slot, to: Boxed(elements))
+      hasValue = true
     }
+    return hasValue
+  }
+}
+
+/// The SELECT of one row of an entity by its key.
+final class RowQuery: Sendable {
+  let sql: String
+  let decoder: RowDecoder
+  /// Unique in the process.
+  let serial: Int
+  private static let lastSerial = Atomic(0)
+
+  /// Nil if the plan is for rows of several entities, or of none.
+  init?(_ plan: RowPlan, _ mapping: TableMapping) {
+    guard let decoder = plan.onlyDecoder else { return nil }
+    self.decoder = decoder
+    let columns = plan.columnList(alias: "t")
+    sql = "SELECT \(columns) FROM \(mapping.table) t WHERE t.Z_PK = ? AND t.Z_ENT = \(mapping.number)"
+    serial = RowQuery.lastSerial.add(1, ordering: .relaxed).newValue
   }
 }

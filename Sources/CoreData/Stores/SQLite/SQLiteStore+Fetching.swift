@@ -1,6 +1,6 @@
 /// Fetching rows by predicate and order.
 extension SQLiteStore {
-  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot?) -> Void) throws {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let plan =
       fetch.properties == nil
       ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities) : partialPlan(fetch)
@@ -9,23 +9,20 @@ extension SQLiteStore {
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    let packer = RowPacker()
     try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
       try read(fetch.generation, fetch.control) { connection in
         let statement = try connection.statement(sql)
         statement.bind(bindings)
         defer { statement.reset() }
-        while try statement.step() {
+        try plan.forEachRow(of: statement) { decoder in
           fetch.control?.countRow()
-          guard let decoder = plan.decoder(statement) else { continue }
           let key = statement.integer(0)
-          guard fetch.includesValues else {
-            body(decoder.storedEntity, key, nil)
-            continue
-          }
-          let snapshot = decoder.decode(statement)
-          body(decoder.storedEntity, key, snapshot)
+          guard fetch.includesValues else { return body(decoder.storedEntity, key, nil) }
+          let snapshot = decoder.decode(statement, packer)
           // The cache keeps a bounded part of a long fetch, so not more is collected.
           if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
+          body(decoder.storedEntity, key, snapshot)
         }
       }
     }

@@ -6,19 +6,17 @@ extension SQLiteStore {
     let snapshot = try CoreDataErrors.translating("Reading \(id.uriString)") {
       try read(generation) { try row(id, $0) }
     }
-    if let snapshot { cache.add([(id.key, id.storedEntity.table, snapshot)], since: epoch) }
+    if let snapshot { cache.add(snapshot, id.key, id.storedEntity.table, since: epoch) }
     return snapshot
   }
 
   /// The row of an ID in the connection's state of the file.
   func row(_ id: NSManagedObjectID, _ connection: SQLiteConnection) throws -> Snapshot? {
-    let number = id.storedEntity.number
-    let statement = try connection.statement(rowSQL[number] ?? "")
+    guard let query = rowQueries[id.storedEntity.number] else { return nil }
+    let statement = try connection.statement(of: query)
     statement.bind(id.key, at: 1)
     defer { statement.reset() }
-    let plan = plan(id.storedEntity.layout.name, includesSubentities: false)
-    guard try statement.step(), let decoder = plan.decoder(statement) else { return nil }
-    return decoder.decode(statement)
+    return try statement.step() ? query.decoder.decode(statement, connection.packer) : nil
   }
 
   func members(
@@ -31,14 +29,14 @@ extension SQLiteStore {
     let cache = cache(generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    let packer = RowPacker()
     try CoreDataErrors.translating("Reading the members of \(id.uriString)") {
       try read(generation) { connection in
         let statement = try connection.statement(sql)
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
-        while try statement.step() {
-          guard let decoder = source.plan.decoder(statement) else { continue }
-          let snapshot = decoder.decode(statement)
+        try source.plan.forEachRow(of: statement) { decoder in
+          let snapshot = decoder.decode(statement, packer)
           body(decoder.storedEntity, statement.integer(0), snapshot)
           rows.append((statement.integer(0), decoder.storedEntity.table, snapshot))
         }
@@ -56,11 +54,13 @@ extension SQLiteStore {
     let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
     let select = "SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
     let ownerColumn = Int32(source.plan.columns.count)
+    let packer = RowPacker()
     try CoreDataErrors.translating("Reading \(storedEntity.layout.name).\(relationship.name) of several objects") {
       try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
         statement in
         guard let decoder = source.plan.decoder(statement) else { return }
-        body(statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0), decoder.decode(statement))
+        body(
+          statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0), decoder.decode(statement, packer))
       }
     }
   }
@@ -87,11 +87,12 @@ extension SQLiteStore {
   ) throws {
     let plan = plan(storedEntity.layout.name, includesSubentities: false)
     let select = "SELECT \(plan.columnList(alias: "t")) FROM \(mapping(storedEntity.layout.name).table) t"
+    let packer = RowPacker()
     try CoreDataErrors.translating("Reading rows of \(storedEntity.layout.name)") {
       try eachRow(of: keys, in: generation, "\(select) WHERE t.Z_PK IN (", ") AND t.Z_ENT = \(storedEntity.number)") {
         statement in
         guard let decoder = plan.decoder(statement) else { return }
-        body(statement.integer(0), decoder.decode(statement))
+        body(statement.integer(0), decoder.decode(statement, packer))
       }
     }
   }

@@ -13,8 +13,8 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   var writeGroups = WriteGroups()
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
   private let writers: [RowWriter?]
-  /// By entity number: the SELECT of one row by its key.
-  let rowSQL: [String?]
+  /// By entity number.
+  let rowQueries: [RowQuery?]
   private let storeType: String
   /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitWatcher.Registration?
@@ -49,7 +49,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     }
     self.storedEntities = storedEntities
     var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
-    var rowSQL: [String?] = Array(repeating: nil, count: storedEntities.byNumber.count)
+    var rowQueries: [RowQuery?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     var writers: [RowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for mapping in schema.entities {
       plans[mapping.name] = (
@@ -57,13 +57,11 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
         RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
       )
       writers[mapping.number] = RowWriter(mapping, layout: mapping.entity.layout)
-      let columns = plans[mapping.name]?.flat.columnList(alias: "t") ?? ""
-      rowSQL[mapping.number] =
-        "SELECT \(columns) FROM \(mapping.table) t WHERE t.Z_PK = ? AND t.Z_ENT = \(mapping.number)"
+      rowQueries[mapping.number] = plans[mapping.name].flatMap { RowQuery($0.flat, mapping) }
     }
     self.plans = plans
     self.writers = writers
-    self.rowSQL = rowSQL
+    self.rowQueries = rowQueries
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
       options: opening.options)

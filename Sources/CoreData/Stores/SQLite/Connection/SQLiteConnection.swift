@@ -8,6 +8,10 @@ final class SQLiteConnection: @unchecked Sendable {
   let handle: OpaquePointer
   let path: String
   private var statements: [String: SQLiteStatement] = [:]
+  /// The statements of the last few look-ups by key, found without their text.
+  @exclusivity(unchecked) private var lookUps: [(query: RowQuery, statement: SQLiteStatement)?] = Array(
+    repeating: nil, count: 8)
+  private let ownPacker = RowPacker(keepsRowsApart: true)
   /// The memory for the texts that the writer's statements bind.
   private(set) lazy var boundTexts = BoundTexts()
 
@@ -55,6 +59,7 @@ final class SQLiteConnection: @unchecked Sendable {
     guard !isClosed else { return }
     isClosed = true
     statements.removeAll()
+    lookUps.removeAll()
     sqlite3_close_v2(handle)
   }
 
@@ -68,6 +73,19 @@ final class SQLiteConnection: @unchecked Sendable {
       statements = statements.filter { $0.value.isRunning }
     }
     statements[sql] = statement
+    return statement
+  }
+
+  /// For rows that are looked up one by one. While a row is decoded, its transformer may look up another one.
+  var packer: RowPacker { ownPacker.isBusy ? RowPacker(keepsRowsApart: true) : ownPacker }
+
+  /// The statement of a look-up.
+  @inline(__always)
+  func statement(of query: RowQuery) throws -> SQLiteStatement {
+    let place = query.serial & 7
+    if let known = lookUps[place], known.query === query, !known.statement.isRunning { return known.statement }
+    let statement = try statement(query.sql)
+    lookUps[place] = (query, statement)
     return statement
   }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// transaction.
 ///
 /// `@unchecked Sendable`: the writer, the observers and the number of commits are used under `writeLock`, the readers
-/// and the list of connections under `condition`.
+/// and the list of connections under `condition`; the handy reader and the number of waiting users are atomic.
 final class SQLiteDatabase: @unchecked Sendable {
   struct Configuration: Sendable {
     var path: String
@@ -36,6 +36,10 @@ final class SQLiteDatabase: @unchecked Sendable {
   private let condition = NSCondition()
   private var idleReaders: [SQLiteConnection] = []
   private var readerCount = 0
+  /// The reader that was given back last, to be taken without the lock: an owned reference, or 0.
+  private let handyReader = Atomic<UInt>(0)
+  /// The users who look for a reader under the lock, and may wait for one.
+  private let seekers = Atomic<Int>(0)
   /// The observers of commits to a database in memory, which no other process can make. Used under `writeLock`.
   private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
   private var commitCount: Int64 = 0
@@ -52,6 +56,8 @@ final class SQLiteDatabase: @unchecked Sendable {
     for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
     connections = [writer]
   }
+
+  deinit { _ = takeHandyReader() }
 
   /// Makes the running statements fail with SQLITE_INTERRUPT, from any thread. Later statements are not affected.
   ///
@@ -91,6 +97,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     let new = try SQLiteConnection(
       path: configuration.path, access: .readWrite, busyTimeout: configuration.busyTimeout)
     let old: [SQLiteConnection]? = condition.withLock {
+      if let reader = takeHandyReader() { idleReaders.append(reader) }
       guard !new.isReadOnly, idleReaders.count == readerCount else { return nil }
       defer {
         connections = [new]
@@ -134,14 +141,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   private func takeReader() throws -> SQLiteConnection {
-    condition.lock()
-    while idleReaders.isEmpty && readerCount >= configuration.maximumReaders { condition.wait() }
-    if let reader = idleReaders.popLast() {
-      condition.unlock()
-      return reader
-    }
-    readerCount += 1
-    condition.unlock()
+    if let reader = takeHandyReader() ?? takeIdleReader() { return reader }
     do {
       let reader = try makeReader()
       condition.withLock { connections.append(reader) }
@@ -151,6 +151,28 @@ final class SQLiteDatabase: @unchecked Sendable {
       condition.signal()
       throw error
     }
+  }
+
+  /// Waits until a reader is idle or may be made; nil in the second case.
+  private func takeIdleReader() -> SQLiteConnection? {
+    condition.lock()
+    defer { condition.unlock() }
+    // Whoever gives a reader back now either sees this, or leaves the reader where it is found below.
+    seekers.add(1, ordering: .sequentiallyConsistent)
+    defer { seekers.subtract(1, ordering: .sequentiallyConsistent) }
+    while true {
+      if let reader = idleReaders.popLast() ?? takeHandyReader() { return reader }
+      if readerCount < configuration.maximumReaders { break }
+      condition.wait()
+    }
+    readerCount += 1
+    return nil
+  }
+
+  @inline(__always)
+  private func takeHandyReader() -> SQLiteConnection? {
+    let bits = handyReader.exchange(0, ordering: .sequentiallyConsistent)
+    return UnsafeRawPointer(bitPattern: bits).map { Unmanaged<SQLiteConnection>.fromOpaque($0).takeRetainedValue() }
   }
 
   /// A new connection for reading, outside of the pool of readers.
@@ -166,6 +188,14 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   private func giveBack(_ reader: SQLiteConnection) {
+    var reader = reader
+    let bits = UInt(bitPattern: Unmanaged.passRetained(reader).toOpaque())
+    if handyReader.compareExchange(expected: 0, desired: bits, ordering: .sequentiallyConsistent).exchanged {
+      guard seekers.load(ordering: .sequentiallyConsistent) > 0, let taken = takeHandyReader() else { return }
+      reader = taken
+    } else {
+      Unmanaged.passUnretained(reader).release()
+    }
     condition.withLock { idleReaders.append(reader) }
     condition.signal()
   }
@@ -187,6 +217,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   func close() {
     condition.withLock {
       connections.removeAll()
+      takeHandyReader()?.close()
       for reader in idleReaders { reader.close() }
       idleReaders.removeAll()
     }

@@ -113,10 +113,13 @@ final class SQLiteStatement {
 
   /// The column's text; nil for NULL.
   @inline(__always)
-  func text(_ column: Int32) -> String? {
+  func text(_ column: Int32) -> String? { textBytes(column).map { String(decoding: $0, as: UTF8.self) } }
+
+  /// The column's text as SQLite has it, until the next call for the column or step; nil for NULL.
+  @inline(__always)
+  func textBytes(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
     guard let start = sqlite3_column_text(handle, column) else { return nil }
-    let count = Int(sqlite3_column_bytes(handle, column))
-    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
   }
 
   /// The column's bytes; nil for NULL.

@@ -1,0 +1,133 @@
+/// Puts the rows of one read into slabs.
+///
+/// A row is first written into memory that the next one uses again, where all its parts have room. Then its size is
+/// known, and it moves to its place. The first few rows lie alone, so that a look-up or a small fetch keeps nothing that
+/// it does not use; the size of the slabs follows the number of rows.
+final class RowPacker {
+  /// The most bytes of a text that is packed. A longer one becomes a `String` at once.
+  static let textLimit = 1024
+  /// The most bytes of all packed texts of a row.
+  private static let textsLimit = 4096
+  private static let rowsAlone = 8
+  private static let largestSlab = 32768
+
+  private struct State {
+    let keepsRowsApart: Bool
+    /// Whether a row is being written.
+    var isBusy = false
+    var workplace: UnsafeMutableRawPointer
+    var workplaceSize: Int
+    var rowsApart = 0
+    var slabSize = 4096
+    /// The slab that rows of the last layout are added to, and the bytes that are left in it.
+    var slab: RowSlab?
+    var room = 0
+    var serial: UInt64 = 0
+    /// The slabs for rows of other layouts, by their serial numbers.
+    var others: [UInt64: (slab: RowSlab, room: Int)] = [:]
+  }
+
+  /// Behind a pointer, so that no access is checked for overlaps: there are several for each row.
+  private let state: UnsafeMutablePointer<State>
+
+  /// - Parameter keepsRowsApart: whether all rows lie alone.
+  init(keepsRowsApart: Bool = false) {
+    state = .allocate(capacity: 1)
+    state.initialize(
+      to: State(keepsRowsApart: keepsRowsApart, workplace: .allocate(byteCount: 0, alignment: 16), workplaceSize: 0))
+  }
+
+  deinit {
+    state.pointee.workplace.deallocate()
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  var isBusy: Bool { state.pointee.isBusy }
+
+  /// A row that is being written. Its texts are added one by one.
+  struct Row {
+    let slots: UnsafeMutablePointer<SnapshotSlot>
+    fileprivate var end: UnsafeMutableRawPointer
+    fileprivate let limit: UnsafeMutableRawPointer
+    /// Whether a slot got a reference.
+    var holdsReferences = false
+
+    /// Writes a text into a slot that is nil.
+    @inline(__always)
+    mutating func add(_ text: UnsafeBufferPointer<UInt8>, to slot: UnsafeMutablePointer<SnapshotSlot>) {
+      guard text.count <= RowPacker.textLimit, limit - end >= text.count else {
+        String.initialize(slot, to: String(decoding: text, as: UTF8.self))
+        holdsReferences = true
+        return
+      }
+      if let start = text.baseAddress { end.copyMemory(from: start, byteCount: text.count) }
+      PackedText.refer(slot, to: end, count: text.count)
+      end += text.count
+    }
+  }
+
+  /// A new row, whose slots are nil. `finish` ends it; no other begins before.
+  @inline(__always)
+  func begin(_ layout: EntityLayout) -> Row {
+    state.pointee.isBusy = true
+    let size = layout.fixedByteCount + RowPacker.textsLimit
+    if size > state.pointee.workplaceSize { enlargeWorkplace(size) }
+    let workplace = state.pointee.workplace
+    let slots = (workplace + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self)
+    slots.initialize(from: layout.nilSlots, count: layout.slotCount)
+    return Row(slots: slots, end: workplace + layout.fixedByteCount, limit: workplace + size)
+  }
+
+  private func enlargeWorkplace(_ size: Int) {
+    state.pointee.workplace.deallocate()
+    state.pointee.workplaceSize = size
+    state.pointee.workplace = .allocate(byteCount: size, alignment: 16)
+  }
+
+  /// Moves the row to its place.
+  @inline(__always)
+  func finish(_ row: Row, _ layout: EntityLayout, version: Int64) -> Snapshot {
+    let start = UnsafeMutableRawPointer(row.slots) - MemoryLayout<RowStart>.size
+    let byteCount = (row.end - start + 7) & ~7
+    start.assumingMemoryBound(to: RowStart.self).initialize(to: RowStart(version: version, byteCount: byteCount))
+    let slab = slab(for: layout, byteCount)
+    if row.holdsReferences { slab.header.holdsReferences = true }
+    let moved = slab.add(byteCount: byteCount)
+    (UnsafeMutableRawPointer(moved.slots) - MemoryLayout<RowStart>.size).copyMemory(from: start, byteCount: byteCount)
+    state.pointee.isBusy = false
+    return moved
+  }
+
+  /// A slab with room for the row.
+  @inline(__always)
+  private func slab(for layout: EntityLayout, _ byteCount: Int) -> RowSlab {
+    guard state.pointee.serial == layout.serial, byteCount <= state.pointee.room else {
+      return RowPacker.otherSlab(layout, byteCount, &state.pointee)
+    }
+    state.pointee.room -= byteCount
+    return state.pointee.slab.unsafelyUnwrapped
+  }
+
+  @inline(never)
+  private static func otherSlab(_ layout: EntityLayout, _ byteCount: Int, _ state: inout State) -> RowSlab {
+    if state.keepsRowsApart || state.rowsApart < RowPacker.rowsAlone {
+      state.rowsApart += 1
+      return RowSlab.make(layout, byteCount: byteCount)
+    }
+    if state.serial != layout.serial {
+      if let slab = state.slab { state.others[state.serial] = (slab, state.room) }
+      let known = state.others.removeValue(forKey: layout.serial)
+      (state.slab, state.room, state.serial) = (known?.slab, known?.room ?? 0, layout.serial)
+    }
+    if let slab = state.slab, byteCount <= state.room {
+      state.room -= byteCount
+      return slab
+    }
+    let size = max(byteCount, state.slabSize)
+    state.slabSize = min(state.slabSize * 2, RowPacker.largestSlab)
+    let made = RowSlab.make(layout, byteCount: size)
+    (state.slab, state.room) = (made, size - byteCount)
+    return made
+  }
+}

@@ -1,0 +1,89 @@
+/// Memory in which rows of one entity lie one after the other. It is freed with its last row.
+///
+/// A row is a `RowStart`, a slot for each property, and the bytes of its texts. What a slot says of its text is relative
+/// to the slot, so a row can be moved and copied as bytes.
+///
+/// Only the reader that fills it writes it, or the one object that owns its only row.
+final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
+  struct Header {
+    let layout: EntityLayout
+    /// The bytes of all rows.
+    var used: UInt32
+    /// Whether a slot may hold a reference, which must be released.
+    var holdsReferences: Bool
+  }
+
+  /// Memory for rows, still without any.
+  static func make(_ layout: EntityLayout, byteCount: Int, holdsReferences: Bool = false) -> RowSlab {
+    let buffer = RowSlab.create(minimumCapacity: byteCount / MemoryLayout<UInt64>.size) { _ in
+      Header(layout: layout, used: 0, holdsReferences: holdsReferences)
+    }
+    return unsafeDowncast(buffer, to: RowSlab.self)
+  }
+
+  deinit {
+    guard header.holdsReferences else { return }
+    let layout = header.layout
+    var row = start
+    let end = row + Int(header.used)
+    while row < end {
+      let slots = (row + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self)
+      for index in layout.referenceSlots { slots[index].release(layout.kinds[index]) }
+      row += row.assumingMemoryBound(to: RowStart.self).pointee.byteCount
+    }
+  }
+
+  /// The first row. The memory stays at its address as long as the slab lives.
+  @inline(__always)
+  private var start: UnsafeMutableRawPointer { withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } }
+
+  /// Adds a row, for which there is room. Its bytes are not set yet.
+  @inline(__always)
+  func add(byteCount: Int) -> Snapshot {
+    let place = header.used
+    header.used = place + UInt32(byteCount)
+    return snapshot(at: place)
+  }
+
+  /// The row that begins so many bytes after the first.
+  @inline(__always)
+  func snapshot(at place: UInt32) -> Snapshot {
+    let slots = start + Int(place) + MemoryLayout<RowStart>.size
+    return Snapshot(slab: self, slots: slots.assumingMemoryBound(to: SnapshotSlot.self))
+  }
+
+  @inline(__always)
+  func place(of slots: UnsafeMutablePointer<SnapshotSlot>) -> UInt32 {
+    UInt32(UnsafeMutableRawPointer(slots) - start - MemoryLayout<RowStart>.size)
+  }
+}
+
+/// The first bytes of a row.
+struct RowStart {
+  /// `Z_OPT` of the row; 0 for an object that is not saved.
+  var version: Int64
+  /// The bytes of the whole row, a multiple of eight.
+  var byteCount: Int
+}
+
+/// A text among the bytes of its row.
+enum PackedText {
+  /// The second half of a slot whose text is in the row. No `String?` has it there: it would be a reference to an odd
+  /// address.
+  static let mark: UInt64 = 1
+
+  /// Makes the slot refer to bytes after it in the same row.
+  @inline(__always)
+  static func refer(_ slot: UnsafeMutablePointer<SnapshotSlot>, to bytes: UnsafeMutableRawPointer, count: Int) {
+    let distance = UInt64(UInt(bitPattern: bytes - UnsafeMutableRawPointer(slot)))
+    slot.pointee = SnapshotSlot(first: distance << 32 | UInt64(UInt(bitPattern: count)), second: mark)
+  }
+
+  /// The bytes of a slot with the mark.
+  @inline(__always)
+  static func bytes(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeBufferPointer<UInt8> {
+    let place = slot.pointee.first
+    let start = (UnsafeRawPointer(slot) + Int(place >> 32)).assumingMemoryBound(to: UInt8.self)
+    return UnsafeBufferPointer(start: start, count: Int(place & 0xffff_ffff))
+  }
+}
