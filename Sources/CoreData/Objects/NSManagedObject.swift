@@ -18,7 +18,16 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The current values; nil in a fault whose row was not read.
   final var snapshot: Snapshot?
   /// The last fetched or saved values, while `snapshot` has changes.
-  final var committed: Snapshot?
+  final var committed: Snapshot? {
+    get { committedSlab.map { $0.snapshot(at: committedPlace) } }
+    set {
+      committedSlab = newValue?.slab
+      committedPlace = newValue?.place ?? 0
+    }
+  }
+  /// The row of `committed`, in a word less than a snapshot takes.
+  private final var committedSlab: RowSlab?
+  private final var committedPlace: UInt32 = 0
   final var state: State
   final var reference: ContextReference?
   /// The to-many relationships, one each; empty until the first is used.
