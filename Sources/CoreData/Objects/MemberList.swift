@@ -21,15 +21,25 @@ struct MemberList {
   /// Adds the object at the end; false if it is there already.
   @discardableResult
   mutating func insert(_ object: NSManagedObject) -> Bool {
+    completeIndex()
     guard positions.find(object, in: items) == nil else { return false }
     items.append(object)
-    positions.addLast(of: items)
+    completeIndex()
     return true
   }
+
+  /// Adds an object at the end that is not in the list, without an index entry: most lists of new objects are never
+  /// searched.
+  mutating func append(unlisted object: NSManagedObject) { items.append(object) }
+
+  /// Indexes the objects that `append(unlisted:)` added. Call it before many questions.
+  mutating func completeIndex() { positions.complete(for: items) }
 
   /// Removes the object; false if it is not there.
   @discardableResult
   mutating func remove(_ object: NSManagedObject) -> Bool {
+    if items.isEmpty { return false }
+    completeIndex()
     guard let position = positions.find(object, in: items) else { return false }
     if keepsOrder {
       items.remove(at: position)
@@ -59,6 +69,8 @@ private struct IdentityIndex {
   /// Positions plus one; 0 marks a free place. Empty while the array is short, else at least twice as long as the
   /// array.
   private var places: [Int32] = []
+  /// The number of objects that have an entry: those at the beginning of the array. 0 without an index.
+  private var indexed = 0
   private static let shortest = 8
 
   private func firstPlace(_ object: NSManagedObject) -> Int {
@@ -72,7 +84,8 @@ private struct IdentityIndex {
       return items.firstIndex { $0 === object }
     }
     let place = self.place(of: object, in: items)
-    return places[place] == 0 ? nil : Int(places[place]) - 1
+    if places[place] != 0 { return Int(places[place]) - 1 }
+    return items[indexed...].firstIndex { $0 === object }
   }
 
   /// The place with the object's position, or the free place for it.
@@ -82,21 +95,30 @@ private struct IdentityIndex {
     return place
   }
 
-  /// Adds an object that was just appended to the array.
-  mutating func addLast(of items: [NSManagedObject]) {
+  /// Adds the objects at the end of the array that have no entry yet.
+  @inline(__always)
+  mutating func complete(for items: [NSManagedObject]) {
     // A list that was longer keeps its index.
-    guard !places.isEmpty || items.count > IdentityIndex.shortest else { return }
+    if indexed < items.count && (!places.isEmpty || items.count > IdentityIndex.shortest) { addRest(of: items) }
+  }
+
+  private mutating func addRest(of items: [NSManagedObject]) {
     if items.count * 2 > places.count { return rebuild(for: items) }
-    var place = firstPlace(items[items.count - 1])
-    while places[place] != 0 { place = (place + 1) & (places.count - 1) }
-    places[place] = Int32(items.count)
+    for position in indexed..<items.count {
+      var place = firstPlace(items[position])
+      while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+      places[place] = Int32(position + 1)
+    }
+    indexed = items.count
   }
 
   mutating func rebuild(for items: [NSManagedObject]) {
     guard items.count > IdentityIndex.shortest else {
       places = []
+      indexed = 0
       return
     }
+    indexed = items.count
     var capacity = 32
     while capacity < items.count * 3 { capacity *= 2 }
     places = Array(repeating: 0, count: capacity)
@@ -121,6 +143,7 @@ private struct IdentityIndex {
       items.swapAt(position, last)
     }
     items.removeLast()
+    indexed = items.count
     // Move back the entries that probing would no longer reach.
     let mask = places.count - 1
     places[hole] = 0

@@ -29,6 +29,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   private final var committedSlab: RowSlab?
   private final var committedPlace: UInt32 = 0
   final var state: State
+  /// The object's place among the context's new, changed or deleted objects, if it is one of these.
+  final var changePlace: Int32 = 0
   final var reference: ContextReference?
   /// The to-many relationships, one each; empty until the first is used.
   final var toManys: [ToMany?] = []

@@ -26,6 +26,7 @@ final class EntityLayout: @unchecked Sendable {
   let referenceSlots: [Int]
   /// The slots of to-one relationships.
   let toOneSlots: [Int]
+  let hasRelationships: Bool
   let hasTransients: Bool
   let hasDerived: Bool
   let objectClass: NSManagedObject.Type
@@ -96,6 +97,7 @@ final class EntityLayout: @unchecked Sendable {
     self.hasTransients = slots.contains(where: \.isTransient)
     self.hasDerived = slots.contains(where: \.isDerived)
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
+    self.hasRelationships = !toOneSlots.isEmpty || !toManys.isEmpty
     self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }
     self.validatedToManys = toManys.indices.filter {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty

@@ -17,7 +17,12 @@ import Testing
         if round == 4000 { for object in objects { list.remove(object) } }
         if round == 4000 { reference.removeAll() }
         let object = objects[Int.random(in: 0..<range, using: &random)]
-        if Bool.random(using: &random) {
+        let isListed = reference.contains { $0 === object }
+        if !isListed, Int.random(in: 0..<3, using: &random) == 0 {
+          list.append(unlisted: object)
+          reference.append(object)
+          if Bool.random(using: &random) { #expect(list.contains(object)) }
+        } else if Bool.random(using: &random) {
           #expect(list.insert(object) == !reference.contains { $0 === object })
           if !reference.contains(where: { $0 === object }) { reference.append(object) }
         } else {
@@ -30,6 +35,33 @@ import Testing
       if keepsOrder { #expect(list.items == reference) } else { #expect(Set(list.items) == Set(reference)) }
       for object in objects { list.remove(object) }
       #expect(list.isEmpty)
+    }
+  }
+
+  @Test func changedObjectsMoveBetweenTheListsOfAContext() throws {
+    let context = try TemporaryStore().context()
+    context.performAndWait {
+      let objects = (0..<50).map { _ in context.make("Tag") }
+      var lists = [ChangedObjects(), ChangedObjects(), ChangedObjects()]
+      var reference: [[NSManagedObject]] = [[], [], []]
+      for _ in 0..<5000 {
+        let object = objects.randomElement()!
+        let place = reference.firstIndex { $0.contains { $0 === object } }
+        for index in lists.indices { #expect(lists[index].contains(object) == (index == place)) }
+        if let place {
+          let isElsewhere = lists[(place + 1) % 3].remove(object)
+          let wasHere = lists[place].remove(object)
+          #expect(!isElsewhere && wasHere)
+          reference[place].removeAll { $0 === object }
+        } else {
+          let index = Int.random(in: 0..<3)
+          lists[index].insert(object)
+          lists[index].insert(object)
+          reference[index].append(object)
+        }
+        for index in lists.indices { #expect(lists[index].items.count == reference[index].count) }
+      }
+      for index in lists.indices { #expect(Set(lists[index].items) == Set(reference[index])) }
     }
   }
 }

@@ -20,8 +20,16 @@ struct ContextEvent {
       && revived.isEmpty
   }
 
-  func has(_ object: NSManagedObject) -> Bool {
-    updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
+  mutating func has(_ object: NSManagedObject) -> Bool {
+    prepareQuestions()
+    return updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
+  }
+
+  /// Makes questions for many objects fast.
+  mutating func prepareQuestions() {
+    inserted.completeIndex()
+    updated.completeIndex()
+    deleted.completeIndex()
   }
 
   /// The values of a changed object at the beginning of the event; nil if they did not change.

@@ -17,11 +17,12 @@ extension NSManagedObjectContext {
       object.snapshot = object.layout.defaults.copy()
       object.state.insert(.ownsSnapshot)
     }
-    object.committed = nil
+    if object.committed != nil { object.committed = nil }
+    let isUnborn = object.state.contains(.unborn)
     object.state.subtract([.fault, .unborn, .gone])
     if ConcurrencyDebug.isEnabled { object.state.insert(.isChecked) }
     graph.add(object)
-    changes.insert(object)
+    if isUnborn { changes.insert(unborn: object) } else { changes.insert(object) }
     scheduleEndOfEvent()
     object.awakeFromInsert()
   }

@@ -8,6 +8,8 @@ extension NSManagedObjectContext {
   }
 
   private func propagateDelete(of object: NSManagedObject) {
+    defer { changes.didPropagate(object) }
+    guard object.layout.hasRelationships else { return }
     for slot in object.layout.toOneSlots {
       guard let relationship = object.layout.slots[slot].relationship, let other = object.related(slot),
         !other.isDeleted
@@ -20,7 +22,6 @@ extension NSManagedObjectContext {
         apply(relationship, from: object, to: other)
       }
     }
-    changes.didPropagate(object)
   }
 
   private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)

@@ -4,11 +4,14 @@
 /// say. Nothing else sets these. One exception: a new object that was deleted is in no list, and counts as deleted
 /// until observers were told.
 ///
+/// The event's list of updated objects has only objects that are noted (`isNoted`), and its list of deleted ones only
+/// objects that are noted or `isDeleted`, or left the context. So mostly no list has to be searched.
+///
 /// It knows nothing of rows, notifications or queues. Used on the context's queue.
 final class PendingChanges {
-  private(set) var inserted = MemberList()
-  private(set) var updated = MemberList()
-  private(set) var deleted = MemberList()
+  private(set) var inserted = ChangedObjects()
+  private(set) var updated = ChangedObjects()
+  private(set) var deleted = ChangedObjects()
   /// What a save has to ask the objects in the lists, or more.
   private(set) var hooks: SaveHooks = []
   /// The changes since observers were last notified.
@@ -36,10 +39,21 @@ final class PendingChanges {
 
   /// Records a new object.
   func insert(_ object: NSManagedObject) {
+    if object.isUpdated { withdrawUpdate(of: object) }
+    noteInserted(object)
+    event.inserted.insert(object)
+  }
+
+  /// Records a new object that has never been in a context.
+  func insert(unborn object: NSManagedObject) {
+    noteInserted(object)
+    event.inserted.append(unlisted: object)
+  }
+
+  private func noteInserted(_ object: NSManagedObject) {
     object.state.insert([.inserted, .isNoted])
     inserted.insert(object)
     hooks.formUnion(object.layout.saveHooks)
-    event.inserted.insert(object)
   }
 
   /// Whether recording another change of the object would have no effect.
@@ -50,14 +64,15 @@ final class PendingChanges {
 
   /// Records that an object is about to change. Only the first change of an event counts.
   func update(_ object: NSManagedObject) {
-    if !object.state.contains(.isNoted) { event.keepStart(of: object) }
+    let isNoted = object.state.contains(.isNoted)
+    if !isNoted { event.keepStart(of: object) }
     if object.state.isDisjoint(with: [.inserted, .deleted]) {
       if !object.state.contains(.updated) {
         object.state.insert(.updated)
         updated.insert(object)
         hooks.formUnion(object.layout.saveHooks)
       }
-      event.updated.insert(object)
+      if isNoted { event.updated.insert(object) } else { event.updated.append(unlisted: object) }
     } else if object.isInserted && !event.inserted.contains(object) {
       event.updated.insert(object)
     }
@@ -67,7 +82,8 @@ final class PendingChanges {
   /// Records a deleted object. The end of the event, or the save, applies its delete rules.
   func delete(_ object: NSManagedObject) {
     // Earlier events may have changed it: their result is the state at the beginning of this one.
-    if !object.state.contains(.isNoted) { event.keepStart(of: object) }
+    let isNoted = object.state.contains(.isNoted)
+    if !isNoted { event.keepStart(of: object) }
     if object.isInserted {
       inserted.remove(object)
       object.state.remove(.inserted)
@@ -78,17 +94,22 @@ final class PendingChanges {
       deleted.insert(object)
       hooks.formUnion(object.layout.saveHooks)
       // It was restored and deleted again within one event: observers do not know of either.
-      if !event.revived.remove(object) { event.deleted.insert(object) }
+      if !event.revived.remove(object) {
+        if isNoted { event.deleted.insert(object) } else { event.deleted.append(unlisted: object) }
+      }
     }
-    forgetNews(of: object)
+    if isNoted { event.updated.remove(object) }
+    event.refreshed.remove(object)
     object.state.insert([.deleted, .isNoted])
     unpropagated.append(object)
   }
 
   /// Records that an object's row is missing: the next save does not write it.
   func deleteMissing(_ object: NSManagedObject) {
+    inserted.remove(object)
+    object.state.remove(.inserted)
     withdrawUpdate(of: object)
-    object.state.insert(.deleted)
+    object.state.insert([.deleted, .isNoted])
     deleted.insert(object)
     hooks.formUnion(object.layout.saveHooks)
     forgetNews(of: object)
@@ -260,9 +281,11 @@ final class PendingChanges {
 
   /// Clears the changes after a save.
   func settle() {
-    for object in inserted.items { object.state.subtract([.inserted, .isNoted]) }
-    for object in updated.items { object.state.subtract([.updated, .isNoted]) }
-    for object in deleted.items { object.state.subtract([.deleted, .isNoted]) }
+    // Objects of an event that has not ended stay noted.
+    let noted: NSManagedObject.State = event.isEmpty ? .isNoted : []
+    for object in inserted.items { object.state.subtract([.inserted, noted]) }
+    for object in updated.items { object.state.subtract([.updated, noted]) }
+    for object in deleted.items { object.state.subtract([.deleted, noted]) }
     removeAll()
   }
 

@@ -55,7 +55,7 @@ extension NSManagedObjectContext {
 
   private func validate() throws {
     var errors: [any Error] = []
-    func check(_ list: MemberList, _ hook: SaveHooks, _ validate: (NSManagedObject) throws -> Void) {
+    func check(_ list: ChangedObjects, _ hook: SaveHooks, _ validate: (NSManagedObject) throws -> Void) {
       guard changes.hooks.contains(hook) else { return }
       for object in list.items where object.layout.saveHooks.contains(hook) {
         do { try validate(object) } catch { errors.append(error) }

@@ -29,6 +29,8 @@ final class UndoTracking {
   /// Registers an event's changes as one step, and as a group if none is open.
   func register(_ event: ContextEvent) {
     guard manager.isUndoRegistrationEnabled, let context else { return }
+    var event = event
+    event.prepareQuestions()
     let step = UndoStep(event, in: context)
     guard !step.isEmpty else { return }
     manager.registerUndo(withTarget: context) { $0.apply(step) }
