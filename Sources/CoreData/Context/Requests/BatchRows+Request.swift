@@ -71,6 +71,7 @@ extension BatchRows.OnDuplicate {
 
 extension Snapshot {
   fileprivate func set(_ value: Any, forKey key: String, _ named: inout [Bool]) throws {
+    let layout = layout
     guard case .slot(let slot)? = layout.locations[key], layout.slots[slot].kind != .toOne else {
       throw BatchRows.failure(
         layout.locations[key] == nil
@@ -78,6 +79,7 @@ extension Snapshot {
           : "A batch insertion cannot set relationships, such as \(layout.name).\(key).")
     }
     named[slot] = true
+    if assignExact(value, slot: slot, layout.slots[slot].kind) { return }
     if value is NSNull { return setNil(slot) }
     guard assignConverted(value, slot: slot) else {
       throw BatchRows.failure(
