@@ -5,7 +5,9 @@
 ///
 /// Used by one thread at a time, like the save that it belongs to.
 final class AssignedKeys {
-  private var pairs: [(temporary: Int64, permanent: RelatedKey)] = []
+  typealias Pair = (temporary: Int64, permanent: RelatedKey)
+
+  private var pairs: [Pair] = []
   /// The number of pairs in the table.
   private var tabled = 0
   /// The permanent keys from the temporary key `first` on; a key of 0 marks a gap.
@@ -14,7 +16,9 @@ final class AssignedKeys {
   /// The permanent keys, if the array would be mostly gaps.
   private var dictionary: [Int64: RelatedKey] = [:]
 
-  func reserveCapacity(_ count: Int) { pairs.reserveCapacity(count) }
+  func add(_ more: [Pair]) {
+    if pairs.isEmpty { pairs = more } else { pairs += more }
+  }
 
   subscript(temporary: Int64) -> RelatedKey? {
     get {

@@ -83,14 +83,19 @@ final class ObjectIndex<Value: AnyObject> {
   ///
   /// - Parameter place: a number that is kept with the value.
   func set(_ value: Value, _ key: Int64, _ table: Int32, place: UInt32 = 0) {
+    set(taken: Unmanaged.passRetained(value), key, table, place: place)
+  }
+
+  /// Sets the value of the key, and keeps the reference that `take` left.
+  func set(taken value: Unmanaged<Value>, _ key: Int64, _ table: Int32, place: UInt32 = 0) {
     let index = index(key, table)
     if let old = entries[index].value {
-      entries[index].value = Unmanaged.passRetained(value)
+      entries[index].value = value
       entries[index].place = place
       old.release()
       return
     }
-    entries[index] = Entry(key: key, table: table, place: place, value: Unmanaged.passRetained(value))
+    entries[index] = Entry(key: key, table: table, place: place, value: value)
     farthest = max(farthest, (index &- firstPlace(key, table)) & mask)
     count += 1
     // At most half full, since long runs make misses slow.
@@ -103,6 +108,14 @@ final class ObjectIndex<Value: AnyObject> {
     guard let value = entries[index].value else { return nil }
     removeEntry(at: index)
     return value.takeRetainedValue()
+  }
+
+  /// Removes the value of the key and leaves its reference to the caller, for `set(taken:_:_:)`.
+  func take(_ key: Int64, _ table: Int32) -> Unmanaged<Value>? {
+    let index = index(key, table)
+    guard let value = entries[index].value else { return nil }
+    removeEntry(at: index)
+    return value
   }
 
   /// Frees an entry and moves back the following ones that probing would no longer reach.

@@ -40,6 +40,23 @@ import Testing
     #expect(seen == reference.count)
   }
 
+  @Test func valuesThatAreTakenKeepTheirReferenceUnderTheNewKey() {
+    let index = ObjectIndex<Value>()
+    let held = Value()
+    index.set(held, -1, 0)
+    for key in Int64(2)..<2000 { index.set(Value(), -key, 0) }
+    let taken = (Int64(1)..<2000).map { index.take(-$0, 0) }
+    #expect(index.count == 0)
+    #expect(index.take(-1, 0) == nil)
+    for (key, value) in zip(Int64(1)..., taken) {
+      if let value { index.set(taken: value, key, 7) }
+    }
+    #expect(index.count == 1999)
+    #expect(index.find(1, 7) === held)
+    #expect(index.findAndCheck(1, 7)?.isUnreferenced == false)
+    #expect(index.findAndCheck(2, 7)?.isUnreferenced == true)
+  }
+
   @Test(.timeLimit(.minutes(20))) func removingFromALongFilledPieceDoesNotLookThroughItAll() {
     let index = ObjectIndex<Value>()
     for key in Int64(0)..<200_000 { index.set(Value(), key, 1) }

@@ -52,9 +52,11 @@ extension NSManagedObjectContext {
     let isForChildren = permanentIDs.isForChildren
     graph.gathering {
       for part in parts {
-        for (object, row) in zip(part.inserted, part.rows.inserted) where row.key < 0 {
-          graph.rename(object, fromTemporary: row.key)
-          if isForChildren { permanentIDs.note(row.key, became: object.objectID) }
+        graph.rename(part.inserted, from: part.rows.inserted.lazy.map(\.key))
+        if isForChildren {
+          for (object, row) in zip(part.inserted, part.rows.inserted) where row.key < 0 {
+            permanentIDs.note(row.key, became: object.objectID)
+          }
         }
       }
     }

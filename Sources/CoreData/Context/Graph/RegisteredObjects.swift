@@ -112,10 +112,22 @@ final class RegisteredObjects {
     set(object, id.key, id.storedEntity)
   }
 
-  /// Registers an object again whose temporary ID was replaced by a permanent one.
-  func rename(_ object: NSManagedObject, fromTemporary key: Int64) {
-    objects.remove(key, StoredEntity.temporaryTable)
-    set(object, object.key, object.storedEntity)
+  /// Registers objects again whose temporary IDs were replaced by permanent ones.
+  ///
+  /// - Parameter keys: the keys before, one for each object; those of temporary IDs are negative.
+  func rename(_ objects: [NSManagedObject], from keys: some Sequence<Int64>) {
+    // All leave before the first comes back: keys of both kinds would collide.
+    let taken = keys.map { $0 < 0 ? self.objects.take($0, StoredEntity.temporaryTable) : nil }
+    for (index, key) in zip(taken.indices, keys) where key < 0 {
+      let object = objects[index]
+      let storedEntity = object.storedEntity
+      guard let reference = taken[index], !storedEntity.isFollowed else {
+        set(object, object.key, storedEntity)
+        taken[index]?.release()
+        continue
+      }
+      self.objects.set(taken: reference, object.key, storedEntity.table)
+    }
   }
 
   /// Removes an object that still refers to the context: observers are about to hear of its deletion.

@@ -103,24 +103,24 @@ extension NSManagedObjectContext {
   /// Sorts the changes by store.
   private func changesByStore(_ current: SavedChanges) throws -> [StoreChanges] {
     var parts: [StoreChanges] = []
-    func add(_ objects: [NSManagedObject], _ note: (StoreChanges, NSManagedObject) -> Void) throws {
-      var last: (entity: EntityLayout, part: StoreChanges)?
-      for object in objects {
-        // Consecutive objects of one entity share the answer, unless objects were assigned to stores.
-        if !changes.hasAssignedStores, let last, last.entity === object.layout, object.key < 0 {
-          note(last.part, object)
-          continue
-        }
-        let store = try store(of: object)
-        if store.isReadOnly {
-          throw CoreDataErrors.error(
-            .persistentStoreSave, "The store of \(object.objectID.uriString) was opened read-only.")
-        }
-        let known = parts.first { $0.store === store }
-        let part = known ?? StoreChanges(store, ChangeOrigin(self), permanentIDs.byKey)
-        if known == nil { parts.append(part) }
-        note(part, object)
-        last = (object.layout, part)
+    func part(for object: NSManagedObject) throws -> StoreChanges {
+      let store = try store(of: object)
+      if store.isReadOnly {
+        throw CoreDataErrors.error(
+          .persistentStoreSave, "The store of \(object.objectID.uriString) was opened read-only.")
+      }
+      if let known = parts.first(where: { $0.store === store }) { return known }
+      let part = StoreChanges(store, ChangeOrigin(self), permanentIDs.byKey)
+      parts.append(part)
+      return part
+    }
+    func add(_ objects: [NSManagedObject], _ note: (StoreChanges, ArraySlice<NSManagedObject>) -> Void) throws {
+      var rest = objects[...]
+      while let first = rest.first {
+        let part = try part(for: first)
+        let run = try rest.prefix { try isOfSameEntity($0, first) || self.store(of: $0) === part.store }
+        note(part, run)
+        rest = rest[run.endIndex...]
       }
     }
     try add(current.inserted) { $0.insert($1) }
@@ -131,6 +131,13 @@ extension NSManagedObjectContext {
     }
     if parts.count > 1 { try StoreChanges.checkReferences(parts) }
     return parts
+  }
+
+  /// Whether both objects are of one stored entity, or new ones of one entity: then their store is the same, unless new
+  /// objects were assigned to stores.
+  @inline(__always)
+  private func isOfSameEntity(_ one: NSManagedObject, _ other: NSManagedObject) -> Bool {
+    one.storedEntity === other.storedEntity && (one.key > 0 || !changes.hasAssignedStores)
   }
 
   /// The store of an object, or the one to which it will be saved.

@@ -15,28 +15,33 @@ final class StoreChanges {
 
   // MARK: From objects to rows
 
-  func insert(_ object: NSManagedObject) {
-    inserted.append(object)
-    let values = object.access()
+  func insert(_ objects: ArraySlice<NSManagedObject>) {
+    inserted.append(contentsOf: objects)
     rows.inserted.append(
-      RowChanges.Insertion(key: object.key, values: values, members: memberChanges(of: object)))
+      contentsOf: objects.lazy.map { object in
+        RowChanges.Insertion(key: object.key, values: object.access(), members: StoreChanges.memberChanges(of: object))
+      })
   }
 
-  func update(_ object: NSManagedObject) {
-    updated.append(object)
+  func update(_ objects: ArraySlice<NSManagedObject>) {
+    updated.append(contentsOf: objects)
     rows.updated.append(
-      RowChanges.Update(
-        storedEntity: object.storedEntity, key: object.key, base: object.committed ?? object.snapshot,
-        values: object.snapshot,
-        members: memberChanges(of: object)))
+      contentsOf: objects.lazy.map { object in
+        RowChanges.Update(
+          storedEntity: object.storedEntity, key: object.key, base: object.committed ?? object.snapshot,
+          values: object.snapshot, members: StoreChanges.memberChanges(of: object))
+      })
   }
 
-  func delete(_ object: NSManagedObject) {
-    // These objects have no row.
-    guard object.key > 0, !object.state.contains(.gone) else { return }
-    deleted.append(object)
-    let version = (object.committed ?? object.snapshot)?.version
-    rows.deleted.append(RowChanges.Deletion(storedEntity: object.storedEntity, key: object.key, version: version))
+  func delete(_ objects: ArraySlice<NSManagedObject>) {
+    // The others have no row.
+    let stored = objects.filter { $0.key > 0 && !$0.state.contains(.gone) }
+    deleted.append(contentsOf: stored)
+    rows.deleted.append(
+      contentsOf: stored.lazy.map { object in
+        let version = object.committed?.version ?? object.snapshot?.version
+        return RowChanges.Deletion(storedEntity: object.storedEntity, key: object.key, version: version)
+      })
   }
 
   /// Makes the save fail if the object's row is not as it was read.
@@ -46,7 +51,7 @@ final class StoreChanges {
       RowChanges.Check(storedEntity: object.storedEntity, key: object.key, version: object.snapshot?.version))
   }
 
-  private func memberChanges(of object: NSManagedObject) -> [MemberChange] {
+  private static func memberChanges(of object: NSManagedObject) -> [MemberChange] {
     // Most objects were never asked for their members.
     if object.toManys.isEmpty { return [] }
     return object.toManys.compactMap { $0?.change }
@@ -76,21 +81,28 @@ final class StoreChanges {
 
   /// Applies the store's answer to the objects: IDs, versions, clean state. Adds the rows to the cache.
   func apply(_ saved: SavedRows) {
-    var cached: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    var cached: [CachedRow] = []
     cached.reserveCapacity(inserted.count + updated.count)
+    let (inserted, updated) = (inserted, updated)
+    let (keys, versions, insertedVersions) = (saved.keys, saved.versions, saved.insertedVersions)
     var last: StoredEntity?
-    for (index, (object, key)) in zip(inserted, saved.keys).enumerated() {
+    for index in inserted.indices {
+      let object = inserted[index]
       if object.key < 0 {
         // Objects of one entity mostly follow each other.
         if last?.layout !== object.layout { last = store.storedEntities.byName[object.layout.name] }
-        if let last { object.become(key, of: last) }
+        if let last { object.become(keys[index], of: last) }
       }
-      settle(object, version: saved.insertedVersions.isEmpty ? 1 : saved.insertedVersions[index], saved, &cached)
+      let version = insertedVersions.isEmpty ? 1 : insertedVersions[index]
+      if let row = settle(object, version: version, saved) { cached.append(row) }
     }
-    for (object, version) in zip(updated, saved.versions) { settle(object, version: version, saved, &cached) }
+    for index in updated.indices {
+      if let row = settle(updated[index], version: versions[index], saved) { cached.append(row) }
+    }
     // The cache may have an older version of a row that was written without being read, and it lacks the values that
     // the store computed for derived attributes.
     var unknown: [(key: Int64, table: Int32)] = []
+    unknown.reserveCapacity(rows.deleted.count)
     for object in inserted where object.layout.hasDerived { unknown.append((object.key, object.storedEntity.table)) }
     for object in updated where object.snapshot == nil || object.layout.hasDerived {
       unknown.append((object.key, object.storedEntity.table))
@@ -99,28 +111,35 @@ final class StoreChanges {
     store.rowCache.commit(saved: cached, removed: unknown)
   }
 
-  private func settle(
-    _ object: NSManagedObject, version: Int64, _ saved: SavedRows,
-    _ cached: inout [(key: Int64, table: Int32, snapshot: Snapshot)]
-  ) {
-    for case let toMany? in object.toManys { toMany.markSaved() }
-    object.committed = nil
-    guard let current = object.snapshot else { return }
-    // The snapshot is shared if only members changed, or if a child context's save brought the object.
-    let snapshot = object.state.contains(.ownsSnapshot) ? current : current.copy()
-    object.snapshot = snapshot
+  private typealias CachedRow = (key: Int64, table: Int32, snapshot: Snapshot)
+
+  /// Makes a saved object clean. Returns its row for the cache; nil if the row is not known.
+  @inline(__always)
+  private func settle(_ object: NSManagedObject, version: Int64, _ saved: SavedRows) -> CachedRow? {
+    if !object.toManys.isEmpty {
+      for case let toMany? in object.toManys { toMany.markSaved() }
+    }
+    if object.committed != nil { object.committed = nil }
+    guard var snapshot = object.snapshot else { return nil }
+    if object.state.contains(.ownsSnapshot) {
+      object.state.remove(.ownsSnapshot)
+    } else {
+      // It is shared if only members changed, or if a child context's save brought the object.
+      snapshot = snapshot.copy()
+      object.snapshot = snapshot
+    }
     snapshot.version = version
-    for slot in snapshot.layout.toOneSlots {
+    let layout = object.layout
+    for slot in layout.toOneSlots {
       if let related = snapshot.related(slot), related.key < 0,
         let permanent = saved.assigned[related.key] ?? rows.permanentIDs[related.key]?.relatedKey
       {
         snapshot.assign(slot: slot, to: permanent)
       }
     }
-    object.state.remove(.ownsSnapshot)
-    if !object.layout.hasDerived {
-      cached.append((object.key, object.storedEntity.table, snapshot.withoutTransients()))
-    }
+    if layout.hasDerived { return nil }
+    if layout.hasTransients { snapshot = snapshot.withoutTransients() }
+    return (object.key, object.storedEntity.table, snapshot)
   }
 
   // MARK: From conflicts of rows to conflicts of objects

@@ -20,7 +20,7 @@ extension ChangeWriter {
   }
 
   private func delete(_ rows: ArraySlice<Int>, _ writer: RowWriter, isRead: Bool) throws {
-    let sorted = rows.sorted { changes.deleted[$0].key < changes.deleted[$1].key }
+    let sorted = sorted(rows) { changes.deleted[$0].key }
     let keys = sorted.map { changes.deleted[$0].key }
     let shape = KeyShape(keys)
     guard rows.count > 1,

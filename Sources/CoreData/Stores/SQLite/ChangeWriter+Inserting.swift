@@ -3,55 +3,54 @@ extension ChangeWriter {
   /// Writes table by table, the rows of each in the save's order: of two rows with the same unique values the later one
   /// is rejected.
   func writeInserts() throws {
-    for rows in insertsByTable() {
-      var rest = rows[...]
-      while let first = rest.first {
-        let writer = insertedWriters[first]
-        let run = rest.prefix { insertedWriters[$0] === writer }
-        rest = rest[run.endIndex...]
-        try WriteGroups.divide(run, groups.inserts) { try insert($0, writer) }
-      }
+    if insertRuns.count == 1 {
+      return try WriteGroups.divide(insertRuns[0].rows, groups.inserts) { try insert($0, insertRuns[0].writer) }
+    }
+    for runs in runsByTable() {
+      for run in runs { try WriteGroups.divide(run.rows, groups.inserts) { try insert($0, run.writer) } }
     }
   }
 
-  private func insertsByTable() -> [[Int]] {
-    var tables: [(root: Int, rows: [Int])] = []
-    var current = 0
-    for (index, writer) in insertedWriters.enumerated() {
-      let root = writer.mapping.rootNumber
-      // Rows of one table mostly follow each other.
-      if current >= tables.count || tables[current].root != root {
-        current = tables.firstIndex { $0.root == root } ?? tables.count
-        if current == tables.count { tables.append((root, [])) }
+  /// The runs of each table; those of one entity that follow each other there are one.
+  private func runsByTable() -> [[(writer: RowWriter, rows: [Int])]] {
+    var tables: [(root: Int, runs: [(writer: RowWriter, rows: [Int])])] = []
+    for run in insertRuns {
+      let root = run.writer.mapping.rootNumber
+      let table = tables.firstIndex { $0.root == root } ?? tables.count
+      if table == tables.count { tables.append((root, [])) }
+      let last = tables[table].runs.count - 1
+      if last >= 0, tables[table].runs[last].writer === run.writer {
+        tables[table].runs[last].rows += run.rows
+      } else {
+        tables[table].runs.append((run.writer, Array(run.rows)))
       }
-      tables[current].rows.append(index)
     }
-    return tables.map(\.rows)
+    return tables.map(\.runs)
   }
 
   /// Inserts rows of one entity with one statement. If a constraint refuses it, SQLite takes back all its rows, with
   /// what their triggers did; then each is written by itself, so that the error concerns one row.
-  private func insert(_ rows: ArraySlice<Int>, _ writer: RowWriter) throws {
+  private func insert<Rows: RandomAccessCollection<Int>>(_ rows: Rows, _ writer: RowWriter) throws
+  where Rows.SubSequence == Rows {
     let statement = try statement(writer.insertSQL(rows: rows.count))
     connection.boundTexts.clear()
-    var column: Int32 = 1
-    for index in rows { column = bind(index, writer, to: statement, at: column) }
+    bind(rows, writer, to: statement)
     if rows.count == 1 {
-      try run(statement, for: .inserted(rows[rows.startIndex]))
+      for index in rows { try run(statement, for: .inserted(index)) }
     } else if try !runGroup(statement) {
       for position in rows.indices { try insert(rows[position...position], writer) }
     }
   }
 
-  private func bind(_ index: Int, _ writer: RowWriter, to statement: SQLiteStatement, at column: Int32) -> Int32 {
-    let values = changes.inserted[index].values
-    statement.bind(saved.keys[index], at: column)
-    statement.bind(Int64(writer.mapping.number), at: column + 1)
-    statement.bind(1 as Int64, at: column + 2)
-    var column = column + 3
-    for step in writer.steps {
-      column = writer.bind(step, of: values, to: statement, at: column, resolving: resolve)
+  private func bind(_ rows: some Collection<Int>, _ writer: RowWriter, to statement: SQLiteStatement) {
+    let (inserted, keys) = (changes.inserted, saved.keys)
+    let number = Int64(writer.mapping.number)
+    var column: Int32 = 1
+    for index in rows {
+      statement.bind(keys[index], at: column)
+      statement.bind(number, at: column + 1)
+      statement.bind(1 as Int64, at: column + 2)
+      column = writer.bind(inserted[index].values, to: statement, at: column + 3, resolving: resolve)
     }
-    return column
   }
 }

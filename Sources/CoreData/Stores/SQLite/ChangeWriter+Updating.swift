@@ -21,15 +21,16 @@ extension ChangeWriter {
 
   /// The group for a row; nil if it is written by itself.
   private func groupKind(of index: Int) -> WaitingUpdates.Kind? {
-    let row = changes.updated[index]
     // Only another program writes the largest version, after which the count restarts.
-    guard !groups.updates.isEmpty, let values = row.values, let base = row.base, base.version != .max else {
+    guard !groups.updates.isEmpty, let values = changes.updated[index].values, let base = changes.updated[index].base,
+      base.version != .max
+    else {
       return nil
     }
-    let writer = store.writer(row.storedEntity.number)
+    let writer = store.writer(changes.updated[index].storedEntity.number)
     let changed = writer.changedSteps(base, values)
-    guard !changed.isEmpty || !row.members.isEmpty, changed.isDisjoint(with: uniqueSteps(of: writer)),
-      writer.columnCount(of: changed) <= WriteGroups.mostUpdatedColumns
+    guard writer.columnCount(of: changed) <= WriteGroups.mostUpdatedColumns,
+      !changed.isEmpty || !changes.updated[index].members.isEmpty, changed.isDisjoint(with: uniqueSteps(of: writer))
     else { return nil }
     return WaitingUpdates.Kind(writer: writer, changed: changed)
   }
@@ -39,7 +40,7 @@ extension ChangeWriter {
       for index in rows { saved.versions[index] = try update(index) }
       return
     }
-    let rows = rows.sorted { changes.updated[$0].key < changes.updated[$1].key }
+    let rows = sorted(rows) { changes.updated[$0].key }
     let keys = rows.map { changes.updated[$0].key }
     let shape = KeyShape(keys)
     guard try versions(of: keys, shape, kind.writer, are: { changes.updated[rows[$0]].base?.version ?? 0 }),
@@ -48,7 +49,8 @@ extension ChangeWriter {
       for index in rows { saved.versions[index] = try update(index) }
       return
     }
-    for index in rows { saved.versions[index] = (changes.updated[index].base?.version ?? 0) + 1 }
+    let updated = changes.updated
+    for index in rows { saved.versions[index] = (updated[index].base?.version ?? 0) + 1 }
   }
 
   /// Writes rows that have the versions they should have: nobody else can write before this save ends.
@@ -59,9 +61,9 @@ extension ChangeWriter {
     connection.boundTexts.clear()
     shape.bind(keys, to: statement)
     var column = shape.parameterCount + 1
-    let changed = kind.changed.positions
+    let (changed, updated) = (kind.changed.positions, changes.updated)
     for index in rows {
-      guard let values = changes.updated[index].values else { return false }
+      guard let values = updated[index].values else { return false }
       for position in changed {
         column = kind.writer.bind(
           kind.writer.steps[position], of: values, to: statement, at: column, resolving: resolve)

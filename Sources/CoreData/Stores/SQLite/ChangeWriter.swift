@@ -5,8 +5,8 @@ final class ChangeWriter {
   let connection: SQLiteConnection
   let groups: WriteGroups
   var saved = SavedRows()
-  /// The writers by index of the inserted row.
-  private(set) var insertedWriters: [RowWriter] = []
+  /// The inserted rows, divided where the entity changes.
+  private(set) var insertRuns: [(writer: RowWriter, rows: Range<Int>)] = []
   private var conflicts: [RowConflicts.Conflict] = []
   /// The rows whose unique values another row has, with SQLite's error.
   var rejected: [(place: RowChanges.Place, error: SQLiteError)] = []
@@ -30,8 +30,10 @@ final class ChangeWriter {
     try writeUpdates()
     if !rejected.isEmpty { try repeatUpdates() }
     try writeInserts()
-    for (index, row) in changes.inserted.enumerated() where !row.members.isEmpty {
-      try writeMembers(row.members, of: saved.keys[index], insertedWriters[index])
+    for run in insertRuns {
+      for index in run.rows where !changes.inserted[index].members.isEmpty {
+        try writeMembers(changes.inserted[index].members, of: saved.keys[index], run.writer)
+      }
     }
     for row in changes.updated where !row.members.isEmpty {
       try writeMembers(row.members, of: row.key, store.writer(row.storedEntity.number))
@@ -44,32 +46,42 @@ final class ChangeWriter {
   // MARK: Keys
 
   private func assignKeys() throws {
-    insertedWriters.reserveCapacity(changes.inserted.count)
-    saved.keys.reserveCapacity(changes.inserted.count)
+    let inserted = changes.inserted
     var ranges = KeyRanges()
-    var last: (layout: EntityLayout, writer: RowWriter)?
-    for row in changes.inserted {
-      let layout = row.values.layout
-      // Rows of one entity mostly follow each other.
-      let writer =
-        if let last, last.layout === layout { last.writer } else {
-          store.writer(store.mapping(layout.name).number)
-        }
-      last = (layout, writer)
-      insertedWriters.append(writer)
-      if row.key < 0 { ranges.need(writer.mapping.rootNumber) }
+    var start = 0
+    while start < inserted.count {
+      let layout = inserted[start].values.layout
+      let writer = store.writer(store.mapping(layout.name).number)
+      var (end, newCount) = (start, 0)
+      while end < inserted.count, inserted[end].values.layout === layout {
+        if inserted[end].key < 0 { newCount += 1 }
+        end += 1
+      }
+      insertRuns.append((writer, start..<end))
+      ranges.need(newCount, writer.mapping.rootNumber)
+      start = end
     }
     try ranges.reserve { root, count in try store.takeKeys(count, root: root, connection) }
-    saved.assigned.reserveCapacity(changes.inserted.count)
-    for (row, writer) in zip(changes.inserted, insertedWriters) {
-      guard row.key < 0 else {
-        saved.keys.append(row.key)
-        continue
+    var keys: [Int64] = []
+    keys.reserveCapacity(inserted.count)
+    var assigned: [AssignedKeys.Pair] = []
+    assigned.reserveCapacity(inserted.count)
+    for run in insertRuns {
+      let number = Int64(run.writer.mapping.number)
+      var key = ranges.take(inserted[run.rows].count { $0.key < 0 }, run.writer.mapping.rootNumber)
+      for index in run.rows {
+        let temporary = inserted[index].key
+        guard temporary < 0 else {
+          keys.append(temporary)
+          continue
+        }
+        keys.append(key)
+        assigned.append((temporary, RelatedKey(key: key, number: number)))
+        key += 1
       }
-      let key = ranges.take(writer.mapping.rootNumber)
-      saved.keys.append(key)
-      saved.assigned[row.key] = RelatedKey(key: key, number: Int64(writer.mapping.number))
     }
+    saved.keys = keys
+    saved.assigned.add(assigned)
   }
 
   /// The row to which a temporary key of this save leads.
@@ -106,6 +118,12 @@ final class ChangeWriter {
       }
     }
     return true
+  }
+
+  /// The rows in the order of their keys, which mostly is theirs.
+  func sorted(_ rows: ArraySlice<Int>, by key: (Int) -> Int64) -> [Int] {
+    let isSorted = rows.indices.dropFirst().allSatisfy { key(rows[$0 - 1]) <= key(rows[$0]) }
+    return isSorted ? Array(rows) : rows.sorted { key($0) < key($1) }
   }
 
   // MARK: Statements
@@ -190,9 +208,10 @@ private struct KeyRanges {
     if current == ranges.count { ranges.append((root, 0, 0)) }
   }
 
-  mutating func need(_ root: Int) {
+  mutating func need(_ count: Int, _ root: Int) {
+    guard count > 0 else { return }
     find(root)
-    ranges[current].count += 1
+    ranges[current].count += count
   }
 
   /// - Parameter first: reserves as many keys of an entity, and returns the first.
@@ -202,9 +221,10 @@ private struct KeyRanges {
     }
   }
 
-  mutating func take(_ root: Int) -> Int64 {
+  /// The first of as many consecutive keys.
+  mutating func take(_ count: Int, _ root: Int) -> Int64 {
     find(root)
-    defer { ranges[current].next += 1 }
+    defer { ranges[current].next += Int64(count) }
     return ranges[current].next
   }
 }

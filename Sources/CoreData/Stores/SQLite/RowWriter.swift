@@ -11,6 +11,7 @@ final class RowWriter: @unchecked Sendable {
   let touchSQL: String
   /// The columns of each step, in the order of binding: one, or key and entity, or one for each element.
   let columns: [[String]]
+  private let columnCounts: [Int]
   private var known: [Statement: String] = [:]
   /// The steps with columns of a uniqueness constraint, once they were asked for.
   var uniqueSteps: StepSet?
@@ -52,6 +53,7 @@ final class RowWriter: @unchecked Sendable {
     }
     self.steps = steps
     self.columns = columns
+    columnCounts = columns.map(\.count)
     let all = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)
     rowPlaces = "(\(Array(repeating: "?", count: all.count).joined(separator: ", ")))"
     insertStart = "INSERT INTO \(mapping.table) (\(all.joined(separator: ", "))) VALUES "
@@ -64,11 +66,25 @@ final class RowWriter: @unchecked Sendable {
 
   func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
     var changed = StepSet()
-    for (position, step) in steps.enumerated() where !base.isEqual(values, slot: step.slot) { changed.insert(position) }
+    for position in steps.indices where hasChanged(steps[position], base, values) { changed.insert(position) }
     return changed
   }
 
-  func columnCount(of steps: StepSet) -> Int { steps.positions.reduce(0) { $0 + columns[$1].count } }
+  @inline(__always)
+  private func hasChanged(_ step: RowDecoder.Step, _ base: Snapshot, _ values: Snapshot) -> Bool {
+    switch step.kind {
+    case .integer, .boolean: base.load(step.slot, as: Int64.self) != values.load(step.slot, as: Int64.self)
+    case .double, .float, .date: base.load(step.slot, as: Double.self) != values.load(step.slot, as: Double.self)
+    case .toOne: base.related(step.slot) != values.related(step.slot)
+    case .string, .data, .boxed: !base.isEqual(values, slot: step.slot)
+    }
+  }
+
+  func columnCount(of steps: StepSet) -> Int {
+    var count = 0
+    steps.forEach { count += columnCounts[$0] }
+    return count
+  }
 
   // MARK: Statements
 
@@ -132,6 +148,15 @@ final class RowWriter: @unchecked Sendable {
   }
 
   // MARK: Binding
+
+  /// Binds all values of a row. Returns the next index.
+  func bind(
+    _ row: Snapshot, to statement: SQLiteStatement, at index: Int32, resolving resolve: (RelatedKey) -> RelatedKey?
+  ) -> Int32 {
+    var index = index
+    for step in steps { index = bind(step, of: row, to: statement, at: index, resolving: resolve) }
+    return index
+  }
 
   /// Binds a step's value from a snapshot. Returns the next index.
   func bind(

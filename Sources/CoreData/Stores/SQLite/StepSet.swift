@@ -4,19 +4,29 @@ struct StepSet: Hashable {
   private var first: UInt64 = 0
   private var others: [UInt64] = []
 
-  var isEmpty: Bool { first == 0 && others.allSatisfy { $0 == 0 } }
+  var isEmpty: Bool { first == 0 && (others.isEmpty || others.allSatisfy { $0 == 0 }) }
 
   /// The steps in ascending order.
   var positions: [Int] {
     var positions: [Int] = []
-    for (index, word) in ([first] + others).enumerated() {
-      var rest = word
-      while rest != 0 {
-        positions.append(index * UInt64.bitWidth + rest.trailingZeroBitCount)
-        rest &= rest - 1
-      }
-    }
+    forEach { positions.append($0) }
     return positions
+  }
+
+  /// Calls the body with each step, in ascending order.
+  @inline(__always)
+  func forEach(_ body: (Int) -> Void) {
+    StepSet.forEach(first, body)
+    for index in others.indices { StepSet.forEach(others[index]) { body((index + 1) * UInt64.bitWidth + $0) } }
+  }
+
+  @inline(__always)
+  private static func forEach(_ word: UInt64, _ body: (Int) -> Void) {
+    var rest = word
+    while rest != 0 {
+      body(rest.trailingZeroBitCount)
+      rest &= rest - 1
+    }
   }
 
   mutating func insert(_ position: Int) {
@@ -30,6 +40,7 @@ struct StepSet: Hashable {
   }
 
   func isDisjoint(with other: StepSet) -> Bool {
-    first & other.first == 0 && zip(others, other.others).allSatisfy { $0 & $1 == 0 }
+    first & other.first == 0
+      && (others.isEmpty || other.others.isEmpty || zip(others, other.others).allSatisfy { $0 & $1 == 0 })
   }
 }

@@ -76,10 +76,9 @@ final class BatchInsertion {
 
   /// Fills a row from the source; false if there are no more.
   private func fill(_ row: Snapshot) throws -> Bool {
-    for slot in 0..<layout.slotCount {
-      row.assign(slot: slot, from: layout.defaults)
-      named[slot] = false
-    }
+    let defaults: Snapshot = layout.defaults
+    for step in writer.steps { row.assign(slot: step.slot, from: defaults) }
+    for slot in named.indices { named[slot] = false }
     do {
       guard try source.next(row, &named) else { return false }
       for slot in mandatorySlots where row.isNil(slot) {
@@ -117,9 +116,7 @@ final class BatchInsertion {
       statement.bind(Int64(mapping.number), at: index + 1)
       statement.bind(1 as Int64, at: index + 2)
       index += 3
-      for step in writer.steps {
-        index = writer.bind(step, of: row, to: statement, at: index) { $0 }
-      }
+      index = writer.bind(row, to: statement, at: index) { $0 }
     }
     if group.count == 1 { return try translatingConstraints { try run(statement) } }
     do {

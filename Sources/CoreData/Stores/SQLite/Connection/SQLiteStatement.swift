@@ -32,19 +32,24 @@ final class SQLiteStatement {
   @inline(__always) func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
 
   func bind(_ value: String, at index: Int32) {
+    // A native string is not copied for it.
+    if value.utf8.withContiguousStorageIfAvailable({ bind(text: $0, at: index) }) != nil { return }
     var value = value
-    value.withUTF8 { bytes in
-      // An empty buffer may have no address, and SQLite binds NULL for one.
-      guard let base = bytes.baseAddress else {
-        sqlite3_bind_text(handle, index, "", 0, nil)
-        return
-      }
-      let kept = texts?.copy(bytes)
-      (kept ?? base).withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-        // No destructor means SQLITE_STATIC.
-        let destructor = kept == nil ? SQLiteStatement.transient : nil
-        _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), destructor)
-      }
+    value.withUTF8 { bind(text: $0, at: index) }
+  }
+
+  /// Binds a text in UTF-8.
+  private func bind(text bytes: UnsafeBufferPointer<UInt8>, at index: Int32) {
+    // An empty buffer may have no address, and SQLite binds NULL for one.
+    guard let base = bytes.baseAddress else {
+      sqlite3_bind_text(handle, index, "", 0, nil)
+      return
+    }
+    let kept = texts?.copy(bytes)
+    (kept ?? base).withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+      // No destructor means SQLITE_STATIC.
+      let destructor = kept == nil ? SQLiteStatement.transient : nil
+      _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), destructor)
     }
   }
 

@@ -10,8 +10,8 @@ extension ChangeWriter {
 
   /// Notes the written rows.
   func finishHistory(_ recorder: HistoryRecorder) throws {
-    for (key, writer) in zip(saved.keys, insertedWriters) {
-      try recorder.noteInsert(number: writer.mapping.number, key: key)
+    for run in insertRuns {
+      for key in saved.keys[run.rows] { try recorder.noteInsert(number: run.writer.mapping.number, key: key) }
     }
     for row in changes.updated {
       let changed = changedNames(of: row)
