@@ -213,7 +213,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   // MARK: Identity, not values
 
   public final override var hash: Int { Int(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
-  public final override func isEqual(_ object: Any?) -> Bool { (object as AnyObject?) === self }
+  public final override func isEqual(_ object: Any?) -> Bool { (object as? NSManagedObject) === self }
 
   /// The entity, ID and state. Fires no fault.
   open override var description: String {

@@ -68,11 +68,14 @@ struct ContextEvent {
 
   /// The user info of the notification; empty without changes.
   func userInfo(_ sets: inout NotificationSets) -> [AnyHashable: Any] {
-    var info: [AnyHashable: Any] = [:]
-    for (key, list) in [
-      (NSInsertedObjectsKey, inserted), (NSUpdatedObjectsKey, updated), (NSDeletedObjectsKey, deleted),
-      (NSRefreshedObjectsKey, refreshed),
-    ] where !list.isEmpty { info[key] = sets.set(of: list.items) }
+    var info: [AnyHashable: Any] = Dictionary(minimumCapacity: 4)
+    func add(_ list: MemberList, _ key: @autoclosure () -> AnyHashable) {
+      if !list.isEmpty { info[key()] = sets.set(of: list.items) }
+    }
+    add(inserted, UserInfoKey.inserted)
+    add(updated, UserInfoKey.updated)
+    add(deleted, UserInfoKey.deleted)
+    add(refreshed, UserInfoKey.refreshed)
     if !invalidatedAll.isEmpty { info[NSInvalidatedAllObjectsKey] = invalidatedAll }
     return info
   }

@@ -1,3 +1,16 @@
+/// The keys in the user info of the notifications, boxed once.
+///
+/// `nonisolated(unsafe)`: each is a string in a box that never changes.
+enum UserInfoKey {
+  nonisolated(unsafe) static let inserted: AnyHashable = NSInsertedObjectsKey
+  nonisolated(unsafe) static let updated: AnyHashable = NSUpdatedObjectsKey
+  nonisolated(unsafe) static let deleted: AnyHashable = NSDeletedObjectsKey
+  nonisolated(unsafe) static let refreshed: AnyHashable = NSRefreshedObjectsKey
+  nonisolated(unsafe) static let insertedIDs: AnyHashable = NSInsertedObjectIDsKey
+  nonisolated(unsafe) static let updatedIDs: AnyHashable = NSUpdatedObjectIDsKey
+  nonisolated(unsafe) static let deletedIDs: AnyHashable = NSDeletedObjectIDsKey
+}
+
 /// The sets of objects in the notifications of one save: a set is made once, and shared by those with equal lists.
 ///
 /// A save mostly reports the same objects twice: as the changes of the event that it ends, and as saved.

@@ -34,11 +34,10 @@ extension NSManagedObjectContext {
     let context: NSManagedObjectContext
     let historyToken: NSPersistentHistoryToken?
     let queryGeneration: NSQueryGenerationToken?
-    private let lists: [String: Set<NSManagedObjectID>]
-
-    private static let keys: [NotificationKey] = [
-      .insertedObjectIDs, .updatedObjectIDs, .deletedObjectIDs, .refreshedObjectIDs, .invalidatedObjectIDs,
-    ]
+    /// The notification's. A question costs more than the message, and mostly nobody asks.
+    ///
+    /// Safe to pass on: it never changes, and only IDs are read from it, which are `Sendable`.
+    nonisolated(unsafe) private let userInfo: [AnyHashable: Any]
 
     /// Nil for a notification of another name or from a context of another kind. Called on the context's queue.
     init?(_ notification: Notification, _ name: Notification.Name, _ kind: NSManagedObjectContextConcurrencyType) {
@@ -46,18 +45,15 @@ extension NSManagedObjectContext {
       self.context = context
       historyToken = context.savedHistoryToken
       queryGeneration = context.savedGeneration
-      var lists: [String: Set<NSManagedObjectID>] = [:]
-      for key in Self.keys {
-        let ids = notification.objectIDs(key)
-        if !ids.isEmpty { lists[key.rawValue] = ids }
-      }
-      self.lists = lists
+      userInfo = notification.userInfo ?? [:]
     }
 
-    func ids(_ key: NotificationKey) -> Set<NSManagedObjectID> { lists[key.rawValue] ?? [] }
+    func ids(_ key: NotificationKey) -> Set<NSManagedObjectID> {
+      userInfo[key.rawValue] as? Set<NSManagedObjectID> ?? []
+    }
 
     func notification(_ name: Notification.Name) -> Notification {
-      Notification(name: name, object: context, userInfo: lists)
+      Notification(name: name, object: context, userInfo: userInfo)
     }
   }
 

@@ -176,19 +176,21 @@ extension NSManagedObjectContext {
   }
 
   private func postDidSave(_ saved: SavedChanges) {
-    var objects: [AnyHashable: Any] = [:]
-    var ids: [AnyHashable: Any] = [:]
+    var objects: [AnyHashable: Any] = Dictionary(minimumCapacity: 4)
+    var ids: [AnyHashable: Any] = Dictionary(minimumCapacity: 3)
     var sets = notificationSets ?? NotificationSets()
-    for (key, idKey, list) in [
-      (NSInsertedObjectsKey, NSInsertedObjectIDsKey, saved.inserted),
-      (NSUpdatedObjectsKey, NSUpdatedObjectIDsKey, saved.updated),
-      (NSDeletedObjectsKey, NSDeletedObjectIDsKey, saved.deleted),
-    ] where !list.isEmpty {
-      objects[key] = sets.set(of: list)
+    func add(
+      _ list: [NSManagedObject], _ key: @autoclosure () -> AnyHashable, _ idKey: @autoclosure () -> AnyHashable
+    ) {
+      if list.isEmpty { return }
+      objects[key()] = sets.set(of: list)
       var listIDs = Set<NSManagedObjectID>(minimumCapacity: list.count)
       for object in list { listIDs.insert(object.objectID) }
-      ids[idKey] = listIDs
+      ids[idKey()] = listIDs
     }
+    add(saved.inserted, UserInfoKey.inserted, UserInfoKey.insertedIDs)
+    add(saved.updated, UserInfoKey.updated, UserInfoKey.updatedIDs)
+    add(saved.deleted, UserInfoKey.deleted, UserInfoKey.deletedIDs)
     if let savedGeneration { objects[NSManagedObjectContextQueryGenerationKey] = savedGeneration }
     post(.NSManagedObjectContextDidSave, objects)
     post(.NSManagedObjectContextDidSaveObjectIDs, ids)

@@ -134,10 +134,10 @@ final class SQLiteConnection: @unchecked Sendable {
   /// Runs the body in a transaction that takes the write lock at its start, so that it cannot fail halfway when a
   /// reader becomes a writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
   func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
-    try execute("BEGIN IMMEDIATE")
+    try execute("BEGIN IMMEDIATE", [])
     do {
       let result = try body()
-      try execute("COMMIT")
+      try execute("COMMIT", [])
       return result
     } catch {
       if isInTransaction { try? execute("ROLLBACK") }
