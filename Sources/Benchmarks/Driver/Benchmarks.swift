@@ -12,6 +12,7 @@ struct Benchmarks {
     StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
       + ContextMemory.measures + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures
       + BacklogBenchmark.measures + QueuesBenchmark.measures + IntakeBenchmark.measures + MemoryBenchmark.measures
+      + WorkingJobs.measures
   }
 
   static func main() throws {

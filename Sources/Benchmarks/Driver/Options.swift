@@ -8,6 +8,7 @@ struct Options: Sendable {
       --rounds N        rounds of each measure, both sides in turn (7)
       --backlog N       jobs of the backlog (1000000)
       --parameters N    bytes of parameters in each of them (0)
+      --people N        rows of a further store for "working-jobs" (none)
       --json            print all samples as JSON instead of the table
       --compare FILE    tell what moved against a run that --json has printed
       --check FILE      fail when a ratio is above its threshold in the file
@@ -19,6 +20,8 @@ struct Options: Sendable {
   var backlog = 1_000_000
   /// The size of each job's parameters in bytes.
   var parameters = 0
+  /// The rows of the largest store that jobs work on; 0 for none beside those of a thousand and a million.
+  var people = 0
   var printsJSON = false
   /// The path of an earlier output of `--json`, to compare with.
   var former: String?
@@ -47,6 +50,7 @@ struct Options: Sendable {
       case "--rounds": rounds = max(1, try number(after: argument))
       case "--backlog": backlog = try number(after: argument)
       case "--parameters": parameters = try number(after: argument)
+      case "--people": people = try number(after: argument)
       case "--json": printsJSON = true
       case "--compare": former = try text(after: argument)
       case "--check": thresholds = try text(after: argument)
@@ -61,7 +65,7 @@ struct Options: Sendable {
   func arguments(for name: String) -> [String] {
     [
       "--rows", "\(rows)", "--rounds", "\(rounds)", "--backlog", "\(backlog)", "--parameters", "\(parameters)",
-      "--measure", name,
+      "--people", "\(people)", "--measure", name,
     ]
   }
 }

@@ -3,7 +3,9 @@ import WorkerKit
 
 /// The plugin of the pool's benchmarks: this executable under the name `worker-bench`.
 struct BenchmarkWorker: WorkerPlugin {
-  static let workers: [any Worker.Type] = [NoOperation.self]
+  static let workers: [any Worker.Type] = [
+    NoOperation.self, ChangingPerson.self, InsertingPeople.self, ReadingTeam.self,
+  ]
 
   /// Whether this process was started as the plugin.
   static var isWanted: Bool {
@@ -27,6 +29,42 @@ struct NoOperation: Worker {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     _ = write(descriptor, &now, MemoryLayout<Double>.size)
     close(descriptor)
+  }
+}
+
+/// Changes one attribute of each of its objects.
+struct ChangingPerson: Worker {
+  static let kind = "change"
+  init() {}
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    for case let person as Person in try job.objects() { person.age += 1 }
+  }
+}
+
+/// Inserts ten objects.
+struct InsertingPeople: Worker {
+  static let kind = "insert"
+  init() {}
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    for index in 0..<10 { Person(context: context).take(PersonValues(index)) }
+  }
+}
+
+/// Reads every property of the people of a team.
+struct ReadingTeam: Worker {
+  static let kind = "read"
+  init() {}
+
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    var sum = 0
+    for team in try job.objects() {
+      let request = NSFetchRequest<Person>(entityName: "Person")
+      request.predicate = NSPredicate(format: "team == %@", team)
+      for person in try context.fetch(request) { sum &+= person.readAll() }
+    }
+    consume(sum)
   }
 }
 

@@ -84,17 +84,15 @@ final class BenchmarkPool {
   private let pipe: Int32
   private let ended = DispatchSemaphore(value: 0)
 
-  init(workers: Int) throws {
+  /// - Parameter people: the file of the app's store, which stays; nil for an empty one.
+  init(workers: Int, people: URL? = nil) throws {
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("benchmark-\(UUID().uuidString)")
-    let model = directory.appendingPathComponent("Empty.xcdatamodel")
-    for folder in [model.path, directory.path + "/plugins"] {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    }
-    let text = #"<model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Thing"/></model>"#
-    try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
+    try FileManager.default.createDirectory(
+      atPath: directory.path + "/plugins", withIntermediateDirectories: true)
+    let model = try people == nil ? Self.makeEmptyModel(in: directory) : PersonModel.url
     try FileManager.default.createSymbolicLink(
       atPath: directory.path + "/plugins/worker-bench", withDestinationPath: PoolConfiguration.executablePath)
-    let url = directory.appendingPathComponent("app.sqlite")
+    let url = people ?? directory.appendingPathComponent("app.sqlite")
     guard let loaded = NSManagedObjectModel(contentsOf: model) else { fatalError("The model above is good.") }
     store = try JobStore(url: url, model: loaded, options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]])
 
@@ -120,6 +118,14 @@ final class BenchmarkPool {
     }
     thread.start()
     client = try Self.connect(configuration.queue)
+  }
+
+  private static func makeEmptyModel(in directory: URL) throws -> URL {
+    let model = directory.appendingPathComponent("Empty.xcdatamodel")
+    try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+    let text = #"<model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Thing"/></model>"#
+    try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
+    return model
   }
 
   /// A connection to the running pool. While the pool opens its store another socket answers, which closes then.
@@ -149,6 +155,11 @@ final class BenchmarkPool {
       usleep(1000)
     }
     _ = try waitForSuccess(of: 200)
+    try clear()
+  }
+
+  /// Deletes the jobs that succeeded.
+  func clear() throws {
     let context = store.makeContext(name: "clear")
     try context.performAndWait {
       for job in try context.fetch(Job.fetchRequest()) where job.state == .succeeded { context.delete(job) }
@@ -180,21 +191,21 @@ final class BenchmarkPool {
     return poll(&ready, 1, milliseconds) == 1
   }
 
-  /// The number of no-op jobs that succeeded at their first attempt.
-  func succeeded() throws -> Int {
+  /// The number of jobs of the kind that succeeded at their first attempt.
+  func succeeded(kind: String = NoOperation.kind) throws -> Int {
     let context = store.makeContext(name: "count")
     return try context.performAndWait {
       let request = Job.fetchRequest()
       request.predicate = NSPredicate(
-        format: "kind == %@ AND state == %d AND attempt == 1", NoOperation.kind, Int(JobState.succeeded.rawValue))
+        format: "kind == %@ AND state == %d AND attempt == 1", kind, Int(JobState.succeeded.rawValue))
       return try context.count(for: request)
     }
   }
 
   /// The same number, once it has reached `count`.
-  func waitForSuccess(of count: Int) throws -> Int {
+  func waitForSuccess(of count: Int, kind: String = NoOperation.kind) throws -> Int {
     while true {
-      let succeeded = try succeeded()
+      let succeeded = try succeeded(kind: kind)
       if succeeded >= count { return succeeded }
       usleep(10_000)
     }

@@ -3,10 +3,15 @@ import Foundation
 
 /// People.xcdatamodeld and its generated classes: five attributes of the most used types, and a relationship.
 enum PersonModel {
+  static var url: URL {
+    guard let url = Bundle.module.url(forResource: "People", withExtension: "momd") else {
+      fatalError("The model People is not among the resources.")
+    }
+    return url
+  }
+
   static func make() -> NSManagedObjectModel {
-    guard let url = Bundle.module.url(forResource: "People", withExtension: "momd"),
-      let model = NSManagedObjectModel(contentsOf: url)
-    else { fatalError("The model People is not among the resources.") }
+    guard let model = NSManagedObjectModel(contentsOf: url) else { fatalError("The model People cannot be read.") }
     return model
   }
 }

@@ -17,7 +17,7 @@ enum StoreBenchmarks {
     ]
   }
 
-  private static let insertSQL =
+  static let insertSQL =
     "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZAGE, ZJOINED, ZSCORE, ZEMAIL, ZNAME) VALUES (?, 1, 1, ?, ?, ?, ?, ?)"
 
   /// Inserts rows in one transaction, with keys after the given one.
@@ -26,16 +26,22 @@ enum StoreBenchmarks {
     defer { sqlite3_finalize(statement) }
     sqlite.execute("BEGIN IMMEDIATE")
     for (index, value) in values.enumerated() {
-      sqlite3_bind_int64(statement, 1, Int64(key + index + 1))
-      sqlite3_bind_int64(statement, 2, value.age)
-      sqlite3_bind_double(statement, 3, value.joined)
-      sqlite3_bind_double(statement, 4, value.score)
-      PlainSQLite.bind(value.email, 5, statement)
-      PlainSQLite.bind(value.name, 6, statement)
+      bind(value, key: Int64(key + index + 1), to: statement)
       guard sqlite3_step(statement) == SQLITE_DONE else { fatalError("insert failed") }
       sqlite3_reset(statement)
     }
     sqlite.execute("COMMIT")
+  }
+
+  /// Binds the parameters of ``insertSQL``.
+  @inline(__always)
+  static func bind(_ value: PersonValues, key: Int64, to statement: OpaquePointer) {
+    sqlite3_bind_int64(statement, 1, key)
+    sqlite3_bind_int64(statement, 2, value.age)
+    sqlite3_bind_double(statement, 3, value.joined)
+    sqlite3_bind_double(statement, 4, value.score)
+    PlainSQLite.bind(value.email, 5, statement)
+    PlainSQLite.bind(value.name, 6, statement)
   }
 
   private static func insert(_ options: Options) throws -> Figure {
