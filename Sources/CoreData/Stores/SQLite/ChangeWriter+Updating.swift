@@ -16,7 +16,9 @@ extension ChangeWriter {
   }
 
   private func write(_ waiting: WaitingUpdates.Group) throws {
-    try WriteGroups.divide(waiting.rows, groups.updates) { try update($0, waiting.kind) }
+    let isWide = waiting.kind.writer.columnCount(of: waiting.kind.changed) > WriteGroups.mostColumnsOfSmallUpdates
+    let sizes = isWide ? Array(groups.updates.prefix(1)) : groups.updates
+    try WriteGroups.divide(waiting.rows, sizes) { try update($0, waiting.kind) }
   }
 
   /// The group for a row; nil if it is written by itself.
@@ -29,8 +31,8 @@ extension ChangeWriter {
     }
     let writer = store.writer(changes.updated[index].storedEntity.number)
     let changed = writer.changedSteps(base, values)
-    guard writer.columnCount(of: changed) <= WriteGroups.mostUpdatedColumns,
-      !changed.isEmpty || !changes.updated[index].members.isEmpty, changed.isDisjoint(with: uniqueSteps(of: writer))
+    guard !changed.isEmpty || !changes.updated[index].members.isEmpty,
+      changed.isDisjoint(with: uniqueSteps(of: writer)), updatesGroups(of: writer)
     else { return nil }
     return WaitingUpdates.Kind(writer: writer, changed: changed)
   }
@@ -44,7 +46,7 @@ extension ChangeWriter {
     let keys = rows.map { changes.updated[$0].key }
     let shape = KeyShape(keys)
     guard try versions(of: keys, shape, kind.writer, are: { changes.updated[rows[$0]].base?.version ?? 0 }),
-      try updateGroup(rows, keys, shape, kind)
+      try updateGroup(rows, keys, kind)
     else {
       for index in rows { saved.versions[index] = try update(index) }
       return
@@ -54,16 +56,15 @@ extension ChangeWriter {
   }
 
   /// Writes rows that have the versions they should have: nobody else can write before this save ends.
-  private func updateGroup(_ rows: [Int], _ keys: [Int64], _ shape: KeyShape, _ kind: WaitingUpdates.Kind) throws
-    -> Bool
-  {
-    let statement = try statement(kind.writer.updateSQL(kind.changed, shape))
+  private func updateGroup(_ rows: [Int], _ keys: [Int64], _ kind: WaitingUpdates.Kind) throws -> Bool {
+    let statement = try statement(kind.writer.updateSQL(kind.changed, rows: rows.count))
     connection.boundTexts.clear()
-    shape.bind(keys, to: statement)
-    var column = shape.parameterCount + 1
+    var column: Int32 = 1
     let (changed, updated) = (kind.changed.positions, changes.updated)
-    for index in rows {
+    for (index, key) in zip(rows, keys) {
       guard let values = updated[index].values else { return false }
+      statement.bind(key, at: column)
+      column += 1
       for position in changed {
         column = kind.writer.bind(
           kind.writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
@@ -119,6 +120,15 @@ extension ChangeWriter {
         [.integer(row.key)])
     }
     for case .updated(let index) in waiting { saved.versions[index] = try update(index) }
+  }
+
+  private func updatesGroups(of writer: RowWriter) -> Bool {
+    if let known = writer.updatesGroups { return known }
+    let triggers = try? connection.integer(
+      "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(?) AND sql NOT LIKE '%AFTER%'",
+      [.text(writer.mapping.table)])
+    writer.updatesGroups = triggers == 0
+    return triggers == 0
   }
 
   private func uniqueSteps(of writer: RowWriter) -> StepSet {

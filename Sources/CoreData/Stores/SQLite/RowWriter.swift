@@ -15,12 +15,15 @@ final class RowWriter: @unchecked Sendable {
   private var known: [Statement: String] = [:]
   /// The steps with columns of a uniqueness constraint, once they were asked for.
   var uniqueSteps: StepSet?
+  /// Whether groups of rows can be updated, once that was asked for: the table has no trigger that an INSERT would run
+  /// before it finds its conflict.
+  var updatesGroups: Bool?
 
   /// A statement whose text is kept.
   private enum Statement: Hashable {
     case insert(rows: Int)
     case update(StepSet)
-    case updateGroup(StepSet, KeyShape)
+    case updateGroup(StepSet, rows: Int)
     case delete(table: String, KeyShape)
     case versions(KeyShape)
     case versionCount(KeyShape)
@@ -112,18 +115,18 @@ final class RowWriter: @unchecked Sendable {
     }
   }
 
-  /// The UPDATE of the steps for a group of rows; parameters: those of the condition, then values row after row.
-  func updateSQL(_ changed: StepSet, _ shape: KeyShape) -> String {
-    text(.updateGroup(changed, shape)) {
+  /// The update of the steps for a group of rows that exist; parameters row after row: key, values.
+  ///
+  /// It is an INSERT that always finds a conflict, so that each row's values are at hand: an UPDATE of several rows has
+  /// to search them by key, column by column (https://www.sqlite.org/lang_upsert.html).
+  func updateSQL(_ changed: StepSet, rows: Int) -> String {
+    text(.updateGroup(changed, rows: rows)) {
       let columns = changedColumns(changed)
-      let (selector, rows) = shape.selector(on: "Z_PK")
-      let assignments = columns.enumerated().map { offset, column in
-        let cases = rows.enumerated().map { row, value in
-          " WHEN \(value) THEN ?\(Int(shape.parameterCount) + row * columns.count + offset + 1)"
-        }
-        return ", \(column) = CASE \(selector)\(cases.joined()) END"
-      }
-      return "UPDATE \(mapping.table) SET Z_OPT = Z_OPT + 1\(assignments.joined()) WHERE \(shape.condition(on: "Z_PK"))"
+      let places = "(\(Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")))"
+      let values = Array(repeating: places, count: rows).joined(separator: ", ")
+      let assignments = columns.map { ", \($0) = excluded.\($0)" }.joined()
+      return "INSERT INTO \(mapping.table) (\((["Z_PK"] + columns).joined(separator: ", "))) VALUES \(values) "
+        + "ON CONFLICT (Z_PK) DO UPDATE SET Z_OPT = Z_OPT + 1\(assignments)"
     }
   }
 

@@ -7,8 +7,9 @@ struct WriteGroups: Sendable {
   var updates = [16, 4]
   var deletes = [64, 8]
 
-  /// The most columns that a group of updated rows writes: finding a row's value takes longer with each of them.
-  static let mostUpdatedColumns = 3
+  /// The most columns that small groups of updated rows write: of wide rows there may be many kinds with a few rows
+  /// each, and preparing a statement for them costs more than it saves.
+  static let mostColumnsOfSmallUpdates = 3
 
   static let rowByRow = WriteGroups(inserts: [], updates: [], deletes: [])
 
@@ -46,11 +47,6 @@ struct KeyShape: Hashable {
 
   /// The number of parameters of the condition.
   var parameterCount: Int32 { isRun ? 2 : Int32(count) }
-
-  /// An expression whose value depends on the row's key, and for each row of the group its value.
-  func selector(on column: String) -> (expression: String, values: [String]) {
-    isRun ? ("\(column) - ?1", (0..<count).map(String.init)) : (column, (1...count).map { "?\($0)" })
-  }
 
   func bind(_ keys: some BidirectionalCollection<Int64>, to statement: SQLiteStatement) {
     if isRun {

@@ -119,6 +119,38 @@ import Testing
     }
   }
 
+  @Test func wideRowsAreUpdatedInGroupsToo() throws {
+    let names = (0..<8).map { "a\($0)" }
+    let model = NSManagedObjectModel()
+    model.entities = [LibraryModel.entity("Wide", names.map { LibraryModel.attribute($0, .integer64AttributeType) })]
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    try context.performAndWait {
+      let rows = (0..<160).map { context.make("Wide", ["a0": $0]) }
+      try context.save()
+      let before = store.statementRuns
+      for (number, row) in rows.enumerated() {
+        for (place, name) in names.enumerated() { row.setValue(number * 10 + place + 1, forKey: name) }
+      }
+      try context.save()
+      #expect(store.statementRuns - before < 40, "160 updates of eight columns")
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZWIDE WHERE ZA7 = ZA0 + 7 AND Z_OPT = 2") == [["160"]])
+    try #expect(store.sql("SELECT count(*), sum(ZA0) FROM ZWIDE") == [["160", "127360"]])
+  }
+
+  @Test func aTriggerThatRunsBeforeInsertsHearsOfNoUpdate() throws {
+    let store = try TemporaryStore()
+    try store.save { context in for number in 0..<16 { context.make("Tag", ["label": "\(number)"]) } }
+    for sql in [
+      "CREATE TABLE heard (number)",
+      "CREATE TRIGGER hear BEFORE INSERT ON ZTAG BEGIN INSERT INTO heard VALUES (NEW.Z_PK); END",
+    ] { _ = try StoreFixtures.rows(sql, inFile: store.url) }
+    try store.save { context in for tag in try context.all("Tag") { tag.setValue("new", forKey: "label") } }
+    try #expect(store.sql("SELECT count(*) FROM ZTAG WHERE ZLABEL = 'new' AND Z_OPT = 2") == [["16"]])
+    try #expect(store.sql("SELECT count(*) FROM heard") == [["0"]])
+  }
+
   @Test func textsOfAGroupAreStoredWhateverTheirSize() throws {
     let store = try TemporaryStore()
     let texts = (0..<40).map { $0 % 4 == 0 ? "" : String(repeating: "äb\($0)", count: $0 * $0 * 10) }
