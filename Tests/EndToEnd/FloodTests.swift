@@ -55,4 +55,33 @@ import WorkerPool
     try pool.stop()
     try items.checkNothingIsLeft(of: pool)
   }
+
+  /// Each file is a commit, or one of a few in one: the log grows fast, and nobody tells the pool.
+  @Test(.timeLimit(.minutes(20))) func theLogStaysShortWhileManyFilesComeOneByOne() throws {
+    let count = 20_000
+    let items = try ItemPool()
+    let pool = try items.start()
+    _ = try pool.command("pause")
+    var longest = 0
+    func measureLog() {
+      var status = stat()
+      if stat(items.store + "-wal", &status) == 0 { longest = max(longest, Int(status.st_size)) }
+    }
+    for number in 0..<count {
+      let file = URL(fileURLWithPath: items.queue + "/job.tmp")
+      try Data(#"{"kind": "add", "parameters": {"number": \#(number)}}"#.utf8).write(to: file)
+      try #require(rename(file.path, items.queue + "/incoming/\(number).json") == 0)
+      measureLog()
+    }
+    try pool.wait { _ in
+      measureLog()
+      return try items.isTaken
+    }
+    try pool.stop()
+    #expect(longest < 16 << 20, "\(longest >> 20) MiB")
+    #expect(
+      try sqlite(items.store, "SELECT count(*), count(DISTINCT ZPARAMETERS) FROM WPPOOLJOB") == "\(count)|\(count)")
+    #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLFILE") == "0")
+    #expect(try sqlite(items.store, "PRAGMA integrity_check") == "ok")
+  }
 }
