@@ -257,7 +257,7 @@ extension Intake {
       }
     }
     report(outcome)
-    removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) })
+    removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) }, jobs: batch.jobs)
   }
 
   /// Deletes the rows of files that are gone for good; those that cannot be deleted now are left to the next pool.

@@ -5,7 +5,7 @@ import Synchronization
 /// Removes taken files when their jobs are on disk, and says which of their rows may be deleted.
 ///
 /// It has a queue of its own, so that no job waits for the disk. The files of all transactions in ``pause`` share one
-/// fsync, and a job that starts at once is not disturbed by that of its own file.
+/// fsync, or those of ``manyJobs``: while the kernel writes for an fsync, commits of other processes are slow.
 ///
 /// `@unchecked Sendable`: `work` is locked. `recover` and `start` set the other variables before the queue is used, and
 /// from then on they are touched on `queue` only.
@@ -18,12 +18,16 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   private struct Work {
     var pending: [Item] = []
+    /// How many jobs came with the pending files.
+    var jobs = 0
     /// Whether there are files to remove or rows to delete, here or on the queue.
     var isThere = false
   }
 
-  /// Seconds from a commit to the removal of its files.
-  static let pause = 0.02
+  /// Seconds from a commit to the removal of its files, unless very many jobs come.
+  static let pause = 0.1
+  /// The jobs of so many files are worth an fsync of their own.
+  static let manyJobs = 1000
   /// How many rows of removed files are gathered before one transaction deletes them.
   static let rowsToForget = 10_000
   /// With more files than this the intake waits for the disk.
@@ -69,15 +73,25 @@ final class TakenFileRemoval: @unchecked Sendable {
   }
 
   /// Removes files whose jobs have just been committed.
-  func add(_ items: [Item]) {
+  ///
+  /// - Parameter jobs: how many jobs there are in all of them.
+  func add(_ items: [Item], jobs: Int = 0) {
     guard !items.isEmpty else { return }
-    let count = work.withLock { work in
+    let (count, isFull) = work.withLock { work in
       work.pending += items
       work.isThere = true
-      return work.pending.count
+      let wasFull = work.jobs >= Self.manyJobs
+      work.jobs += jobs
+      return (work.pending.count, !wasFull && work.jobs >= Self.manyJobs)
     }
-    // The block takes what has come by then.
-    if count == items.count { queue.asyncAfter(deadline: .now() + Self.pause) { [self] in removePending() } }
+    if isFull {
+      queue.async { [self] in removePending() }
+    } else if count == items.count {
+      queue.asyncAfter(deadline: .now() + Self.pause) { [self] in
+        // They may be gone already. Files that could not be removed are left to the next call.
+        if work.withLock({ !$0.pending.isEmpty }) { removePending() }
+      }
+    }
     if count > Self.mostPending { queue.sync { removePending() } }
   }
 
@@ -104,7 +118,7 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   private func removePending() {
     committed += work.withLock { work in
-      defer { work.pending = [] }
+      defer { (work.pending, work.jobs) = ([], 0) }
       return work.pending
     }
     guard !committed.isEmpty else { return }
