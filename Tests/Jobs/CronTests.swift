@@ -106,7 +106,7 @@ import Testing
     (#"{"crom": "0 3 * * *", "job": {"kind": "a"}}"#, "\"cron\" is missing"),
     (#"{"cron": "0 3 * * *", "catchup": "all", "job": {"kind": "a"}}"#, "did you mean \"catchUp\"?"),
     (#"{"cron": "0 3 * * *", "catchUp": "some", "job": {"kind": "a"}}"#, "cannot be \"some\""),
-    (#"{"cron": "0 3 * * *", "timeZone": "Berlin", "job": {"kind": "a"}}"#, "no zone"),
+    (#"{"cron": "0 3 * * *", "timeZone": "Berlin", "job": {"kind": "a"}}"#, "not a time zone"),
     (#"{"cron": "0 3 * * *", "job": {"kind": "a", "runAt": "2026-01-01"}}"#, "cannot have \"runAt\""),
     ("{", "periodic/nightly.json: "),
   ])

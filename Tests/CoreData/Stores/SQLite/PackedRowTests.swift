@@ -158,7 +158,7 @@ import Testing
   // MARK: Tests
 
   @Test(arguments: [1, 2, 3]) func rowsAreReadAsSQLiteHasThem(seed: UInt64) throws {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let store = try filledStore(rows: 300, &random)
     let rows = try PlainColumn.rows(of: store)
     let coordinator = try store.otherCoordinator()
@@ -186,7 +186,7 @@ import Testing
   }
 
   @Test func aRowOutlivesItsNeighbours() throws {
-    var random = SeededGenerator(state: 4)
+    var random = SeededGenerator(seed: 4)
     let store = try filledStore(rows: 200, &random)
     let rows = try PlainColumn.rows(of: store)
     let context = NSManagedObjectContext(.privateQueue)
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test func changedRowsKeepWhatWasNotChanged() throws {
-    var random = SeededGenerator(state: 5)
+    var random = SeededGenerator(seed: 5)
     let store = try filledStore(rows: 120, &random)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = try store.otherCoordinator()
