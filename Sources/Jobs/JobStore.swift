@@ -12,6 +12,8 @@ public final class JobStore: Sendable {
   public let files: StoreFiles
   /// The coordinator that has both stores.
   public let coordinator: NSPersistentStoreCoordinator
+  /// The identifier of the app's store: the host of its objects' URIs.
+  public let appIdentifier: String
   /// The URIs of the jobs in the pool's store.
   public let jobURIs: JobURIs
 
@@ -30,7 +32,7 @@ public final class JobStore: Sendable {
   ) throws {
     let merged = try JobModel.merged(with: model, configuration: configuration)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
-    try coordinator.addPersistentStore(
+    let app = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: options)
     var poolOptions = options
     if let cachedRows { poolOptions[NSPersistentStoreRowCacheOption] = cachedRows }
@@ -38,6 +40,7 @@ public final class JobStore: Sendable {
     self.url = url
     files = StoreFiles(path: url.path)
     self.coordinator = coordinator
+    self.appIdentifier = app.identifier
     jobURIs = JobURIs(store: pool.identifier)
   }
 
