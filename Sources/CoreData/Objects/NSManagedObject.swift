@@ -62,7 +62,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Creates an object with the model's default values and inserts it into a context as a new one. Without a context it
   /// belongs nowhere until `NSManagedObjectContext.insert(_:)`.
-  public init(entity: __shared NSEntityDescription, insertInto context: __shared NSManagedObjectContext?) {
+  public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
     state = [.fault, .unborn]
     super.init()
@@ -79,7 +79,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Creates an object without a context, for the context to fill. Core Data instantiates the class that a model names
   /// with it.
-  public required convenience init(unborn entity: __shared NSEntityDescription) {
+  public required convenience init(unborn entity: NSEntityDescription) {
     self.init(entity: entity, insertInto: nil)
   }
 

@@ -85,7 +85,7 @@ import Testing
     case 3: return .blob(Data())
     case 4: return .text(String(repeating: "ä long text ", count: Int.random(in: 0..<400, using: &random)))
     case 5: return .text(String(repeating: "x", count: Int.random(in: 1014...1034, using: &random)))
-    case 6: return .blob(Data((0..<Int.random(in: 1..<40, using: &random)).map { UInt8($0 &* 37) }))
+    case 6: return .blob(Data((0..<Int.random(in: 1..<40, using: &random)).map { UInt8(truncatingIfNeeded: $0 &* 37) }))
     case 7: return .blob(withUnsafeBytes(of: UUID().uuid) { Data($0) })
     case 8: return .text("https://example.org/\(Int.random(in: 0..<99, using: &random))")
     case 9: return .text("12.75")
