@@ -294,7 +294,7 @@ import WorkerPool
         let error = #expect(throws: JobObjectNameError.self) {
           try jobs.submit(JobRequest(kind: "add", objects: [strangersURI]), in: other)
         }
-        #expect(error?.description.contains("is a temporary ID of no new object in the context of the job") == true)
+        #expect(error?.description.contains("no new object in the context of the job has it") == true)
       }
     }
   }
