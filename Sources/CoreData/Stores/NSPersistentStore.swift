@@ -1,7 +1,7 @@
 /// A store of a coordinator: in a file or in memory.
 ///
-/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, and its
-/// coordinator when it is removed, both under the coordinator's lock.
+/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, which has a lock
+/// of its own, and its coordinator when it is removed, under the coordinator's lock.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// A type of stores, in the spelling of newer code.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
@@ -37,8 +37,13 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   public final var identifier: String!
 
   /// The store's metadata, the version hashes of its model included. Use the coordinator's `setMetadata(_:for:)` to
-  /// change it.
-  open var metadata: [String: Any]!
+  /// change it. May be read on any thread.
+  open var metadata: [String: Any]! {
+    get { openMetadata.current }
+    set { openMetadata.set(newValue) }
+  }
+
+  final let openMetadata = OpenMetadata()
 
   /// Makes a store; a coordinator opens it afterwards. For subclasses of `NSAtomicStore` and `NSIncrementalStore`.
   ///
@@ -125,7 +130,8 @@ public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
 /// A dictionary: the pragmas of SQLite to run on each connection, by their names.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
-/// An NSNumber: whether a store of another model version is migrated when it is opened. Default: false.
+/// An NSNumber: whether a store of another model version is migrated when it is opened. SQLite, binary and XML files
+/// are; stores of a program's own classes are not, and fail to open (134100). Default: false.
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
 /// An NSNumber: whether a migration infers the mapping from the two models. Default: false.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"

@@ -1,7 +1,7 @@
 /// A store in a SQLite file in Apple's schema.
 ///
 /// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database and the
-/// row cache do their own locking; writers are used under the database's write lock, unsaved metadata under its own.
+/// row cache do their own locking; writers are used under the database's write lock.
 final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
@@ -18,15 +18,8 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   private let storeType: String
   /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitWatcher.Registration?
-  private let metadataLock = NSLock()
-  /// Metadata that was set and is not in the file yet. Used under `metadataLock`.
-  private var unsavedMetadata: [String: Any]?
 
   override var type: String { storeType }
-
-  override var metadata: [String: Any]! {
-    didSet { metadataLock.withLock { unsavedMetadata = metadata } }
-  }
 
   /// Opens the store in a database, or creates it there.
   init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
@@ -67,8 +60,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
       options: opening.options)
     url = opening.url
     identifier = opened.identifier
-    metadata = opened.metadata
-    unsavedMetadata = nil
+    openMetadata.load(opened.metadata)
     reference.store = self
     // Later reads are compared with this state of the file.
     validateRowCache()
@@ -76,7 +68,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
 
   override func loadMetadata() throws {
     guard let url = files.first else { return }
-    metadata = try SQLiteStore.metadata(at: url, options)
+    openMetadata.load(try SQLiteStore.metadata(at: url, options))
   }
 
   /// The mapping of an entity that the store holds.
@@ -99,11 +91,11 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
 
   /// Writes changed metadata in a save's transaction; `didCommit` tells that it was committed.
   func writeMetadata(_ connection: SQLiteConnection) throws {
-    guard let unsaved = metadataLock.withLock({ unsavedMetadata }) else { return }
+    guard let unsaved = openMetadata.takeUnsaved() else { return }
     try SQLiteStore.writeMetadata(unsaved, prefix: schema.prefix, connection)
   }
 
-  func didCommit() { metadataLock.withLock { unsavedMetadata = nil } }
+  func didCommit() { openMetadata.didCommit() }
 
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }
 

@@ -1,0 +1,41 @@
+/// The metadata of an open store: any thread reads and sets it, also while a save writes it.
+///
+/// `@unchecked Sendable`: everything is used under `lock`.
+final class OpenMetadata: @unchecked Sendable {
+  private let lock = NSLock()
+  private var values: [String: Any]?
+  /// The number of the present values, of those that the last transaction wrote, and of those that the file has.
+  private var revision = 0
+  private var writtenRevision = 0
+  private var savedRevision = 0
+
+  var current: [String: Any]? { lock.withLock { values } }
+
+  /// Sets values that the file does not have yet.
+  func set(_ new: [String: Any]?) {
+    lock.withLock {
+      values = new
+      revision += 1
+    }
+  }
+
+  /// Sets the values that the file has.
+  func load(_ saved: [String: Any]?) {
+    lock.withLock {
+      values = saved
+      revision += 1
+      savedRevision = revision
+    }
+  }
+
+  /// The values that a transaction has to write; nil if the file has them. `didCommit` follows when it is committed.
+  func takeUnsaved() -> [String: Any]? {
+    lock.withLock {
+      writtenRevision = revision
+      return savedRevision == revision ? nil : values
+    }
+  }
+
+  /// The file has what the last transaction wrote. Values that were set since are unsaved.
+  func didCommit() { lock.withLock { savedRevision = max(savedRevision, writtenRevision) } }
+}
