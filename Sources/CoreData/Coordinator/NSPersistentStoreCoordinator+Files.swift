@@ -15,7 +15,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   private func removeStores(at url: URL) throws {
-    for store in persistentStores where store.url?.standardizedFileURL == url.standardizedFileURL { try remove(store) }
+    for store in objectStores where url.isSamePlace(as: store.url) { try remove(store) }
   }
 
   /// Empties a store's file, in the spelling of newer code.
@@ -56,8 +56,11 @@ extension NSPersistentStoreCoordinator {
   /// stays.
   ///
   /// The copy has a UUID of its own, so all its objects have new IDs: `NSPersistentStoreCoordinatorStoresDidChange`
-  /// lists them. Reset the contexts. A store at the new place is replaced, and history is not copied. Throws 134070 for
-  /// another coordinator's store and for its own place.
+  /// lists them. Reset the contexts. History is not copied. A store at the new place is replaced; if this coordinator
+  /// has it open, it is removed from it. A binary or XML file there is replaced in one step, once the copy is complete;
+  /// a file of another type may be empty or incomplete after an error.
+  ///
+  /// Throws 134070 for another coordinator's store and for its own place.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
@@ -66,7 +69,7 @@ extension NSPersistentStoreCoordinator {
     guard let old = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
     }
-    guard storeURL.standardizedFileURL != store.url?.standardizedFileURL else {
+    guard !storeURL.isSamePlace(as: store.url) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "A store cannot be migrated to its own place.")
     }
     let center = NotificationCenter.default
@@ -89,15 +92,27 @@ extension NSPersistentStoreCoordinator {
     try migratePersistentStore(store, to: storeURL, options: options, withType: storeType.rawValue)
   }
 
-  /// A copy of a store, opened, with all objects' IDs. A store of the same class keeps its keys.
+  /// A copy of a store, opened, with all objects' IDs. It takes the place of what is there. A store of the same class
+  /// keeps its keys.
   private func copy(
     _ old: any ObjectStore, to opening: StoreOpening, _ kind: any ObjectStore.Type
+  ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
+    var opening = opening
+    let place = opening.url
+    func closeReplaced() throws { if let place { try removeStores(at: place) } }
+    opening.others.removeAll { place?.isSamePlace(as: $0.url) ?? false }
+    let copied = try fill(old, opening, kind, closeReplaced)
+    try closeReplaced()
+    return copied
+  }
+
+  private func fill(
+    _ old: any ObjectStore, _ opening: StoreOpening, _ kind: any ObjectStore.Type, _ closing: () throws -> Void
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
     if kind == Swift.type(of: old), let new = try old.copy(to: opening) {
       return (new, try renamedIDs(from: old, to: new))
     }
-    if let url = opening.url { try kind.destroy(at: url, opening.options) { try removeStores(at: url) } }
-    let new = try kind.open(opening)
+    let new = try kind.openReplacing(opening, closing: closing)
     do {
       var copy = StoreCopy(old, to: new)
       return (new, try copy.run())

@@ -110,6 +110,12 @@ protocol ObjectStore: NSPersistentStore {
   /// Opens a store, or creates one if there is none.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore
 
+  /// Opens a new, empty store instead of the one at the place, if there is one. Others that have the place open here are
+  /// not in the opening.
+  ///
+  /// - Parameter closing: closes the stores that have the file open here, if they must not be open any more.
+  static func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore
+
   /// Copies the store to another place, with the same keys, a UUID of its own and without history, and opens the copy.
   /// Nil if the class has no own way to do so; then the rows are copied one by one.
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)?
@@ -168,6 +174,11 @@ extension ObjectStore {
 }
 
 extension ObjectStore {
+  static func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore {
+    if let url = opening.url { try destroy(at: url, opening.options, closing: closing) }
+    return try open(opening)
+  }
+
   func contextDidRegister(_ ids: [NSManagedObjectID]) {}
   func contextDidUnregister(_ ids: [NSManagedObjectID]) {}
 
@@ -191,7 +202,7 @@ struct StoreOpening {
   /// The entities of the configuration.
   let entities: [NSEntityDescription]
   /// The stores that the coordinator has open.
-  let others: [any ObjectStore]
+  var others: [any ObjectStore]
   /// The coordinator, which stores of an app's own classes are told.
   weak var coordinator: NSPersistentStoreCoordinator?
 
@@ -208,15 +219,4 @@ struct StoreOpening {
 struct StoreFile {
   let url: URL
   let options: [AnyHashable: Any]?
-}
-
-extension URL {
-  /// Whether a store at this place is in memory: `/dev/null` or a place below it.
-  var isInMemoryStore: Bool { path == "/dev/null" || inMemoryStoreName != nil }
-
-  /// The name of a store in memory that coordinators share; nil for other places.
-  var inMemoryStoreName: String? {
-    let start = "/dev/null/"
-    return path.hasPrefix(start) && path.count > start.count ? String(path.dropFirst(start.count)) : nil
-  }
 }

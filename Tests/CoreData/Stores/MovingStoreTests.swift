@@ -118,6 +118,68 @@ import Testing
     try context.performAndWait { try #expect(content(context) == before) }
   }
 
+  // MARK: To the place of another store
+
+  @Test(arguments: StoreKind.filed, StoreKind.filed)
+  func aStoreReplacesTheOneThatIsOpenAtItsNewPlace(kind: StoreKind, other: StoreKind) throws {
+    // Given two stores of one coordinator.
+    let stack = try StoreStack(kind)
+    let before = try stack.perform { context in
+      try fill(context)
+      return try content(context)
+    }
+    let place = stack.folder.appendingPathComponent("other")
+    other.register()
+    try stack.coordinator.addPersistentStore(ofType: other.type, configurationName: nil, at: place)
+    // When the first is migrated to the place of the second, then it replaces it.
+    try stack.coordinator.migratePersistentStore(stack.store, to: place, withType: other.type)
+    #expect(stack.coordinator.persistentStores.map(\.url) == [place])
+    try #expect(stack.perform(content) == before)
+    try stack.perform { context in
+      context.make("Tag", ["label": "new"])
+      try context.save()
+    }
+    let again = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    try again.addPersistentStore(ofType: other.type, configurationName: nil, at: place)
+    let context = stack.context(again)
+    try context.performAndWait {
+      try #expect(content(context).count == before.count + 1 && content(context).last == before.last)
+    }
+  }
+
+  @Test(arguments: [StoreKind.binary, .xml], [StoreKind.file, .binary, .xml])
+  func aMigrationThatFailsLeavesTheStoreAtTheNewPlace(kind: StoreKind, source: StoreKind) throws {
+    let stack = try StoreStack(source)
+    try stack.perform(fill)
+    let place = stack.folder.appendingPathComponent("other")
+    let other = try stack.coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: place)
+    let before = try Data(contentsOf: place)
+    // A folder stands where the temporary file goes.
+    let obstacle = stack.folder.appendingPathComponent(".other.\(getpid()).tmp")
+    try FileManager.default.createDirectory(at: obstacle, withIntermediateDirectories: false)
+    #expect(throws: NSError.self) {
+      try stack.coordinator.migratePersistentStore(stack.store, to: place, withType: kind.type)
+    }
+    try FileManager.default.removeItem(at: obstacle)
+    #expect(stack.coordinator.persistentStores.count == 2 && stack.coordinator.persistentStores.last === other)
+    try #expect(Data(contentsOf: place) == before)
+  }
+
+  @Test(arguments: StoreKind.filed)
+  func aStoreIsNotMigratedToItsOwnFileUnderAnotherName(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    let before = try stack.perform { context in
+      try fill(context)
+      return try content(context)
+    }
+    let link = stack.folder.appendingPathComponent("link")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: stack.url)
+    expectError(134070) {
+      try stack.coordinator.migratePersistentStore(stack.store, to: link, withType: kind.type)
+    }
+    try #expect(stack.perform(content) == before)
+  }
+
   @Test func aMemoryHasNoFileToReadOrReplace() throws {
     let url = URL(fileURLWithPath: "/dev/null")
     expectError(134070) {

@@ -14,17 +14,22 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   private var fileState: FileState?
   /// The file with the rows of the transaction, until it takes the old file's place.
   private var written: ReplacingFile?
+  /// Whether the file has the rows of a transaction that has not ended yet.
+  private var isAhead = false
+  /// Makes a directory's names durable. Tests let it fail.
+  var synchronize: (String) throws -> Void = { try synchronizeDirectory($0) }
 
   override var type: String { storeType }
 
-  required init(_ opening: StoreOpening) throws {
+  /// - Parameter replacesFile: makes an empty store, which takes the place of the file with its first transaction.
+  required init(_ opening: StoreOpening, replacesFile: Bool = false) throws {
     let file = try FileStore.file(opening)
     try FileStore.checkAttributes(opening)
-    try Swift.type(of: self).migrateIfWanted(opening)
+    if !replacesFile { try Swift.type(of: self).migrateIfWanted(opening) }
     let format = Swift.type(of: self).format
     // Taken before the file is read, so that a change during the reading is noticed at the next save.
     fileState = FileState(file)
-    let data = try FileStore.read(file)
+    let data = replacesFile ? nil : try FileStore.read(file)
     let found = try data.map { data in try FileStore.translating(file) { try format.metadata(in: data) } }
     let reference = StoreReference(identifier: found?[NSStoreUUIDKey] as? String ?? UUID().uuidString)
     memory = MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true))
@@ -40,22 +45,25 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       try FileStore.translating(file) { try memory.load { try format.decode(data, into: MemoryLoader($0)) } }
     } else {
       metadata = StoreMetadata.new(opening, identifier: reference.identifier)
-      if !isReadOnly { try replaceFile() }
+      if !isReadOnly && !replacesFile { try replaceFile() }
     }
     memory.prepare = { [unowned self] _ in try writeFile() }
     memory.persist = { [unowned self] _ in try replaceFile() }
-    memory.discard = { [unowned self] in written = nil }
+    memory.discard = { [unowned self] in takeBack() }
     reference.store = self
   }
 
   // MARK: Opening
 
   class func open(_ opening: StoreOpening) throws -> any ObjectStore {
-    let place = opening.url?.standardizedFileURL
-    if place != nil, opening.others.contains(where: { $0 is FileStore && $0.url?.standardizedFileURL == place }) {
+    if let place = opening.url, opening.others.contains(where: { $0 is FileStore && place.isSamePlace(as: $0.url) }) {
       throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(opening.place) is open already.")
     }
     return try self.init(opening)
+  }
+
+  class func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore {
+    try self.init(opening, replacesFile: true)
   }
 
   private static func file(_ opening: StoreOpening) throws -> URL {
@@ -102,6 +110,11 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
         "\(url.path) was changed or removed by another program after it was read; remove the store from the "
           + "coordinator, add it again and repeat the changes.")
     }
+    if memory.lastKeys.contains(where: { $0 > MemoryLoader.lastKey }) {
+      throw CoreDataErrors.error(
+        .persistentStoreSave,
+        "\(url.path) has given all its \(MemoryLoader.lastKey) keys to objects; migrate it to a SQLite store.")
+    }
     let data = try FileStore.translating(url) { try Swift.type(of: self).format.encode(memory, metadata ?? [:]) }
     written = try FileStore.temporaryFile(data, for: url)
   }
@@ -111,8 +124,22 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     guard let url else { return }
     if written == nil { try writeFile() }
     defer { written = nil }
-    try written.map { try FileStore.complete($0, at: url) }
-    fileState = FileState(url)
+    try CoreDataErrors.translatingFiles(.persistentStoreSave) {
+      try written.map { try $0.complete(surviving: .power) }
+      isAhead = true
+      fileState = FileState(url)
+      try synchronize(url.resolvingSymlinksInPath().deletingLastPathComponent().path)
+      isAhead = false
+    }
+  }
+
+  /// Takes the transaction back. The memory has its earlier rows again; if the file does not, it is written once more.
+  private func takeBack() {
+    written = nil
+    guard isAhead else { return }
+    isAhead = false
+    // The transaction's own error says why the save failed.
+    try? replaceFile()
   }
 
   private static func temporaryFile(_ data: Data, for url: URL) throws -> ReplacingFile {

@@ -130,8 +130,7 @@ extension MemoryBacked {
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
     let kind: any ObjectStore.Type = Swift.type(of: self)
-    if let url = opening.url { try kind.destroy(at: url, opening.options) {} }
-    guard let copy = try kind.open(opening) as? any MemoryBacked else { return nil }
+    guard let copy = try kind.openReplacing(opening, closing: {}) as? any MemoryBacked else { return nil }
     copy.metadata = NSPersistentStore.merging(metadata ?? [:], into: copy.metadata ?? [:])
     try memory.exclusively {
       try copy.writeScope.transaction("Copying") { copy.memory.takeOver(memory) }

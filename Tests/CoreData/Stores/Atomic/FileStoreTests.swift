@@ -191,6 +191,27 @@ import Testing
     try #expect(FileManager.default.contentsOfDirectory(atPath: stack.folder.path) == ["store"])
   }
 
+  /// The directory can only be synchronised after the new file has taken the old one's place.
+  @Test(arguments: kinds)
+  func aSaveThatFailsAfterItsFileIsInPlaceIsTakenBack(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    let store = try #require(stack.store as? FileStore)
+    try stack.perform { context in
+      let tag = context.make("Tag", ["label": "kept"])
+      try context.save()
+      let synchronize = store.synchronize
+      store.synchronize = { _ in throw CocoaError(.fileWriteUnknown) }
+      tag.setValue("changed", forKey: "label")
+      #expect(throws: (any Error).self) { try context.save() }
+      store.synchronize = synchronize
+      let other = try stack.context(stack.another())
+      try other.performAndWait { try #expect(other.all("Tag").map { $0.text("label") } == ["kept"]) }
+      try context.save()
+      let again = try stack.context(stack.another())
+      try again.performAndWait { try #expect(again.all("Tag").map { $0.text("label") } == ["changed"]) }
+    }
+  }
+
   @Test(arguments: kinds)
   func whatIsNoStoreOfTheTypeIsRefusedWithASentence(kind: StoreKind) throws {
     let stack = try StoreStack(kind)
