@@ -102,8 +102,8 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
   // MARK: For a subclass to call
 
-  /// The ID for a reference, the same each time. A reference is a number, a string or a UUID, and is part of the ID's
-  /// URI. Traps for an entity that the store does not hold.
+  /// The ID for a reference, the same each time. A reference is a whole number, a string or a UUID, and is part of the
+  /// ID's URI. Traps for an entity that the store does not hold.
   open func newObjectID(for entity: NSEntityDescription, referenceObject data: Any) -> NSManagedObjectID {
     objectID(entity, data)
   }

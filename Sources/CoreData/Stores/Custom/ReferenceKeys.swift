@@ -36,8 +36,8 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
 
   // MARK: In URIs
 
-  /// Whole numbers are written as digits, everything else as its text. In a text that is a number, the first character
-  /// is percent-encoded.
+  /// Whole numbers and UUIDs are written as they are, everything else as its text. In a text that is a number or a UUID,
+  /// the first character is percent-encoded.
   func name(_ key: Int64) -> String {
     switch PredicateValue(reference(key)) {
     case .integer(let number): return "p\(number)"
@@ -48,20 +48,24 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
   }
 
   func key(name: Substring, _ number: Int) -> Int64? {
-    guard name.first == "p", name.count > 1, let text = name.dropFirst().removingPercentEncoding else { return nil }
-    if let uuid = UUID(uuidString: text), let known = lock.withLock({ keys[Place(number: number, value: .uuid(uuid))] })
-    {
-      return known
+    let written = name.dropFirst()
+    guard name.first == "p", !written.isEmpty, let text = written.removingPercentEncoding else { return nil }
+    if let integer = Int64(written) { return key(of: NSNumber(value: integer), number) }
+    guard let uuid = UUID(uuidString: String(written)) else { return key(of: text, number) }
+    // In URIs of earlier versions a text that is a UUID looks like one.
+    let (isKnown, isKnownText) = lock.withLock {
+      (
+        keys[Place(number: number, value: .uuid(uuid))] != nil, keys[Place(number: number, value: .string(text))] != nil
+      )
     }
-    if let integer = Int64(name.dropFirst()) { return key(of: NSNumber(value: integer), number) }
-    return key(of: text, number)
+    return !isKnown && isKnownText ? key(of: text, number) : key(of: uuid, number)
   }
 
   private static func escaped(_ text: String) -> String {
     let allowed = CharacterSet.alphanumerics.intersection(CharacterSet(charactersIn: "\0"..."~")).union(
       CharacterSet(charactersIn: "-._~"))
     let escaped = text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
-    guard let first = text.utf8.first, Int64(text) != nil else { return escaped }
+    guard let first = text.utf8.first, Int64(text) != nil || UUID(uuidString: text) != nil else { return escaped }
     return "%" + String(first, radix: 16, uppercase: true) + escaped.dropFirst(escaped.hasPrefix("%") ? 3 : 1)
   }
 }
