@@ -72,14 +72,14 @@ enum BinaryFormat: StoreFormat {
         }
       }
     }
-    loader.reserve(integer(list["lastKey"]) ?? 0, 0)
+    try loader.reserve(integer(list["lastKey"]) ?? 0, 0)
   }
 
   private static func add(_ row: [String: Any], _ entity: MemorySchema.Entity, _ loader: MemoryLoader) throws {
-    guard let key = integer(row["k"]), key > 0, let version = integer(row["v"]),
+    guard let key = integer(row["k"]), let version = integer(row["v"]),
       let attributes = row["a"] as? [String: Any], let related = row["o"] as? [String: [Any]]
     else { throw damaged }
-    let values = Snapshot.make(entity.storedEntity.layout, version: version)
+    let values = Snapshot.make(entity.storedEntity.layout, version: max(1, version))
     for slot in entity.storedSlots + entity.derivedSlots {
       guard let attribute = values.layout.slots[slot].property as? NSAttributeDescription,
         let stored = attributes[attribute.name]
@@ -91,11 +91,11 @@ enum BinaryFormat: StoreFormat {
     }
     for toOne in entity.toOnes {
       guard let found = related[values.layout.slots[toOne.slot].name], found.count == 2 else { continue }
-      guard let name = found[0] as? String, let key = integer(found[1]) else { throw damaged }
+      guard let name = found[0] as? String, let key = integer(found[1]), key != 0 else { throw damaged }
       guard let storedEntity = loader.schema.storedEntities.byName[name] else { continue }
       values.assign(slot: toOne.slot, to: RelatedKey(key: key, number: Int64(storedEntity.number)))
     }
-    loader.add(values, key, entity)
+    try loader.add(values, key, entity)
   }
 
   static func metadata(in data: Data) throws -> [String: Any] {

@@ -22,13 +22,23 @@ struct StoreFormatError: Error, CustomStringConvertible {
 
 /// Fills an empty memory with rows from another source.
 final class MemoryLoader {
+  /// The largest key of a row in a file. Memory has a table by key, so that a damaged key could take all of it.
+  static let lastKey: Int64 = 1 << 31
+
   private let memory: MemoryRows
+  private var keys: Set<Int64> = []
   var schema: MemorySchema { memory.schema }
 
   init(_ memory: MemoryRows) { self.memory = memory }
 
   /// - Precondition: the to-one relationships of the values name the entities of their rows.
-  func add(_ values: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) {
+  /// - Throws: `StoreFormatError` for a key that no row can have, or that another row has.
+  func add(_ values: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) throws {
+    try check(key)
+    guard keys.insert(key).inserted else {
+      throw StoreFormatError("its content is damaged: two objects have the key \(key)")
+    }
+    for toOne in entity.toOnes { try values.related(toOne.slot).map { try check($0.key) } }
     memory.set(values, key, entity)
     memory.lastKeys[entity.root] = max(memory.lastKeys[entity.root], key)
     for constraint in entity.constraints {
@@ -48,5 +58,15 @@ final class MemoryLoader {
   }
 
   /// Prevents keys up to this one from being assigned again.
-  func reserve(_ key: Int64, _ root: Int) { memory.lastKeys[root] = max(memory.lastKeys[root], key) }
+  ///
+  /// - Throws: `StoreFormatError` if no key would be left.
+  func reserve(_ key: Int64, _ root: Int) throws {
+    if key != 0 { try check(key) }
+    memory.lastKeys[root] = max(memory.lastKeys[root], key)
+  }
+
+  private func check(_ key: Int64) throws {
+    guard !(1...Self.lastKey).contains(key) else { return }
+    throw StoreFormatError("its content is damaged: \(key) is no key of an object, which are 1 to \(Self.lastKey)")
+  }
 }

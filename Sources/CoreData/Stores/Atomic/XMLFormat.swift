@@ -7,7 +7,8 @@
 ///     </object>
 ///
 /// Entities are written in upper case and properties in lower case; reading ignores the case. Dates are seconds since
-/// 2001-01-01 00:00 UTC with 20 decimal places, data is in base 64, and `nextObjectID` is the last number given.
+/// 2001-01-01 00:00 UTC with 20 decimal places, data is in base 64, and `nextObjectID` is the last number given. A
+/// relationship with very many members has several elements.
 ///
 /// Source: mapping models of Xcode, which are such stores, and parts of other stores in public repositories. They show
 /// no text of the types "decimal", "uuid", "uri", "composite" and "transformable", and of no number with a fraction.
@@ -61,7 +62,16 @@ enum XMLFormat: StoreFormat {
     text += "    </object>\n"
   }
 
+  /// The most keys of one element: an XML parser reads no attribute of more than ten million bytes.
+  private static let keysOfElement = 500_000
+
   private static func append(_ relationship: NSRelationshipDescription, _ keys: [Int64], to text: inout String) {
+    if keys.count > keysOfElement {
+      for start in stride(from: 0, to: keys.count, by: keysOfElement) {
+        append(relationship, Array(keys[start..<min(start + keysOfElement, keys.count)]), to: &text)
+      }
+      return
+    }
     let type = relationship.isToMany ? "0/0" : "1/1"
     let destination = (relationship.destinationEntity?.name ?? "").uppercased()
     text +=

@@ -37,11 +37,13 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     if let problem { throw problem }
     // This parser reports no error for a document that ends in the middle of a tag.
     guard isRead, path.isEmpty else {
-      throw StoreFormatError("it is not well-formed XML (line \(max(parser.lineNumber, 1)))")
+      throw StoreFormatError(
+        "it is not well-formed XML, or has an attribute of more than ten million bytes "
+          + "(line \(max(parser.lineNumber, 1)))")
     }
     for object in objects { numbers[object.key] = object.entity.storedEntity.number }
     for object in objects { relate(object) }
-    for object in objects { loader.add(object.values, object.key, object.entity) }
+    for object in objects { try loader.add(object.values, object.key, object.entity) }
     for object in objects { setMembers(of: object) }
   }
 
@@ -60,8 +62,10 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   private func setMembers(of object: Object) {
     for list in object.entity.toManys.values {
       let name = list.relationship.name.lowercased()
-      guard let found = object.related.first(where: { $0.name == name }) else { continue }
-      loader.setMembers(found.keys.filter { numbers[$0] != nil }, of: list, object.key)
+      // A long list has several elements.
+      let found = object.related.filter { $0.name == name }
+      if found.isEmpty { continue }
+      loader.setMembers(found.flatMap(\.keys).filter { numbers[$0] != nil }, of: list, object.key)
     }
   }
 
@@ -94,7 +98,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     }
     guard let key = Self.key((attributes["id"] ?? "")[...]) else { return fail("an object has no ID", parser) }
     // Apple's files have no versions.
-    let values = Snapshot.make(entity.storedEntity.layout, version: attributes["version"].flatMap { Int64($0) } ?? 1)
+    let values = Snapshot.make(
+      entity.storedEntity.layout, version: attributes["version"].flatMap { Int64($0) }.map { max(1, $0) } ?? 1)
     objects.append(Object(entity: entity, key: key, values: values))
   }
 
@@ -113,7 +118,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
 
   func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
     path.removeLast()
-    if isLastKey, let key = Int64(text) { loader.reserve(key, 0) }
+    if isLastKey { reserve(text, parser) }
     isLastKey = false
     guard name == "attribute", path.last == "object", let (slot, encoding) = attribute, let object = objects.last else {
       return
@@ -125,6 +130,14 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
       object.values.assignConverted(value, slot: slot)
     else {
       return fail("\(object.entity.storedEntity.layout.name).\(slots[slot].name) has no value of its type", parser)
+    }
+  }
+
+  private func reserve(_ text: String, _ parser: XMLParser) {
+    do {
+      if let key = Int64(text) { try loader.reserve(key, 0) }
+    } catch {
+      fail("\(error)", parser)
     }
   }
 

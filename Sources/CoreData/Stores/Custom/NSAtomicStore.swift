@@ -64,8 +64,8 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     subclassMustOverride()
   }
 
-  /// The reference by which the store knows a new object: a number, a string or a UUID that no other object of the
-  /// entity has, now or later.
+  /// The reference by which the store knows a new object: a whole number, a string or a UUID that no other object of
+  /// the entity has, now or later.
   open func newReferenceObject(for managedObject: NSManagedObject) -> Any { subclassMustOverride() }
 
   /// Called before the nodes of deleted objects are removed. Does nothing by default.
@@ -231,7 +231,7 @@ private struct NodeReader {
 
   func read() throws {
     for (id, node) in nodes {
-      loader.add(try row(of: node, id.storedEntity), id.key, loader.schema.entity(id.storedEntity.number))
+      try loader.add(try row(of: node, id.storedEntity), id.key, loader.schema.entity(id.storedEntity.number))
     }
     for (id, node) in nodes {
       for list in loader.schema.entity(id.storedEntity.number).toManys.values {

@@ -113,7 +113,7 @@ final class MemoryWriter {
       if row.members.isEmpty { return }
       guard let stored else { return noteConflict(.updated(index), row.storedEntity, row.key) }
       let touched = stored.copy()
-      touched.version += 1
+      touched.version = stored.version == .max ? 1 : stored.version + 1
       return set(touched, index, entity)
     }
     let changed = entity.storedSlots.filter { !base.isEqual(values, slot: $0) }
