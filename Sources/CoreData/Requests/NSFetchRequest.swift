@@ -58,16 +58,16 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.sortDescriptors = newValue }
   }
 
-  /// The largest number of objects to fetch; 0 means all. Default: 0.
+  /// The largest number of objects to fetch; 0 means all, and so does a negative number. Default: 0.
   open var fetchLimit: Int {
     get { settings.fetchLimit }
-    set { settings.fetchLimit = newValue }
+    set { settings.fetchLimit = max(0, newValue) }
   }
 
-  /// The number of matching objects to skip at the beginning. Default: 0.
+  /// The number of matching objects to skip at the beginning; a negative number means none. Default: 0.
   open var fetchOffset: Int {
     get { settings.fetchOffset }
-    set { settings.fetchOffset = newValue }
+    set { settings.fetchOffset = max(0, newValue) }
   }
 
   /// The number of objects whose values one query reads when the first of them is used; 0 reads all with the fetch. The

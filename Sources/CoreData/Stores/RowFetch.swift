@@ -14,6 +14,13 @@ struct RowFetch {
   var generation: QueryGeneration?
   /// Cancels and counts an asynchronous fetch.
   var control: FetchControl?
+
+  /// The number of matching rows after which a search may end; `Int.max` for none.
+  var mostMatches: Int {
+    guard limit > 0 else { return .max }
+    let (sum, isTooLarge) = limit.addingReportingOverflow(offset)
+    return isTooLarge ? .max : sum
+  }
 }
 
 extension RowFetch {

@@ -52,7 +52,7 @@ final class MemoryReader: @unchecked Sendable {
   /// The rows of a fetch, in its order and window.
   func find(_ fetch: RowFetch) throws -> [Found] {
     let isSorted = !fetch.sortDescriptors.isEmpty
-    let limit = fetch.limit > 0 && !isSorted ? fetch.limit + fetch.offset : Int.max
+    let limit = isSorted ? .max : fetch.mostMatches
     var found: [Found] = []
     try forEach(fetch) { storedEntity, key, row in
       found.append(Found(storedEntity: storedEntity, key: key, values: row))
@@ -64,7 +64,7 @@ final class MemoryReader: @unchecked Sendable {
   }
 
   func count(_ fetch: RowFetch) throws -> Int {
-    let most = fetch.limit > 0 ? fetch.limit + fetch.offset : Int.max
+    let most = fetch.mostMatches
     var count = 0
     if fetch.predicate == nil {
       let numbers = try numbers(fetch)

@@ -24,7 +24,7 @@ final class BatchDeletion {
     try connection.execute("DELETE FROM temp.cd_doomed")
     let root = store.mapping(fetch.entityName).rootNumber
     let (sql, bindings) = try store.select(
-      "\(root), t0.Z_PK, t0.Z_ENT, 0", fetch, isOrdered: fetch.limit + fetch.offset > 0)
+      "\(root), t0.Z_PK, t0.Z_ENT, 0", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0)
     try connection.execute("INSERT INTO temp.cd_doomed (root, pk, ent, round) \(sql)", bindings)
     try cascade()
     for mapping in try doomedMappings() {
