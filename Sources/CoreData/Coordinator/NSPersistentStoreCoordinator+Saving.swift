@@ -9,16 +9,27 @@ extension NSPersistentStoreCoordinator {
   /// everything is written.
   ///
   /// Stores that cannot take back what they wrote come last: if another one fails before, they are untouched, and if
-  /// they fail, the others are rolled back.
+  /// the first of them fails, the others are rolled back. If a later one fails, those before it are saved, and the
+  /// others have nothing.
   ///
-  /// - Parameter apply: gets the stores' answers, in the order of the changes, before anybody else can write.
+  /// - Parameters:
+  ///   - apply: gets the stores' answers, in the order of the changes, before anybody else can write.
+  ///   - applyPart: gets the answers of the stores that are saved although the save fails, by the index of the change.
+  /// - Throws: `IncompleteSave` if a part is saved.
   final func save(
-    _ changes: [(store: any ObjectStore, rows: RowChanges)], apply: ([SavedRows]) -> Void
+    _ changes: [(store: any ObjectStore, rows: RowChanges)], apply: ([SavedRows]) -> Void,
+    applyPart: ([Int: SavedRows]) -> Void = { _ in }
   ) throws {
     let scopes = writeScopes(of: changes.map(\.store))
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
-      try writing(scopes[...]) { saved = try write(changes, scopes) }
+      do {
+        try writing(scopes[...]) { saved = try write(changes, scopes) }
+      } catch let incomplete as IncompleteSave {
+        applyPart(incomplete.saved)
+        for index in incomplete.saved.keys { changes[index].store.didCommit() }
+        throw incomplete
+      }
       // The caches get rows in the order of the commits, so no other save may write before these are in.
       apply(saved)
       for change in changes { change.store.didCommit() }
@@ -31,14 +42,19 @@ extension NSPersistentStoreCoordinator {
   ) throws -> [SavedRows] {
     if scopes.count == 1 { return try changes.map { try $0.store.write($0.rows) } }
     var saved = Array(repeating: SavedRows(), count: changes.count)
-    func write(where rollsBack: Bool) throws {
-      for (index, change) in changes.enumerated() where change.store.writeScope.rollsBack == rollsBack {
-        saved[index] = try change.store.write(change.rows)
-      }
+    for (index, change) in changes.enumerated() where change.store.writeScope.rollsBack {
+      saved[index] = try change.store.write(change.rows)
     }
-    try write(where: true)
     for scope in scopes { try scope.prepareToCommit() }
-    try write(where: false)
+    var lasting: [Int: SavedRows] = [:]
+    for (index, change) in changes.enumerated() where !change.store.writeScope.rollsBack {
+      do {
+        saved[index] = try change.store.write(change.rows)
+      } catch {
+        throw lasting.isEmpty ? error : IncompleteSave(saved: lasting, error: error)
+      }
+      lasting[index] = saved[index]
+    }
     return saved
   }
 
@@ -75,4 +91,14 @@ extension NSPersistentStoreCoordinator {
       try scope.transaction("Writing") {}
     }
   }
+}
+
+/// The error for a save of which some stores have their part and cannot take it back, while the others have nothing.
+///
+/// `@unchecked Sendable`: thrown and caught by the thread that saves.
+struct IncompleteSave: Error, @unchecked Sendable {
+  /// The answers of the stores that have their part, by the index of the change.
+  let saved: [Int: SavedRows]
+  /// The error of the store that failed.
+  let error: any Error
 }

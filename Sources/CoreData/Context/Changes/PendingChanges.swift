@@ -289,6 +289,18 @@ final class PendingChanges {
     removeAll()
   }
 
+  /// Clears the changes of these objects, which are saved while others are not.
+  func settle(_ saved: SavedChanges) {
+    let noted: NSManagedObject.State = event.isEmpty ? .isNoted : []
+    for object in saved.all {
+      inserted.remove(object)
+      updated.remove(object)
+      deleted.remove(object)
+      object.state.subtract([.inserted, .updated, .deleted, noted])
+      assignedStores[ObjectIdentifier(object)] = nil
+    }
+  }
+
   /// Reverts all changes. Returns the changed objects, which still have their values: new ones, and those with a row.
   func takeBack() -> (new: [NSManagedObject], stored: [NSManagedObject]) {
     let new = inserted.items + unpropagated.filter { !deleted.contains($0) }

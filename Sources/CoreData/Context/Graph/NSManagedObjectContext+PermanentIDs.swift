@@ -49,6 +49,19 @@ extension NSManagedObjectContext {
 
   /// Registers the objects of a save under their new IDs.
   final func adoptPermanentIDs(of parts: [StoreChanges]) {
+    rename(parts)
+    // All saved objects now refer to permanent IDs.
+    permanentIDs.forgetUnlessForChildren()
+    if permanentIDs.isForChildren { root.permanentIDs.announce() }
+  }
+
+  /// Registers the objects of an incomplete save under their new IDs. The others still refer to temporary ones.
+  final func adoptPermanentIDs(ofSaved parts: [StoreChanges]) {
+    rename(parts)
+    if permanentIDs.isForChildren { root.permanentIDs.announce() }
+  }
+
+  private func rename(_ parts: [StoreChanges]) {
     let isForChildren = permanentIDs.isForChildren
     graph.gathering {
       for part in parts {
@@ -60,9 +73,6 @@ extension NSManagedObjectContext {
         }
       }
     }
-    // All saved objects now refer to permanent IDs.
-    permanentIDs.forgetUnlessForChildren()
-    if isForChildren { root.permanentIDs.announce() }
   }
 
   /// Adopts the permanent IDs that the parent's objects got since the last call.

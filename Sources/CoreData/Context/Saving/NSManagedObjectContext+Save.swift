@@ -5,6 +5,8 @@ extension NSManagedObjectContext {
   ///
   /// - Throws: validation errors (1560 for several), 133020 or 133021 for conflicts that the merge policy did not
   ///   resolve, 134030 if no store can take the changes, and the stores' errors. The context then keeps its changes.
+  ///   134040 if only a part is saved, which happens with several incremental stores alone: `NSAffectedStoresErrorKey`
+  ///   has the stores that have nothing of the save, and the context keeps their changes only.
   public final func save() throws {
     checkQueue()
     guard hasChanges else { return }
@@ -71,6 +73,25 @@ extension NSManagedObjectContext {
 
   /// Returns the saved objects: a merge policy may have removed some.
   private func saveToStores() throws -> SavedChanges {
+    var saved: [any ObjectStore] = []
+    do {
+      return try saveToStores(noting: &saved)
+    } catch {
+      if saved.isEmpty { throw error }
+      let parts = try changesByStore(changes.toSave)
+      let names = saved.map { $0.url?.absoluteString ?? $0.type }.joined(separator: ", ")
+      throw CoreDataErrors.error(
+        .persistentStoreIncompleteSave,
+        "Only a part is saved, in \(names), which cannot take it back: \(error.localizedDescription)",
+        [
+          NSUnderlyingErrorKey: error, NSAffectedStoresErrorKey: parts.map { $0.store as NSPersistentStore },
+          NSAffectedObjectsErrorKey: parts.flatMap(\.objects.all),
+        ])
+    }
+  }
+
+  /// - Parameter finished: gets the stores that have their part of the save for good although the others do not.
+  private func saveToStores(noting finished: inout [any ObjectStore]) throws -> SavedChanges {
     guard let coordinator else {
       throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")
     }
@@ -80,8 +101,16 @@ extension NSManagedObjectContext {
       let parts = try changesByStore(current)
       func part(of store: NSPersistentStore) -> StoreChanges { parts.first { $0.store === store }.unsafelyUnwrapped }
       do {
-        try coordinator.save(parts.map { ($0.store, $0.rows) }) { saved in
-          for (part, rows) in zip(parts, saved) { part.apply(rows) }
+        do {
+          try coordinator.save(parts.map { ($0.store, $0.rows) }) { saved in
+            for (part, rows) in zip(parts, saved) { part.apply(rows) }
+          } applyPart: { saved in
+            for (index, rows) in saved { parts[index].apply(rows) }
+          }
+        } catch let incomplete as IncompleteSave {
+          finish(incomplete.saved.keys.sorted().map { parts[$0] })
+          finished += incomplete.saved.keys.map { parts[$0].store }
+          throw incomplete.error
         }
         adoptPermanentIDs(of: parts)
         return current
@@ -164,10 +193,21 @@ extension NSManagedObjectContext {
 
   // MARK: Afterwards
 
-  private func finish(_ saved: SavedChanges) {
+  private func finish(_ saved: SavedChanges) { finish(saved) { changes.settle() } }
+
+  /// Ends the save of a part of the changes.
+  private func finish(_ parts: [StoreChanges]) {
+    adoptPermanentIDs(ofSaved: parts)
+    for part in parts {
+      let saved = part.objects
+      finish(saved) { changes.settle(saved) }
+    }
+  }
+
+  private func finish(_ saved: SavedChanges, _ settle: () -> Void) {
     reading.advance()
     let hooks = changes.hooks
-    changes.settle()
+    settle()
     for object in saved.deleted { graph.release(object) }
     if hooks.contains(.didSave) {
       for object in saved.all where object.layout.saveHooks.contains(.didSave) { object.didSave() }

@@ -13,6 +13,9 @@ final class StoreChanges {
     rows = RowChanges(origin: origin, permanentIDs: permanentIDs)
   }
 
+  /// The objects of this part.
+  var objects: SavedChanges { SavedChanges(inserted: inserted, updated: updated, deleted: deleted) }
+
   // MARK: From objects to rows
 
   func insert(_ objects: ArraySlice<NSManagedObject>) {

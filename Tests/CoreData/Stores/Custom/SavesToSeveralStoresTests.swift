@@ -84,6 +84,35 @@ import Testing
     }
   }
 
+  @Test func aSaveThatTheSecondOfTwoIncrementalStoresRefusesTellsWhatIsSaved() throws {
+    // Given a save to two shelves and a SQLite file, of which the second shelf is full.
+    let sqlite = try stack.coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: stack.folder.appendingPathComponent("sqlite"))
+    let full = try #require(add(.shelf) as? ShelfStore)
+    defer { Shelf.remove(place) }
+    let context = stack.context()
+    try context.performAndWait {
+      let tags = ([shelf, sqlite, full] as [NSPersistentStore]).map { store in
+        let tag = context.make("Tag", ["label": "new"])
+        context.assign(tag, to: store)
+        return tag
+      }
+      full.isFull = true
+      // When it is saved, then the error tells that only a part is saved, and which stores have nothing of it.
+      let error = #expect(throws: NSError.self) { try context.save() }
+      #expect(error?.code == 134040)
+      #expect((error?.userInfo[NSUnderlyingErrorKey] as? CocoaError)?.code == .fileWriteOutOfSpace)
+      let affected = try #require(error?.userInfo[NSAffectedStoresErrorKey] as? [NSPersistentStore])
+      #expect(Set(affected) == [sqlite, full])
+      // And the object that the first shelf has is saved, so that the next save does not insert it again.
+      #expect(!tags[0].objectID.isTemporaryID && !tags[0].hasChanges)
+      #expect(context.insertedObjects == [tags[1], tags[2]])
+      full.isFull = false
+      try context.save()
+      try #expect(stack.coordinator.objectStores.map { try $0.count(RowFetch(entityName: "Tag")) } == [1, 1, 1])
+    }
+  }
+
   @Test func aSavedObjectThatCannotBeReadBackIsSaved() throws {
     let context = stack.context()
     try context.performAndWait {
