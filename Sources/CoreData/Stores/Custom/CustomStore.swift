@@ -65,6 +65,12 @@ extension CustomStore {
       throw CoreDataErrors.error(
         .persistentStoreTypeMismatch, "The store at \(opening.place) is of the type \(type), not \(opening.type).")
     }
+    if StoreMetadata.asksForMigration(opening.options), !StoreMetadata.isCurrent(metadata, opening.entities) {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleVersionHash,
+        "The store at \(opening.place) was made with another model, and stores of the class \(self) are not migrated when they are "
+          + "opened: migrate it with NSMigrationManager first.", ["metadata": metadata])
+    }
     try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, opening.place)
     return identifier
   }

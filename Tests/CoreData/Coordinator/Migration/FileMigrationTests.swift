@@ -225,6 +225,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [StoreKind.cards, .shelf])
+  func anAppsOwnStoreIsNotMigratedAtOpeningAndTheErrorSaysWhatToDo(kind: StoreKind) throws {
+    let stack = try library(kind)
+    let type = Swift.type(of: stack.store)
+    try stack.coordinator.remove(stack.store)
+    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: kind.type, at: stack.url)
+    var changed = metadata
+    changed[NSStoreModelVersionHashesKey] = ["Tag": Data([1])]
+    try type.setMetadata(changed, forPersistentStoreAt: stack.url)
+    let error = #expect(throws: NSError.self) { try migrate(stack, to: LibraryModel.make()) }
+    #expect(error?.code == 134100 && error?.localizedDescription.contains("NSMigrationManager") == true)
+  }
+
   // MARK: Into a new file
 
   @Test(arguments: [StoreKind.file, .binary, .xml, .cards, .shelf], [StoreKind.file, .binary, .xml, .cards, .shelf])
