@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "WorkerKit", targets: ["WorkerKit"]),
     .library(name: "PoolClient", targets: ["PoolClient"]),
     .executable(name: "workerpool", targets: ["WorkerPoolCommand"]),
+    .executable(name: "workerpool-web", targets: ["workerpool-web"]),
     .executable(name: "worker-import", targets: ["worker-import"]),
     .executable(name: "worker-export", targets: ["worker-export"]),
     .executable(name: "worker-index", targets: ["worker-index"]),
@@ -20,6 +21,8 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystem"),
+    .systemLibrary(
+      name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(name: "LinuxSystem", dependencies: ["CSystem"]),
     .target(name: "ObjectIdentity"),
     .target(name: "ModelFiles"),
@@ -42,6 +45,13 @@ let package = Package(
     .target(
       name: "WorkerPool",
       dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+    .target(
+      name: "WorkerPoolWeb",
+      dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "CMicroHTTPD"],
+      resources: [
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/script.js"), .embedInCode("Assets/icon.svg"),
+      ]),
+    .executableTarget(name: "workerpool-web", dependencies: ["WorkerPoolWeb"]),
     .executableTarget(
       name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"]),
     .target(name: "CCounters"),
@@ -110,14 +120,16 @@ let package = Package(
       dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker", "TestFiles"],
       path: "Tests/WorkerPool"),
     .testTarget(
+      name: "WorkerPoolWebTests", dependencies: ["WorkerPoolWeb", "TestFiles"], path: "Tests/WorkerPoolWeb"),
+    .testTarget(
       name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export", "TestFiles"],
       path: "Tests/Workers"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "WorkerProtocol", "CSystem", "worker-import", "worker-export",
-        "worker-index", "worker-exec", "worker-maintain", "increment-worker", "test-worker", "fake-worker",
-        "hasty-producer", "Benchmarks", "TestFiles",
+        "worker-index", "worker-exec", "worker-maintain", "workerpool-web", "increment-worker", "test-worker",
+        "fake-worker", "hasty-producer", "Benchmarks", "TestFiles",
       ], path: "Tests/EndToEnd"),
   ]
 )

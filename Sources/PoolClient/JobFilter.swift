@@ -33,7 +33,7 @@ public struct JobFilter: Hashable, Sendable {
   }
 
   /// The predicate of the filter; nil when it leaves no job out.
-  func condition(running: [NSManagedObjectID]) throws -> NSPredicate? {
+  package func condition(running: [NSManagedObjectID]) throws -> NSPredicate? {
     var conditions: [NSPredicate] = []
     if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
     if let state { conditions.append(state.predicate) }

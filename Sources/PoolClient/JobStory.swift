@@ -89,6 +89,14 @@ public enum JobStory {
     return order.map { "  \(second($0.element.date))  \($0.element.text)" }
   }
 
+  /// What comes next for the job, in one sentence.
+  package static func next(_ job: Job, status: PoolStatus?, run: JobRun?) -> String {
+    let uri = job.objectID.uriString
+    let worker = status?.workers.first { $0.running.contains(uri) }
+    let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
+    return next(job, worker, survivor, run, status)
+  }
+
   private static func next(
     _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?, _ status: PoolStatus?
   ) -> String {

@@ -38,7 +38,7 @@ public enum JobText {
   private static let shownOutput = 20
 
   /// The state as people see it: a job that runs is `available` in the store.
-  static func state(_ job: Job, _ run: JobRun?) -> String {
+  package static func state(_ job: Job, _ run: JobRun?) -> String {
     run != nil && job.state == .available ? runningName : job.state.name
   }
 

@@ -106,7 +106,7 @@ public enum StatusText {
   }
 
   /// A time of a job: `0.4 ms`, `12 ms`, `3.5 s`, `4 min 2 s`.
-  static func shortTime(_ seconds: Double) -> String {
+  package static func shortTime(_ seconds: Double) -> String {
     switch seconds {
     case ..<0.01: "\(decimal(seconds * 1000)) ms"
     case ..<1: "\(Int(seconds * 1000)) ms"
@@ -116,7 +116,7 @@ public enum StatusText {
   }
 
   /// One decimal place, none above 100.
-  static func decimal(_ value: Double) -> String {
+  package static func decimal(_ value: Double) -> String {
     if value >= 100 { return String(Int(value.rounded())) }
     let tenths = Int((value * 10).rounded())
     return "\(tenths / 10).\(tenths % 10)"
@@ -168,7 +168,7 @@ public enum StatusText {
   }
 
   /// Seconds in the two units that matter: `3 h 20 min`.
-  static func duration(_ seconds: Double) -> String {
+  package static func duration(_ seconds: Double) -> String {
     let seconds = Int(seconds)
     switch seconds {
     case ..<60: return "\(seconds) s"
@@ -178,7 +178,7 @@ public enum StatusText {
     }
   }
 
-  static func size(_ bytes: Int) -> String {
+  package static func size(_ bytes: Int) -> String {
     bytes < 1 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
   }
 }

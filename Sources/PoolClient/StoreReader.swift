@@ -67,7 +67,7 @@ public final class StoreReader {
   }
 
   /// Runs `body` on the context's queue, with an empty context and a function from a job's key to its ID.
-  func perform(
+  package func perform(
     _ body: (NSManagedObjectContext, (Int64) -> NSManagedObjectID?) throws -> Void
   ) throws {
     try context.performAndWait {
@@ -131,7 +131,7 @@ public final class StoreReader {
     }
   }
 
-  private func ids(of runs: [Int64: JobRun]) -> [NSManagedObjectID] {
+  package func ids(of runs: [Int64: JobRun]) -> [NSManagedObjectID] {
     runs.keys.compactMap(objectID(job:))
   }
 
@@ -139,7 +139,7 @@ public final class StoreReader {
 
   /// The process that runs each job, by the pool's ledger; workers of a dead pool that are alive count, too. On the
   /// context's queue.
-  private func runs() throws -> [Int64: JobRun] {
+  package func runs() throws -> [Int64: JobRun] {
     guard let owner = try PoolOwner.find(in: context),
       let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
       ledger.boot == Boot.id()

@@ -1,6 +1,7 @@
 /// Every command, in the order of the help.
 let allCommands: [CommandDescription] = [
-  runCommand, submitCommand, statusCommand, jobsCommand, periodicCommand, workersCommand, fetchCommand, logsCommand,
+  runCommand, submitCommand, statusCommand, webCommand, jobsCommand, periodicCommand, workersCommand, fetchCommand,
+  logsCommand,
   retryCommand, cancelCommand,
   deleteCommand,
   pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, systemdUnitCommand, demoCommand,

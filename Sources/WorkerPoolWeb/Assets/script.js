@@ -1,0 +1,71 @@
+// Keeps the page up to date by server-sent events. Without this file the pages work all the same.
+"use strict";
+
+(() => {
+  const main = document.querySelector("main[data-live]");
+  if (!main) return;
+  const sign = document.getElementById("live");
+  let events = null;
+
+  // Makes one tree like another, and leaves alone what is equal, what a person types and opens, and where the focus is.
+  function update(old, fresh) {
+    if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return old.replaceWith(fresh.cloneNode(true));
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== fresh.data) old.data = fresh.data;
+      return;
+    }
+    if (old.isEqualNode(fresh)) return;
+    for (const { name } of [...old.attributes]) {
+      if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+    }
+    for (const { name, value } of fresh.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+    const wanted = [...fresh.childNodes];
+    const keyed = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+    wanted.forEach((child, index) => {
+      const known = child.id ? keyed.get(child.id) : null;
+      let present = old.childNodes[index];
+      if (known && known !== present) {
+        old.insertBefore(known, present || null);
+        present = known;
+      }
+      if (!present) old.append(child.cloneNode(true));
+      else if (!known && (child.id || present.id) && child.id !== present.id) old.insertBefore(child.cloneNode(true), present);
+      else update(present, child);
+    });
+    while (old.childNodes.length > wanted.length) old.lastChild.remove();
+  }
+
+  function say(text, isTrouble) {
+    sign.textContent = text;
+    sign.classList.toggle("trouble", isTrouble);
+  }
+
+  function listen() {
+    if (events) return;
+    const page = location.pathname + location.search;
+    events = new EventSource("/events?page=" + encodeURIComponent(page));
+    events.addEventListener("open", () => say("live", false));
+    events.addEventListener("error", () => say("not live: workerpool web does not answer", true));
+    events.addEventListener("page", (event) => {
+      const fresh = new DOMParser().parseFromString(event.data, "text/html");
+      for (const id of ["main", "pool-line"]) {
+        const part = fresh.getElementById(id);
+        const old = document.getElementById(id);
+        if (part && old) update(old, part);
+      }
+      main.dispatchEvent(new CustomEvent("updated"));
+    });
+  }
+
+  function rest() {
+    if (events) events.close();
+    events = null;
+  }
+
+  document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
+  addEventListener("pagehide", rest);
+  addEventListener("pageshow", () => document.hidden || listen());
+  if (!document.hidden) listen();
+})();

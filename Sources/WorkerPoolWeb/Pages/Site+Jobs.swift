@@ -1,0 +1,288 @@
+import Foundation
+import Jobs
+import PoolClient
+
+extension Site {
+  func jobs(_ choice: JobChoice, before: Int64?) throws -> Layout.Page {
+    let shelf = try openShelf()
+    let page = try shelf.page(choice, before: before)
+    return Layout.Page(
+      title: "Jobs", part: "Jobs",
+      content: HTML([
+        tag("h1") { "Jobs" },
+        filter(choice),
+        tag("p", .class("quiet"), .id("count")) {
+          page.count >= JobShelf.countedAtMost
+            ? "\(Count.number(JobShelf.countedAtMost)) jobs or more" : Count.text(page.count, "job")
+          before.map { ", those before p\($0)" } ?? ""
+          choice.search == nil ? "" : "; a text is searched in the newest \(Count.number(Int(JobShelf.searched))) jobs"
+        },
+        page.count > 0 ? bulk(choice) : .nothing,
+        page.rows.isEmpty ? try nothing(choice, shelf) : table(page.rows),
+        pages(choice, before: before, next: page.next),
+      ]))
+  }
+
+  private func nothing(_ choice: JobChoice, _ shelf: JobShelf) throws -> HTML {
+    var filter = JobFilter()
+    filter.kind = choice.kind
+    filter.queue = choice.queue
+    filter.batch = choice.batch
+    let hints = filter.isEverything ? [] : try shelf.reader.unknownNames(in: filter)
+    return message((["No job fits."] + hints.map { "\($0)." }).joined(separator: " "))
+  }
+
+  private func filter(_ choice: JobChoice) -> HTML {
+    tag("form", Attribute("method", "get"), .action(Address("jobs")), .class("filter"), .id("filter")) {
+      tag("label") {
+        tag("span") { "State" }
+        tag("select", .name("state")) {
+          tag("option", .value("")) { "all" }
+          for state in StateMark.order {
+            tag("option", with: [.value(state)] + (state == choice.state ? [Attribute("selected")] : [])) { state }
+          }
+        }
+      }
+      field("Kind", name: "kind", value: choice.kind)
+      field("Queue", name: "queue", value: choice.queue)
+      field("Batch", name: "batch", value: choice.batch)
+      tag("div", .class("wide")) {
+        field(
+          "Search", name: "search", value: choice.search, type: "search",
+          more: [Attribute("placeholder", "p17, or text in parameters, output, errors")])
+      }
+      tag("div", .class("wide")) {
+        field(
+          "Condition", name: "where", value: choice.condition,
+          more: [Attribute("placeholder", "attempt > 2 AND priority < 0")])
+      }
+      tag("div") { tag("button", .class("first")) { "Show" } }
+    }
+  }
+
+  /// What can be done with all jobs that fit; each button first shows how many they are.
+  private func bulk(_ choice: JobChoice) -> HTML {
+    guard !access.isReadOnly, !choice.isEverything else { return .nothing }
+    return tag("div", .class("actions")) {
+      tag("span", .class("quiet")) { "All that fit:" }
+      for change in JobChange.allCases where choice.mayMatch(change.states) {
+        tag(
+          "a", .class("button"),
+          .href(Address(path: ["change"], query: [("do", change.rawValue)] + choice.parameters))
+        ) { "\(change.title)…" }
+      }
+    }
+  }
+
+  private func table(_ rows: [JobShelf.Row]) -> HTML {
+    let now = Date()
+    return tag("div", .class("sheet")) {
+      tag("table", .class("cards"), .id("jobs")) {
+        tag("thead") {
+          tag("tr") {
+            for name in ["Job", "State", "Kind", "Queue"] { tag("th") { name } }
+            for name in ["Attempts", "Came", "Took"] { tag("th", .class("number")) { name } }
+            tag("th") { "Last error" }
+          }
+        }
+        tag("tbody") {
+          for row in rows {
+            tag("tr", .id("p\(row.key)")) {
+              tag("td", .class("tight")) { link("p\(row.key)", Address("jobs", "p\(row.key)")) }
+              tag("td", .class("tight")) {
+                StateMark.html(row.state)
+                if let progress = row.progress, row.state == "running" { self.progress(progress.done, progress.total) }
+              }
+              tag("td") { row.kind }
+              tag("td", Attribute("data-label", "queue")) { row.queue }
+              tag("td", .class("number"), Attribute("data-label", "attempts")) { attempts(row) }
+              tag("td", .class("number"), Attribute("data-label", "came")) { When.age(row.createdAt, now: now) }
+              tag("td", .class("number"), Attribute("data-label", "took")) { took(row, now) }
+              tag("td", .class("error whole")) { row.error.map { String($0.prefix(160)) } ?? "" }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func attempts(_ row: JobShelf.Row) -> String {
+    row.crashes > 0
+      ? "\(row.attempts) + \(Count.text(row.crashes, "crash").replacingOccurrences(of: "crashs", with: "crashes"))"
+      : String(row.attempts)
+  }
+
+  private func took(_ row: JobShelf.Row, _ now: Date) -> String {
+    guard let started = row.startedAt else { return "" }
+    if row.state == "running" { return StatusText.duration(now.timeIntervalSince(started)) }
+    guard row.state == "succeeded" || row.state == "dead", let finished = row.finishedAt else { return "" }
+    return StatusText.shortTime(max(0, finished.timeIntervalSince(started)))
+  }
+
+  func progress(_ done: Int64, _ total: Int64) -> HTML {
+    tag("span") {
+      " "
+      tag(
+        "progress", Attribute("max", String(total)), .value(String(done)), Attribute("aria-label", "progress"))
+      " \(done) of \(total)"
+    }
+  }
+
+  private func pages(_ choice: JobChoice, before: Int64?, next: Int64?) -> HTML {
+    guard before != nil || next != nil else { return .nothing }
+    return tag("nav", .class("actions"), Attribute("aria-label", "Pages of the list")) {
+      if before != nil { tag("a", .class("button"), .href(choice.address())) { "Newest" } }
+      if let next {
+        tag("a", .class("button"), .href(choice.address(before: next)), Attribute("rel", "next")) { "Older" }
+      }
+    }
+  }
+
+  // MARK: One job
+
+  func job(_ key: Int64) throws -> Layout.Page {
+    let shelf = try openShelf()
+    let news = watch.news
+    var content: HTML?
+    _ = try shelf.job(key) { job, run in content = self.story(job, run, news.isRunning ? news.status : nil) }
+    guard let content else {
+      return Layout.Page(
+        title: "p\(key)", part: "Jobs",
+        content: problem("There is no job p\(key): it was deleted, or has never been there.", nil), status: 404)
+    }
+    return Layout.Page(title: "p\(key)", part: "Jobs", content: content)
+  }
+
+  private func story(_ job: Job, _ run: JobRun?, _ status: PoolStatus?) -> HTML {
+    let key = job.objectID.key ?? 0
+    let state = JobText.state(job, run)
+    let worker = status?.workers.first { $0.running.contains(job.objectID.uriString) }
+    return HTML([
+      tag("h1") {
+        "p\(key) "
+        tag("span", .class("quiet")) { job.kind }
+      },
+      tag("div", .class("actions")) {
+        StateMark.html(state)
+        actions(job, key)
+      },
+      tag("p") { JobStory.next(job, status: status, run: run) },
+      facts(job, run, worker),
+      attempts(job, run),
+      list("Objects", job.objectURIs), list("Results", job.resultURIs), list("After", job.options.after),
+      block("Parameters", job.parametersText.map(Self.readable)),
+      block("Output", job.output),
+    ])
+  }
+
+  private func actions(_ job: Job, _ key: Int64) -> HTML {
+    guard !access.isReadOnly else { return .nothing }
+    return HTML(
+      JobChange.allCases.filter { $0.states.contains(job.state) }.map { change in
+        if change == .delete {
+          return tag("a", .class("button"), .href(Address("change", query: ["do": change.rawValue, "job": "p\(key)"])))
+          {
+            "Delete…"
+          }
+        }
+        return forms.button(
+          change.title, to: Address("change"), fields: [("do", change.rawValue), ("job", "p\(key)")],
+          isDangerous: change == .cancel)
+      })
+  }
+
+  private func facts(_ job: Job, _ run: JobRun?, _ worker: PoolStatus.Worker?) -> HTML {
+    var rows: [(String, HTML)] = [
+      ("queue", link(job.queue, Address("jobs", query: ["queue": job.queue]))),
+      ("priority", HTML(String(job.priority))),
+      (
+        "attempts",
+        HTML(
+          "\(job.attempt) ended, \(Count.text(job.crashes, "crash").replacingOccurrences(of: "crashs", with: "crashes"))"
+        )
+      ),
+      ("came", When.age(job.createdAt)),
+    ]
+    if let run, job.state == .available {
+      rows.append(
+        (
+          "runs in",
+          tag("span") {
+            link("process \(run.pid)", Address("workers", String(run.pid)))
+            " for \(StatusText.duration(Date().timeIntervalSince(run.since)))"
+          }
+        ))
+    }
+    if let done = worker?.progressDone, let total = worker?.progressTotal, total > 0 {
+      rows.append(("progress", progress(Int64(done), Int64(total))))
+    } else if job.progressTotal > 0 {
+      rows.append(("progress", progress(job.progressDone, job.progressTotal)))
+    }
+    if let date = job.runAt { rows.append(("runs after", When.age(date))) }
+    if let date = job.finishedAt { rows.append(("ended", When.age(date))) }
+    if let batch = job.batch { rows.append(("batch", link(batch, Address("jobs", query: ["batch": batch])))) }
+    if let text = job.uniqueKey { rows.append(("unique key", HTML(text))) }
+    if let text = job.limitKey { rows.append(("limit key", HTML(text))) }
+    if let seconds = job.timeout { rows.append(("timeout", HTML("\(seconds) s for each attempt"))) }
+    if let count = job.maxAttempts { rows.append(("attempts at most", HTML(String(count)))) }
+    if let batch = job.options.afterBatch { rows.append(("after batch", HTML(batch))) }
+    if let checkpoint = job.checkpoint { rows.append(("checkpoint", HTML("\(checkpoint.count) bytes"))) }
+    rows.append(("URI", tag("code") { job.objectID.uriString }))
+    return tag("dl", .class("facts")) {
+      for (name, value) in rows {
+        tag("dt") { name }
+        tag("dd") { value }
+      }
+    }
+  }
+
+  private func attempts(_ job: Job, _ run: JobRun?) -> HTML {
+    var events: [(date: Date, isFailure: Bool, content: HTML)] = [(job.createdAt, false, HTML("came into the store"))]
+    for failure in job.failures {
+      let content = HTML([
+        tag("strong") { "attempt \(failure.attempt): \(failure.type)" },
+        tag("pre") { failure.message },
+        failure.pid > 0 ? tag("span", .class("quiet")) { "process \(failure.pid) on \(failure.host)" } : .nothing,
+        failure.standardError.isEmpty
+          ? .nothing
+          : tag("pre", Attribute("aria-label", "standard error")) { failure.standardError.joined(separator: "\n") },
+      ])
+      events.append((failure.date, true, content))
+    }
+    if let date = job.startedAt { events.append((date, false, HTML("the attempt that ended last had begun"))) }
+    if let run, job.state == .available {
+      events.append((run.since, false, HTML("began to run in process \(run.pid)")))
+    }
+    if let date = job.finishedAt { events.append((date, false, StateMark.html(job.state.name))) }
+    let ordered = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
+    return HTML([
+      tag("h2") { "What happened" },
+      tag("ol", .class("story")) {
+        for (_, event) in ordered {
+          tag("li", .class(event.isFailure ? "failure" : "")) {
+            tag("span", .class("when")) { When.full(event.date) }
+            event.content
+          }
+        }
+      },
+    ])
+  }
+
+  private func list(_ title: String, _ uris: [String]) -> HTML {
+    guard !uris.isEmpty else { return .nothing }
+    let shown = 50
+    let more = uris.count > shown ? "\n… and \(uris.count - shown) more" : ""
+    return block("\(title) (\(uris.count))", uris.prefix(shown).joined(separator: "\n") + more)
+  }
+
+  private func block(_ title: String, _ text: String?) -> HTML {
+    guard let text, !text.isEmpty else { return .nothing }
+    return HTML([tag("h2") { title }, tag("pre", Attribute("tabindex", "0")) { text }])
+  }
+
+  /// JSON with a member on each line; other text as it is.
+  private static func readable(_ text: String) -> String {
+    guard case .object(let members)? = try? JSONParser.parse(text), !members.isEmpty else { return text }
+    return members.map { "\($0.name): \($0.value.text)" }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import Jobs
+import PoolClient
+
+extension Site {
+  func overview(_ period: Period) -> Layout.Page {
+    let news = watch.news
+    return Layout.Page(
+      title: "Overview", part: "Overview",
+      content: HTML([
+        tag("h1") { "Overview" },
+        news.isRunning
+          ? .nothing
+          : {
+            let error = PageError(news, queue: queue)
+            return problem(error.text, error.advice)
+          }(),
+        news.isRunning ? tiles(news.status) : .nothing,
+        news.isRunning ? advice(news.status) : .nothing,
+        periods(period),
+        plots(period),
+        problems(news.status),
+      ]))
+  }
+
+  private func tiles(_ status: PoolStatus?) -> HTML {
+    guard let jobs = status?.jobs else { return .nothing }
+    return tag("ul", .class("tiles")) {
+      for state in StateMark.order where state != "pending" || jobs[state] ?? 0 > 0 {
+        tag("li") {
+          tag("a", .href(Address("jobs", query: ["state": state])), .class(jobs[state] ?? 0 > 0 ? "" : "none")) {
+            tag("strong") { Count.number(jobs[state] ?? 0) }
+            StateMark.html(state)
+          }
+        }
+      }
+    }
+  }
+
+  private func advice(_ status: PoolStatus?) -> HTML {
+    let lines = status.map(StatusAdvice.lines) ?? []
+    guard !lines.isEmpty else { return .nothing }
+    return tag("div", .class("message")) {
+      tag("ul", .class("advice")) {
+        for line in lines { tag("li") { line } }
+      }
+    }
+  }
+
+  private func problems(_ status: PoolStatus?) -> HTML {
+    guard let problems = status?.problems, !problems.isEmpty else { return .nothing }
+    return HTML([
+      tag("h2") { "What went wrong last" },
+      tag("div", .class("sheet")) {
+        tag("table", .class("cards")) {
+          tag("thead") {
+            tag("tr") {
+              tag("th") { "Time" }
+              tag("th") { "Event" }
+              tag("th") { "What happened" }
+            }
+          }
+          tag("tbody") {
+            for problem in problems.suffix(20).reversed() {
+              tag("tr") {
+                tag("td", .class("tight")) { problem.time.replacingOccurrences(of: "T", with: " ").prefix(19) + " UTC" }
+                tag("td", .class("mono tight")) { problem.event }
+                tag("td", .class("whole")) { linked(problem.text) }
+              }
+            }
+          }
+        }
+      },
+    ])
+  }
+
+  /// A text in which each job's URI is a link with the job's name.
+  private func linked(_ text: String) -> HTML {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+      guard let uri = ObjectURI(String(word)), uri.entity == Job.entityName else { return HTML(String(word)) }
+      return link(uri.name, Address("jobs", uri.name))
+    }
+    return HTML(Array(words.map { [$0] }.joined(separator: [HTML(" ")])))
+  }
+
+  private func periods(_ chosen: Period) -> HTML {
+    tag("nav", Attribute("aria-label", "Period")) {
+      tag("ul", .class("choices")) {
+        for period in Period.allCases {
+          tag("li") {
+            tag(
+              "a",
+              with: [.href(Address("", query: ["period": period.rawValue]))]
+                + (period == chosen ? [Attribute("aria-current", "true")] : [])
+            ) { period.title }
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Plots
+
+  private func plots(_ period: Period) -> HTML {
+    var plots: [HTML] = []
+    let now = Date()
+    do {
+      let intervals = try finished.intervals(period, until: now, in: try openShelf())
+      plots = jobPlots(intervals, period)
+    } catch let error as PageError {
+      return problem(error.text, error.advice)
+    } catch {
+      plots = [
+        problem("The finished jobs cannot be read now: \(ErrorText.text(error))", "This page tries again by itself.")
+      ]
+    }
+    return tag("div", .class("plots")) {
+      plots
+      samplePlots(period, now)
+    }
+  }
+
+  private func jobPlots(_ intervals: [FinishedJobs.Interval], _ period: Period) -> [HTML] {
+    let times = intervals.map(\.start)
+    let note = "Of up to \(FinishedJobs.sampled) jobs that succeeded in each interval."
+    let throughput = Plot(
+      title: "Throughput", unit: "jobs in \(period.stepTitle)",
+      note:
+        "Jobs in the store by the time at which they ended. Jobs that were deleted before this page saw them are missing.",
+      shape: .bars, times: times, step: period.step,
+      series: FinishedJobs.outcomes.enumerated().map { number, state in
+        Plot.Series(name: state.name, values: intervals.map { Double($0.counts[number]) })
+      }, text: { $0 < 10 && $0 != $0.rounded() ? StatusText.decimal($0) : Count.number(Int($0)) })
+    func spread(_ title: String, _ note: String, _ values: (FinishedJobs.Interval) -> [Double]?) -> HTML {
+      Plot(
+        title: title, unit: "half, 95 % and 99 % of jobs", note: note, shape: .lines, times: times, step: period.step,
+        series: ["p50", "p95", "p99"].enumerated().map { number, name in
+          Plot.Series(name: name, values: intervals.map { values($0)?[number] })
+        }, text: { $0 == 0 ? "0" : StatusText.shortTime($0) }
+      ).html
+    }
+    return [
+      throughput.html,
+      spread(
+        "Waiting time",
+        note + " From arrival to start, of first attempts; a job that was scheduled waits for its time, too.",
+        \.waiting),
+      spread("Running time", note + " From the start of the last attempt to its end.", \.running),
+    ]
+  }
+
+  /// What this program saw by itself: for each interval the mean of its samples.
+  private func samplePlots(_ period: Period, _ now: Date) -> [HTML] {
+    let last = (now.timeIntervalSinceReferenceDate / period.step).rounded(.down) * period.step
+    let first = last - Double(period.count - 1) * period.step
+    let times = (0..<period.count).map { Date(timeIntervalSinceReferenceDate: first + Double($0) * period.step) }
+    var groups = [[PoolHistory.Sample]](repeating: [], count: period.count)
+    for sample in watch.history.samples(since: times[0]) {
+      let index = Int((sample.date.timeIntervalSinceReferenceDate - first) / period.step)
+      if groups.indices.contains(index) { groups[index].append(sample) }
+    }
+    // Where intervals are shorter than the time between two looks, the last value holds.
+    let held = Int((PoolWatch.longestPause / period.step).rounded(.up))
+    func values(_ value: (PoolHistory.Sample) -> Double) -> [Double?] {
+      var last: (index: Int, value: Double)?
+      return groups.indices.map { index in
+        let group = groups[index]
+        if !group.isEmpty {
+          last = (index, group.reduce(0) { $0 + value($1) } / Double(group.count))
+        } else if let known = last, index - known.index > held {
+          last = nil
+        }
+        return last?.value
+      }
+    }
+    let note = "As workerpool web has seen it since it was started."
+    func plot(_ title: String, _ unit: String, _ series: [Plot.Series], _ text: @escaping (Double) -> String) -> HTML {
+      Plot(
+        title: title, unit: unit, note: note, shape: .lines, times: times, step: period.step, series: series, text: text
+      ).html
+    }
+    let count = { (value: Double) in
+      value < 10 && value != value.rounded() ? StatusText.decimal(value) : Count.number(Int(value.rounded()))
+    }
+    return [
+      plot(
+        "Queue depth", "jobs",
+        [
+          .init(name: "can run", values: values(\.waiting)),
+          .init(name: "wait for a time or others", values: values(\.later)),
+        ], count),
+      plot("Memory", "MiB of all workers", [.init(name: "resident", values: values { $0.memory / 1_048_576 })], count),
+      plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors))]) {
+        $0 == 0 ? "0" : String(($0 * 100).rounded() / 100)
+      },
+    ]
+  }
+}

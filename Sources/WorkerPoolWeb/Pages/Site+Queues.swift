@@ -1,0 +1,117 @@
+import Jobs
+import PoolClient
+
+extension Site {
+  func queues() throws -> Layout.Page {
+    let status = try status()
+    let known = Set((status.backlog ?? []).map(\.queue) + status.pausedQueues)
+    return Layout.Page(
+      title: "Queues", part: "Queues",
+      content: HTML([
+        tag("h1") { "Queues" },
+        whole(status),
+        groups(status, names: known, what: "queue", paused: Set(status.pausedQueues)) { $0.queue },
+        rest(status),
+      ]))
+  }
+
+  func kinds() throws -> Layout.Page {
+    let status = try status()
+    let known = Set((status.backlog ?? []).map(\.kind) + status.pausedKinds + status.plugins.flatMap(\.kinds))
+    return Layout.Page(
+      title: "Kinds", part: "Kinds",
+      content: HTML([
+        tag("h1") { "Kinds" },
+        groups(status, names: known, what: "kind", paused: Set(status.pausedKinds)) { $0.kind },
+        rest(status),
+        plugins(status),
+      ]))
+  }
+
+  private func whole(_ status: PoolStatus) -> HTML {
+    tag("div", .class("actions")) {
+      if status.isPaused {
+        StateMark.html("paused")
+        tag("span") { "The whole pool is paused." }
+        forms.button("Resume all", to: Address("resume"))
+      } else {
+        forms.button("Pause all", to: Address("pause"))
+      }
+    }
+  }
+
+  private static let shown = ["running", "available", "scheduled", "retryable", "blocked"]
+
+  /// A line for each queue or kind with its unfinished jobs.
+  private func groups(
+    _ status: PoolStatus, names: Set<String>, what: String, paused: Set<String>, by name: (JobBacklog) -> String
+  ) -> HTML {
+    guard !names.isEmpty else { return message("No unfinished jobs.") }
+    let backlog = Dictionary(grouping: status.backlog ?? [], by: name)
+    return tag("div", .class("sheet")) {
+      tag("table", .class("cards")) {
+        tag("thead") {
+          tag("tr") {
+            tag("th") { what == "queue" ? "Queue" : "Kind" }
+            for state in Self.shown { tag("th", .class("number")) { state } }
+            tag("th") { "State" }
+            tag("th") {}
+          }
+        }
+        tag("tbody") {
+          for name in names.sorted() {
+            tag("tr") {
+              tag("td", .class("whole")) {
+                tag("a", .href(Address(path: ["jobs"], query: [(what, name)]))) { name }
+              }
+              for state in Self.shown {
+                let count = (backlog[name] ?? []).filter { $0.state == state }.reduce(0) { $0 + $1.count }
+                tag("td", .class(count > 0 ? "number" : "number none"), Attribute("data-label", state)) {
+                  Count.number(count)
+                }
+              }
+              tag("td") { paused.contains(name) ? StateMark.html("paused") : HTML("") }
+              tag("td") {
+                paused.contains(name)
+                  ? forms.button("Resume", to: Address("resume"), fields: [(what, name)], label: "Resume \(name)")
+                  : forms.button("Pause", to: Address("pause"), fields: [(what, name)], label: "Pause \(name)")
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func rest(_ status: PoolStatus) -> HTML {
+    let count = (status.backlogRest ?? [:]).values.reduce(0, +)
+    guard count > 0 else { return .nothing }
+    return tag("p", .class("note")) { "The largest groups are shown; \(Count.text(count, "job")) more are in others." }
+  }
+
+  private func plugins(_ status: PoolStatus) -> HTML {
+    HTML([
+      tag("h2") { "Plugins" },
+      tag("div", .class("sheet")) {
+        tag("table", .class("cards")) {
+          tag("thead") {
+            tag("tr") {
+              for name in ["Plugin", "Version", "Kinds", "Workers", "Trouble"] { tag("th") { name } }
+            }
+          }
+          tag("tbody") {
+            for plugin in status.plugins {
+              tag("tr") {
+                tag("td") { plugin.name }
+                tag("td") { plugin.version ?? "" }
+                tag("td") { plugin.kinds.joined(separator: ", ") }
+                tag("td", Attribute("data-label", "workers")) { String(plugin.workers) }
+                tag("td", .class("error whole")) { plugin.failure ?? "" }
+              }
+            }
+          }
+        }
+      },
+    ])
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Jobs
+import LinuxSystem
+import PoolClient
+
+/// The pages: what each address shows and what each form does. One queue owns it.
+final class Site {
+  let queue: String
+  let watch: PoolWatch
+  let access: Access
+  let changes: JobChanges
+  /// The path of the store when it was named; else the pool tells it.
+  private let namedStore: String?
+  private var shelf: JobShelf?
+  var finished = FinishedJobs()
+  private var notices: [String] = []
+
+  init(queue: String, store: String?, watch: PoolWatch, access: Access) {
+    self.queue = queue
+    self.watch = watch
+    self.access = access
+    namedStore = store
+    changes = JobChanges(queue: queue)
+  }
+
+  var forms: Forms { Forms(key: access.formKey, isReadOnly: access.isReadOnly) }
+
+  // MARK: Requests
+
+  func answer(_ request: HTTPRequest) -> HTTPResponse {
+    if request.method == "POST" { return change(request) }
+    let page = page(request)
+    return HTTPResponse(page.status, frame(page))
+  }
+
+  /// The page with its frame.
+  func frame(_ page: Layout.Page) -> HTML {
+    Layout.html(page, pool: poolLine(watch.news), isReadOnly: access.isReadOnly)
+  }
+
+  /// The page at an address; a page that cannot be made says why.
+  func page(_ request: HTTPRequest) -> Layout.Page {
+    let part = Layout.parts.first { $0.address.text == "/" + (request.parts.first ?? "") }?.name ?? ""
+    do {
+      var page =
+        try content(request)
+        ?? Layout.Page(
+          title: "Not found", part: part, content: problem("There is no such page.", nil), isLive: false, status: 404)
+      if let notice = request.query["notice"].flatMap(Int.init), notices.indices.contains(notice) {
+        page.content = HTML([message(notices[notice]), page.content])
+      }
+      if let change = request.query["change"].flatMap(Int.init).flatMap({ changes[$0] }) {
+        page.content = HTML([message(change.text, isTrouble: change.problem != nil), page.content])
+      }
+      return page
+    } catch let error as PageError {
+      return Layout.Page(title: part, part: part, content: problem(error.text, error.advice), status: 200)
+    } catch let error as ObjectQueryError {
+      return Layout.Page(
+        title: part, part: part, content: problem("\(error)", "Go back and change the condition."), isLive: false,
+        status: 400)
+    } catch {
+      shelf = nil
+      return Layout.Page(
+        title: part, part: part,
+        content: problem(
+          "The store cannot be read now: \(ErrorText.text(error))", "This page tries again by itself, or load it again."
+        ))
+    }
+  }
+
+  private func content(_ request: HTTPRequest) throws -> Layout.Page? {
+    let parts = request.parts
+    switch (parts.first, parts.count) {
+    case (nil, 0): return overview(Period(rawValue: request.query["period"] ?? "") ?? .hour)
+    case ("queues", 1): return try queues()
+    case ("kinds", 1): return try kinds()
+    case ("workers", 1): return try workers()
+    case ("workers", 2): return try worker(parts[1])
+    case ("periodic", 1): return try periodic()
+    case ("jobs", 1):
+      if let search = request.query["search"], let key = ObjectURI.key(name: search) ?? jobKey(uri: search) {
+        return try job(key)
+      }
+      return try jobs(JobChoice(request.query), before: request.query["before"].flatMap(Int64.init))
+    case ("jobs", 2):
+      guard let key = ObjectURI.key(name: parts[1]) else { return nil }
+      return try job(key)
+    case ("change", 1):
+      guard let change = request.query["do"].flatMap(JobChange.init) else { return nil }
+      return try preview(change, request.query)
+    default: return nil
+    }
+  }
+
+  private func jobKey(uri: String) -> Int64? { (try? openShelf()).flatMap { $0.reader.jobURIs.key(uri) } }
+
+  // MARK: What pages need
+
+  /// The store's jobs; opened when they are needed first, and again when the pool has another store.
+  func openShelf() throws -> JobShelf {
+    guard let path = namedStore ?? watch.news.status?.store else {
+      throw PageError(
+        text: "The jobs cannot be shown: no pool has answered yet, so that it is not known where its store is.",
+        advice: "Start the pool (workerpool run), or name the store: workerpool web --store FILE.")
+    }
+    if let shelf, shelf.path == path { return shelf }
+    let opened = try JobShelf(path: path)
+    shelf = opened
+    return opened
+  }
+
+  /// The status, for pages that show nothing without it.
+  func status() throws -> PoolStatus {
+    let news = watch.news
+    guard news.isRunning, let status = news.status else { throw PageError(news, queue: queue) }
+    return status
+  }
+
+  private func poolLine(_ news: PoolWatch.News) -> String {
+    guard news.isRunning, let status = news.status else { return "no pool answers on \(queue)" }
+    var text = "pool \(status.pid) on \(queue), \(status.phase) for \(StatusText.duration(status.age))"
+    if status.isPaused { text += ", paused" }
+    return text
+  }
+
+  /// Leads on to a page that tells what was done.
+  func done(_ text: String, _ path: [String], query: [(String, String?)] = []) -> HTTPResponse {
+    notices.append(text)
+    // Old notices have been read; their numbers stay taken.
+    if notices.count > 1000 { notices[notices.count - 1000] = "" }
+    return HTTPResponse(seeOther: Address(path: path, query: query + [("notice", String(notices.count - 1))]))
+  }
+
+  func message(_ text: String, isTrouble: Bool = false) -> HTML {
+    guard !text.isEmpty else { return .nothing }
+    return tag("div", .class(isTrouble ? "message trouble" : "message"), Attribute("role", "status")) {
+      tag("p") { text }
+    }
+  }
+
+  func problem(_ text: String, _ advice: String?) -> HTML {
+    tag("div", .class("message trouble"), Attribute("role", "alert")) {
+      tag("p") { text }
+      if let advice { tag("p") { advice } }
+    }
+  }
+}
+
+/// Why a page cannot be shown, and what to do.
+struct PageError: Error {
+  let text: String
+  let advice: String?
+
+  init(text: String, advice: String?) {
+    self.text = text
+    self.advice = advice
+  }
+
+  init(_ news: PoolWatch.News, queue: String) {
+    text = "The pool does not answer: \(news.problem ?? "it was not asked yet")."
+    advice = "Start it with workerpool run --queue \(queue) and its store. This page comes back by itself."
+  }
+}

@@ -1,0 +1,154 @@
+import Dispatch
+import Foundation
+import Glibc
+import LinuxSystem
+
+/// The program `workerpool-web`: pages about a pool for a browser.
+public enum WebProgram {
+  /// What the command line says.
+  struct Options {
+    var queue = "queue"
+    var store: String?
+    var port: UInt16 = 8088
+    var socket: String?
+    var hosts: [String] = []
+    var isReadOnly = false
+
+    /// - Throws: ``UsageError``
+    init(_ arguments: [String]) throws {
+      var rest = arguments[...]
+      while let argument = rest.popFirst() {
+        if argument == "--read-only" {
+          isReadOnly = true
+          continue
+        }
+        guard ["--queue", "--store", "--port", "--socket", "--host"].contains(argument) else {
+          throw UsageError(description: "workerpool-web does not know \(argument)")
+        }
+        guard let value = rest.popFirst(), !value.isEmpty else {
+          throw UsageError(description: "\(argument) needs a value")
+        }
+        switch argument {
+        case "--queue": queue = value
+        case "--store": store = value
+        case "--socket": socket = value
+        case "--host": hosts.append(value.lowercased())
+        default:
+          guard let number = UInt16(value) else {
+            throw UsageError(description: "--port must be a number from 0 to 65535, not \"\(value)\"")
+          }
+          port = number
+        }
+      }
+    }
+  }
+
+  struct UsageError: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static let help = """
+    Shows a pool in the browser. workerpool web --help says more.
+
+    Usage: workerpool-web [--queue DIR] [--store FILE] [--port N | --socket PATH] [--host NAME]… [--read-only]
+
+    """
+
+  /// Serves pages until a signal ends the process.
+  ///
+  /// - Returns: the exit code, when the program cannot start.
+  public static func run(_ arguments: [String]) -> Int32 {
+    if arguments.contains("--help") || arguments.contains("-h") {
+      write(help, to: STDOUT_FILENO)
+      return 0
+    }
+    do {
+      try serve(try Options(arguments))
+    } catch let error as UsageError {
+      write("\(error)\n\(help)", to: STDERR_FILENO)
+      return 2
+    } catch {
+      write("workerpool web: \(error)\n", to: STDERR_FILENO)
+      return 1
+    }
+  }
+
+  private static func serve(_ options: Options) throws -> Never {
+    let listener = try options.socket.map { try Listener(socket: $0) } ?? Listener(port: options.port)
+    let access = Access(port: listener.port, names: options.hosts, isReadOnly: options.isReadOnly)
+    let watch = PoolWatch(queue: options.queue)
+    watch.start()
+    let owner = SiteOwner(Site(queue: options.queue, store: options.store, watch: watch, access: access))
+    let server = try HTTPServer(
+      listener: listener.descriptor, queue: owner.queue, atOnce: { access.answer(to: $0) }, work: { owner.answer($0) })
+    owner.start()
+    tell(listener, access, watch)
+    withExtendedLifetime(server) {
+      waitForEnd()
+    }
+    listener.remove()
+    exit(0)
+  }
+
+  private static func tell(_ listener: Listener, _ access: Access, _ watch: PoolWatch) {
+    if let socket = listener.socket {
+      write(
+        "listening on \(socket); for example: curl --unix-socket \(socket) 'http://localhost/?token=\(access.token)'\n",
+        to: STDOUT_FILENO)
+    } else {
+      write("http://127.0.0.1:\(listener.port ?? 0)/?token=\(access.token)\n", to: STDOUT_FILENO)
+    }
+    if let problem = watch.news.problem {
+      write("workerpool web: \(problem); the pages say so until one does\n", to: STDERR_FILENO)
+    }
+  }
+
+  /// Waits for the signal that ends the process.
+  private static func waitForEnd() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    var signal: Int32 = 0
+    sigwait(&signals, &signal)
+  }
+
+  /// Signals that end the process wait for ``waitForEnd()`` in all threads. Called before there are others.
+  public static func holdSignals() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    pthread_sigmask(SIG_SETMASK, &signals, nil)
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    try? text.utf8.writeAll(to: descriptor, path: "output")
+  }
+}
+
+/// The site with its queue.
+///
+/// `@unchecked Sendable`: the site and the live pages are used on the queue only.
+private final class SiteOwner: @unchecked Sendable {
+  let queue = DispatchQueue(label: "workerpool-web.site")
+  private let site: Site
+  private let live: LivePages
+  private let timer: any DispatchSourceTimer
+
+  init(_ site: Site) {
+    self.site = site
+    live = LivePages(site)
+    timer = DispatchSource.makeTimerSource(queue: queue)
+  }
+
+  func start() {
+    timer.schedule(deadline: .now(), repeating: .milliseconds(250), leeway: .milliseconds(50))
+    timer.setEventHandler { [weak self] in self?.live.look() }
+    timer.resume()
+  }
+
+  /// On the queue.
+  func answer(_ request: HTTPRequest) -> HTTPResponse {
+    request.path == "/events" ? live.add(request) : site.answer(request)
+  }
+}

@@ -1,0 +1,5 @@
+import Glibc
+import WorkerPoolWeb
+
+WebProgram.holdSignals()
+exit(WebProgram.run(Array(CommandLine.arguments.dropFirst())))

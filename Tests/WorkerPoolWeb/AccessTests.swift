@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@testable import WorkerPoolWeb
+
+/// Who may pass, request by request, without a socket.
+@Suite struct AccessTests {
+  private let access = Access(port: 8088, names: [], isReadOnly: false)
+
+  private func request(
+    _ method: String = "GET", _ path: String = "/", host: String? = "127.0.0.1:8088", headers: [String: String] = [:],
+    token: String? = nil, form: String? = nil
+  ) -> HTTPRequest {
+    var request = HTTPRequest(method: method, path: path)
+    request.headers = headers
+    request.headers["host"] = host
+    if let token { request.query.add("token", token) }
+    if let form {
+      request.headers["content-type"] = "application/x-www-form-urlencoded"
+      request.body = Array(form.utf8)
+    }
+    return request
+  }
+
+  /// What a browser that has shown the token sends from now on.
+  private func cookie() throws -> String {
+    let answer = try #require(access.answer(to: request(token: access.token)))
+    #expect(answer.status == 303)
+    let cookie = try #require(answer.headers.first { $0.0 == "Set-Cookie" }?.1)
+    #expect(cookie.hasSuffix("; Path=/; HttpOnly; SameSite=Strict"))
+    #expect(answer.headers.contains { $0.0 == "Location" && $0.1 == "/" })
+    return String(cookie.prefix { $0 != ";" })
+  }
+
+  @Test func onlyTheTokenOpensThePages() throws {
+    #expect(access.answer(to: request())?.status == 401)
+    #expect(access.answer(to: request(token: access.token + "0"))?.status == 401)
+    #expect(access.answer(to: request(headers: ["cookie": "workerpool-8088=wrong"]))?.status == 401)
+    let cookie = try cookie()
+    #expect(access.answer(to: request(headers: ["cookie": "other=1; \(cookie)"])) == nil)
+    #expect(access.answer(to: request(headers: ["cookie": cookie.replacingOccurrences(of: "8088", with: "80")])) != nil)
+  }
+
+  @Test func otherNamesOfTheServerAreRefused() throws {
+    let cookie = try cookie()
+    for host in ["evil.example:8088", "127.0.0.1", "127.0.0.1:80", "localhost.evil.example", nil] {
+      #expect(access.answer(to: request(host: host, headers: ["cookie": cookie]))?.status == 403, "\(host ?? "none")")
+    }
+    #expect(access.answer(to: request(host: "LOCALHOST:8088", headers: ["cookie": cookie])) == nil)
+  }
+
+  @Test func changesNeedThisOriginAndTheFormsKey() throws {
+    let cookie = try cookie()
+    let own = "http://127.0.0.1:8088"
+    let form = "key=\(access.formKey)"
+    func status(_ headers: [String: String], _ form: String?) -> UInt32? {
+      access.answer(to: request("POST", "/pause", headers: headers.merging(["cookie": cookie]) { $1 }, form: form))?
+        .status
+    }
+    #expect(status(["origin": own], form) == nil)
+    #expect(status(["origin": own, "sec-fetch-site": "same-origin"], form) == nil)
+    #expect(status([:], form) == 403)
+    #expect(status(["origin": "null"], form) == 403)
+    #expect(status(["origin": "http://evil.example"], form) == 403)
+    #expect(status(["origin": "http://127.0.0.1:9000"], form) == 403)
+    #expect(status(["origin": own, "sec-fetch-site": "same-site"], form) == 403)
+    #expect(status(["origin": own], nil) == 403)
+    #expect(status(["origin": own], "key=\(String(repeating: "0", count: 64))") == 403)
+    #expect(
+      access.answer(to: request("POST", "/pause", headers: ["origin": own], form: form))?.status == 401,
+      "without cookie")
+  }
+
+  @Test func pagesOfOtherOriginsMayOnlyLeadHere() throws {
+    let cookie = try cookie()
+    func status(_ mode: String) -> UInt32? {
+      access.answer(
+        to: request(headers: ["cookie": cookie, "sec-fetch-site": "cross-site", "sec-fetch-mode": mode]))?.status
+    }
+    #expect(status("navigate") == nil)
+    #expect(status("no-cors") == 403)
+    #expect(status("cors") == 403)
+  }
+
+  @Test func readOnlyPagesChangeNothing() throws {
+    let access = Access(port: nil, names: [], isReadOnly: true)
+    var request = HTTPRequest(method: "GET", path: "/")
+    request.headers["host"] = "localhost"
+    request.query.add("token", access.token)
+    let answer = try #require(access.answer(to: request))
+    let cookie = try #require(answer.headers.first { $0.0 == "Set-Cookie" }?.1.prefix { $0 != ";" })
+    var change = HTTPRequest(method: "POST", path: "/pause")
+    change.headers = [
+      "host": "localhost", "origin": "http://localhost", "cookie": String(cookie),
+      "content-type": "application/x-www-form-urlencoded",
+    ]
+    change.body = Array("key=\(access.formKey)".utf8)
+    #expect(access.answer(to: change)?.status == 403)
+  }
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import WorkerPoolWeb
+
+@Suite struct HTMLTests {
+  @Test func textIsEscaped() {
+    let html = tag("p", Attribute("title", "\"a' <b>")) { "<script>alert(1)</script> & \u{0} \u{1B}[31m" }
+    #expect(
+      html.markup
+        == "<p title=\"&quot;a&#39; &lt;b&gt;\">&lt;script&gt;alert(1)&lt;/script&gt; &amp; \u{FFFD} \u{FFFD}[31m</p>")
+  }
+
+  @Test func addressesAreEncodedPartByPart() {
+    let address = Address("jobs", "../a b/ü?", query: ["kind": "a&b=c#\"", "queue": nil])
+    #expect(address.text == "/jobs/..%2Fa%20b%2F%C3%BC%3F?kind=a%26b%3Dc%23%22")
+  }
+
+  @Test func emptyElementsHaveNoEndTag() {
+    #expect(tag("input", .type("hidden"), .value("")).markup == "<input type=\"hidden\" value=\"\">")
+  }
+
+  @Test func formsAreReadAsTheyAreWritten() {
+    let address = Address("x", query: ["a": "1 + 1 = 2 & more", "b": "ü"])
+    let request = HTTPRequest(method: "GET", target: address.text)
+    #expect(request.path == "/x")
+    #expect(request.query["a"] == "1 + 1 = 2 & more")
+    #expect(request.query["b"] == "ü")
+    #expect(request.query["c"] == nil)
+    #expect(Parameters(encoded: "a=1+2&a=3&b&%zz=%").pairs.map(\.name) == ["a", "a", "b", "%zz"])
+  }
+
+  @Test func axesEndAtRoundNumbers() {
+    for (highest, top, count) in [(0.0, 1.0, 6), (1.0, 1.0, 6), (7, 8, 5), (96, 100, 6), (1234, 1500, 4)] {
+      let scale = Scale(highest: highest)
+      #expect(scale.top >= highest)
+      #expect(abs(scale.top - top) < top * 0.35, "\(highest): \(scale)")
+      #expect(scale.ticks.count <= count + 1)
+      #expect(scale.ticks.first == 0 && scale.ticks.last == scale.top)
+    }
+  }
+
+  @Test func percentilesAreNearestRanks() {
+    #expect(FinishedJobs.percentiles([]) == nil)
+    #expect(FinishedJobs.percentiles([3]) == [3, 3, 3])
+    #expect(FinishedJobs.percentiles((1...100).map(Double.init)) == [50, 95, 99])
+  }
+}
