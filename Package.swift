@@ -61,6 +61,7 @@ let package = Package(
         "CCounters", "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite",
         "CSystem",
       ],
+      exclude: ["Thresholds.json"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),

@@ -74,17 +74,21 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(20)))
-  func aRatioAboveItsThresholdFailsTheRun() throws {
+  func aFigureAboveItsThresholdFailsTheRun() throws {
     let place = try TestPlace()
-    func check(_ ratios: String) throws -> Finished {
-      try place.write(#"{"margin": 2, "ratios": {\#(ratios)}}"#, to: "thresholds.json")
+    func check(_ ratios: String, allocations: String = "") throws -> Finished {
+      let text = #"{"margin": 2, "ratios": {\#(ratios)}, "allocations": {\#(allocations)}}"#
+      try place.write(text, to: "thresholds.json")
       return try benchmarks(place, "--check", place.path("thresholds.json"))
     }
-    #expect(try check(#""insert and save": 100000"#).code == 0)
+    #expect(try check(#""insert and save": 100000"#, allocations: #""insert and save": 1000"#).code == 0)
     let slow = try check(#""insert and save": 0.001, "delete": 5"#)
     #expect(slow.code == 1)
-    #expect(slow.errors.contains("too slow: insert and save: "), "\(slow.errors)")
-    #expect(slow.errors.contains("too slow: delete has a threshold and was not measured"))
+    #expect(slow.errors.contains("above its threshold: insert and save: "), "\(slow.errors)")
+    #expect(slow.errors.contains("above its threshold: delete has a threshold in times plain C and was not measured"))
+    let wasteful = try check("", allocations: #""insert and save": 0.5"#)
+    #expect(wasteful.code == 1)
+    #expect(wasteful.errors.contains("allocations per row, and at most 0.50 are allowed"), "\(wasteful.errors)")
   }
 
   @Test(.timeLimit(.minutes(20)))

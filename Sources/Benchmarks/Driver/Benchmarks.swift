@@ -45,7 +45,7 @@ struct Benchmarks {
     if options.printsJSON { show(try run.json) }
     if let former { for line in Comparison(before: former, after: run).lines { show(line) } }
     let violations = thresholds?.violations(run) ?? []
-    for line in violations { complain("too slow: \(line)") }
+    for line in violations { complain("above its threshold: \(line)") }
     guard run.failures.isEmpty else {
       let names = run.failures.keys.sorted().joined(separator: ", ")
       exit(complaining: "\(run.failures.count) of \(chosen.count) measures failed: \(names)", code: 1)

@@ -11,7 +11,7 @@ struct Options: Sendable {
       --people N        rows of a further store for "working-jobs" (none)
       --json            print all samples as JSON instead of the table
       --compare FILE    tell what moved against a run that --json has printed
-      --check FILE      fail when a ratio is above its threshold in the file
+      --check FILE      fail when a figure is above its threshold in the file
     """
 
   var rows = 200_000

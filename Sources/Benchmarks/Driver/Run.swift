@@ -77,34 +77,3 @@ struct Comparison: Sendable {
       + missing.map { "not in the other run: \($0)" }
   }
 }
-
-/// The highest allowed ratios of processor work, by the figure's name.
-///
-/// The file is JSON: `{"margin": 1.3, "ratios": {"insert and save": 3.8}}`. A ratio compares cycles, or processor time
-/// if cycles are not counted. A figure fails if its smallest round is above the ratio times the margin: noise makes a
-/// round slower, and hardly ever faster.
-struct Thresholds: Codable, Sendable {
-  var margin: Double
-  var ratios: [String: Double]
-
-  /// - Throws: ``UsageError``.
-  init(readFrom path: String) throws {
-    do {
-      self = try JSONDecoder().decode(Thresholds.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
-    } catch {
-      throw UsageError("\(path) has no thresholds: \(error.localizedDescription)")
-    }
-  }
-
-  /// The figures above their threshold, and those with a threshold that were not measured.
-  func violations(_ run: Run) -> [String] {
-    ratios.sorted { $0.key < $1.key }.compactMap { name, ratio in
-      guard let figure = run.figures.first(where: { $0.name == name }), let best = figure.processorRatios.min() else {
-        return "\(name) has a threshold and was not measured"
-      }
-      let limit = ratio * margin
-      guard !(best <= limit) else { return nil }
-      return "\(name): " + String(format: "%.2f times plain C, and at most %.2f are allowed", best, limit)
-    }
-  }
-}
