@@ -205,7 +205,10 @@ final class PluginDiscovery {
         (context.codingPath, "has a value that it cannot have")
       default: ([], "")
       }
-    guard !path.isEmpty else { return "its output is not the JSON of a plugin" }
+    // Foundation names no key, and says that it is not JSON, where an integer is expected and the number is none.
+    guard !path.isEmpty else {
+      return "its output is not the JSON of a plugin, or has a number with a fraction where a whole one is expected"
+    }
     return "\"\(path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "."))\" \(what)"
   }
 

@@ -283,7 +283,7 @@ import WorkerProtocol
       (
         #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timeout":"long"}]}"#, "kinds.0.timeout"
       ),
-      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":1.5}]}"#, "kinds.0.limit"),
+      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":"1"}]}"#, "kinds.0.limit"),
       (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"},{"limit":1}]}"#, "kinds.1.kind"),
       (#"{"name":"a","version":"1","kinds":[{"kind":"a"}]}"#, "protocolVersions"),
     ])
@@ -291,6 +291,13 @@ import WorkerProtocol
     let failures = try discover(script: "echo '\(json)'", name: "a").failures
     let reason = try #require(failures["a"]).description
     #expect(reason.contains("worker-a describe: \"\(key)\" "), "\(reason)")
+  }
+
+  @Test func aDescriptionWithAFractionOfAJobIsRejected() throws {
+    let json = #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":1.5}]}"#
+    let failures = try discover(script: "echo '\(json)'", name: "a").failures
+    let reason = try #require(failures["a"]).description
+    #expect(reason.contains("has a number with a fraction where a whole one is expected"), "\(reason)")
   }
 
   private func discover(in directory: URL) throws -> PluginDiscovery.Result {
