@@ -202,7 +202,19 @@ final class BenchmarkPool {
     }
   }
 
-  /// The same number, once it has reached `count`.
+  /// When the last job of the kind ended, as its row says; nil if none has.
+  func lastEnd(of kind: String) throws -> Date? {
+    let context = store.makeContext(name: "end")
+    return try context.performAndWait {
+      let request = Job.fetchRequest()
+      request.predicate = NSPredicate(format: "kind == %@ AND finishedAt != nil", kind)
+      request.sortDescriptors = [NSSortDescriptor(key: "finishedAt", ascending: false)]
+      request.fetchLimit = 1
+      return try context.fetch(request).first?.finishedAt
+    }
+  }
+
+  /// The number of ``succeeded(kind:)``, once it has reached `count`.
   func waitForSuccess(of count: Int, kind: String = NoOperation.kind) throws -> Int {
     while true {
       let succeeded = try succeeded(kind: kind)
