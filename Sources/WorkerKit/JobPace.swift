@@ -27,7 +27,7 @@ struct JobPace {
     if wanted >= 2 * credit || wanted * 2 <= credit || (wanted == 1) != (credit == 1) { credit = wanted }
   }
 
-  /// Whether a group has run for so long that no further job of it is run.
+  /// Whether a group has used up its time, so that its other jobs go back.
   static func isLong(_ seconds: Double) -> Bool { seconds > horizon }
 
   /// A group was cut short: its jobs took so much longer than earlier ones that the earlier average means nothing.

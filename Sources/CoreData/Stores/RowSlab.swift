@@ -45,7 +45,7 @@ final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
     return snapshot(at: place)
   }
 
-  /// The row that begins so many bytes after the first.
+  /// The row that begins at this distance from the first, in bytes.
   @inline(__always)
   func snapshot(at place: UInt32) -> Snapshot {
     let slots = start + Int(place) + MemoryLayout<RowStart>.size

@@ -26,7 +26,7 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   /// Seconds from a commit to the removal of its files, unless very many jobs come.
   static let pause = 0.1
-  /// The jobs of so many files are worth an fsync of their own.
+  /// The number of jobs whose files are removed at once, without waiting for further files.
   static let manyJobs = 1000
   /// How many rows of removed files are gathered before one transaction deletes them.
   static let rowsToForget = 10_000

@@ -29,7 +29,7 @@ final class PoolWatch: Sendable {
   private let wake = DispatchSemaphore(value: 0)
   private let answered = NSCondition()
 
-  /// Seconds between two questions while somebody looks at a page, and while nobody does.
+  /// Seconds between two requests to the pool while a page is open, and while none is.
   private static let interval = (watched: 2.0, alone: 10.0)
   /// Seconds between two samples at most, while the pool answers at once.
   static let longestPause = 12.0
@@ -53,7 +53,7 @@ final class PoolWatch: Sendable {
     waitForRound(after: 0, within: 2)
   }
 
-  /// What is known, for a page that somebody looks at now.
+  /// The latest state of the pool, for a page that is open.
   var news: News {
     let (news, wasAlone) = state.withLock { state in
       let wasAlone = Clock.now - state.lastLook > Self.lookEnds

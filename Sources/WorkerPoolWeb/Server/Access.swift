@@ -1,6 +1,7 @@
 import Foundation
 
-/// Who may see the pages and change something: whoever has the token of the printed URL, from a page of this server.
+/// Decides which requests may see the pages and change something. They need the token of the printed URL, and changes
+/// must come from a page of this server.
 struct Access: Sendable {
   /// In the printed URL.
   let token = Self.secret()

@@ -47,7 +47,7 @@ final class EventStream: Sendable {
     self.connection.store(UInt(bitPattern: connection), ordering: .relaxed)
   }
 
-  /// Fills the buffer with what is to be sent; when there is nothing, the connection rests.
+  /// Fills the buffer with the next bytes of the stream; without any, the connection is suspended.
   func read(into buffer: UnsafeMutablePointer<CChar>, _ size: Int) -> Int {
     state.withLock { state in
       if state.sending.isEmpty, let next = state.next {

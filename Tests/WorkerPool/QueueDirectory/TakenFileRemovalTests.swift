@@ -107,7 +107,7 @@ import Testing
     #expect(story.all.dropFirst(2) == ["sync of the log, files: 2", "forget 2, files: 0"])
   }
 
-  /// The removal waits a moment for others, but not for ever.
+  /// The removal waits a bounded time for further files.
   @Test(.timeLimit(.minutes(20))) func filesGoWithoutBeingAskedFor() async throws {
     defer { place.remove() }
     let removal = try makeRemoval()

@@ -3,7 +3,7 @@ import Jobs
 /// Copies the store's write-ahead log into the store: by its size while processes write, once more in the pause after
 /// that, and repeatedly while a reader or writer keeps the log long. An idle pool does nothing.
 ///
-/// While processes write, the log's size is checked so often that it cannot become much too long between two checks.
+/// While processes write, the pool checks the log's size at short intervals, so that the log stays near its limit.
 /// A check of a short log costs a `stat`.
 ///
 /// The pool's process is the only one that checkpoints, so no worker's commit pays for it.

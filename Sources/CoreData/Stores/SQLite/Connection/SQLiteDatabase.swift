@@ -157,7 +157,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   private func takeIdleReader() -> SQLiteConnection? {
     condition.lock()
     defer { condition.unlock() }
-    // Whoever gives a reader back now either sees this, or leaves the reader where it is found below.
+    // A thread that returns a reader now sees this count, or stores the reader where the search below finds it.
     seekers.add(1, ordering: .sequentiallyConsistent)
     defer { seekers.subtract(1, ordering: .sequentiallyConsistent) }
     while true {
