@@ -5,6 +5,7 @@ let package = Package(
   name: "workerpool",
   products: [
     .library(name: "CoreData", targets: ["CoreData"]),
+    .library(name: "CoreDataPostgreSQL", targets: ["CoreDataPostgreSQL"]),
     .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
     .library(name: "WorkerKit", targets: ["WorkerKit"]),
     .library(name: "PoolClient", targets: ["PoolClient"]),
@@ -20,13 +21,18 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CSystem"),
     .systemLibrary(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "LinuxSystem", dependencies: ["CSystem"]),
     .target(name: "ObjectIdentity"),
     .target(name: "ModelFiles"),
-    .target(name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "LinuxSystem", "CSQLite", "CSystem"]),
+    .target(
+      name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "LinuxSystem", "CSQLite", "CZlib", "CSystem"]),
+    .target(name: "CoreDataPostgreSQL", dependencies: ["CoreData", "CPostgreSQL"]),
     .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
     .target(name: "ManagedAccessors"),
     .executableTarget(name: "ModelCompiler", dependencies: ["ClassGenerator", "ManagedAccessors", "ModelFiles"]),
@@ -64,6 +70,9 @@ let package = Package(
       exclude: ["Thresholds.json"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
+      name: "server-benchmarks", dependencies: ["CoreDataPostgreSQL", "CPostgreSQL", "TestFiles"],
+      path: "Sources/ServerBenchmarks"),
+    .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),
     .executableTarget(
@@ -81,7 +90,9 @@ let package = Package(
     .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .target(name: "TestFiles", path: "Tests/Support/TestFiles"),
-    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "CSQLite", "TestFiles"], path: "Tests/CoreData"),
+    .testTarget(
+      name: "CoreDataTests", dependencies: ["CoreData", "CoreDataPostgreSQL", "CSQLite", "TestFiles"],
+      path: "Tests/CoreData"),
     .testTarget(
       name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles", "TestFiles"],
       path: "Tests/ModelCompiler"),

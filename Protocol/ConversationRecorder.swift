@@ -1,4 +1,6 @@
 import Glibc
+@_exported import struct LinuxSystem.FileError
+import LinuxSystem
 
 /// Writes a conversation to a file as it happens, for people and for tests: `> ` before lines of the coordinator, `< `
 /// before lines of the worker. The token of `HELLO` is replaced, so that a recording may be shown to anybody.
@@ -18,9 +20,20 @@ public final class ConversationRecorder: Sendable {
   private let descriptor: Int32
 
   /// Appends to the file at `path`, which is made with mode 0600 where there is none.
-  public init(path: String) throws(SystemCallError) {
-    descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemCallError("open", path: path) }
+  ///
+  /// - Throws: `FileError`, also for a named pipe or a socket: the pool would wait for a reader of it.
+  public init(path: String) throws(FileError) {
+    // Opening a pipe for writing waits for its reader, and with O_NONBLOCK fails without one (open(2), ENXIO).
+    descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o600)
+    let reason = errno
+    var status = stat()
+    let isKnown = (descriptor >= 0 ? fstat(descriptor, &status) : stat(path, &status)) == 0
+    if isKnown, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) {
+      throw FileError(
+        path: path, action: "be opened", errno: ENXIO,
+        reason: "is \(status.kindDescription), for whose reader the pool would wait; record to a regular file")
+    }
+    guard descriptor >= 0 else { throw FileError(path: path, action: "be opened", errno: reason) }
   }
 
   deinit { close(descriptor) }

@@ -35,7 +35,7 @@ struct SaveError: Error, CustomStringConvertible {
   var description: String { "the context \(context) cannot be saved: " + reasons.joined(separator: "; ") }
 
   init(_ error: NSError, context: NSManagedObjectContext) {
-    self.context = context.name ?? "(unnamed)"
+    self.context = context.name ?? "without a name"
     let errors = error.userInfo[NSDetailedErrorsKey] as? [NSError] ?? [error]
     reasons = errors.map { error in
       let object = error.userInfo[NSValidationObjectErrorKey] as? NSManagedObject

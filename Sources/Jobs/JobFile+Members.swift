@@ -1,3 +1,4 @@
+import CoreData
 import WorkerProtocol
 
 extension JobFile {
@@ -5,6 +6,16 @@ extension JobFile {
   public static let keys = JobField.asked.map(\.name)
 
   private static let keyBytes = keys.map { Array($0.utf8) }
+
+  /// The index of the key that these bytes are.
+  private static func index(of name: Range<Int>, in bytes: [UInt8]) -> Int? {
+    bytes.withUnsafeBufferPointer { bytes in
+      let name = UnsafeBufferPointer(rebasing: bytes[name])
+      guard let first = name.first, let start = name.baseAddress else { return nil }
+      return keyBytes.firstIndex { $0.count == name.count && $0[0] == first && memcmp($0, start, name.count) == 0 }
+    }
+  }
+
   private static let parameters = keys.firstIndex(of: "parameters")
 
   /// The job of the JSON object that comes next.
@@ -22,7 +33,7 @@ extension JobFile {
     do {
       try parser.enterObject()
       while let name = try parser.nextPlainName() {
-        guard let index = keyBytes.firstIndex(where: { $0.elementsEqual(parser.bytes[name]) }),
+        guard let index = index(of: name, in: parser.bytes),
           seen & (1 << index) == 0
         else { return nil }
         seen |= 1 << index

@@ -42,6 +42,8 @@ public enum JobFile {
         guard jobs.count < maximumJobs else {
           throw JobFileError(line: nil, reason: "holds more than \(maximumJobs) jobs; write several files")
         }
+        // Most files hold lines of one length. An array that grows is copied again and again.
+        if jobs.count == 1 { jobs.reserveCapacity(min(maximumJobs, 2 * bytes.count / parser.position + 2)) }
         jobs.append(job)
         lines.note(end: parser.position, in: bytes)
       }

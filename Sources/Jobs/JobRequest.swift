@@ -52,6 +52,12 @@ public struct JobRequest: Hashable, Sendable {
     self.timeout = timeout
   }
 
+  /// The state of a job that comes at that time.
+  func firstState(at now: Date) -> JobState {
+    if options.waitsForJobs { return .pending }
+    return runAt.map { $0 > now } == true ? .scheduled : .available
+  }
+
   /// One line of a job file: the object that ``JobFile`` reads back as this request.
   ///
   /// - Throws: ``JSONError`` when the parameters are not JSON.

@@ -11,6 +11,11 @@ extension JobStore {
     return try context.fetch(request)
   }
 
+  /// The jobs of these keys that are there, whole and as the store has them now, in no order: what a worker reads.
+  package func wholeJobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [PoolJob] {
+    try context.objects(of: PoolJob.entity(in: context), keys: keys).compactMap { $0 as? PoolJob }
+  }
+
   /// Which of these jobs are available in the store: those that run now, and have not ended.
   public func available(among keys: [Int64], in context: NSManagedObjectContext) throws -> [JobSummary] {
     try jobs(keys: keys, in: context).compactMap { JobSummary($0, limit: nil) }

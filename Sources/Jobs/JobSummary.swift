@@ -36,6 +36,13 @@ public struct JobSummary: Hashable, Sendable {
     self.init(job, limit: job.limitKey == nil ? nil : job.options.limit)
   }
 
+  /// The summary of a new job in this row, which may run at once.
+  init(_ request: JobRequest, key: JobKey) {
+    self.init(
+      key: key, kind: request.kind, queue: request.queue, priority: request.priority, timeout: request.timeout,
+      limitKey: request.limitKey, limit: request.limitKey == nil ? nil : request.options.limit)
+  }
+
   init?(_ job: PoolJob, limit: Int?) {
     guard job.state == .available, let key = job.objectID.key else { return nil }
     self.init(

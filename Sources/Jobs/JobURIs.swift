@@ -39,5 +39,5 @@ public struct JobURIs: Hashable, Sendable {
 
 extension NSManagedObjectID {
   /// The number in a saved object's URI: `42` in `…/PoolJob/p42`; nil for objects that are not saved.
-  public var key: Int64? { objectURI?.key }
+  public var key: Int64? { rowKey }
 }

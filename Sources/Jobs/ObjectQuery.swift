@@ -38,6 +38,7 @@ public struct ObjectQuery: Hashable, Sendable {
       } catch {
         throw ObjectQueryError.badPredicate("\(error)")
       }
+      for path in request.predicate.map(Self.keyPaths(of:)) ?? [] { try check(keyPath: path, entity: description) }
     }
     request.sortDescriptors = try sort.map { try Self.descriptors($0, entity: description) }
     return request
@@ -50,6 +51,33 @@ public struct ObjectQuery: Hashable, Sendable {
       let path = isAscending ? word : String(word.dropFirst())
       try check(path, entity: entity)
       return NSSortDescriptor(key: path, ascending: isAscending)
+    }
+  }
+
+  /// The key paths that a predicate compares, those inside of subqueries and functions left out.
+  private static func keyPaths(of predicate: NSPredicate) -> [String] {
+    if let compound = predicate as? NSCompoundPredicate {
+      return compound.subpredicates.flatMap(keyPaths(of:))
+    }
+    guard let comparison = predicate as? CoreData.NSComparisonPredicate else { return [] }
+    return [comparison.leftExpression, comparison.rightExpression].filter { $0.expressionType == .keyPath }
+      .map(\.keyPath)
+  }
+
+  /// Checks the names of a key path as far as they are properties of the model.
+  private func check(keyPath: String, entity: NSEntityDescription) throws(UnknownPropertyError) {
+    var entity = entity
+    for name in keyPath.split(separator: ".").map(String.init) {
+      // `@count`, `SELF` and `objectID` are no properties.
+      guard !name.hasPrefix("@"), !["SELF", "self", "objectID", "entity"].contains(name) else { return }
+      guard let property = entity.propertiesByName[name] else {
+        // A subclass may add it.
+        guard entity.subentities.isEmpty else { return }
+        throw UnknownPropertyError(
+          entity: entity.name ?? "", property: name, known: entity.propertiesByName.keys.sorted())
+      }
+      guard let destination = (property as? NSRelationshipDescription)?.destinationEntity else { return }
+      entity = destination
     }
   }
 

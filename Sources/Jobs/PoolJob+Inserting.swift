@@ -48,11 +48,8 @@ extension PoolJob {
     job.createdAt = now
     for keep in JobField.keepers { keep(request, job, now) }
     if request.options != JobOptions() { job.options = request.options }
-    if request.options.waitsForJobs {
-      job.state = .pending
-    } else if job.runAt != nil {
-      job.state = .scheduled
-    }
+    let state = request.firstState(at: now)
+    if state != .available { job.state = state }
     return job
   }
 }

@@ -1,6 +1,10 @@
 import CoreData
 
 extension PoolJob {
+  /// The number of the attempt that comes next, or is under way: attempts that failed and those that crashed count
+  /// alike, no matter whether the worker or the pool writes how this one ends.
+  package var attemptNumber: Int { attempt + crashes + 1 }
+
   /// Marks the job done. WorkerKit calls it in the context of the plugin's changes, so that one save holds both.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`: another process has finished or cancelled it.

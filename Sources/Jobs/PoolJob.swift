@@ -49,7 +49,7 @@ extension PoolJob {
     set { errorsText = AttemptFailure.text(newValue) }
   }
 
-  private static func lines(_ text: String?) -> [String] { text?.split(separator: "\n").map(String.init) ?? [] }
+  static func lines(_ text: String?) -> [String] { text?.split(separator: "\n").map(String.init) ?? [] }
 
-  private static func text(_ lines: [String]) -> String? { lines.isEmpty ? nil : lines.joined(separator: "\n") }
+  static func text(_ lines: [String]) -> String? { lines.isEmpty ? nil : lines.joined(separator: "\n") }
 }

@@ -75,6 +75,8 @@ package struct GuardedFile {
         if got < 0 { failure = errno }
         if got <= 0 { break }
         count += got
+        // A file on a disk gives less than was asked for only at its end.
+        if count == size { break }
       }
     }
     guard failure == 0 else { throw .failed(FileError(path: path, action: "be read", errno: failure)) }

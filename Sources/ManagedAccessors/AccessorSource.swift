@@ -1,10 +1,10 @@
-/// The Swift file that supplies the bodies of a module's `@NSManaged` declarations.
+/// The Swift file that supplies the bodies of a module's `@NSManaged` declarations, and aliases for ambiguous names.
 ///
 /// The compiler leaves an undefined symbol for each getter, setter and method. This file defines methods of the same
 /// class and types under exactly those symbols; the compiler compares the types of both. `dynamic` keeps optimised
 /// builds from changing the methods, and `@usableFromInline` lets other modules call the public ones.
 public struct AccessorSource {
-  /// The content of the file. Without declarations it is one comment.
+  /// The content of the file. Without declarations and ambiguous names it is one comment.
   public let text: String
   /// The declarations that cannot be supplied. The build should fail if there are any.
   public let errors: [AccessorError]
@@ -16,15 +16,18 @@ public struct AccessorSource {
   ///   - files: paths and contents of the module's Swift files, generated ones included. The file names
   ///     must be those that the compiler gets: symbols of private declarations contain a hash of them.
   public init(module: String, files: [(path: String, contents: String)]) {
+    let aliases = AmbiguousNames.aliases(for: files)
     guard files.contains(where: { $0.contents.contains("@NSManaged") }) else {
-      text = "// No declaration of the module is marked @NSManaged.\n"
+      text =
+        "// No declaration of the module is marked @NSManaged.\n"
+        + (aliases.isEmpty ? "" : "\npublic import CoreData\n\n\(aliases)")
       errors = []
       return
     }
     let scanned = files.map { SourceScanner.scan($0.contents, path: $0.path) }
     var writer = AccessorWriter(TypeResolver(module: module, files: scanned))
     for file in scanned { writer.add(file) }
-    text = writer.text
+    text = writer.text + (aliases.isEmpty ? "" : "\n\(aliases)")
     errors = scanned.flatMap(\.errors) + writer.errors
   }
 }

@@ -1,5 +1,5 @@
 /// A value of a binary property list. Unlike Foundation's reader it shows the references (UID) of keyed archives.
-indirect enum PropertyListValue {
+package indirect enum PropertyListValue {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -16,7 +16,7 @@ indirect enum PropertyListValue {
 ///
 /// Layout: header, objects, a table of object offsets, and a trailer of 32 bytes that gives the table's place. An
 /// object begins with a byte: the high half is the kind, the low half a size.
-struct BinaryPropertyList {
+package struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let offsetSize: Int
   private let referenceSize: Int
@@ -24,7 +24,7 @@ struct BinaryPropertyList {
   private let objectCount: Int
   private let rootIndex: Int
 
-  init(_ data: Data) throws(ModelElementsError) {
+  package init(_ data: Data) throws(ModelElementsError) {
     bytes = Array(data)
     guard bytes.count >= 40, bytes.starts(with: Array("bplist00".utf8)) else {
       throw ModelElementsError("is not a binary property list")
@@ -40,8 +40,18 @@ struct BinaryPropertyList {
     else { throw Self.damaged }
   }
 
-  func root() throws(ModelElementsError) -> PropertyListValue {
+  package func root() throws(ModelElementsError) -> PropertyListValue {
     try object(rootIndex, depth: 0)
+  }
+
+  /// Whether one of the objects is a set. Property lists that programs write have none.
+  package func hasSets() throws(ModelElementsError) -> Bool {
+    for index in 0..<objectCount {
+      let start = Self.integer(try slice(tableOffset + index * offsetSize, offsetSize))
+      guard let marker = try slice(start, 1).first else { throw Self.damaged }
+      if marker >> 4 == 0xB || marker >> 4 == 0xC { return true }
+    }
+    return false
   }
 
   private static let damaged = ModelElementsError("is a damaged property list")

@@ -168,7 +168,7 @@ package struct ModelElements {
 package struct ModelElementsError: Error {
   package let reason: String
 
-  init(_ reason: String) {
+  package init(_ reason: String) {
     self.reason = reason
   }
 }

@@ -9,6 +9,9 @@ package struct ModelFile {
     switch url.pathExtension {
     case "xcdatamodel", "mom":
       version = url
+    case "omo":
+      // A faster form of the version of the same name, which lies beside it.
+      version = url.deletingPathExtension().appendingPathExtension("mom")
     case "xcdatamodeld", "momd":
       if let name = Self.currentVersionName(of: url) {
         version = url.appendingPathComponent(name)
@@ -19,7 +22,7 @@ package struct ModelFile {
       }
     default:
       throw ManagedObjectModelError(
-        url, "is not a data model: expected .xcdatamodeld or .xcdatamodel, or compiled .momd or .mom")
+        url, "is not a data model: expected .xcdatamodeld or .xcdatamodel, or compiled .momd, .mom or .omo")
     }
   }
 
@@ -54,11 +57,21 @@ package struct ModelFile {
     throw ManagedObjectModelError(version, "holds neither a readable \"contents\" nor \"elements\"")
   }
 
+  private static let archiveStart = Data("bplist".utf8)
+
+  /// The contents of a version that Apple's tools compiled, a keyed archive; nil for other forms.
+  package var archive: Data? {
+    guard version.pathExtension == "mom", let data = FileManager.default.contents(atPath: version.path),
+      data.starts(with: Self.archiveStart)
+    else { return nil }
+    return data
+  }
+
   private func compiledRoot() throws(ManagedObjectModelError) -> ModelNode {
     guard let data = FileManager.default.contents(atPath: version.path) else {
       throw ManagedObjectModelError(version, "cannot be read")
     }
-    guard !data.starts(with: Data("bplist".utf8)) else {
+    guard !data.starts(with: Self.archiveStart) else {
       throw ManagedObjectModelError(version, "was compiled by Apple's tools: use its source, the .xcdatamodeld")
     }
     return try parse(data, version)

@@ -5,6 +5,8 @@ package final class ModelNode {
   package let name: String
   package let attributes: [String: String]
   package private(set) var children: [ModelNode] = []
+  /// The text directly in the element.
+  package fileprivate(set) var text = ""
   /// The line at which the element's opening tag ends, from 1; nil if the document is not text.
   package let line: Int?
 
@@ -79,6 +81,10 @@ private final class Collector: NSObject, XMLParserDelegate {
     let node = ModelNode(name: elementName, attributes: attributes, line: max(parser.lineNumber, 1))
     if let parent = path.last { parent.append(node) } else { root = node }
     path.append(node)
+  }
+
+  func parser(_ parser: XMLParser, foundCharacters string: String) {
+    path.last?.text += string
   }
 
   func parser(_ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName: String?) {

@@ -3,22 +3,47 @@ import Jobs
 
 /// Jobs as the command line shows them.
 public enum JobText {
-  /// An empty table for ``row(_:)``.
+  /// An empty table for ``add(_:run:to:at:)``.
   public static func table() -> TextTable {
-    TextTable(
-      ["job", "kind", "state", "priority", "attempts", "crashes", "objects", "progress", "created", "last error"],
-      rightAligned: [3, 4, 5, 6])
+    TextTable([
+      .text("job"), .text("kind"), .text("state"), .number("priority", worth: 2), .number("attempts", worth: 5),
+      .number("crashes", worth: 3), .number("objects", worth: 1), .number("progress", worth: 4), .number("age"),
+      .number("took", worth: 6), .text("last error"),
+    ])
   }
 
-  /// The row of a job. Called on the queue of its context.
+  /// Adds the row of a job to its table. Called on the queue of its context.
   ///
-  /// - Parameter run: who runs it.
-  public static func row(_ job: Job, run: JobRun? = nil) -> [String] {
-    [
-      job.objectID.objectURI?.name ?? "", job.kind, state(job, run), String(job.priority), String(job.attempt),
-      String(job.crashes), String(job.objectURIs.count), progress(job), Timestamp.text(job.createdAt),
+  /// - Parameters:
+  ///   - run: who runs it.
+  ///   - now: the moment for its age and for how long it has been running.
+  public static func add(_ job: Job, run: JobRun? = nil, to table: inout TextTable, at now: Date = Date()) {
+    let state = state(job, run)
+    let row = [
+      job.objectID.objectURI?.name ?? "", job.kind, state, String(job.priority), String(job.attempt),
+      String(job.crashes), String(job.objectURIs.count), progress(job),
+      StatusText.age(now.timeIntervalSince(job.createdAt)), took(job, run, now),
       job.failures.last.map { "\($0.type): \($0.message)" } ?? "",
     ]
+    table.add(row, styles: style(ofState: state).map { [2: $0] } ?? [:])
+  }
+
+  /// How long the last attempt took, or takes until now.
+  private static func took(_ job: Job, _ run: JobRun?, _ now: Date) -> String {
+    if let run, job.state == .available { return StatusText.shortTime(max(0, now.timeIntervalSince(run.since))) }
+    guard let start = job.startedAt, let end = job.finishedAt else { return "" }
+    return StatusText.shortTime(max(0, end.timeIntervalSince(start)))
+  }
+
+  /// The colour of a state: green for what runs well, red for what needs a person.
+  static func style(ofState state: String) -> TextStyle? {
+    switch state {
+    case runningName: .active
+    case JobState.succeeded.name: .good
+    case JobState.retryable.name: .warning
+    case JobState.dead.name: .bad
+    default: nil
+    }
   }
 
   /// How a job has ended: one line, and below it its results and output. Called on the queue of its context.

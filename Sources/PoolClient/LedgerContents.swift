@@ -8,7 +8,10 @@ import LinuxSystem
 /// the file lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
-  package static let version: UInt32 = 1
+  /// 2 adds cancellations.
+  package static let version: UInt32 = 2
+  /// The versions that can be read: the pool before this one may be an older release.
+  package static let readableVersions: ClosedRange<UInt32> = 1...2
   package static let headerSize = 4096
   package static let entrySize = 32
   /// How many jobs a new ledger has room for.
@@ -53,6 +56,9 @@ package enum LedgerLayout {
     case suspect = 3
     /// Begun alone by a worker that died, which is not in the job's row yet.
     case crashed = 4
+    /// Cancelled while a worker held it, which is not in the job's row yet. It is an entry of its own, of no process,
+    /// beside that of the worker.
+    case cancelled = 5
   }
 
   package static func offset(ofEntry index: Int) -> Int { headerSize + index * entrySize }
@@ -107,21 +113,38 @@ package struct LedgerContents: Sendable {
 
   /// Reads a file that a pool may be writing.
   package init(path: String) throws(Unreadable) {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw Unreadable(path: path, reason: String(cString: strerror(errno)))
+    let data: [UInt8]
+    do throws(GuardedFile.Refusal) {
+      data = try Self.read(path)
+    } catch {
+      throw Unreadable(path: path, reason: "it \(error)")
     }
     let contents: LedgerContents? = data.withUnsafeBytes { bytes in
       // A new ledger has its whole size before it has its first bytes.
       guard bytes.count >= LedgerLayout.offset(ofEntry: LedgerLayout.firstCapacity),
         (bytes.count - LedgerLayout.headerSize) % LedgerLayout.entrySize == 0,
         bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic,
-        bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self) == LedgerLayout.version,
+        LedgerLayout.readableVersions.contains(
+          bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self)),
         bytes.load(fromByteOffset: LedgerLayout.Header.entrySize, as: UInt32.self) == UInt32(LedgerLayout.entrySize)
       else { return nil }
       return LedgerContents(bytes)
     }
     guard let contents else { throw Unreadable(path: path, reason: "it is damaged, or from another version") }
     self = contents
+  }
+
+  /// More than a ledger of 30 million jobs in hand has.
+  private static let mostBytes = 1 << 30
+
+  private static func read(_ path: String) throws(GuardedFile.Refusal) -> [UInt8] {
+    do throws(GuardedFile.Refusal) {
+      return try GuardedFile(path, path: path).bytes(atMost: mostBytes)
+    } catch {
+      // A pool that doubles it is done with that at once.
+      guard case .changing = error else { throw error }
+      return try GuardedFile(path, path: path).bytes(atMost: mostBytes)
+    }
   }
 
   /// Nil when an entry holds what no pool writes.

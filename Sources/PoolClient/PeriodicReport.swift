@@ -53,17 +53,28 @@ public struct PeriodicReport {
   // MARK: As text
 
   /// The lines of a table, and below it one line for each bad file.
-  public var lines: [String] {
+  public func lines(_ layout: TextLayout = .file) -> [String] {
     if rows.isEmpty { return ["no periodic entries"] }
-    var table = TextTable(["name", "cron", "time zone", "catch up", "kind", "last run", "next run"])
+    var table = TextTable([
+      .text("name"), .text("cron"), .text("time zone", worth: 2), .text("catch up", worth: 1), .text("kind", worth: 3),
+      .text("last run", worth: 4), .text("next run"),
+    ])
     for row in rows {
       guard let entry = row.entry else { continue }
       table.add([
         row.name, entry.cron.text, entry.timeZone.identifier, entry.catchUp.rawValue, entry.job.kind,
-        row.lastRun.map(Timestamp.text) ?? (knowsLastRuns ? "" : "?"), row.nextRun.map(Timestamp.text) ?? "never",
+        row.lastRun.map(Self.minute) ?? (knowsLastRuns ? "" : "?"), row.nextRun.map(Self.minute) ?? "never",
       ])
     }
-    return (table.isEmpty ? [] : table.lines) + rows.compactMap(\.problem).map { TerminalText.escaped("bad: \($0)") }
+    let problems = rows.compactMap(\.problem).flatMap {
+      layout.wrapped(TerminalText.escaped("bad: \($0)"), indentation: 2)
+    }
+    return (table.isEmpty ? [] : table.lines(layout)) + problems
+  }
+
+  /// `2026-01-31 08:00Z`: entries run at whole minutes.
+  private static func minute(_ date: Date) -> String {
+    Timestamp.text(date).prefix(16).replacingOccurrences(of: "T", with: " ") + "Z"
   }
 
   /// A JSON object for each entry.

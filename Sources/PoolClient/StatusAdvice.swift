@@ -51,14 +51,18 @@ public enum StatusAdvice {
     for (kind, entries) in unknown.sorted(by: { $0.key < $1.key }) {
       let count = entries.reduce(0) { $0 + $1.count }
       lines.append(
-        "\(count) jobs of kind \(kind) wait, and no plugin runs that kind: put its worker-NAME where the pool looks "
-          + "(--plugins), then workerpool reload; or cancel them")
+        "\(Plural.text(count, "job")) of kind \(kind) \(count == 1 ? "waits" : "wait"), and no plugin runs that kind: put its worker-NAME where the pool looks "
+          + "(--plugins), then workerpool reload; or cancel \(count == 1 ? "it" : "them")")
     }
     if let dead = status.jobs?["dead"], dead > 0 {
-      lines.append("\(dead) jobs are dead; why: workerpool jobs --state dead; to run one again: workerpool retry JOB")
+      lines.append(
+        "\(Plural.text(dead, "job")) \(dead == 1 ? "is" : "are") dead; why: workerpool jobs --state dead; to run one again: "
+          + "workerpool retry JOB")
     }
     if let files = status.rejectedFiles, files > 0 {
-      lines.append("\(files) bad files lie in rejected/, each with a .error file that says why")
+      lines.append(
+        "\(Plural.text(files, "bad file")) \(files == 1 ? "lies" : "lie") in rejected/, with a .error file that says why"
+      )
     }
     return lines
   }
@@ -85,7 +89,7 @@ public enum StatusAdvice {
     let waits = Dictionary(grouping: status.workers) { $0.waitsForStore ?? "" }
     if let full = waits["full"] {
       lines.append(
-        "the jobs of \(full.count) workers wait because the disk of the store is full; they go on when there is room: "
+        "the jobs of \(Plural.text(full.count, "worker")) wait because the disk of the store is full; they go on when there is room: "
           + "make some beside \(status.store)")
     }
     if let failing = waits["failing"]?.first {

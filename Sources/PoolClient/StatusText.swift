@@ -4,35 +4,6 @@ import WorkerProtocol
 
 /// The status of a pool as the command line shows it.
 public enum StatusText {
-  /// The text with which a terminal shows these lines instead of those before, without flicker: the cursor goes to the
-  /// top left, each line clears its rest, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long
-  /// are cut; where a character takes two columns, the terminal cuts them (DECAWM of the VT100).
-  public static func redrawn(_ lines: [String], columns: Int = Int.max) -> String {
-    let lines = lines.map { "\u{1B}[K\(TerminalText.cut($0, to: columns))\n" }
-    return "\u{1B}[?7l\u{1B}[H" + lines.joined() + "\u{1B}[J\u{1B}[?7h"
-  }
-
-  /// The status for people in at most `rows` rows. Workers are left out first, idle ones before the others, then the
-  /// last lines.
-  public static func lines(_ status: PoolStatus, rows: Int) -> [String] {
-    let all = lines(status)
-    guard all.count > rows else { return all }
-    let count = max(min(fewestWorkers, status.workers.count), status.workers.count - (all.count - rows + 1))
-    let busyFirst = status.workers.filter { !$0.running.isEmpty } + status.workers.filter(\.running.isEmpty)
-    let shown = Set(busyFirst.prefix(count).map(\.id))
-    var shorter = status
-    shorter.workers.removeAll { !shown.contains($0.id) }
-    let leftOut = status.workers.count - count
-    let more = leftOut > 0 ? ["… \(leftOut) workers more: workerpool workers"] : []
-    let lines = lines(status, workers: workers(shorter) + more)
-    guard lines.count > rows else { return lines }
-    let kept = lines.prefix(max(0, rows - 1))
-    return kept + ["… \(lines.count - kept.count) lines more: workerpool status"]
-  }
-
-  /// The number of workers that are shown even if there are fewer rows.
-  private static let fewestWorkers = 3
-
   /// The status as JSON on one line.
   public static func json(_ value: some Encodable) -> String {
     let encoder = JSONEncoder()
@@ -41,22 +12,37 @@ public enum StatusText {
   }
 
   /// The status for people.
-  public static func lines(_ status: PoolStatus) -> [String] { lines(status, workers: workers(status)) }
+  public static func lines(_ status: PoolStatus, layout: TextLayout = .file) -> [String] {
+    var lines = [layout.styled(title(status), .strong)] + summary(status, layout)
+    lines += [""] + workers(status, layout: layout)
+    if status.backlog?.isEmpty == false { lines += [""] + backlog(status, layout) }
+    let advice = advice(status, layout)
+    if !advice.isEmpty { lines += ["", layout.styled("what to do", .strong)] + advice }
+    let problems = problems(status, layout)
+    if !problems.isEmpty { lines += ["", layout.styled("what went wrong last", .strong)] + problems }
+    return lines
+  }
 
-  private static func lines(_ status: PoolStatus, workers: [String]) -> [String] {
-    var lines = ["pool \(status.pid), \(status.phase) for \(duration(status.age))\(pauses(status))"]
-    lines.append("jobs      " + jobs(status))
+  /// `pool 4711, running; started 2 h 5 min ago`.
+  static func title(_ status: PoolStatus) -> String {
+    "pool \(status.pid), \(status.phase); started \(duration(status.age)) ago\(pauses(status))"
+  }
+
+  /// The numbers of the pool: a line for each subject, its name first.
+  static func summary(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
     let counters = status.counters
-    lines.append(
+    var lines = [
+      "jobs      " + jobs(status),
       "so far    \(counters.done) done, \(counters.failed) failed, \(counters.crashed) crashed, "
-        + "\(counters.timedOut) timed out; \(status.restarts) workers replaced")
+        + "\(counters.timedOut) timed out; \(Plural.text(status.restarts, "worker")) replaced",
+    ]
     let rates = status.rates.map { "\(decimal($0.done))" }.joined(separator: ", ")
     if !rates.isEmpty { lines.append("per s     \(rates) done in the last 1, 5 and 15 minutes" + failureRates(status)) }
     if let waiting = status.waitingTime, let running = status.runTime {
       lines.append("waiting   \(spread(waiting))")
       lines.append("running   \(spread(running))")
     }
-    if let bytes = status.walBytes { lines.append("WAL       \(size(bytes))") }
+    if let bytes = status.walBytes { lines.append("store     a write-ahead log of \(size(bytes))") }
     for reader in status.walReaders ?? [] {
       lines.append(
         "          process \(reader.pid) (\(TerminalText.escaped(reader.command))) keeps it from getting shorter, "
@@ -64,18 +50,33 @@ public enum StatusText {
     }
     for holder in status.lockHolders ?? [] {
       lines.append(
-        "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked; writers wait"
-      )
+        "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked; writers wait")
     }
-    lines += [""] + workers
-    if status.backlog?.isEmpty == false { lines += [""] + backlog(status) }
-    let advice = StatusAdvice.lines(status)
-    if !advice.isEmpty { lines += ["", "what to do"] + advice.map { "  \(TerminalText.escaped($0))" } }
-    let problems = status.problems.suffix(5)
-    if !problems.isEmpty {
-      lines += ["", "what went wrong last"] + problems.map { "  \($0.time)  \(TerminalText.escaped($0.text))" }
+    return lines.flatMap { layout.wrapped($0, indentation: 10) }
+  }
+
+  /// What to do, one paragraph for each thing.
+  static func advice(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
+    StatusAdvice.lines(status).flatMap { layout.wrapped("  \(TerminalText.escaped($0))", indentation: 4) }
+  }
+
+  /// The last problems, one paragraph for each.
+  static func problems(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
+    status.problems.suffix(5).flatMap { problem in
+      layout.wrapped("  \(problem.time)  \(named(TerminalText.escaped(problem.text)))", indentation: 4)
     }
-    return lines
+  }
+
+  /// The text with `p45` in place of each job's URI.
+  static func named(_ text: String) -> String {
+    text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+      guard word.hasPrefix("x-coredata://") else { return String(word) }
+      let mark = word.last.map { ",;:.)".contains($0) } == true ? String(word.suffix(1)) : ""
+      guard let uri = ObjectURI(String(word.dropLast(mark.count))), uri.entity == Job.entityName else {
+        return String(word)
+      }
+      return uri.name + mark
+    }.joined(separator: " ")
   }
 
   private static func failureRates(_ status: PoolStatus) -> String {
@@ -89,9 +90,10 @@ public enum StatusText {
   }
 
   /// The unfinished jobs, a row for each queue and kind.
-  private static func backlog(_ status: PoolStatus) -> [String] {
+  static func backlog(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
     let states = [JobText.runningName] + JobState.allCases.filter(\.isUnfinished).map(\.name)
-    var table = TextTable(["queue", "kind"] + states, rightAligned: Set(2..<(2 + states.count)))
+    let counts = states.enumerated().map { TextTable.Column.number($1, worth: states.count - $0) }
+    var table = TextTable([.text("queue"), .text("kind")] + counts)
     let groups = Dictionary(grouping: status.backlog ?? []) { [$0.queue, $0.kind] }
     for (key, entries) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let counts = states.map { state in
@@ -102,7 +104,7 @@ public enum StatusText {
     if let rest = status.backlogRest, !rest.isEmpty {
       table.add(["all others", ""] + states.map { String(rest[$0] ?? 0) })
     }
-    return table.lines
+    return table.lines(layout)
   }
 
   /// A time of a job: `0.4 ms`, `12 ms`, `3.5 s`, `4 min 2 s`.
@@ -139,20 +141,39 @@ public enum StatusText {
   }
 
   /// The worker processes as a table for people.
-  public static func workers(_ status: PoolStatus) -> [String] {
-    var table = TextTable(
-      ["worker", "pid", "plugin", "phase", "age", "memory", "CPU s", "done", "holds", "for", "progress", "runs"],
-      rightAligned: [1, 4, 5, 6, 7, 8, 9])
+  ///
+  /// - Parameter shares: the share of a processor that each process uses now, by its ID, where it is known.
+  public static func workers(
+    _ status: PoolStatus, layout: TextLayout = .file, shares: [Int32: Double]? = nil
+  ) -> [String] {
+    var table = TextTable([
+      .text("worker"), .number("pid"), .text("plugin", worth: 5), .text("phase"), .number("age", worth: 2),
+      .number("memory", worth: 6), .number(shares == nil ? "CPU s" : "CPU %", worth: shares == nil ? 1 : 7),
+      .number("done", worth: 3), .number("holds", worth: 4), .number("for", worth: 8), .text("progress", worth: 9),
+      .text("runs"),
+    ])
     for worker in status.workers {
       var running = worker.running.compactMap { ObjectURI($0)?.name }.joined(separator: " ")
       if let wait = storeWait(worker) { running += running.isEmpty ? wait : ", \(wait)" }
-      table.add([
-        String(worker.id), String(worker.pid), worker.plugin, worker.phase, duration(worker.age),
-        worker.memory.map(size) ?? "", worker.processorTime.map(decimal) ?? "", String(worker.jobsDone),
-        String(worker.holding), worker.busy.map(shortTime) ?? "", progress(worker), running,
-      ])
+      let processor =
+        shares.map { $0[worker.pid].map { String(Int(($0 * 100).rounded())) } ?? "" }
+        ?? worker.processorTime.map(decimal) ?? ""
+      table.add(
+        [
+          String(worker.id), String(worker.pid), worker.plugin, worker.phase, age(worker.age),
+          worker.memory.map(size) ?? "", processor, String(worker.jobsDone), String(worker.holding),
+          worker.busy.map(shortTime) ?? "", progress(worker, layout), running,
+        ], styles: phaseStyle(worker))
     }
-    return table.isEmpty ? ["no workers"] : table.lines
+    return table.isEmpty ? ["no workers"] : table.lines(layout)
+  }
+
+  private static func phaseStyle(_ worker: PoolStatus.Worker) -> [Int: TextStyle] {
+    switch worker.phase {
+    case "up": worker.running.isEmpty ? [:] : [3: .active, 11: .active]
+    case "killed": [3: .bad]
+    default: [3: .warning]
+    }
   }
 
   /// The store wait of the worker in a few words; nil without one.
@@ -162,9 +183,28 @@ public enum StatusText {
     }
   }
 
-  private static func progress(_ worker: PoolStatus.Worker) -> String {
+  /// How far the running job is; on a terminal as a bar.
+  private static func progress(_ worker: PoolStatus.Worker, _ layout: TextLayout) -> String {
     guard let done = worker.progressDone, let total = worker.progressTotal, total > 0 else { return "" }
-    return "\(done)/\(total)"
+    guard layout.columns != nil else { return "\(done)/\(total)" }
+    return bar(Double(done) / Double(total), width: 8) + " \(Int(min(1, Double(done) / Double(total)) * 100)) %"
+  }
+
+  /// A bar of `width` characters, filled from the left.
+  static func bar(_ share: Double, width: Int) -> String {
+    let filled = Int((min(1, max(0, share)) * Double(width)).rounded())
+    return String(repeating: "█", count: filled) + String(repeating: "·", count: width - filled)
+  }
+
+  /// Seconds in the one unit that matters: `12 s`, `4 min`, `3 h`, `2 d`.
+  package static func age(_ seconds: Double) -> String {
+    let seconds = max(0, Int(seconds))
+    switch seconds {
+    case ..<60: return "\(seconds) s"
+    case ..<3600: return "\(seconds / 60) min"
+    case ..<86_400: return "\(seconds / 3600) h"
+    default: return "\(seconds / 86_400) d"
+    }
   }
 
   /// Seconds in the two units that matter: `3 h 20 min`.

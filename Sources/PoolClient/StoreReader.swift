@@ -9,11 +9,16 @@ public final class StoreReader {
   /// The URIs of the jobs, in a reader of the pool's own store.
   public let jobURIs: JobURIs
 
-  /// Opens the app's store with its model. Nothing is created or written.
+  /// Opens the app's store. Nothing is created or written.
   ///
+  /// - Parameter modelPath: the model's file; nil for the copy that the store keeps.
   /// - Throws: ``ModelFileError``, or an `NSError` of Core Data.
-  public convenience init(store path: String, model modelPath: String) throws {
-    try self.init(store: path, model: try ModelFile.load(modelPath), prefix: nil)
+  public convenience init(store path: String, model modelPath: String?) throws {
+    guard FileManager.default.fileExists(atPath: path) else { throw StoreReaderError.noFile(path) }
+    let model =
+      try modelPath.map { try ModelFile.load($0) }
+      ?? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: URL(fileURLWithPath: path))
+    try self.init(store: path, model: model, prefix: nil)
   }
 
   /// Opens the pool's own store in the file.
@@ -88,14 +93,16 @@ public final class StoreReader {
     }
   }
 
-  /// Calls `body` with each job that fits and who runs it, newest first.
+  /// Calls `body` with each job that fits and who runs it.
   ///
   /// - Throws: ``ObjectQueryError`` for a predicate that cannot be read, and what the fetch throws.
-  public func jobs(_ filter: JobFilter, limit: Int, body: (Job, JobRun?) throws -> Void) throws {
+  public func jobs(
+    _ filter: JobFilter, order: JobOrder = .newest, limit: Int, body: (Job, JobRun?) throws -> Void
+  ) throws {
     try context.performAndWait {
       let runs = try runs()
       let request = try filter.fetchRequest(running: ids(of: runs))
-      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+      request.sortDescriptors = order.descriptors
       request.fetchLimit = limit
       request.fetchBatchSize = limit == 0 ? 500 : 0
       request.returnsObjectsAsFaults = false

@@ -6,7 +6,7 @@ public enum WorkerStory {
   public static func lines(_ worker: PoolStatus.Worker) -> [String] {
     var lines = ["worker \(worker.id), process \(worker.pid)", "plugin     \(worker.plugin), \(worker.path)"]
     lines.append(
-      "phase      \(worker.phase) for \(StatusText.duration(worker.age))"
+      "phase      \(worker.phase); started \(StatusText.duration(worker.age)) ago"
         + (worker.isRetiring ? ", will be replaced" : ""))
     lines.append("jobs       \(worker.jobsDone) done, holds \(worker.holding) of \(worker.credit)")
     for job in worker.running { lines.append("runs       \(job)") }

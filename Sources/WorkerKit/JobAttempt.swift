@@ -43,13 +43,12 @@ final class JobAttempt: @unchecked Sendable {
 
   /// Those of the jobs that are still ready, in this order.
   func fetch(_ uris: [ObjectURI]) throws -> [Job] {
-    let ids = uris.compactMap(runner.store.coordinator.objectID(for:))
-    let request = Job.fetchRequest()
-    request.predicate = .isOne(of: ids)
-    request.returnsObjectsAsFaults = false
-    var found: [NSManagedObjectID: Job] = [:]
-    for job in try context.fetch(request) where job.state == .available { found[job.objectID] = job }
-    jobs = ids.compactMap { found[$0] }
+    let keys = uris.compactMap(runner.store.jobURIs.key)
+    var found: [JobKey: Job] = [:]
+    for job in try runner.store.wholeJobs(keys: keys, in: context) where job.state == .available {
+      if let key = job.objectID.key { found[key] = job }
+    }
+    jobs = keys.compactMap { found[$0] }
     FaultPoint.rowRead.pass()
     return jobs
   }

@@ -127,7 +127,7 @@ extension JobRunner {
     let isLate = reason == .timedOut && !(error is CommitFailure)
     let details = error as? any DetailedFailure
     return AttemptFailure(
-      attempt: job.attempt + 1, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
+      attempt: job.attemptNumber, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
       message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
       host: ProcessInfo.processInfo.hostName, pid: getpid(), signal: details?.signal,
       standardError: details?.standardError ?? [])

@@ -55,7 +55,7 @@ extension WorkerConnection {
 
   /// Waits, and returns whether it may go on: `false` as soon as the conversation is where `isOver` wants it.
   func pause(seconds: Double, until isOver: (WorkerSession) -> Bool) -> Bool {
-    let end = Date(timeIntervalSinceNow: seconds)
+    let end = Clock.now + seconds
     return condition.withLock {
       while !isOver(state.session), condition.wait(until: end) {}
       return !isOver(state.session)

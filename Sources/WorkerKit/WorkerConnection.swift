@@ -48,7 +48,7 @@ final class WorkerConnection: @unchecked Sendable {
     }
   }
 
-  let condition = NSCondition()
+  let condition = MonotonicCondition()
   var state = State()
   private let connection: Connection
   private let signals: WorkerSignals

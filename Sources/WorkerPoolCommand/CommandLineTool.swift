@@ -31,6 +31,9 @@ struct CommandLineTool {
     } catch let error as UsageError {
       Output.error("\(error)\n`workerpool \(name) --help` explains the arguments.\n")
       return .usage
+    } catch let error as NoPoolError {
+      Output.error("workerpool \(name): \(error)\n")
+      return .notRunning
     } catch let failure as StatusClient.Failure {
       Output.error("workerpool \(name): \(failure)\n")
       if case .notRunning = failure { return .notRunning }
@@ -88,11 +91,20 @@ enum Output {
   /// Whether standard output is a terminal, which can be written over.
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// The terminal's size now; one that does not know its own has room for everything.
+  /// The terminal's size now; one that does not know its own counts as 24 rows of 80 columns.
   static var terminalSize: (rows: Int, columns: Int) {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return (Int.max, Int.max) }
-    return (size.ws_row > 0 ? Int(size.ws_row) : Int.max, size.ws_col > 0 ? Int(size.ws_col) : Int.max)
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return (24, 80) }
+    return (size.ws_row > 0 ? Int(size.ws_row) : 24, size.ws_col > 0 ? Int(size.ws_col) : 80)
+  }
+
+  /// How text for people is laid out on standard output: in the width of a terminal, with colours unless `NO_COLOR` is
+  /// set (no-color.org) or the terminal has none.
+  static var layout: TextLayout {
+    guard isTerminal else { return .file }
+    let environment = ProcessInfo.processInfo.environment
+    let isPlain = environment["NO_COLOR"]?.isEmpty == false || environment["TERM"] == "dumb"
+    return TextLayout(columns: terminalSize.columns, hasColours: !isPlain)
   }
 }
 
@@ -105,7 +117,7 @@ enum CommonOptions {
     help: "the SQLite store; without it, that of the pool which runs on the queue directory")
   static let model = CommandOption(
     name: "model", value: "PATH",
-    help: "the model (.xcdatamodeld, .momd); without it, that of the pool which runs on the queue directory")
+    help: "the model (.xcdatamodeld, .momd); without it, the copy that --store keeps, or without --store the pool's")
   static let json = CommandOption(name: "json", help: "print JSON for programs instead of text for people")
 
   static let defaultQueue = "queue"
@@ -124,10 +136,11 @@ extension ParsedArguments {
     return try runningPool("store").store
   }
 
-  /// The path of the model: the one that was named, or the running pool's.
-  func modelPath() throws -> String {
+  /// The path of the model: the one that was named, or the running pool's. Nil if only a store was named, which keeps
+  /// its model.
+  func modelPath() throws -> String? {
     if let path = string("model") { return path }
-    return try runningPool("model").model
+    return string("store") == nil ? try runningPool("model").model : nil
   }
 
   /// The path of the store of the pool that runs on the queue directory; nil where none runs.
@@ -146,7 +159,15 @@ extension ParsedArguments {
       }
       return status
     } catch StatusClient.Failure.notRunning {
-      throw UsageError("--\(option) is missing, and no pool is running on \(queue) that could tell it")
+      throw NoPoolError(queue: queue, option: option)
     }
   }
+}
+
+/// An option is missing that a running pool would tell.
+struct NoPoolError: Error, CustomStringConvertible {
+  let queue: String
+  let option: String
+
+  var description: String { "no pool is running on \(queue); --\(option) names the \(option) without one" }
 }

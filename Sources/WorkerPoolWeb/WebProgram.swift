@@ -58,6 +58,7 @@ public enum WebProgram {
   ///
   /// - Returns: the exit code, when the program cannot start.
   public static func run(_ arguments: [String]) -> Int32 {
+    if arguments.first == "report" { return ReportProgram.run(Array(arguments.dropFirst())) }
     if arguments.contains("--help") || arguments.contains("-h") {
       write(help, to: STDOUT_FILENO)
       return 0
@@ -76,13 +77,13 @@ public enum WebProgram {
   private static func serve(_ options: Options) throws -> Never {
     let listener = try options.socket.map { try Listener(socket: $0) } ?? Listener(port: options.port)
     let access = Access(port: listener.port, names: options.hosts, isReadOnly: options.isReadOnly)
-    let watch = PoolWatch(queue: options.queue)
-    watch.start()
-    let owner = SiteOwner(Site(queue: options.queue, store: options.store, watch: watch, access: access))
+    let monitor = PoolMonitor(queue: options.queue)
+    monitor.start()
+    let owner = SiteOwner(Site(queue: options.queue, store: options.store, monitor: monitor, access: access))
     let server = try HTTPServer(
       listener: listener.descriptor, queue: owner.queue, atOnce: { access.answer(to: $0) }, work: { owner.answer($0) })
     owner.start()
-    tell(listener, access, watch)
+    tell(listener, access, monitor)
     withExtendedLifetime(server) {
       waitForEnd()
     }
@@ -90,7 +91,7 @@ public enum WebProgram {
     exit(0)
   }
 
-  private static func tell(_ listener: Listener, _ access: Access, _ watch: PoolWatch) {
+  private static func tell(_ listener: Listener, _ access: Access, _ monitor: PoolMonitor) {
     if let socket = listener.socket {
       write(
         "listening on \(socket); for example: curl --unix-socket \(socket) 'http://localhost/?token=\(access.token)'\n",
@@ -98,7 +99,7 @@ public enum WebProgram {
     } else {
       write("http://127.0.0.1:\(listener.port ?? 0)/?token=\(access.token)\n", to: STDOUT_FILENO)
     }
-    if let problem = watch.news.problem {
+    if let problem = monitor.latest.problem {
       write("workerpool web: \(problem); the pages say so until one does\n", to: STDERR_FILENO)
     }
   }
@@ -121,7 +122,7 @@ public enum WebProgram {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  private static func write(_ text: String, to descriptor: Int32) {
+  static func write(_ text: String, to descriptor: Int32) {
     try? text.utf8.writeAll(to: descriptor, path: "output")
   }
 }

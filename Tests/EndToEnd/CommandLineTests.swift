@@ -44,6 +44,9 @@ import WorkerProtocol
     (["fetch", "--limit"], "--limit needs a value"),
     (["status", "--json=yes"], "--json takes no value"),
     (["scale"], "workerpool scale needs N"),
+    (["scale", "=2"], #"scale takes N for all workers, or PLUGIN=N for one plugin, not "=2""#),
+    (["scale", "index="], "N must be a whole number from 0 to 1000"),
+    (["run", "--workers", "=2"], #"--workers takes N for all workers, or NAME=K for one plugin, not "=2""#),
     (["pause", "sl\u{1B}[2Jow"], #"no queue and no kind has the name "sl\u{1b}[2Jow""#),
     (["resume", "--kind", ""], "no queue and no kind has the name"),
   ])

@@ -35,6 +35,18 @@ import WorkerPool
     try pool.stop()
   }
 
+  /// The pool would take the file for a job file, or an unfinished one for rubbish.
+  @Test(.timeLimit(.minutes(20)), arguments: ["incoming/b.jsonl", "b.sqlite", "incoming/../run/b"])
+  func nothingIsWrittenIntoTheQueueDirectory(name: String) throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    try pool.submit("maintain", "--set", "task=backup", "--set", "file=\(pool.queue)/\(name)")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let story = try pool.command("jobs", "--json").output
+    #expect(story.contains("lies in the queue directory"), "\(story)")
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(20))) func deadJobsAreRetriedByPredicate() throws {
     let place = try TestPlace()
     let pool = try pool(place)

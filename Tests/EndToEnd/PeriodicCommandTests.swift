@@ -25,7 +25,7 @@ import Testing
     // Then the times are there, as far as they are known
     #expect(fresh.code == 0 && fresh.lines.count == 3, "\(fresh)")
     #expect(list.lines[1].hasPrefix("hourly  0 * * * *  "), "\(list)")
-    #expect(list.lines[1].contains("nothing  2026-01-01T00:00:00Z  2"), "\(list)")
+    #expect(list.lines[1].contains("nothing  2026-01-01 00:00Z  2"), "\(list)")
     #expect(list.lines[2].hasPrefix("bad: periodic/bad.json: \"cron\""), "\(list)")
     #expect(json.lines.count == 2 && json.lines[0].contains(#""name":"bad","cron":null"#), "\(json)")
     #expect(json.lines[1].contains(#""lastRun":null,"nextRun":"2"#) && json.lines[1].contains(#""problem":null"#))

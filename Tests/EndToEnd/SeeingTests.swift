@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Testing
+import WorkerPool
 
 @testable import WorkerPool
 
@@ -36,7 +37,7 @@ import Testing
     let status = try pool.command("status").output
     for part in [
       "done in the last 1, 5 and 15 minutes", "half of the last jobs within", "what to do", "no plugin runs that kind",
-      "what went wrong last", "x-coredata://", "queue    kind",
+      "what went wrong last", "p1 crashed", "queue    kind",
     ] {
       #expect(status.contains(part), "\(part) is not in\n\(status)")
     }
@@ -195,5 +196,20 @@ import Testing
     #expect(finished.output.contains("\nOOMPolicy=continue\n"))
     #expect(finished.output.contains("TimeoutStartSec=150\n"), "the store may take so long, and a bit")
     #expect(try workerpool("systemd-unit").code == 2)
+  }
+
+  /// Source: systemd.syntax(7), "Quoting", and systemd.service(5), "Command lines".
+  @Test func theUnitFileQuotesEveryPath() throws {
+    let program = "/opt/a $b%c \"d\"/workerpool"
+    let text = SystemdUnit.text(
+      executable: program, arguments: ["--store", "/a'b/$HOME/50%\\.sqlite", "--queue", "/q\tr\nUser=x\u{1}", ";"],
+      storeTimeout: 1, stopDeadline: 1)
+    let start = text.split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("ExecStart=") || $0.hasPrefix("User=") }
+    #expect(
+      start == [
+        #"ExecStart="/opt/a $b%%c \"d\"/workerpool" run --store "/a'b/$$HOME/50%%\\.sqlite" --queue "#
+          + #""/q\tr\nUser=x\x01" ";""#
+      ], "\(start)")
   }
 }

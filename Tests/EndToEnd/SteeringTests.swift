@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WorkerPool
 
 @Suite(.serialized) struct SteeringTests {
   /// A pool with the import worker, whose jobs read small files.
@@ -93,6 +94,17 @@ import Testing
     #expect(try pool.command("stop").output == "stopped\n")
     #expect(try pool.leftovers().isEmpty)
     #expect(try pool.command("status").code == 3)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aSignalAsksForNoMoreWorkersThanAnOptionMay() throws {
+    let items = try ItemPool()
+    let pool = try items.start(workers: PoolLimit.workers, options: ["--workers", "test=0"])
+    pool.signal(SIGTTIN)
+    try waitUntil("the pool refuses") {
+      pool.lastLines.contains("a signal asks for 1001 workers; a pool has 0 to 1000")
+    }
+    try pool.stop()
   }
 
   @Test(.timeLimit(.minutes(20)))

@@ -5,6 +5,29 @@ import Testing
 
 /// Unique keys and attempts, on the store itself and with a clock of the test's own.
 @Suite struct JobFeatureTests {
+  // MARK: Attempts
+
+  /// The worker notes errors, the pool notes crashes: both count attempts alike.
+  @Test func attemptsAreNumberedThroughErrorsAndCrashes() throws {
+    try withStore { store, context in
+      let job = try #require(try store.insert([request()], into: context).first)
+      var numbers: [Int] = []
+      for isCrash in [true, false, true] {
+        numbers.append(job.attemptNumber)
+        let failure = AttemptFailure(
+          attempt: job.attemptNumber, date: Date(), type: "x", message: "x", host: "", pid: 1, signal: nil,
+          standardError: [])
+        if isCrash {
+          try job.markCrashed(failure, policy: RetryPolicy())
+        } else {
+          try job.markFailed(failure, policy: RetryPolicy())
+        }
+        try job.markDue()
+      }
+      #expect(numbers == [1, 2, 3] && job.failures.map(\.attempt) == [1, 2, 3])
+    }
+  }
+
   // MARK: Unique keys
 
   @Test func aKeyCanBeTakenForAPeriod() throws {

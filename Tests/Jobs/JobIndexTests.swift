@@ -77,7 +77,12 @@ import Testing
     due.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]
     let batch = Job.fetchRequest()
     batch.predicate = NSPredicate(format: "batch == %@", "b")
-    for (request, index) in [(old, "finished (ZSTATE=? AND ZFINISHEDAT"), (due, "due"), (batch, "batch (ZBATCH=?)")] {
+    let unique = Job.fetchRequest()
+    unique.predicate = NSPredicate(format: "activeKey IN %@", ["k", "l"])
+    for (request, index) in [
+      (old, "finished (ZSTATE=? AND ZFINISHEDAT"), (due, "due"), (batch, "batch (ZBATCH=?)"),
+      (unique, "UNIQUE_activeKey (ZACTIVEKEY=?)"),
+    ] {
       let plan = try place.plan(request)
       #expect(plan.contains("INDEX WP_PoolJob_\(index)") && !plan.contains("TEMP B-TREE"), "\(plan)")
     }
@@ -94,7 +99,10 @@ import Testing
     let sqlite = try #require(place.sqlite)
     let wanted = try Self.indexes(sqlite)
     try sqlite.database.write { connection in
-      for name in ["ready", "queues", "keys", "finished"] { try connection.execute("DROP INDEX WP_PoolJob_\(name)") }
+      for name in ["ready", "queues", "keys", "finished", "UNIQUE_activeKey"] {
+        try connection.execute("DROP INDEX WP_PoolJob_\(name)")
+      }
+      try connection.execute("CREATE UNIQUE INDEX WP_PoolJob_UNIQUE_activeKey ON WPPOOLJOB (ZACTIVEKEY)")
       try connection.execute("CREATE INDEX WP_PoolJob_ready ON WPPOOLJOB (ZSTATE, ZKIND, ZQUEUE, ZPRIORITY DESC)")
       try connection.execute("CREATE INDEX mine ON WPPOOLJOB (ZKIND)")
     }

@@ -39,6 +39,12 @@ import Testing
     }
   }
 
+  @Test func nounsAgreeWithTheirNumbers() {
+    #expect(Count.text(0, "job") == "0 jobs" && Count.text(1, "job") == "1 job")
+    #expect(Count.text(1, "crash") == "1 crash" && Count.text(2, "crash") == "2 crashes")
+    #expect(Count.text(3, "worker process") == "3 worker processes")
+  }
+
   @Test func percentilesAreNearestRanks() {
     #expect(FinishedJobs.percentiles([]) == nil)
     #expect(FinishedJobs.percentiles([3]) == [3, 3, 3])

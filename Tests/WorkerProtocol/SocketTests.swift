@@ -154,6 +154,20 @@ private func connectedPair() throws -> (Connection, Connection) {
     #expect(try sender.receive() == .closed([]))
   }
 
+  /// Opening a pipe for writing waits for a reader.
+  @Test func aRecordingIntoAPipeIsRefused() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/pipe"
+    try #require(mkfifo(path, 0o600) == 0)
+    let error = #expect(throws: FileError.self) { try ConversationRecorder(path: path) }
+    #expect(error?.description.hasPrefix("\(path) is a named pipe") == true)
+    // With a reader, too: it may stop reading.
+    let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(reader) }
+    #expect(throws: FileError.self) { try ConversationRecorder(path: path) }
+    #expect(throws: FileError.self) { try ConversationRecorder(path: directory.path) }
+  }
+
   @Test func aRecordingConcealsTheTokenAndReadsBack() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/recording.txt"

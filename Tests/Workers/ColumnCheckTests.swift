@@ -1,4 +1,6 @@
+import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 @testable import worker_import
@@ -34,5 +36,22 @@ import Testing
     try check(
       #""key": "code", "map": {"Code": "code"}, "relationships": {"parent": {"key": "code", "value": "{Parent}"}}"#,
       columns: ["Code", "Name", "Parent"])
+  }
+
+  @Test(arguments: [("Code;Name", ";"), ("Code\tName\tParent, or none", "\\t"), ("Code|Name", "|")])
+  func aWrongDelimiterIsToldWithTheHeaderAndTheLikelyOne(header: String, likely: String) throws {
+    let error = #expect(throws: ColumnError.self) { try check(#""key": "Code""#, columns: [header]) }
+    let text = "\(String(describing: error))"
+    #expect(error?.description.contains("\"\(header)\"") == true, "\(text)")
+    #expect(error?.description.hasSuffix("set \"delimiter\": \"\(likely)\"") == true, "\(text)")
+  }
+
+  @Test func anObjectInPlaceOfRowsNamesTheKeysOfItsArrays() throws {
+    let file = temporaryURL("json")
+    try Data(#"{"version": 1, "countries": [], "regions": [{}]}"#.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let error = #expect(throws: RowError.self) { try JSONRows(path: file.path, root: nil) }
+    #expect(error?.reason.hasSuffix(#""root" names the key of the array, here "countries" or "regions""#) == true)
+    #expect(throws: JSONError.self) { try JSONRows(path: file.path, root: "version") }
   }
 }

@@ -45,7 +45,7 @@ import Testing
 
   private func apply(
     _ rows: [[String: JSONValue]], _ context: NSManagedObjectContext, parameters more: [JSONMember] = []
-  ) throws -> ImportChunk.Outcome {
+  ) throws -> ImportOutcome {
     let parameters = try ImportParameters(
       .object([JSONMember("file", "/x.json"), JSONMember("entity", "Person"), JSONMember("key", "name")] + more))
     let model = try #require(context.persistentStoreCoordinator?.managedObjectModel)

@@ -7,30 +7,54 @@ extension ImportParameters {
   /// - Throws: ``ColumnError`` for the first that is missing.
   func check(columns: [String]) throws(ColumnError) {
     let known = Set(columns)
+    if columns.count == 1, let header = columns.first, let likely = Self.delimiter(in: header) {
+      throw ColumnError.delimiter(
+        header: header, used: Character(Unicode.Scalar(delimiter)), likely: likely)
+    }
     let keyField = map?.first { $0.attribute == key }?.field ?? key
-    if !known.contains(keyField) { throw ColumnError(column: keyField, neededBy: "the key", known: columns) }
+    if !known.contains(keyField) { throw ColumnError.missing(keyField, neededBy: "the key", known: columns) }
     for (field, _) in map ?? [] where !known.contains(field) {
-      throw ColumnError(column: field, neededBy: "\"map\"", known: columns)
+      throw ColumnError.missing(field, neededBy: "\"map\"", known: columns)
     }
     for relationship in relationships {
       for template in [relationship.value, relationship.prefix] {
         guard let missing = template?.fields.first(where: { !known.contains($0) }) else { continue }
-        throw ColumnError(column: missing, neededBy: "the relationship \"\(relationship.name)\"", known: columns)
+        throw ColumnError.missing(missing, neededBy: "the relationship \"\(relationship.name)\"", known: columns)
       }
     }
   }
 }
 
-/// The parameters name a column that the file does not have.
-struct ColumnError: Error, Hashable, CustomStringConvertible {
-  let column: String
-  /// What names it.
-  let neededBy: String
-  let known: [String]
+extension ImportParameters {
+  /// The characters that separate fields in common files.
+  private static let delimiters: [Character] = [";", "\t", "|", ","]
+
+  /// The character that most likely separates the fields of a header that was read as one field.
+  private static func delimiter(in header: String) -> Character? {
+    delimiters.filter(header.contains).max { one, other in header.count { $0 == one } < header.count { $0 == other } }
+  }
+}
+
+/// The file does not have the columns that the parameters name.
+enum ColumnError: Error, Hashable, CustomStringConvertible {
+  /// A column is missing, which the key, `"map"` or a relationship needs.
+  case missing(String, neededBy: String, known: [String])
+  /// The header is one field, which looks like several with another delimiter between them.
+  case delimiter(header: String, used: Character, likely: Character)
 
   private static let shown = 20
+  private static let longestHeader = 80
 
   var description: String {
+    switch self {
+    case .missing(let column, let neededBy, let known): Self.text(missing: column, neededBy, known)
+    case .delimiter(let header, let used, let likely):
+      "the header \"\(header.prefix(Self.longestHeader))\" is one column with the delimiter \"\(used)\"; for this file "
+        + "set \"delimiter\": \"\(likely == "\t" ? "\\t" : String(likely))\""
+    }
+  }
+
+  private static func text(missing column: String, _ neededBy: String, _ known: [String]) -> String {
     let list = known.prefix(Self.shown).map { "\"\($0)\"" }.joined(separator: ", ")
     let more = known.count > Self.shown ? " and \(known.count - Self.shown) more" : ""
     let hint = Spelling.nearest(to: column, among: known).map { "did you mean \"\($0)\"?" }

@@ -29,18 +29,21 @@ import WorkerKit
       rows.append(row)
       guard rows.count == parameters.chunk else { continue }
       try job.checkStop()
-      try take(&rows, plan, context)
-      mark.rows = row.number
+      mark.add(try take(&rows, plan, context), upTo: row.number)
       job.report(done: reader.offset, of: mark.size)
       try job.save(checkpoint: try mark.data())
     }
-    try take(&rows, plan, context)
+    let last = rows.last?.number ?? mark.rows
+    mark.add(try take(&rows, plan, context), upTo: last)
+    job.output = mark.report
     job.report(done: mark.size, of: mark.size)
   }
 
-  private func take(_ rows: inout [ImportRow], _ plan: ImportPlan, _ context: NSManagedObjectContext) throws {
+  private func take(
+    _ rows: inout [ImportRow], _ plan: ImportPlan, _ context: NSManagedObjectContext
+  ) throws -> ImportOutcome {
+    defer { rows.removeAll(keepingCapacity: true) }
     var chunk = ImportChunk(plan: plan, context: context)
-    try chunk.apply(rows)
-    rows.removeAll(keepingCapacity: true)
+    return try chunk.apply(rows)
   }
 }

@@ -14,12 +14,6 @@ struct ImportChunk {
     self.context = context
   }
 
-  /// The number of objects that the rows inserted and changed.
-  struct Outcome {
-    var inserted = 0
-    var changed = 0
-  }
-
   /// A row with its key and the keys of the objects that it relates to.
   private struct KeyedRow {
     let row: ImportRow
@@ -31,10 +25,10 @@ struct ImportChunk {
   ///
   /// - Throws: ``RowError`` for the first row that cannot be taken.
   @discardableResult
-  mutating func apply(_ rows: [ImportRow]) throws -> Outcome {
+  mutating func apply(_ rows: [ImportRow]) throws -> ImportOutcome {
     let keyed = try rows.map(keyedRow)
     try fetch(keyed)
-    var outcome = Outcome()
+    var outcome = ImportOutcome()
     for row in keyed { try apply(row, &outcome) }
     return outcome
   }
@@ -91,7 +85,7 @@ struct ImportChunk {
 
   // MARK: Setting
 
-  private mutating func apply(_ keyed: KeyedRow, _ outcome: inout Outcome) throws {
+  private mutating func apply(_ keyed: KeyedRow, _ outcome: inout ImportOutcome) throws {
     let existing = objects[plan.index]?[keyed.key]
     let object = existing ?? insert(plan.index, key: keyed.key)
     var changed = false
@@ -105,6 +99,7 @@ struct ImportChunk {
     }
     for (link, key) in zip(plan.links, keyed.links) {
       let destination = try key.flatMap { try find($0, link, keyed.row) }
+      if key != nil, destination == nil { outcome.skipped += 1 }
       guard destination !== object.value(forKey: link.relationship.name) as? NSManagedObject else { continue }
       object.setValue(destination, forKey: link.relationship.name)
       changed = true
@@ -124,5 +119,21 @@ struct ImportChunk {
         reason: "no \(link.index.entity) has that \(link.index.attribute)")
     case .create: return insert(link.index, key: key)
     }
+  }
+}
+
+/// What rows did to the store.
+struct ImportOutcome: Codable, Hashable {
+  /// Rows that made an object.
+  var inserted = 0
+  /// Rows that changed an object.
+  var changed = 0
+  /// References to objects that do not exist, left empty because `"missing"` is `"skip"`.
+  var skipped = 0
+
+  mutating func add(_ other: ImportOutcome) {
+    inserted += other.inserted
+    changed += other.changed
+    skipped += other.skipped
   }
 }

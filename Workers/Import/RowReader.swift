@@ -42,7 +42,26 @@ struct JSONRows: RowReader {
     size = Int64(bytes.count)
     parser = JSONParser(bytes)
     for name in root.map({ Self.names($0) }) ?? [] { try descend(to: name) }
-    try parser.enterArray()
+    try enterRows(root)
+  }
+
+  /// Steps into the array of rows.
+  ///
+  /// - Throws: ``RowError`` that names the keys under which there are arrays, when there is an object instead.
+  private mutating func enterRows(_ root: String?) throws {
+    var other = parser
+    do throws(JSONError) {
+      try parser.enterArray()
+    } catch {
+      guard case .object(let members)? = try? other.value() else { throw error }
+      let arrays = members.filter { if case .array = $0.value { true } else { false } }.map { "\"\($0.name)\"" }
+      let place = root.map { "under \"\($0)\"" } ?? "at the top of the file"
+      throw RowError(
+        reason: "there is an object \(place), not an array of rows; "
+          + (arrays.isEmpty
+            ? "none of its members is an array"
+            : "\"root\" names the key of the array, here \(arrays.prefix(5).joined(separator: " or "))"))
+    }
   }
 
   /// A key may have dots itself, as long as they are escaped: `3166\.1`.

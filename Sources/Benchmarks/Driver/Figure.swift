@@ -32,11 +32,16 @@ struct Figure: Codable, Sendable {
 
   /// The ratio of cycles in each round; the ratio of processor time if the machine counts no cycles. ``Thresholds``
   /// limit it.
+  ///
+  /// The kernel tells user time from its own by samples, so a round that is shorter than the time between two samples
+  /// may seem to take none. Such rounds are left out; if there are no others, these are the ratios of time.
   var processorRatios: [Double] {
-    zip(oursUse, plainUse).map { ours, plain in
+    let measured: [Double] = zip(oursUse, plainUse).compactMap { ours, plain in
       if let cycles = ours.cycles, let others = plain.cycles, others > 0 { return Double(cycles) / Double(others) }
+      guard ours.processorSeconds > 0, plain.processorSeconds > 0 else { return nil }
       return ours.processorSeconds / plain.processorSeconds
     }
+    return measured.isEmpty && !oursUse.isEmpty ? ratios : measured
   }
 
   /// The allocations per row on both sides.

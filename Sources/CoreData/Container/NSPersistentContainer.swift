@@ -61,7 +61,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// this method returns, or later on another thread if the description has `shouldAddStoreAsynchronously`. A failure
   /// does not keep the other stores from being opened.
   open func loadPersistentStores(
-    completionHandler block: @escaping @Sendable (NSPersistentStoreDescription, (any Error)?) -> Void
+    completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
     for description in persistentStoreDescriptions {
       if let url = description.url, !url.isInMemoryStore {
@@ -81,7 +81,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// Runs the block with a new private-queue context, later and on that context's queue. The block has to save.
-  open func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
+  open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
   }
@@ -90,8 +90,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   ///
   /// - Returns: the block's result.
   /// - Throws: the block's error, with its type.
-  public final func performBackgroundTask<T: Sendable, Failure: Error>(
-    _ block: @escaping @Sendable (NSManagedObjectContext) throws(Failure) -> T
+  nonisolated(nonsending) public final func performBackgroundTask<T, Failure: Error>(
+    _ block: @escaping (NSManagedObjectContext) throws(Failure) -> T
   ) async throws(Failure) -> T {
     let context = newBackgroundContext()
     return try await context.perform { () throws(Failure) -> T in try block(context) }

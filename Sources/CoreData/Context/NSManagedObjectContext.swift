@@ -102,6 +102,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The errors of unreadable faults.
   final var inaccessible = InaccessibleFaults()
   final var undoTracking: UndoTracking?
+  /// The new objects of the last merge, which stay until the next event ends although nobody may hold them yet.
+  final var heldAfterMerge: [NSManagedObject] = []
   /// The fetched results that follow this context.
   final var followers = ContextFollowers()
   private final var parentObservation: ParentObservation?
@@ -167,6 +169,30 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     }
   }
 
+  // MARK: Blocks
+
+  /// Runs the block on the context's queue later, in the order of the calls, and ends the event after it. Traps for a
+  /// confinement context.
+  ///
+  /// As on Apple's platforms the compiler does not check what the block captures: pass object IDs, not objects.
+  open func perform(_ block: @escaping () -> Void) { enqueue(block) }
+
+  /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
+  /// event.
+  open func performAndWait(_ block: () -> Void) { runAndWait(block) }
+
+  // MARK: Saving
+
+  /// Writes all changes to the stores, in one transaction for each file, or hands them to the parent context. Without
+  /// changes it writes metadata that was set, and posts `NSManagedObjectContextDidSave` with empty sets. Call it on the
+  /// context's queue.
+  ///
+  /// - Throws: validation errors (1560 for several), 133020 or 133021 for conflicts that the merge policy did not
+  ///   resolve, 134030 if no store can take the changes, and the stores' errors. The context then keeps its changes.
+  ///   134040 if only a part is saved, which happens with several incremental stores alone: `NSAffectedStoresErrorKey`
+  ///   has the stores that have nothing of the save, and the context keeps their changes only.
+  open func save() throws { try saveChanges() }
+
   // MARK: Its content
 
   /// The objects that the next save writes as new rows.
@@ -196,12 +222,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The objects that something holds or that have changes.
   open var registeredObjects: Set<NSManagedObject> {
     checkQueue()
+    heldAfterMerge = []
     graph.sweep()
     return Set(graph.all)
   }
 
   /// For messages.
-  final var label: String { name.map { "\"\($0)\"" } ?? "(unnamed)" }
+  final var label: String { name.map { "\"\($0)\"" } ?? "without a name" }
 
   @inline(__always)
   final func checkQueue() {

@@ -72,14 +72,13 @@ extension NSPersistentStoreCoordinator {
     guard !storeURL.isSamePlace(as: store.url) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "A store cannot be migrated to its own place.")
     }
-    let center = NotificationCenter.default
-    center.post(name: .NSPersistentStoreCoordinatorStoresWillChange, object: self)
     let (new, ids) = try copy(old, to: opening(storeType, old.configurationName, storeURL, options), kind)
     _ = try adopt(new)
     try remove(store)
-    center.post(
+    let changes: [Any] = [old, new, ids.flatMap { [$0.old, $0.new] }]
+    NotificationCenter.default.post(
       name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
-      userInfo: [NSUUIDChangedPersistentStoresKey: [old, new] + ids.flatMap { [$0.old, $0.new] }])
+      userInfo: [NSUUIDChangedPersistentStoresKey: changes])
     return new
   }
 

@@ -37,4 +37,22 @@ extension NSPersistentStoreCoordinator {
   ) throws {
     try setMetadata(metadata, forPersistentStoreOfType: type.rawValue, at: url, options: options)
   }
+
+  /// The model that a store keeps in its file: that of the coordinator that created or migrated it last. A program that
+  /// has nothing but the file opens it so.
+  ///
+  /// The model may be changed until a coordinator uses it. Apple's framework keeps this method to itself. Only SQLite
+  /// stores keep their model, and not those of frameworks before 2015.
+  ///
+  /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134020 if what it keeps is damaged
+  ///   or is not the model of its content.
+  public class func cachedModelForPersistentStore(
+    at url: URL, options: [AnyHashable: Any]? = nil
+  ) throws -> NSManagedObjectModel {
+    guard let model = try storeClass(NSSQLiteStoreType).keptModel(at: url, options) else {
+      throw CoreDataErrors.error(
+        .persistentStoreOpen, "\(url.path) keeps no copy of its model: open it with the model's file.")
+    }
+    return model
+  }
 }

@@ -36,6 +36,13 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
+  /// Writes metadata that was set since the last save, in a save without rows.
+  final func saveMetadata(_ origin: ChangeOrigin) throws {
+    let stores = objectStores.filter { $0.openMetadata.isUnsaved && !$0.isReadOnly }
+    if stores.isEmpty { return }
+    try save(stores.map { ($0, RowChanges(origin: origin, permanentIDs: [:])) }) { _ in }
+  }
+
   /// Writes the changes in the open transactions of the scopes. Returns the answers in the order of the changes.
   private func write(
     _ changes: [(store: any ObjectStore, rows: RowChanges)], _ scopes: [any WriteScope]

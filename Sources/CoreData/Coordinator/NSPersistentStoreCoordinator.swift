@@ -19,7 +19,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// A coordinator without stores.
   ///
   /// - Parameter model: the model of all its stores. It cannot be changed from now on.
-  public init(managedObjectModel model: NSManagedObjectModel) {
+  public required init(managedObjectModel model: NSManagedObjectModel) {
     managedObjectModel = model
     super.init()
     model.freeze()
@@ -70,7 +70,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ) throws -> NSPersistentStore {
     let kind = try Self.storeClass(storeType)
     let store = try lock.withLock {
-      try adopt(kind.open(opening(storeType, configuration, storeURL, options)))
+      try migrateBeforeOpening(storeType, configuration, storeURL, options)
+      return try adopt(kind.open(opening(storeType, configuration, storeURL, options)))
     }
     NotificationCenter.default.post(
       name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
@@ -126,8 +127,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// this method returns, or later on the coordinator's queue if the description has `shouldAddStoreAsynchronously`.
   open func addPersistentStore(
     with storeDescription: NSPersistentStoreDescription,
-    completionHandler block: @escaping @Sendable (NSPersistentStoreDescription, (any Error)?) -> Void
+    completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
+    // `nonisolated(unsafe)`: called once, and Apple's signature leaves it to the caller what the block captures.
+    nonisolated(unsafe) let block = block
     let add: @Sendable () -> Void = {
       do {
         try self.addPersistentStore(
@@ -148,7 +151,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
     let info = [NSRemovedPersistentStoresKey: [store]]
     let center = NotificationCenter.default
-    center.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: self, userInfo: info)
+    center.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
     store.willRemove(from: self)
     known.stopPostingRemoteChanges()
     lock.withLock {
@@ -166,6 +169,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Later ones are not affected. An addition to Apple's API.
   public final func interruptStatements() {
     for store in objectStores { store.interrupt() }
+  }
+
+  /// Frees memory of the stores that holds what can be read again: for a process in a pause. From any thread.
+  package final func releaseMemory() {
+    for store in objectStores { store.releaseMemory() }
   }
 
   // MARK: IDs
@@ -201,22 +209,33 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   // MARK: Queue
 
   /// Runs the block on the coordinator's queue, later. Blocks run one after the other, in their order.
-  open func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+  open func perform(_ block: @escaping () -> Void) {
+    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
+    nonisolated(unsafe) let block = block
+    queue.async { block() }
+  }
 
   /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue.
-  open func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+  open func performAndWait(_ block: () -> Void) { runAndWait(block) }
+
+  /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue.
+  public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
+
+  private func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
     if DispatchQueue.getSpecific(key: Self.queueKey) == ObjectIdentifier(self) { return try block() }
     return try queue.sync(execute: block)
   }
 
   /// Runs the block on the coordinator's queue and returns its result; throws the block's error with its type.
-  public final func perform<T: Sendable, Failure: Error>(
-    _ block: @escaping @Sendable () throws(Failure) -> T
+  nonisolated(nonsending) public final func perform<T, Failure: Error>(
+    _ block: @escaping () throws(Failure) -> T
   ) async throws(Failure) -> T {
-    let result: Result<T, Failure> = await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: Result(catching: block)) }
+    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
+    nonisolated(unsafe) let block = block
+    let outcome: BlockOutcome<T, Failure> = await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: BlockOutcome(block)) }
     }
-    return try result.get()
+    return try outcome.result.get()
   }
 
   /// Marks a coordinator's queue.
@@ -229,4 +248,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Does nothing: migrations are never deferred.
   public final func finishDeferredLightweightMigrationTask() throws {}
+}
+
+/// What a block returned or threw on a queue, on its way to the caller.
+///
+/// `@unchecked Sendable`: the queue makes it, and then only the caller uses it.
+struct BlockOutcome<T, Failure: Error>: @unchecked Sendable {
+  let result: Result<T, Failure>
+
+  init(_ block: () throws(Failure) -> T) { result = Result(catching: block) }
 }

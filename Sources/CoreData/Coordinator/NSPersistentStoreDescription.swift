@@ -19,6 +19,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// true.
   open var shouldInferMappingModelAutomatically = true
 
+  /// The place in iCloud to which Apple's framework mirrors the store. Without effect, except that an
+  /// `NSPersistentCloudKitContainer` keeps a history of such a store. Default: nil.
+  open var cloudKitContainerOptions: NSPersistentCloudKitContainerOptions?
+
   /// A store in memory, until `url` is set.
   public override init() {
     url = URL(fileURLWithPath: "/dev/null")
@@ -83,6 +87,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
     copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
     copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
+    copy.cloudKitContainerOptions = cloudKitContainerOptions
     return copy
   }
 }

@@ -1,6 +1,5 @@
 extension Notification.Name {
-  /// Posted by a coordinator before `migratePersistentStore` replaces one of its stores by another, on the caller's
-  /// thread.
+  /// Never posted here. Apple's framework posts it for stores that iCloud replaced.
   public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
     "NSPersistentStoreCoordinatorStoresWillChangeNotification")
 
@@ -9,8 +8,7 @@ extension Notification.Name {
   public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name(
     "NSPersistentStoreCoordinatorStoresDidChangeNotification")
 
-  /// Posted by a coordinator before it removes a store, which is under `NSRemovedPersistentStoresKey`, on the caller's
-  /// thread.
+  /// Posted before a coordinator removes a store, on the caller's thread. The notification's object is the store.
   public static let NSPersistentStoreCoordinatorWillRemoveStore = Notification.Name(
     "NSPersistentStoreCoordinatorWillRemoveStoreNotification")
 }
@@ -19,5 +17,6 @@ extension Notification.Name {
 public let NSAddedPersistentStoresKey = "added"
 /// An array of `NSPersistentStore`: the stores that were removed.
 public let NSRemovedPersistentStoresKey = "removed"
-/// An array of the old store, the new store, and the IDs of all objects, each old one followed by the new one.
+/// An array of three: the old store, the new store, and an array of the IDs of all objects, each old one followed by the
+/// new one.
 public let NSUUIDChangedPersistentStoresKey = "uuid"

@@ -30,8 +30,8 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// for keyed archiving.
   open var valueTransformerName: String? { willSet { checkEditable() } }
 
-  /// Whether the store may keep large data in files beside it. Default: false. Here files of Apple's framework are
-  /// read, and new data always stays in the row.
+  /// Whether the store may keep large data in files beside it. Default: false. A SQLite store does so with more than
+  /// 100 KB. If such a file is missing, the value is nil.
   open var allowsExternalBinaryDataStorage = false { willSet { checkEditable() } }
 
   /// Whether the tombstone in persistent history keeps the value of a deleted object. Default: false.

@@ -18,6 +18,11 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
     attributeType = .compositeAttributeType
   }
 
+  /// A property from an archive that `encode(with:)` made. It belongs to no entity.
+  public required init?(coder: NSCoder) {
+    super.init(coder: coder)
+  }
+
   override func makeEmpty() -> NSPropertyDescription {
     NSCompositeAttributeDescription()
   }

@@ -41,7 +41,7 @@ extension NSEntityDescription {
   }
 
   /// Copies everything but properties, indexes and references to other entities.
-  private func copyOwnValues(into copy: NSEntityDescription) {
+  func copyOwnValues(into copy: NSEntityDescription) {
     copy.name = name
     copy.managedObjectClassName = managedObjectClassName
     copy.isAbstract = isAbstract

@@ -28,7 +28,11 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   open var isAbstract = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
-  open var userInfo: [AnyHashable: Any]? = [:] { willSet { checkEditable() } }
+  open var userInfo: [AnyHashable: Any]? {
+    get { infoOfUser.values }
+    set { infoOfUser.values = newValue }
+  }
+  private let infoOfUser = UserInfo()
 
   /// Indexes that the store keeps for faster fetches, without those of superentities. Default: none.
   open var indexes: [NSFetchIndexDescription] = [] {
@@ -82,6 +86,13 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   public override init() {
     super.init()
     anchor.entity = self
+  }
+
+  /// An entity from an archive that `encode(with:)` made. It belongs to no model.
+  public required init?(coder: NSCoder) {
+    super.init()
+    anchor.entity = self
+    guard decode(coder) else { return nil }
   }
 
   deinit { anchor.entity = nil }

@@ -34,6 +34,17 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
     adoptElements()
   }
 
+  /// An index from an archive that `encode(with:)` made. It belongs to no entity.
+  public required init?(coder: NSCoder) {
+    guard let root = ModelCoding.root(coder), root.className == "NSFetchIndexDescription" else { return nil }
+    let decoded = ArchivedModel().index(root)
+    name = decoded.name
+    elements = decoded.elements
+    partialIndexPredicate = decoded.partialIndexPredicate
+    super.init()
+    adoptElements()
+  }
+
   /// The entity whose objects are indexed; nil until the index is among an entity's `indexes`.
   open var entity: NSEntityDescription? { owner }
 

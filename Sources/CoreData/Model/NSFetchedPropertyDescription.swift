@@ -21,6 +21,11 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
     isTransient = true
   }
 
+  /// A property from an archive that `encode(with:)` made. It belongs to no entity.
+  public required init?(coder: NSCoder) {
+    super.init(coder: coder)
+  }
+
   override func makeEmpty() -> NSPropertyDescription {
     NSFetchedPropertyDescription()
   }

@@ -5,8 +5,8 @@ extension NSManagedObjectModel {
   /// - Parameter configuration: the configuration whose entities are compared; nil for all entities. An unknown one
   ///   gives false.
   ///
-  /// Entities with derived attributes other than counts are compared by name only, since Apple's hash of these is
-  /// unknown.
+  /// Apple's hash of derived attributes other than counts is unknown. A store whose hash of such an entity differs is
+  /// taken for one of Apple's, unless it is the hash without any derived attribute.
   public func isConfiguration(
     withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]
   ) -> Bool {
@@ -27,7 +27,8 @@ extension NSManagedObjectModel {
 extension NSEntityDescription {
   func isCompatible(with hash: Data?) -> Bool {
     guard let hash else { return false }
-    return hash == versionHash
-      || properties.contains { ($0 as? NSDerivedAttributeDescription)?.hasKnownVersionHash == false }
+    if hash == versionHash { return true }
+    let hasUnknownHash = properties.contains { ($0 as? NSDerivedAttributeDescription)?.hasKnownVersionHash == false }
+    return hasUnknownHash && hash != versionHashWithoutDerivations
   }
 }

@@ -28,6 +28,15 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     NSPersistentHistoryToken.register()
   }
 
+  /// A model from an archive that `encode(with:)` made.
+  public required init?(coder: NSCoder) {
+    super.init()
+    NSPersistentHistoryToken.register()
+    guard let archive = ModelCoding.data(coder), (try? ArchivedModel.read(archive, into: self)) != nil else {
+      return nil
+    }
+  }
+
   // MARK: Entities
 
   /// All entities, in the order in which they were set. Setting them makes this model theirs.

@@ -14,7 +14,11 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   open var isTransient = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
-  open var userInfo: [AnyHashable: Any]? = [:] { willSet { checkEditable() } }
+  open var userInfo: [AnyHashable: Any]? {
+    get { infoOfUser.values }
+    set { infoOfUser.values = newValue }
+  }
+  private let infoOfUser = UserInfo()
 
   /// Whether the store indexes the property, the form that models had before fetch indexes. Default: false.
   open var isIndexed = false { willSet { checkEditable() } }
@@ -57,6 +61,12 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
 
   public override init() {
     super.init()
+  }
+
+  /// A property from an archive that `encode(with:)` made. It belongs to no entity.
+  public required init?(coder: NSCoder) {
+    super.init()
+    guard decode(coder) else { return nil }
   }
 
   /// The entity that declares the property. Traps if there is none or it was freed.

@@ -11,7 +11,7 @@ extension NSManagedObjectModel {
     guard type != NSManagedObject.self else { return nil }
     let matches = entities.filter { $0.layout.objectClass == type }
     if let match = matches.first, matches.count == 1 { return match }
-    let name = NSStringFromClass(type)
+    let name = String(reflecting: type)
     let short = name.split(separator: ".").last.map(String.init) ?? name
     return matches.first { $0.name == short }
       ?? entities.first { $0.managedObjectClassName == short || $0.managedObjectClassName == name }

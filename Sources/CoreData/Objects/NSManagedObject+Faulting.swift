@@ -50,11 +50,23 @@ extension NSManagedObject {
     }
     if snapshot == nil { fill() }
     state.remove(.fault)
-    guard !state.contains(.gone) else { return }
+    guard state.isDisjoint(with: [.gone, .inserted]) else { return }
+    if layout.hasTransients { resetTransients() }
     state.insert(.isQuiet)
     awakeFromFetch()
     // The values that it set are the base of later changes: the next change makes a copy.
     state.subtract([.isQuiet, .ownsSnapshot])
+  }
+
+  /// Gives transient attributes their default values. A row has none, and that of a parent has the parent's.
+  final func resetTransients() {
+    guard layout.hasTransientDefaults || reference?.context?.parentContext != nil, let row = snapshot else { return }
+    // The row is shared with other contexts.
+    let own = row.copy()
+    for slot in layout.slots.indices where layout.slots[slot].isTransient {
+      own.assign(slot: slot, from: layout.defaults)
+    }
+    snapshot = own
   }
 
   /// Tells the object that its values were replaced. Like `awakeFromFetch()` it may change them without a record.
@@ -71,9 +83,14 @@ extension NSManagedObject {
       snapshot = Snapshot.make(layout)
       return
     }
+    if isInserted {
+      // A refresh dropped the values of a new object, which has no row.
+      snapshot = layout.defaults.copy()
+      state.insert(.ownsSnapshot)
+      return
+    }
     guard let context = reference?.context else {
-      fatalError(
-        "The values of \(objectID) cannot be read: its context is gone, was reset, or the object was deleted.")
+      fatalError("The values of \(objectID) cannot be read: its context is gone.")
     }
     batch?.fill(in: context)
     batch = nil
@@ -124,11 +141,16 @@ extension NSManagedObject {
   private final func beginEdit() {
     let current = access()
     if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
-    if !state.contains(.ownsSnapshot) {
-      if state.isDisjoint(with: [.inserted, .isQuiet]) && committed == nil { committed = current }
-      snapshot = current.copy()
-      state.insert(.ownsSnapshot)
-    }
+    if !state.contains(.ownsSnapshot) { ownSnapshot(current) }
+  }
+
+  /// Replaces the shared snapshot by a copy.
+  @inline(__always)
+  private final func ownSnapshot(_ current: Snapshot) {
+    let copy = current.copy()
+    if state.isDisjoint(with: [.inserted, .isQuiet]) && !hasCommitted { committed = current }
+    snapshot = copy
+    state.insert(.ownsSnapshot)
   }
 
   /// Copies the value of a slot that is not a relationship.
@@ -149,10 +171,7 @@ extension NSManagedObject {
   /// Makes the snapshot this object's own without telling the context. A later recorded change includes this one.
   final func willEditPrimitively() {
     let current = access()
-    guard !state.contains(.ownsSnapshot) else { return }
-    if state.isDisjoint(with: [.inserted, .isQuiet]) && committed == nil { committed = current }
-    snapshot = current.copy()
-    state.insert(.ownsSnapshot)
+    if !state.contains(.ownsSnapshot) { ownSnapshot(current) }
   }
 
   /// Fills the object if it is a fault. Handwritten accessors call it before they read a primitive value.

@@ -35,3 +35,19 @@ extension NSEntityDescription: KeyValueReadable {
     }
   }
 }
+
+extension NSPropertyDescription: KeyValueReadable {
+  func readableValue(forKey key: String) -> Any? {
+    switch key {
+    case "self": self
+    case "name": name
+    case "entity": entity
+    case "isOptional", "optional": isOptional
+    case "isTransient", "transient": isTransient
+    case "renamingIdentifier": renamingIdentifier
+    case "versionHashModifier": versionHashModifier
+    case "userInfo": userInfo
+    default: nil
+    }
+  }
+}

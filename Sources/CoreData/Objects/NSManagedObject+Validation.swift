@@ -3,7 +3,7 @@ extension NSManagedObject {
   final func validateProperties() throws {
     var errors: [any Error] = []
     // Values that were never read are those of the store, which were valid when they were saved.
-    let isUnread = snapshot == nil && !state.contains(.unborn)
+    let isUnread = snapshot == nil && state.isDisjoint(with: [.unborn, .inserted])
     let values = isUnread ? nil : access()
     if layout.classValidatesValues {
       validateByClass(values, &errors)
@@ -13,7 +13,7 @@ extension NSManagedObject {
         // A mandatory value without other rules need not be converted.
         let onlyHasToBeThere =
           description.property.validationPredicates.isEmpty && description.attributeType != .compositeAttributeType
-        if onlyHasToBeThere && !values.isNil(slot) { continue }
+        if onlyHasToBeThere && !values.isNil(slot) || isUnsetTransient(slot, values) { continue }
         let value = description.kind == .toOne ? related(slot) : values.value(slot)
         do { try validateAgainstModel(value, key: description.name) } catch { errors.append(error) }
       }
@@ -22,6 +22,11 @@ extension NSManagedObject {
       do { try validateMembers(index) } catch { errors.append(error) }
     }
     if let error = CoreDataErrors.combined(errors) { throw error }
+  }
+
+  /// Whether a transient attribute is nil since the object was fetched: no row has its value.
+  private func isUnsetTransient(_ slot: Int, _ values: Snapshot) -> Bool {
+    layout.slots[slot].isTransient && !isInserted && values.isNil(slot) && committed?.isNil(slot) ?? true
   }
 
   /// Asks the class about each property that may have become invalid: all of a new object, and those of a changed one
@@ -34,7 +39,7 @@ extension NSManagedObject {
     if let values {
       for (slot, description) in layout.slots.enumerated() {
         let isChanged = isInserted || committed.map { !$0.isEqual(values, slot: slot) } ?? false
-        guard isChanged || description.needsValidation else { continue }
+        guard isChanged || description.needsValidation, !isUnsetTransient(slot, values) else { continue }
         validate(description.kind == .toOne ? related(slot) : values.value(slot), description.name)
       }
     }
@@ -52,7 +57,8 @@ extension NSManagedObject {
 
   private func validate(_ value: Any?, _ property: NSPropertyDescription, key: String) throws {
     guard let value else {
-      if property.isOptional { return }
+      // The store computes derived values later.
+      if property.isOptional || property is NSDerivedAttributeDescription { return }
       throw validationError(.validationMissingMandatoryProperty, key: key, value: nil)
     }
     try validate(value, against: property, key: key)

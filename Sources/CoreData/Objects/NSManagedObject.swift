@@ -11,6 +11,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     get { savedEntity ?? layout.temporaryEntity }
     set { savedEntity = newValue }
   }
+  /// Whether both objects are of one entity of one store, or unsaved ones of one entity.
+  @inline(__always)
+  final func hasStoredEntity(of other: NSManagedObject) -> Bool {
+    savedEntity === other.savedEntity && (savedEntity != nil || layout === other.layout)
+  }
   /// The key of the object's ID; 0 before the ID is first asked for.
   final var key: Int64 = 0
   private final var identifier: NSManagedObjectID?
@@ -25,15 +30,19 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
       committedPlace = newValue?.place ?? 0
     }
   }
+  /// Whether there is a `committed`, without counting a reference to it.
+  @inline(__always)
+  final var hasCommitted: Bool { committedSlab != nil }
   /// The row of `committed`, in a word less than a snapshot takes.
   private final var committedSlab: RowSlab?
   private final var committedPlace: UInt32 = 0
-  final var state: State
+  /// No access overlaps another one: each sets or asks for bits.
+  @exclusivity(unchecked) final var state: State
   /// The object's place among the context's new, changed or deleted objects, if it is one of these.
   final var changePlace: Int32 = 0
   final var reference: ContextReference?
   /// The to-many relationships, one each; empty until the first is used.
-  final var toManys: [ToMany?] = []
+  @exclusivity(unchecked) final var toManys: [ToMany?] = []
   /// What a fetch left with this fault: its neighbours in a batch, or some of its values.
   final var batch: FetchBatch?
 
@@ -77,6 +86,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     self.init(entity: entity, insertInto: context)
   }
 
+  /// Creates an object of the class's entity, as `entity()` finds it, without a context. Apple's framework says on
+  /// standard error that this is not the initialiser to use: without an entity the object has no properties.
+  public convenience override init() { self.init(entity: Self.entity(), insertInto: nil) }
+
   /// Creates an object without a context, for the context to fill. Core Data instantiates the class that a model names
   /// with it.
   public required convenience init(unborn entity: NSEntityDescription) {
@@ -106,6 +119,20 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     if let context = reference?.context, context.permanentIDs.isAwaitingSome, context.isOnItsQueue {
       context.adoptPermanentIDs()
     }
+  }
+
+  /// Makes a new object a fault of a context, with its row if that was read.
+  @inline(__always)
+  final func arrive(
+    _ storedEntity: StoredEntity, _ key: Int64, _ row: __owned Snapshot?, _ reference: ContextReference, _ state: State
+  ) {
+    self.storedEntity = storedEntity
+    self.key = key
+    snapshot = row
+    // The class's initialiser may have set values.
+    if hasCommitted { committed = nil }
+    self.reference = reference
+    self.state = state
   }
 
   /// Gives the object the ID of its row.
@@ -147,16 +174,17 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Whether the object was inserted, updated or deleted since the last save.
   public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
-  /// The entity of the class in the models that coordinators use. Traps if none has one, or several have. If models
-  /// share the class, use the context's own model instead.
+  /// The entity of the class in the models that coordinators use. If none has one, or several have, it is an empty
+  /// description without a name, and a sentence on standard error says so. If models share the class, use the
+  /// context's own model instead.
   open class func entity() -> NSEntityDescription {
-    guard let entity = LoadedModels.entity(for: self) else {
-      fatalError("No model in use, or more than one, has an entity of the class \(self).")
-    }
-    return entity
+    if let entity = LoadedModels.entity(for: self) { return entity }
+    let message = "CoreData: no model in use, or more than one, has an entity of the class \(self).\n"
+    FileHandle.standardError.write(Data(message.utf8))
+    return NSEntityDescription()
   }
 
-  /// A fetch request for the class's entity. Traps as `entity()` does. Generated classes have a typed one.
+  /// A fetch request for the class's entity, as `entity()` finds it. Generated classes have a typed one.
   @_disfavoredOverload
   open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
     NSFetchRequest<any NSFetchRequestResult>(entityName: entity().name ?? "")

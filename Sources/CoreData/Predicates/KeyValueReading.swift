@@ -4,6 +4,12 @@ protocol KeyValueReadable {
   func readableValue(forKey key: String) -> Any?
 }
 
+/// A value that knows its order among others of its kind.
+protocol OrderedValue: AnyObject {
+  /// The order of this value and another one; nil if they have none.
+  func order(to other: AnyObject) -> ComparisonResult?
+}
+
 /// A managed object or an object ID, identified by its row.
 protocol PersistentKeyed: AnyObject {
   /// The name of the object's own entity, and its primary key; nil while the ID is temporary.

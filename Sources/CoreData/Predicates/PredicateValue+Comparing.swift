@@ -50,6 +50,7 @@ extension PredicateValue: Hashable {
   }
 
   private static func order(ofKeys a: AnyObject, _ b: AnyObject) -> ComparisonResult? {
+    if let a = a as? any OrderedValue { return a.order(to: b) }
     guard let a = (a as? any PersistentKeyed)?.persistentKey, let b = (b as? any PersistentKeyed)?.persistentKey,
       a.entityName == b.entityName
     else { return nil }

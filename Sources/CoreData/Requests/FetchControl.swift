@@ -9,7 +9,18 @@ final class FetchControl: Sendable {
   var isCancelled: Bool { isStopped.load(ordering: .relaxed) }
   var count: Int { rowsRead.load(ordering: .relaxed) }
 
-  func cancel() { isStopped.store(true, ordering: .relaxed) }
+  func cancel() {
+    isStopped.store(true, ordering: .sequentiallyConsistent)
+    ending.withLock { $0?() }
+  }
+
+  private let ending = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Sets what a cancellation ends, as long as it runs; it is ended at once if the fetch is cancelled already.
+  func whenCancelled(_ end: (@Sendable () -> Void)?) {
+    ending.withLock { $0 = end }
+    if isCancelled { end?() }
+  }
 
   /// The thread that reads calls it once in 256 rows.
   ///

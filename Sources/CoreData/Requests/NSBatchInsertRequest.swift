@@ -1,8 +1,8 @@
 /// Inserts many rows of one entity directly into the store: no objects are made, only missing mandatory values are
 /// noticed (1570), and no context is told.
 ///
-/// Attributes that a row does not name get the model's default values; an unknown name fails the request. Relationships
-/// cannot be set. If a row's unique values exist in the store, the merge policy of the executing context decides:
+/// Attributes that a row does not name get the model's default values; an unknown name fails the request. A dictionary
+/// sets a to-one relationship by the ID of an object in the same store, unless its other end is to-one as well. If a row's unique values exist in the store, the merge policy of the executing context decides:
 /// `error` fails the whole request with 133021, the store-trump policy and `rollback` skip the new row, the
 /// object-trump policy and `overwrite` write the values that the new row names into the existing one.
 ///
@@ -13,7 +13,8 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The name of the entity, looked up in the model of the executing context's coordinator.
   open private(set) var entityName: String
 
-  /// The values of each row by attribute name, `NSNull` for nil. Nil if the request has a handler.
+  /// The values of each row by the name of an attribute or a to-one relationship, `NSNull` for nil. Nil if the request
+  /// has a handler.
   open var objectsToInsert: [[String: Any]]?
 
   /// Called on the executing thread once for each row with an empty dictionary: fill it and return false, or return

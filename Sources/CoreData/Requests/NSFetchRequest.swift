@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Selects objects of one entity, and says in which order and form to return them.
 ///
 /// A request belongs to no context or thread until it is executed; do not change it on several threads at once.
@@ -29,10 +31,22 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   open override var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
-  /// The entity to fetch; nil if the request has a name only, which the context's model resolves. Setting it sets
-  /// `entityName`.
+  /// The entity by whose name the request was last executed; it may run in contexts of several models, on any threads.
+  private let executedEntity = Mutex<WeakEntity>(WeakEntity())
+
+  /// `@unchecked Sendable`: an entity in use is immutable.
+  private struct WeakEntity: @unchecked Sendable { weak var entity: NSEntityDescription? }
+
+  /// Called when the request was executed by its name.
+  final func note(executed entity: NSEntityDescription?) {
+    guard settings.entity == nil else { return }
+    executedEntity.withLock { if $0.entity !== entity { $0.entity = entity } }
+  }
+
+  /// The entity to fetch. A request that was made with a name has none before it is executed; then it has that of the
+  /// last context's model. Setting it sets `entityName`.
   open var entity: NSEntityDescription? {
-    get { settings.entity }
+    get { settings.entity ?? executedEntity.withLock { $0.entity } }
     set {
       settings.entity = newValue
       settings.entityName = newValue?.name

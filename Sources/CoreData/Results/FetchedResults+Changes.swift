@@ -2,8 +2,9 @@
 extension FetchedResults {
   /// Called with the user info when the context posts `ObjectsDidChange`.
   func contextDidChange(_ info: [AnyHashable: Any]) {
-    guard let settings, let entity, delegate != nil else { return }
-    if info[NSInvalidatedAllObjectsKey] != nil { return replaceRows() }
+    guard let settings, let entity, delegate != nil, !isEndingEvent else { return }
+    // After a reset the rows are unusable until the next `performFetch()`, and the delegate hears nothing.
+    if info[NSInvalidatedAllObjectsKey] != nil { return }
     func isOfEntity(_ object: NSManagedObject) -> Bool {
       settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
     }
@@ -90,17 +91,6 @@ extension FetchedResults {
   }
 
   // MARK: Fetching again
-
-  /// Rows are unusable after a reset: each is replaced by the new object of its ID.
-  private func replaceRows() {
-    let found = fetched() ?? []
-    var byID: [NSManagedObjectID: AnyObject] = [:]
-    for case let object as NSManagedObject in found { byID[object.objectID] = object }
-    for case let old as NSManagedObject in rows.all() {
-      if let new = byID[old.objectID] { rows.replace(old, by: new) }
-    }
-    apply(wholeOf: found, changed: Set(found.map { ObjectIdentifier($0) }))
-  }
 
   /// The request's current results. Nil if they cannot be fetched; then a sentence goes to standard error.
   private func fetched() -> [AnyObject]? {

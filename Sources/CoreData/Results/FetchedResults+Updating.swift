@@ -40,6 +40,13 @@ extension FetchedResults {
       || staying.contains { changed.contains(ObjectIdentifier($0.row)) || !isInPlace($0, order) }
     guard concerns else { return }
 
+    if delegateTakesSnapshots {
+      for known in leaving { rows.remove(known.row) }
+      putIn(takeOut(staying, order).map(\.row) + entering, order)
+      rows.number()
+      return tellSnapshot(changed: changed)
+    }
+
     let type = ObjectIdentifier(Swift.type(of: delegate))
     let answer = sectionNameKeyPath != nil ? false : takesDifferences?.type == type ? takesDifferences?.answer : nil
     let before = answer == nil ? rows.copy(for: self) : nil

@@ -14,10 +14,16 @@ final class FetchedResults: ContextFollower {
   weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
   /// Set by the default implementation of the delegate's method that takes a difference.
   var differenceWasIgnored = false
+  /// Set by the default implementation of the delegate's method that takes a snapshot.
+  var snapshotWasIgnored = false
   /// Whether the delegate's type has that method; nil until it is known.
+  var takesSnapshots: (type: ObjectIdentifier, answer: Bool)?
+  /// Whether the delegate's type has the method that takes a difference; nil until it is known.
   var takesDifferences: (type: ObjectIdentifier, answer: Bool)?
 
   var rows = FetchedRows([])
+  /// The event before a fetch is ending. Its changes are told to nobody, since the fetch finds them.
+  private(set) var isEndingEvent = false
   /// The request's settings at the last fetch; nil before the first.
   private(set) var settings: FetchSettings?
   private(set) var entity: NSEntityDescription?
@@ -81,6 +87,11 @@ final class FetchedResults: ContextFollower {
   // MARK: Fetching
 
   func fetch() throws {
+    // What changed so far is part of the results. Later it would be told again, and a new object that is deleted before
+    // the end of the event would stay among them.
+    isEndingEvent = true
+    context.processPendingChanges()
+    isEndingEvent = false
     let settings = request.settings
     let configuration = try cacheConfiguration(settings)
     let stamp = configuration.flatMap { _ in SectionCache.stamp(of: stores(for: settings)) }
@@ -105,6 +116,7 @@ final class FetchedResults: ContextFollower {
     // With batches, holding related objects would read every row.
     if settings.fetchBatchSize == 0 { for row in rows.all() { holdRelated(of: row) } }
     observe()
+    if settings.resultType == .managedObjectResultType { tellSnapshotOfFetch() }
   }
 
   /// The request's current results in order. Throws 134070 if one is not of the controller's result type.

@@ -93,14 +93,6 @@ struct FetchedRows {
     for block in changed { for row in block.rows { blocks?[ObjectIdentifier(row)] = block } }
   }
 
-  mutating func replace(_ row: AnyObject, by other: AnyObject) {
-    guard row !== other, let block = block(of: row) else { return }
-    flat = nil
-    block.section.replace(row, by: other, in: block)
-    blocks?[ObjectIdentifier(row)] = nil
-    blocks?[ObjectIdentifier(other)] = block
-  }
-
   mutating func insert(_ section: FetchedSection, at index: Int) { sections.insert(section, at: index) }
 
   /// Removes the sections without rows and returns them.

@@ -118,13 +118,6 @@ final class FetchedSection {
     block.rows.remove(at: offset)
     if block.rows.isEmpty { blocks.removeAll { $0 === block } }
   }
-
-  /// Replaces a row by another at the same position.
-  func replace(_ row: AnyObject, by other: AnyObject, in block: Block) {
-    guard let offset = block.rows.firstIndex(where: { $0 === row }) else { return }
-    flat = nil
-    block.rows[offset] = other
-  }
 }
 
 extension FetchedSection: NSFetchedResultsSectionInfo {

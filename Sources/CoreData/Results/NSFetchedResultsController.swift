@@ -18,7 +18,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// A controller for a request. It has no results before `performFetch()`.
   ///
   /// - Parameters:
-  ///   - fetchRequest: must have a sort descriptor; traps without one.
+  ///   - fetchRequest: must have sort descriptors, if only an empty array of them; traps without.
   ///   - sectionNameKeyPath: the key path of an object's section name; nil makes one section. The first sort descriptor
   ///     must sort the objects by section. Use an attribute or transient attribute of the model: other Swift properties
   ///     are not found.
@@ -30,7 +30,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     sectionNameKeyPath: String?, cacheName name: String?
   ) {
     require(
-      !(fetchRequest.sortDescriptors ?? []).isEmpty,
+      fetchRequest.sortDescriptors != nil,
       "NSFetchedResultsController needs a fetch request with sort descriptors, that of "
         + "\(fetchRequest.entityName ?? "") has none.")
     results = FetchedResults(

@@ -24,8 +24,9 @@ public protocol NSFetchedResultsSectionInfo {
 
 /// Is told of changes to a controller's results, on the context's queue.
 ///
-/// The controller tells one set of changes in one of two forms. A delegate that implements
-/// `controller(_:didChangeContentWith:)` gets that call if there is no section key path. Otherwise it gets, in this
+/// The controller tells one set of changes in one of three forms. A delegate that implements
+/// `controller(_:didChangeContentWith:)` for snapshots gets that call alone, after each `performFetch()` too. One that
+/// implements it for differences gets that call if there is no section key path. Otherwise it gets, in this
 /// order, `controllerWillChangeContent`, a call for each section, a call for each object, and
 /// `controllerDidChangeContent`.
 ///
@@ -37,6 +38,12 @@ public protocol NSFetchedResultsSectionInfo {
 /// All methods are optional. The class that declares the conformance has to implement them: Swift does not find methods
 /// that a subclass adds.
 public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
+  /// The whole results after a change or a fetch: sections by name, objects by ID. Changed objects that stay are among
+  /// `reloadedItemIdentifiers`.
+  func controller(
+    _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+    didChangeContentWith snapshot: NSDiffableDataSourceSnapshotReference)
+
   /// All changes, by offset in the results. An update is a removal and an insertion that are associated with each
   /// other.
   func controller(
@@ -73,6 +80,15 @@ public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
 }
 
 extension NSFetchedResultsControllerDelegate {
+  /// Does nothing. The controller notices that this ran, and makes the other calls instead.
+  public func controller(
+    _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+    didChangeContentWith snapshot: NSDiffableDataSourceSnapshotReference
+  ) {
+    // The controller reads it: this delegate has no such method of its own.
+    controller.results.snapshotWasIgnored = true
+  }
+
   /// Does nothing. The controller notices that this ran, and makes the single calls instead.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,

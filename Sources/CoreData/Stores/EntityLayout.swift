@@ -28,6 +28,8 @@ final class EntityLayout: @unchecked Sendable {
   let toOneSlots: [Int]
   let hasRelationships: Bool
   let hasTransients: Bool
+  /// Whether a transient attribute has a default value.
+  let hasTransientDefaults: Bool
   let hasDerived: Bool
   let objectClass: NSManagedObject.Type
   /// The slots that validation checks: mandatory ones and those with predicates.
@@ -95,6 +97,9 @@ final class EntityLayout: @unchecked Sendable {
     self.locations = KeyTable(locations)
     self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
     self.hasTransients = slots.contains(where: \.isTransient)
+    self.hasTransientDefaults = slots.contains {
+      $0.isTransient && ($0.property as? NSAttributeDescription)?.initialValue != nil
+    }
     self.hasDerived = slots.contains(where: \.isDerived)
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
     self.hasRelationships = !toOneSlots.isEmpty || !toManys.isEmpty

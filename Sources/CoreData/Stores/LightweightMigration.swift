@@ -17,8 +17,8 @@ extension StoreMetadata {
     if isSet(NSInferMappingModelAutomaticallyOption, options) { return }
     throw CoreDataErrors.error(
       .migrationMissingMappingModel,
-      "\(path) has to be migrated: mapping models are not supported, and \(NSInferMappingModelAutomaticallyOption) is "
-        + "not set."
+      "\(path) has to be migrated: no bundle of the program has a mapping model for it, and "
+        + "\(NSInferMappingModelAutomaticallyOption) is not set."
     )
   }
 

@@ -54,6 +54,12 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     return ObjectURI(store: reference.identifier, entity: storedEntity.layout.name, key: key)
   }
 
+  /// The key in the URI of a permanent ID; nil for a temporary one.
+  package var rowKey: Int64? {
+    guard let reference = storedEntity.storeReference, key >= 0, reference.names == nil else { return nil }
+    return key
+  }
+
   /// The URI of a permanent ID whose store knows its objects by references; nil for others.
   private var referenceURI: ObjectReferenceURI? {
     guard let reference = storedEntity.storeReference, key >= 0, let names = reference.names else { return nil }

@@ -27,13 +27,13 @@ final class ObjectIndex<Value: AnyObject> {
 
   deinit {
     for index in 0...mask { entries[index].value?.release() }
-    entries.deallocate()
+    free(entries)
   }
 
+  /// Free entries, whose bytes are all 0. Large memory comes as such from the system.
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-    let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
-    entries.initialize(repeating: Entry(key: 0, table: 0, place: 0, value: nil), count: capacity)
-    return entries
+    guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { fatalError("No memory is left.") }
+    return memory.bindMemory(to: Entry.self, capacity: capacity)
   }
 
   @inline(__always)
@@ -60,7 +60,7 @@ final class ObjectIndex<Value: AnyObject> {
   @inline(never)
   private func mixedIndex(_ key: Int64, _ table: Int32) -> Int {
     isMixed = true
-    rebuild(capacity: mask + 1)
+    rebuild(capacity: isFull(count, mask) ? (mask + 1) * 2 : mask + 1)
     return index(key, table)
   }
 
@@ -98,9 +98,12 @@ final class ObjectIndex<Value: AnyObject> {
     entries[index] = Entry(key: key, table: table, place: place, value: value)
     farthest = max(farthest, (index &- firstPlace(key, table)) & mask)
     count += 1
-    // At most half full, since long runs make misses slow.
-    if count * 2 > mask { grow() }
+    if isFull(count, mask) { rebuild(capacity: (mask + 1) * 2) }
   }
+
+  /// Whether a table of that many entries and places is too full. Mixed keys fill it at most to the half, since long runs
+  /// make misses slow. Others mostly lie in their first places, and begin to be mixed if they do not.
+  private func isFull(_ count: Int, _ mask: Int) -> Bool { isMixed ? count * 2 > mask : count * 4 > mask * 3 }
 
   @discardableResult
   func remove(_ key: Int64, _ table: Int32) -> Value? {
@@ -134,8 +137,6 @@ final class ObjectIndex<Value: AnyObject> {
     entries[hole].value = nil
     count -= 1
   }
-
-  private func grow() { rebuild(capacity: (mask + 1) * 2) }
 
   /// Removes the values that only the table refers to and that the body gives up.
   func removeUnreferenced(where isDropped: (Value) -> Bool) {
@@ -176,7 +177,7 @@ final class ObjectIndex<Value: AnyObject> {
       farthest = 0
       entries.initialize(repeating: Entry(key: 0, table: 0, place: 0, value: nil), count: capacity)
     }
-    old.deallocate()
+    free(old)
   }
 
   /// Fills this empty table with the entries of another. False, and unfinished, if unmixed keys collide too much.
@@ -198,7 +199,7 @@ final class ObjectIndex<Value: AnyObject> {
 
   func removeAll() {
     for index in 0...mask { entries[index].value?.release() }
-    entries.deallocate()
+    free(entries)
     mask = 15
     count = 0
     farthest = 0

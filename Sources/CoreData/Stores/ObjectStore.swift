@@ -132,6 +132,9 @@ protocol ObjectStore: NSPersistentStore {
   /// Makes the running statements fail, from any thread.
   func interrupt()
 
+  /// Frees memory that holds what can be read again, as far as nobody uses it now. From any thread.
+  func releaseMemory()
+
   /// The files that each commit changes; none in memory.
   var files: [URL] { get }
 
@@ -141,6 +144,15 @@ protocol ObjectStore: NSPersistentStore {
 
   /// Replaces the metadata, except the parts that the store itself needs.
   static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws
+
+  /// The model that a store's file keeps; nil for none.
+  ///
+  /// - Throws: 134020 if it is damaged or is not the model of the store's content.
+  static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel?
+
+  /// Gives a store's file that nobody has open another UUID, and the model that it keeps.
+  static func setModel(
+    _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?) throws
 
   /// Empties a store's file and removes the files beside it.
   ///
@@ -178,6 +190,14 @@ extension ObjectStore {
     if let url = opening.url { try destroy(at: url, opening.options, closing: closing) }
     return try open(opening)
   }
+
+  static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? { nil }
+
+  func releaseMemory() {}
+
+  static func setModel(
+    _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?
+  ) throws {}
 
   func contextDidRegister(_ ids: [NSManagedObjectID]) {}
   func contextDidUnregister(_ ids: [NSManagedObjectID]) {}

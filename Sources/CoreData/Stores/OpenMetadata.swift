@@ -11,6 +11,9 @@ final class OpenMetadata: @unchecked Sendable {
 
   var current: [String: Any]? { lock.withLock { values } }
 
+  /// Whether the file does not have the values yet.
+  var isUnsaved: Bool { lock.withLock { savedRevision != revision } }
+
   /// Sets values that the file does not have yet.
   func set(_ new: [String: Any]?) {
     lock.withLock {

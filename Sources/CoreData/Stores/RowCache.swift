@@ -11,6 +11,8 @@ final class RowCache: @unchecked Sendable {
     /// The rows' slabs, with their places in them.
     var young = ObjectIndex<RowSlab>()
     var old = ObjectIndex<RowSlab>()
+    /// The rows as they were before the last batch request, which contexts may still use.
+    var superseded: [ObjectIndex<RowSlab>] = []
     var foreignVersion: Int64?
     /// The times at which rows were added, from the first question for ages on.
     var youngAges: [Row: TimeInterval]?
@@ -100,8 +102,12 @@ final class RowCache: @unchecked Sendable {
       for row in removed {
         state.young.remove(row.key, row.table)
         state.old.remove(row.key, row.table)
+        forgetSuperseded(row.key, row.table)
       }
-      for row in saved { insert(row.snapshot, row.key, row.table) }
+      for index in saved.indices { insert(saved[index].snapshot, saved[index].key, saved[index].table) }
+      if !state.superseded.isEmpty {
+        for index in saved.indices { forgetSuperseded(saved[index].key, saved[index].table) }
+      }
     }
   }
 
@@ -112,7 +118,40 @@ final class RowCache: @unchecked Sendable {
       changes.add(1, ordering: .releasing)
       state.young.remove(id.key, id.storedEntity.table)
       state.old.remove(id.key, id.storedEntity.table)
+      forgetSuperseded(id.key, id.storedEntity.table)
     }
+  }
+
+  // MARK: Batch requests
+
+  /// Whether a batch request may have replaced rows that contexts use.
+  var hasSuperseded: Bool { lock.withLock { _ in !state.superseded.isEmpty } }
+
+  /// Drops everything, since a batch request wrote to the file. Its former rows are left to `superseded`.
+  func supersede() {
+    lock.withLock { _ in
+      // The rows before an earlier request are still the ones that a context has read last.
+      let before = [state.young, state.old] + state.superseded
+      state.young = ObjectIndex()
+      state.old = ObjectIndex()
+      clear()
+      state.superseded = Array(before.filter { $0.count > 0 }.prefix(8))
+    }
+  }
+
+  /// The row as it was before a batch request, if nothing has read or written it since.
+  func superseded(_ key: Int64, _ table: Int32) -> Snapshot? {
+    lock.withLock { _ in
+      if let current = state.young.row(key, table) ?? state.old.row(key, table) { return current }
+      for rows in state.superseded {
+        if let found = rows.row(key, table) { return found }
+      }
+      return nil
+    }
+  }
+
+  private func forgetSuperseded(_ key: Int64, _ table: Int32) {
+    for rows in state.superseded { rows.remove(key, table) }
   }
 
   /// Drops everything if another connection may have written since the last call, or since the store was opened.
@@ -128,6 +167,7 @@ final class RowCache: @unchecked Sendable {
   private func clear() {
     state.young.removeAll()
     state.old.removeAll()
+    state.superseded = []
     if state.youngAges != nil { state.youngAges = [:] }
     state.oldAges = [:]
     changes.add(1, ordering: .releasing)

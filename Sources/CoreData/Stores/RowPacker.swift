@@ -1,8 +1,8 @@
 /// Puts the rows of one read into slabs.
 ///
-/// A row is first written into memory that the next one uses again, where all its parts have room. Then its size is
-/// known, and it moves to its place. The first few rows lie alone, so that a look-up or a small fetch keeps nothing that
-/// it does not use; the size of the slabs follows the number of rows.
+/// A row is written at its place, if the slab has room for the largest one. If not, it is first written into memory that
+/// the next one uses again. Then its size is known, and it moves to its place. The first few rows lie alone, so that a
+/// look-up or a small fetch keeps nothing that it does not use; the size of the slabs follows the number of rows.
 final class RowPacker {
   /// The most bytes of a text that is packed. A longer one becomes a `String` at once.
   static let textLimit = 1024
@@ -50,6 +50,8 @@ final class RowPacker {
     let slots: UnsafeMutablePointer<SnapshotSlot>
     fileprivate var end: UnsafeMutableRawPointer
     fileprivate let limit: UnsafeMutableRawPointer
+    /// Whether the row is written at its place.
+    fileprivate let isInPlace: Bool
     /// Whether a slot got a reference.
     var holdsReferences = false
 
@@ -72,11 +74,12 @@ final class RowPacker {
   func begin(_ layout: EntityLayout) -> Row {
     state.pointee.isBusy = true
     let size = layout.fixedByteCount + RowPacker.textsLimit
-    if size > state.pointee.workplaceSize { enlargeWorkplace(size) }
-    let workplace = state.pointee.workplace
-    let slots = (workplace + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self)
+    let isInPlace = state.pointee.serial == layout.serial && size <= state.pointee.room
+    if !isInPlace && size > state.pointee.workplaceSize { enlargeWorkplace(size) }
+    let start = isInPlace ? state.pointee.slab.unsafelyUnwrapped.end : state.pointee.workplace
+    let slots = (start + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self)
     slots.initialize(from: layout.nilSlots, count: layout.slotCount)
-    return Row(slots: slots, end: workplace + layout.fixedByteCount, limit: workplace + size)
+    return Row(slots: slots, end: start + layout.fixedByteCount, limit: start + size, isInPlace: isInPlace)
   }
 
   private func enlargeWorkplace(_ size: Int) {
@@ -85,18 +88,18 @@ final class RowPacker {
     state.pointee.workplace = .allocate(byteCount: size, alignment: 16)
   }
 
-  /// Moves the row to its place.
+  /// Ends the row, which is at its place then.
   @inline(__always)
   func finish(_ row: Row, _ layout: EntityLayout, version: Int64) -> Snapshot {
     let start = UnsafeMutableRawPointer(row.slots) - MemoryLayout<RowStart>.size
     let byteCount = (row.end - start + 7) & ~7
     start.assumingMemoryBound(to: RowStart.self).initialize(to: RowStart(version: version, byteCount: byteCount))
     let slab = slab(for: layout, byteCount)
-    if row.holdsReferences { slab.header.holdsReferences = true }
-    let moved = slab.add(byteCount: byteCount)
-    (UnsafeMutableRawPointer(moved.slots) - MemoryLayout<RowStart>.size).copyMemory(from: start, byteCount: byteCount)
+    if row.holdsReferences { slab.head.pointee.holdsReferences = true }
+    let place = slab.add(byteCount: byteCount)
+    if !row.isInPlace { place.copyMemory(from: start, byteCount: byteCount) }
     state.pointee.isBusy = false
-    return moved
+    return Snapshot(slab: slab, start: place)
   }
 
   /// A slab with room for the row.

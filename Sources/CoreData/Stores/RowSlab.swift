@@ -22,10 +22,10 @@ final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
   }
 
   deinit {
-    guard header.holdsReferences else { return }
-    let layout = header.layout
+    guard head.pointee.holdsReferences else { return }
+    let layout = head.pointee.layout
     var row = start
-    let end = row + Int(header.used)
+    let end = row + Int(head.pointee.used)
     while row < end {
       let slots = (row + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self)
       for index in layout.referenceSlots { slots[index].release(layout.kinds[index]) }
@@ -33,16 +33,24 @@ final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
     }
   }
 
+  /// The header, without a check for overlapping accesses: each is a read or write of one word.
+  @inline(__always)
+  var head: UnsafeMutablePointer<Header> { withUnsafeMutablePointerToHeader { $0 } }
+
   /// The first row. The memory stays at its address as long as the slab lives.
   @inline(__always)
   private var start: UnsafeMutableRawPointer { withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } }
 
-  /// Adds a row, for which there is room. Its bytes are not set yet.
+  /// The place of the next row.
   @inline(__always)
-  func add(byteCount: Int) -> Snapshot {
-    let place = header.used
-    header.used = place + UInt32(byteCount)
-    return snapshot(at: place)
+  var end: UnsafeMutableRawPointer { start + Int(head.pointee.used) }
+
+  /// Adds a row, for which there is room, and returns its start. Its bytes are not set yet.
+  @inline(__always)
+  func add(byteCount: Int) -> UnsafeMutableRawPointer {
+    let place = head.pointee.used
+    head.pointee.used = place + UInt32(byteCount)
+    return start + Int(place)
   }
 
   /// The row that begins at this distance from the first, in bytes.

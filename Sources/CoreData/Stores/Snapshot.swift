@@ -15,6 +15,12 @@ struct Snapshot {
     self.slots = slots
   }
 
+  /// The row that begins at an address in the slab.
+  @inline(__always)
+  init(slab: RowSlab, start: UnsafeMutableRawPointer) {
+    self.init(slab: slab, slots: (start + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self))
+  }
+
   /// A snapshot without values.
   static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
     let snapshot = alone(layout, version: version, byteCount: layout.fixedByteCount)
@@ -25,12 +31,13 @@ struct Snapshot {
 
   /// A row in memory of its own, whose slots are not set yet.
   private static func alone(_ layout: EntityLayout, version: Int64, byteCount: Int) -> Snapshot {
-    let snapshot = RowSlab.make(layout, byteCount: byteCount, holdsReferences: true).add(byteCount: byteCount)
+    let slab = RowSlab.make(layout, byteCount: byteCount, holdsReferences: true)
+    let snapshot = Snapshot(slab: slab, start: slab.add(byteCount: byteCount))
     snapshot.start.initialize(to: RowStart(version: version, byteCount: byteCount))
     return snapshot
   }
 
-  var layout: EntityLayout { slab.header.layout }
+  var layout: EntityLayout { slab.head.pointee.layout }
 
   private var start: UnsafeMutablePointer<RowStart> {
     (UnsafeMutableRawPointer(slots) - MemoryLayout<RowStart>.size).assumingMemoryBound(to: RowStart.self)
@@ -46,13 +53,21 @@ struct Snapshot {
 
   /// The same values in memory of their own.
   func copy() -> Snapshot {
-    let layout = slab.header.layout
+    let layout = layout
     let byteCount = start.pointee.byteCount
     let copy = Snapshot.alone(layout, version: version, byteCount: byteCount)
     UnsafeMutableRawPointer(copy.slots).copyMemory(from: slots, byteCount: byteCount - MemoryLayout<RowStart>.size)
     // The bytes are copied; their references have one more owner.
     for index in layout.referenceSlots { copy.slots[index].retain(layout.kinds[index]) }
     return copy
+  }
+
+  /// Gives all slots the values of another row of the layout, which is alone in its memory.
+  func reset(to other: Snapshot) {
+    let layout = slab.header.layout
+    for index in layout.referenceSlots { slots[index].release(layout.kinds[index]) }
+    slots.update(from: other.slots, count: layout.slotCount)
+    for index in layout.referenceSlots { slots[index].retain(layout.kinds[index]) }
   }
 
   func isNil(_ slot: Int) -> Bool { slots[slot].isNil(layout.kinds[slot]) }

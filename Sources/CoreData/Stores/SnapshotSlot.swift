@@ -163,7 +163,15 @@ extension String: ReferenceSlotValue {
     if left.pointee.second == PackedText.mark && right.pointee.second == PackedText.mark {
       let bytes = PackedText.bytes(left)
       let others = PackedText.bytes(right)
-      if bytes.count == others.count && bytes.elementsEqual(others) { return true }
+      if bytes.count == others.count {
+        guard let start = bytes.baseAddress, let other = others.baseAddress, memcmp(start, other, bytes.count) != 0
+        else {
+          return true
+        }
+      }
+    } else if left.pointee.second == right.pointee.second && left.pointee.first == right.pointee.first {
+      // The same String, or both nil.
+      return true
     }
     // Different bytes may be the same characters.
     return load(left) == load(right)

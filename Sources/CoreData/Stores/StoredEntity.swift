@@ -6,6 +6,8 @@ internal import Synchronization
 /// which keeps it.
 final class StoredEntity: @unchecked Sendable {
   let layout: EntityLayout
+  /// The layout's entity, kept here because each object that is made asks for it.
+  let entity: NSEntityDescription
   /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.
   let number: Int
   /// Identifies the table of the root entity in this store, across the stores of the process.
@@ -23,14 +25,13 @@ final class StoredEntity: @unchecked Sendable {
 
   init(layout: EntityLayout, collection: StoredEntities?, number: Int, table: Int32) {
     self.layout = layout
+    entity = layout.entity
     self.collection = collection
     self.number = number
     self.table = table
     self.storeReference = collection?.reference
     self.isFollowed = collection?.isFollowed ?? false
   }
-
-  var entity: NSEntityDescription { layout.entity }
 }
 
 /// The entities of one store, by entity number.

@@ -28,6 +28,8 @@ public struct JobField: Sendable {
     let write: @Sendable (JobRequest) throws(JSONError) -> JSONValue?
     /// Copies the field into the row of a new job, which came at that time, unless the field is at its default.
     let keep: @Sendable (JobRequest, PoolJob, Date) -> Void
+    /// The same for a row without an object.
+    let put: @Sendable (JobRequest, NewRow, NewRow.Place, Date) -> Void
     /// The JSON value that the text of a command-line option stands for.
     let argument: @Sendable (String) -> JSONValue
     /// What a value must be, as in "must be a whole number".
@@ -99,16 +101,22 @@ extension JobField {
   /// A field that a producer asks for and an attribute of the row keeps.
   ///
   /// - Parameters:
+  ///   - applies: whether the value counts for a new job, which came at that time.
   ///   - get: the field of a request; nil at its default.
-  ///   - keep: puts the value into the row of a new job, which came at that time.
-  static func attribute<Value>(
+  ///   - keep: puts the value into a new job.
+  static func attribute<Value: JobColumnValue>(
     _ name: String, _ form: JobFieldForm<Value>, attribute: String? = nil, isLong: Bool = false,
-    isForPeriodicJobs: Bool = true, option: Option? = nil, get: @escaping @Sendable (JobRequest) -> Value?,
-    set: @escaping @Sendable (inout JobRequest, Value) -> Void,
-    keep: @escaping @Sendable (PoolJob, Value, Date) -> Void, value: @escaping @Sendable (PoolJob) -> Value?
+    isForPeriodicJobs: Bool = true, option: Option? = nil,
+    applies: @escaping @Sendable (Value, Date) -> Bool = { _, _ in true },
+    get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void,
+    keep: @escaping @Sendable (PoolJob, Value) -> Void, value: @escaping @Sendable (PoolJob) -> Value?
   ) -> JobField {
     var field = requested(
-      name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: get, set: set, keep: keep)
+      name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: get, set: set,
+      keep: { request, job, now in if let value = get(request), applies(value, now) { keep(job, value) } },
+      put: { request, row, place, now in
+        if let value = get(request), applies(value, now) { value.put(into: row, at: place) }
+      })
     field.attribute = attribute ?? name
     field.isLong = isLong
     field.show = { job in value(job).flatMap { try? form.encode($0) } ?? .null }
@@ -122,7 +130,7 @@ extension JobField {
   ) -> JobField {
     var field = requested(
       name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: { get($0.options) },
-      set: { set(&$0.options, $1) }, keep: { _, _, _ in })
+      set: { set(&$0.options, $1) })
     field.optionsMember = OptionsMember(
       read: { value, options in if let value = form.decode(value) { set(&options, value) } },
       write: { options in get(options).flatMap { try? form.encode($0) } })
@@ -134,7 +142,7 @@ extension JobField {
     _ name: String, _ form: JobFieldForm<String>, get: @escaping @Sendable (JobRequest) -> String?,
     set: @escaping @Sendable (inout JobRequest, String) -> Void
   ) -> JobField {
-    requested(name, form, isForPeriodicJobs: false, option: nil, get: get, set: set, keep: { _, _, _ in })
+    requested(name, form, isForPeriodicJobs: false, option: nil, get: get, set: set)
   }
 
   /// A field that the pool and plugins write into a job's row.
@@ -151,7 +159,8 @@ extension JobField {
   private static func requested<Value>(
     _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool, option: Option?,
     get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void,
-    keep: @escaping @Sendable (PoolJob, Value, Date) -> Void
+    keep: @escaping @Sendable (JobRequest, PoolJob, Date) -> Void = { _, _, _ in },
+    put: @escaping @Sendable (JobRequest, NewRow, NewRow.Place, Date) -> Void = { _, _, _, _ in }
   ) -> JobField {
     var field = JobField(name: name)
     field.option = option
@@ -161,10 +170,43 @@ extension JobField {
         guard let value = get(job) else { return nil }
         return try form.encode(value)
       },
-      keep: { request, job, now in if let value = get(request) { keep(job, value, now) } },
-      argument: form.argument, expected: form.expected, isForPeriodicJobs: isForPeriodicJobs)
+      keep: keep, put: put, argument: form.argument, expected: form.expected, isForPeriodicJobs: isForPeriodicJobs)
     return field
   }
 
   private init(name: String) { self.name = name }
+}
+
+// MARK: - Values in rows
+
+/// A field's value that an attribute keeps.
+protocol JobColumnValue: Sendable {
+  func put(into row: NewRow, at place: NewRow.Place)
+}
+
+extension String: JobColumnValue {
+  func put(into row: NewRow, at place: NewRow.Place) { row.set(self, at: place) }
+}
+
+extension Int: JobColumnValue {
+  func put(into row: NewRow, at place: NewRow.Place) { row.set(Int64(self), at: place) }
+}
+
+extension Int16: JobColumnValue {
+  func put(into row: NewRow, at place: NewRow.Place) { row.set(Int64(self), at: place) }
+}
+
+extension Double: JobColumnValue {
+  func put(into row: NewRow, at place: NewRow.Place) { row.set(self, at: place) }
+}
+
+extension Date: JobColumnValue {
+  func put(into row: NewRow, at place: NewRow.Place) { row.set(self, at: place) }
+}
+
+/// Lines of a text.
+extension [String]: JobColumnValue {
+  func put(into row: NewRow, at place: NewRow.Place) {
+    if let text = PoolJob.text(self) { row.set(text, at: place) }
+  }
 }

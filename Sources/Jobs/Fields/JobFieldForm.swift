@@ -102,7 +102,7 @@ extension JobFieldForm<Int> {
   static func int(_ range: ClosedRange<Int>) -> JobFieldForm {
     JobFieldForm(
       "a whole number from \(range.lowerBound) to \(range.upperBound)", decode: { $0.intValue },
-      encode: { .number($0) }, problem: { range.contains($1) ? nil : "" }, argument: number)
+      encode: { .number($0) }, problem: { range.contains($1) ? nil : "here it is \($1)" }, argument: number)
   }
 }
 
@@ -120,7 +120,7 @@ extension JobFieldForm<Double> {
   static func seconds(atMost maximum: Double) -> JobFieldForm {
     JobFieldForm(
       "a number of seconds above 0 and at most \(Int(maximum))", decode: { $0.doubleValue }, encode: { .number($0) },
-      problem: { $1 > 0 && $1 <= maximum ? nil : "" }, argument: number)
+      problem: { $1 > 0 && $1 <= maximum ? nil : "here it is \($0.text)" }, argument: number)
   }
 }
 

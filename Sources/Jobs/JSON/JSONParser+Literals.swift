@@ -106,7 +106,9 @@ extension JSONParser {
   }
 
   private func utf8(_ slice: ArraySlice<UInt8>) throws(JSONError) -> String {
-    guard let text = String(validating: slice, as: UTF8.self) else { throw error("a string is not valid UTF-8") }
+    guard let text = slice.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) else {
+      throw error("a string is not valid UTF-8")
+    }
     return text
   }
 }

@@ -11,6 +11,8 @@ public struct JSONParser {
   /// How many bytes are read.
   public internal(set) var position = 0
   private var isFirst = false
+  /// What the last ``compactObject()`` used.
+  var copyMemory = CompactCopy.Memory()
 
   /// How deep arrays and objects may lie in each other: keeps hostile input from exhausting the stack.
   public static let maximumDepth = 128

@@ -49,6 +49,7 @@ extension Coordinator {
   mutating func cancel(_ job: JobKey) {
     if let entry = held[job] {
       held[job]?.isCancelled = true
+      ledger?.cancel(job)
       effects.append(.send(.cancel(jobURIs[job]), to: entry.worker))
       if entry.begunAt != nil {
         held[job]?.deadline = min(entry.deadline ?? .infinity, now + Self.stopGrace)

@@ -7,6 +7,7 @@ extension Coordinator {
   /// lets the next job begin, or a window may refetch.
   var nextDeadline: Double? {
     var next = handCheck ?? .infinity
+    if !held.isEmpty { next = min(next, beginCheck ?? .infinity) }
     for worker in workers.values { if let deadline = worker.deadline { next = min(next, deadline) } }
     if !pauses.all, !isClosed, !waitsForSurvivors {
       for kind in ratedOut { next = min(next, rateTime(kind) ?? .infinity) }
@@ -30,6 +31,7 @@ extension Coordinator {
       workers[id]?.deadline = nil
       effects.append(.killTimedOut(id))
     }
+    if let time = beginCheck, time <= now { replaceHesitant() }
     for key in delayed where windows[key]?.nextRefetch ?? 0 <= now {
       delayed.remove(key)
       refetch(key)
@@ -42,6 +44,7 @@ extension Coordinator {
   /// A store wait uses up none of a job's time. A cancelled job still has to end in time.
   mutating func waits(_ jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
     for job in jobs { held[job]?.storeWait = reason == .over ? nil : reason }
+    if workers[id]?.hesitatesSince != nil { workers[id]?.hesitatesSince = now }
     guard !jobs.contains(where: { held[$0]?.isCancelled == true }) else { return }
     for job in jobs {
       if reason == .over {

@@ -132,6 +132,7 @@ extension Coordinator {
     let index = ledger?.handOut(job.key, to: id.number)
     held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, ledgerIndex: index)
     workers[id]?.held.insert(job.key)
+    watchBeginning(id)
     kinds[job.kind]?.inHand += 1
     kinds[job.kind]?.pastStarts?.take(now: now)
     for group in limitedGroups(of: job) { inHandByGroup[group, default: 0] += 1 }

@@ -52,7 +52,7 @@ extension Coordinator {
   /// The settlements of these jobs are written.
   mutating func settled(_ jobs: [JobKey]) {
     settling.subtract(jobs)
-    ledger?.forget(jobs)
+    ledger?.settled(jobs)
     noteEnded(jobs)
     releaseDependents(of: jobs)
     effects.append(.promoteDueJobs)
@@ -128,6 +128,7 @@ extension Coordinator {
     }
     for worker in holders {
       setDeadline(worker)
+      watchBeginning(worker)
       recallFoundNothing(worker)
       noteIfEmptied(worker)
     }

@@ -44,6 +44,10 @@ struct Coordinator {
     var deadline: Double?
     /// When it began its running jobs.
     var begunAt: Double?
+    /// Since when it holds jobs and runs none; nil while it runs one, or holds none.
+    var hesitatesSince: Double?
+    /// It has begun nothing for ``Coordinator/beginTimeout``, and was told to give its jobs back and to exit.
+    var isGivenUp = false
 
     /// How many jobs it holds that it has not begun.
     var notBegun: Int { held.count - begun.count }
@@ -68,6 +72,13 @@ struct Coordinator {
   /// Seconds that a job may run before its worker counts as slow: it gets no further jobs, and gives back those that
   /// another worker could run.
   static let slowAfter = 0.03
+
+  /// The most jobs that a worker may hold: one that asks for all would keep them from the others, and fill the pool's
+  /// memory.
+  static let mostCredit = 4096
+  /// Seconds that a worker may hold jobs without beginning one, outside store waits. It is replaced then, and killed
+  /// when it still holds them after as many seconds more.
+  var beginTimeout = 60.0
 
   /// Seconds of the monotonic clock; set before each event.
   var now = 0.0
@@ -97,6 +108,8 @@ struct Coordinator {
   var ratedOut: Set<String> = []
   /// When to check the hands of slow workers.
   var handCheck: Double?
+  /// When to look for workers that begin nothing.
+  var beginCheck: Double?
   /// Something has happened since the last dispatch that may let jobs be handed out.
   var mustDispatch = false
   var workers: [WorkerID: Worker] = [:]
@@ -203,8 +216,9 @@ struct Coordinator {
     uris.compactMap(jobURIs.key).filter { held[$0]?.worker == id }
   }
 
-  private mutating func setCredit(_ count: Int, _ id: WorkerID) {
+  private mutating func setCredit(_ wanted: Int, _ id: WorkerID) {
     guard let worker = workers[id] else { return }
+    let count = min(wanted, Self.mostCredit)
     workers[id]?.credit = count
     mustDispatch = true
     // Its jobs take longer than before: it holds far more than it can do soon.
@@ -251,7 +265,10 @@ struct Coordinator {
     }
     ledger?.begin(ledgerIndices)
     setDeadline(id)
-    if workers[id]?.begun.isEmpty == false { workers[id]?.begunAt = now }
+    if workers[id]?.begun.isEmpty == false {
+      workers[id]?.begunAt = now
+      workers[id]?.hesitatesSince = nil
+    }
     recallFoundNothing(id)
     watchHands()
     effects.append(.demandChanged)

@@ -16,6 +16,10 @@ enum CoordinatorEffect: Equatable, Sendable {
   case promoteDueJobs
   /// Kill the worker, since its job has taken too long.
   case killTimedOut(WorkerID)
+  /// Replace the worker, since it has begun none of these many jobs for ``Coordinator/beginTimeout``.
+  case replaceHesitant(WorkerID, jobs: Int)
+  /// Kill the worker, since it has neither begun its jobs nor given them back after that.
+  case killHesitant(WorkerID)
   /// The worker has ended that many jobs.
   case worked(WorkerID, jobs: Int)
   /// The worker was told to finish, and holds no job any more.

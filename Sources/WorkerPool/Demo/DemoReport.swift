@@ -19,17 +19,17 @@ struct DemoReport {
       let words = try words(context)
       let seconds = String(format: "%.2f", Date().timeIntervalSince(start))
       output("\nReport, by a fetch of \(documents.count + words.occurrences) objects in \(seconds) s:\n\n")
-      var totals = TextTable(["documents", "lines", "words", "terms"], rightAligned: [0, 1, 2, 3])
+      var totals = TextTable([.number("documents"), .number("lines"), .number("words"), .number("terms")])
       totals.add([
         String(documents.count), String(documents.lines), String(documents.words), String(words.counts.count),
       ])
       print(totals)
-      var longest = TextTable(["longest documents", "lines", "words"], rightAligned: [1, 2])
+      var longest = TextTable([.text("longest documents"), .number("lines"), .number("words")])
       for document in documents.longest {
         longest.add([document.name, String(document.lines), String(document.words)])
       }
       print(longest)
-      var frequent = TextTable(["most frequent words", "times", "documents"], rightAligned: [1, 2])
+      var frequent = TextTable([.text("most frequent words"), .number("times"), .number("documents")])
       for (text, count) in try words.top(10, context) {
         frequent.add([text, String(count.times), String(count.documents)])
       }
@@ -38,7 +38,7 @@ struct DemoReport {
   }
 
   private func print(_ table: TextTable) {
-    for line in table.lines { output("  \(line)\n") }
+    for line in table.lines() { output("  \(line)\n") }
     output("\n")
   }
 

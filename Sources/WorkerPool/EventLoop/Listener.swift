@@ -12,23 +12,35 @@ final class Listener {
   private static let pause = 0.5
 
   private let loop: EventLoop
+  private let path: String
   private let descriptor: Int32
+  /// Held so that a connection can be accepted when the process has no other descriptor left.
+  private var spare: Descriptor?
+  private let keepsSpare: Bool
+  /// The device and inode of the socket at the path.
+  private let place: (UInt64, UInt64)?
   private let welcome: (Int32) throws(SystemCallError) -> Void
-  private let failed: (SystemCallError) -> Void
+  private let failed: (SystemCallError) -> Bool
 
   /// Listens at `path`.
   ///
   /// - Parameters:
+  ///   - keepsSpare: whether one connection is accepted even when the process is out of descriptors.
   ///   - welcome: gets the descriptor of each connection, and closes it.
-  ///   - failed: called when a connection could not be accepted, or `welcome` has thrown.
+  ///   - failed: called when a connection could not be accepted, or `welcome` has thrown; returns whether trying again
+  ///     at once may help.
   init(
-    path: String, loop: EventLoop, welcome: @escaping (Int32) throws(SystemCallError) -> Void,
-    failed: @escaping (SystemCallError) -> Void
+    path: String, loop: EventLoop, keepsSpare: Bool = false, welcome: @escaping (Int32) throws(SystemCallError) -> Void,
+    failed: @escaping (SystemCallError) -> Bool
   ) throws(SystemCallError) {
     self.loop = loop
+    self.path = path
+    self.keepsSpare = keepsSpare
     self.welcome = welcome
     self.failed = failed
     descriptor = try UnixSocket.listen(at: path)
+    place = Self.place(path)
+    takeSpare()
     try watch()
   }
 
@@ -37,22 +49,50 @@ final class Listener {
     close(descriptor)
   }
 
+  /// Whether the path leads to this socket.
+  var isInPlace: Bool { place.map { $0 == Self.place(path) ?? (0, 0) } ?? true }
+
+  private static func place(_ path: String) -> (UInt64, UInt64)? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? (UInt64(status.st_dev), UInt64(status.st_ino)) : nil
+  }
+
+  private func takeSpare() {
+    guard keepsSpare, spare == nil else { return }
+    spare = try? Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC), "open")
+  }
+
   private func watch() throws(SystemCallError) {
     try loop.watch(descriptor, for: .readable) { [weak self] in self?.acceptSome() }
   }
 
   private func acceptSome() {
-    do throws(SystemCallError) {
-      for _ in 0..<Self.connectionsPerTurn {
-        guard let connection = try UnixSocket.accept(on: descriptor) else { return }
+    takeSpare()
+    for number in 0..<Self.connectionsPerTurn {
+      do throws(SystemCallError) {
+        guard let connection = try accept() else { return }
         try welcome(connection)
+      } catch {
+        // Without a free descriptor accept(2) does not say whether another connection waits.
+        if number > 0, Self.isOutOfDescriptors(error) { return }
+        if failed(error) { continue }
+        loop.unwatch(descriptor)
+        return watchLater()
       }
-    } catch {
-      failed(error)
-      loop.unwatch(descriptor)
-      watchLater()
     }
   }
+
+  private func accept() throws(SystemCallError) -> Int32? {
+    do throws(SystemCallError) {
+      return try UnixSocket.accept(on: descriptor)
+    } catch {
+      guard Self.isOutOfDescriptors(error), spare != nil else { throw error }
+      spare = nil
+      return try UnixSocket.accept(on: descriptor)
+    }
+  }
+
+  private static func isOutOfDescriptors(_ error: SystemCallError) -> Bool { [EMFILE, ENFILE].contains(error.number) }
 
   private func watchLater() {
     loop.timers.after(Self.pause) { [weak self] in

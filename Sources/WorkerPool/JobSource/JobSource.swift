@@ -58,6 +58,8 @@ struct JobSourceStart: Equatable, Sendable {
   var pauses = JobPauses()
   /// Jobs that processes of earlier pools still hold.
   var survivorJobs: [InheritedJob] = []
+  /// Jobs whose cancellation an earlier pool has confirmed, and not written.
+  var cancelled: Set<JobKey> = []
   /// Jobs whose worker died together with its pool, so that no row counts the crash.
   var crashed: [InheritedJob] = []
   /// Jobs that had begun together when that happened.
@@ -103,9 +105,11 @@ enum JobSourceEvent: Equatable, Sendable {
   case deleted(ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, reason: String?)
   /// Jobs that became available, whether there are more, and the seconds until the next is due.
   case promoted([WindowJob], areMore: Bool, next: Double?)
-  /// Job files were taken: how many jobs are new, those that may run now, whether there are dependents, and how many
-  /// files are postponed to the next scan.
-  case took(jobs: Int, ready: [WindowJob], someWait: Bool, postponed: Int, messages: [LogRecord])
+  /// Job files were taken: how many jobs are new, their keys if they follow each other, those that may run now, whether
+  /// there are dependents, and how many files are postponed to the next scan.
+  case took(
+    jobs: Int, keys: ClosedRange<JobKey>? = nil, ready: [WindowJob], someWait: Bool, postponed: Int,
+    messages: [LogRecord])
   /// Other directories have taken the place of these, or the pool has made them again.
   case replaced([QueuePart])
   case replied(ticket: Int, count: Int, error: String?)

@@ -39,7 +39,7 @@ extension StoreJobSource {
     var signal: Int32?
     if case .signalled(let number) = obituary.death { signal = number }
     return AttemptFailure(
-      attempt: job.attempt + job.crashes + 1, date: Date(), type: type, message: message,
+      attempt: job.attemptNumber, date: Date(), type: type, message: message,
       host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
   }
 

@@ -28,8 +28,11 @@ extension StoreJobSource {
         note(outcome)
         let isHeld = outcome.pagesLeft > 0 || outcome.isTooLong
         report(.checkpointed(wasWritten ? .written : isHeld ? .held : .quiet))
-        // A burst of jobs leaves much free memory, spread over the arenas of many threads.
-        if effort == .inPause { csystem_trim_heap() }
+        if effort == .inPause {
+          store.coordinator.releaseMemory()
+          // A burst of jobs leaves much free memory, spread over the arenas of many threads.
+          csystem_trim_heap()
+        }
         if let ticket { report(.replied(ticket: ticket, count: outcome.pagesLeft, error: nil)) }
       } catch {
         let reason = ErrorText.text(error)

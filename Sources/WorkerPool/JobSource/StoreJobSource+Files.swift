@@ -23,8 +23,8 @@ extension StoreJobSource {
     let messages = rejected + round.messages.map { LogRecord(event: .trouble, text: $0) }
     report(
       .took(
-        jobs: round.jobs, ready: windowJobs(round.ready), someWait: round.someWait, postponed: round.postponed,
-        messages: messages))
+        jobs: round.jobs, keys: round.keys, ready: windowJobs(round.ready), someWait: round.someWait,
+        postponed: round.postponed, messages: messages))
     if !round.replaced.isEmpty { report(.replaced(round.replaced)) }
   }
 }

@@ -34,6 +34,7 @@ extension StoreJobSource {
     start.crashed = crashed.map { inherited($0, jobs[$0.job]) }
     start.suspects = Set(suspects.map(\.job))
     start.unlisted = succession.unlisted
+    start.cancelled = succession.cancelled
 
     let name = RandomName.make()
     let path = QueueLayout(root: successor.queue).ledger(name)
@@ -46,6 +47,7 @@ extension StoreJobSource {
       entry.state = suspects.contains(entry) ? .suspect : .crashed
       ledger.inheritDead(entry)
     }
+    for job in succession.cancelled { ledger.cancel(job) }
     do {
       try PoolOwner(pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name).write(in: context)
       try context.save()
@@ -87,7 +89,7 @@ extension StoreJobSource {
 
   private func inherited(_ entry: LedgerEntry, _ job: Job?) -> InheritedJob {
     InheritedJob(
-      key: entry.job, pid: entry.process.pid, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
+      key: entry.job, process: entry.process, kind: job?.kind, queue: job?.queue, limitKey: job?.limitKey)
   }
 
   private func removeLedgers(but name: String) {

@@ -1,6 +1,4 @@
-import CSystem
 import Foundation
-import Glibc
 import Jobs
 import LinuxSystem
 import WorkerProtocol
@@ -12,9 +10,7 @@ import WorkerProtocol
 ///
 /// `@unchecked Sendable`: made on the thread that opens the store, then used on the loop only.
 final class JobLedger: @unchecked Sendable, Equatable {
-  let path: String
-  private let descriptor: Int32
-  private var bytes: UnsafeMutableRawPointer
+  private let file: LedgerFile
   private var capacity: Int
   /// The indices of free entries, the next one last.
   private var free: [Int]
@@ -22,6 +18,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
   private var processes: [Int: ProcessIdentity] = [:]
   /// The entries of jobs whose worker died, until their rows are written: the next pool must know of them.
   private var kept: [JobKey: Int] = [:]
+  /// The entries of cancelled jobs, until their rows say so.
+  private var cancelled: [JobKey: Int] = [:]
   /// The entries of processes of earlier pools.
   private var inherited: [Int32: [Int]] = [:]
 
@@ -34,35 +32,29 @@ final class JobLedger: @unchecked Sendable, Equatable {
   ///   - store: the identifier of the pool's store.
   /// - Throws: `FileError`.
   init(path: String, name: String, pool: String, store: String) throws(FileError) {
-    self.path = path
     capacity = LedgerLayout.firstCapacity
     free = Array((0..<LedgerLayout.firstCapacity).reversed())
-    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "be made", errno: errno) }
-    do {
-      bytes = try Self.map(descriptor, path, size: LedgerLayout.offset(ofEntry: capacity))
-    } catch {
-      close(descriptor)
-      unlink(path)
-      throw error
-    }
+    file = try LedgerFile(path: path, size: LedgerLayout.offset(ofEntry: capacity))
     for (field, text) in [
       (LedgerLayout.Header.boot, Boot.id()), (LedgerLayout.Header.name, name), (LedgerLayout.Header.pool, pool),
       (LedgerLayout.Header.store, store),
     ] {
       for (index, byte) in text.utf8.prefix(field.length).enumerated() {
-        bytes.storeBytes(of: byte, toByteOffset: field.offset + index, as: UInt8.self)
+        file.store(byte, at: field.offset + index)
       }
     }
-    bytes.storeBytes(of: LedgerLayout.version, toByteOffset: LedgerLayout.Header.version, as: UInt32.self)
-    let entrySize = UInt32(LedgerLayout.entrySize)
-    bytes.storeBytes(of: entrySize, toByteOffset: LedgerLayout.Header.entrySize, as: UInt32.self)
-    bytes.storeBytes(of: LedgerLayout.magic, toByteOffset: LedgerLayout.Header.magic, as: UInt64.self)
+    file.store(LedgerLayout.version, at: LedgerLayout.Header.version)
+    file.store(UInt32(LedgerLayout.entrySize), at: LedgerLayout.Header.entrySize)
+    file.store(LedgerLayout.magic, at: LedgerLayout.Header.magic)
   }
 
-  deinit {
-    munmap(bytes, LedgerLayout.offset(ofEntry: capacity))
-    close(descriptor)
+  /// Puts the file back into its place if somebody has removed or truncated it. Returns whether that was needed.
+  ///
+  /// - Throws: `FileError`.
+  func restoreIfNeeded() throws(FileError) -> Bool {
+    if file.isIntact { return false }
+    try file.makeAgain()
+    return true
   }
 
   // MARK: Workers and their jobs
@@ -93,7 +85,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     let now = Date().timeIntervalSinceReferenceDate
     for index in indices {
       let offset = LedgerLayout.offset(ofEntry: index)
-      bytes.storeBytes(of: now, toByteOffset: offset + LedgerLayout.Entry.begunAt, as: Double.self)
+      file.store(now, at: offset + LedgerLayout.Entry.begunAt)
       set(.begun, index)
     }
   }
@@ -110,7 +102,22 @@ final class JobLedger: @unchecked Sendable, Equatable {
     kept[job] = index
   }
 
-  /// Frees the entries of jobs whose rows are written, or that were deleted.
+  /// Notes that a job is cancelled that a worker holds. Called before whoever cancelled it is told: the next pool writes
+  /// it into the row when this one cannot.
+  func cancel(_ job: JobKey) {
+    if cancelled[job] == nil { cancelled[job] = fill(key: job, Self.noProcess, .cancelled) }
+  }
+
+  /// The rows of these jobs say how they ended.
+  func settled(_ jobs: some Sequence<JobKey>) {
+    forget(jobs)
+    if cancelled.isEmpty { return }
+    for job in jobs {
+      if let index = cancelled.removeValue(forKey: job) { end(index) }
+    }
+  }
+
+  /// Frees the entries of jobs whose worker died, and whose rows are written or about to be changed by somebody else.
   func forget(_ jobs: some Sequence<JobKey>) {
     if kept.isEmpty { return }
     for job in jobs {
@@ -141,6 +148,9 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   // MARK: Entries
 
+  /// The process of entries that belong to none.
+  private static let noProcess = ProcessIdentity(pid: 0, start: 0)
+
   private func fill(_ entry: LedgerEntry) -> Int? {
     fill(key: entry.job, entry.process, entry.state, begunAt: entry.begunAt.timeIntervalSinceReferenceDate)
   }
@@ -149,43 +159,32 @@ final class JobLedger: @unchecked Sendable, Equatable {
     if free.isEmpty { grow() }
     guard let index = free.popLast() else { return nil }
     let offset = LedgerLayout.offset(ofEntry: index)
-    bytes.storeBytes(of: key, toByteOffset: offset + LedgerLayout.Entry.job, as: Int64.self)
-    bytes.storeBytes(of: process.start, toByteOffset: offset + LedgerLayout.Entry.processStart, as: Int64.self)
-    bytes.storeBytes(of: begunAt, toByteOffset: offset + LedgerLayout.Entry.begunAt, as: Double.self)
-    bytes.storeBytes(of: process.pid, toByteOffset: offset + LedgerLayout.Entry.pid, as: Int32.self)
+    file.store(key, at: offset + LedgerLayout.Entry.job)
+    file.store(process.start, at: offset + LedgerLayout.Entry.processStart)
+    file.store(begunAt, at: offset + LedgerLayout.Entry.begunAt)
+    file.store(process.pid, at: offset + LedgerLayout.Entry.pid)
     set(state, index)
     return index
   }
 
   private func set(_ state: LedgerLayout.State, _ index: Int) {
-    csystem_store_in_order(bytes + LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state, state.rawValue)
+    file.storeInOrder(state.rawValue, at: LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state)
   }
 
   private func raise(_ flag: LedgerLayout.Flags) {
-    let flags = bytes + LedgerLayout.Header.flags
-    csystem_store_in_order(flags, flags.load(as: UInt32.self) | flag.rawValue)
+    let flags = file.load(at: LedgerLayout.Header.flags)
+    file.storeInOrder(flags | flag.rawValue, at: LedgerLayout.Header.flags)
   }
 
   /// Doubles the number of entries. Without room on the disk the ledger says that it is incomplete.
   private func grow() {
     let larger = 2 * capacity
-    guard let mapped = try? Self.map(descriptor, path, size: LedgerLayout.offset(ofEntry: larger)) else {
+    do throws(FileError) {
+      try file.grow(to: LedgerLayout.offset(ofEntry: larger))
+    } catch {
       return raise(.incomplete)
     }
-    munmap(bytes, LedgerLayout.offset(ofEntry: capacity))
-    bytes = mapped
     free += (capacity..<larger).reversed()
     capacity = larger
-  }
-
-  /// Maps a file of this size after allocating its blocks: writing to a page without a block raises SIGBUS when the
-  /// disk is full (mmap(2)).
-  private static func map(_ descriptor: Int32, _ path: String, size: Int) throws(FileError) -> UnsafeMutableRawPointer {
-    let error = posix_fallocate(descriptor, 0, size)
-    guard error == 0 else { throw FileError(path: path, action: "get \(size) bytes", errno: error) }
-    guard let mapped = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapped != MAP_FAILED else {
-      throw FileError(path: path, action: "be mapped", errno: errno)
-    }
-    return mapped
   }
 }

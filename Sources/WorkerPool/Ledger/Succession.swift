@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import LinuxSystem
 
 /// What earlier pools have left: jobs in the hands of survivors, and jobs that were running when pool and workers died.
@@ -9,6 +10,9 @@ struct Succession: Equatable, Sendable {
   var crashed: [LedgerEntry] = []
   /// Suspects: jobs that had begun together when their worker died.
   var suspects: [LedgerEntry] = []
+  /// Jobs whose cancellation was confirmed, and whose rows may not say so. They are in none of the other lists, but may
+  /// be in the hand of a survivor.
+  var cancelled: Set<JobKey> = []
   /// Survivors whose jobs the ledger does not list: nothing begins beside them.
   var unlisted: Set<ProcessIdentity> = []
 
@@ -24,12 +28,15 @@ struct Succession: Equatable, Sendable {
     isAlive: (ProcessIdentity) -> Bool
   ) {
     unlisted = dying.filter(isAlive)
+    // Somebody was told so, and that holds after a boot, too.
+    let cancelled = Set(ledger?.entries.filter { $0.state == .cancelled }.map(\.job) ?? [])
+    self.cancelled = cancelled
     // After a boot nothing is left, and the machine is to blame, not the jobs.
     guard let ledger, ledger.boot == boot else {
       unlisted.formUnion(orphans)
       return
     }
-    for (process, entries) in Dictionary(grouping: ledger.entries, by: \.process) {
+    for (process, entries) in Dictionary(grouping: ledger.entries.filter { $0.state != .cancelled }, by: \.process) {
       if isAlive(process) {
         if entries.contains(where: { $0.job == 0 }) { unlisted.insert(process) }
         held += entries.filter { $0.job != 0 }
@@ -37,6 +44,8 @@ struct Succession: Equatable, Sendable {
         sort(entries.filter { $0.job != 0 }, isStopping: ledger.flags.contains(.stopping))
       }
     }
+    crashed.removeAll { cancelled.contains($0.job) }
+    suspects.removeAll { cancelled.contains($0.job) }
     // A ledger lists all that workers hold, so an orphan that is not in it holds nothing.
     if ledger.flags.contains(.incomplete) { unlisted.formUnion(orphans) }
   }

@@ -75,7 +75,11 @@ private final class RotatingFile: @unchecked Sendable {
 
   /// Bytes that cannot be written are lost: the pool does not stop for its log.
   private func append(_ bytes: ArraySlice<UInt8>) {
-    if descriptor < 0 { _ = openNewest() }
+    closeIfMoved()
+    if descriptor < 0 {
+      mkdir(directory.path, 0o700)
+      _ = openNewest()
+    }
     guard descriptor >= 0 else { return }
     var rest = bytes
     while !rest.isEmpty {
@@ -87,6 +91,15 @@ private final class RotatingFile: @unchecked Sendable {
         return
       }
     }
+  }
+
+  /// Somebody may have removed or renamed the file, or the whole directory.
+  private func closeIfMoved() {
+    var (own, there) = (stat(), stat())
+    guard descriptor >= 0, fstat(descriptor, &own) == 0 else { return }
+    if lstat(directory.newest, &there) == 0, FileID(own) == FileID(there) { return }
+    close(descriptor)
+    descriptor = -1
   }
 
   private func rotate() {

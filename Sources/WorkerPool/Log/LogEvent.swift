@@ -54,6 +54,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case fileRejected = "file.rejected"
   /// Another directory has taken the place of one in the queue directory.
   case queueReplaced = "queue.replaced"
+  /// Somebody has removed something from `run/`, which the pool has made again.
+  case runRestored = "run.restored"
   /// An attempt ended in an error.
   case jobFailed = "job.failed"
   /// The worker of a job died.
@@ -94,7 +96,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .jobTimedOut, .trouble:
       .error
     case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
-      .clockSet, .jobFailed, .optionUnknown, .batchUnknown,
+      .runRestored, .clockSet, .jobFailed, .optionUnknown, .batchUnknown,
       .linesLeftOut:
       .warning
     default: .info

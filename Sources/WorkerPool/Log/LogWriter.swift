@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// Writes lines on a thread of its own, so that no caller waits for a reader or a disk.
 ///
@@ -17,7 +18,7 @@ final class LogWriter: @unchecked Sendable {
   private let sink: @Sendable ([UInt8]) -> Void
   private let capacity: Int
   private let leftOut: @Sendable (_ count: Int) -> String
-  private let condition = NSCondition()
+  private let condition = MonotonicCondition()
   private var pending: [UInt8] = []
   /// The number of lines that were dropped since the last one that had room.
   private var omitted = 0
@@ -63,7 +64,7 @@ final class LogWriter: @unchecked Sendable {
   /// Waits until all lines are written, `timeout` seconds at most; returns whether they are.
   @discardableResult
   func flush(timeout: Double) -> Bool {
-    let end = Date(timeIntervalSinceNow: timeout)
+    let end = Clock.now + timeout
     condition.lock()
     defer { condition.unlock() }
     while isWriting || !pending.isEmpty || omitted > 0 {

@@ -128,6 +128,8 @@ public enum Pool {
       options: [
         NSSQLitePragmasOption: [
           "wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)", "synchronous": "NORMAL",
+          // The largest transaction is one of many jobs. Pages of it that leave the cache early are written twice.
+          "cache_spill": "0",
         ],
         NSPersistentStoreWriteTurnOption: layout.writeTurn,
         // The pool reads each job a few times, and its parameters may be large.

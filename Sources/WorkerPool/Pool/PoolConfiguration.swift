@@ -48,6 +48,9 @@ public struct PoolConfiguration: Sendable {
   /// Seconds between liveness checks of workers that hold jobs. One that has been silent for two to three of them
   /// hangs, and is killed. 0: never. Default 15.
   public var heartbeat = 15.0
+  /// Seconds that a worker may hold jobs without beginning one of them, while the store can be written. It is replaced
+  /// then; one that neither begins its jobs nor gives them back is killed after as many seconds more. Default 60.
+  public var beginTimeout = 60.0
   /// Seconds that a worker may go on with its job after the pool's death. Default 300.
   public var orphanDeadline = 300.0
   /// A file that is kept up to date with metrics in the text format of Prometheus; default none.
@@ -114,11 +117,14 @@ public struct PoolConfiguration: Sendable {
 /// Which variables of the pool's environment reach its workers: those that every program needs. Secrets in other
 /// variables stay with the pool.
 public enum WorkerEnvironmentRule {
-  /// The names that are passed on; beside them all that begin with `LC_`.
+  /// The names that are passed on; beside them all that begin with `LC_`, and Core Data's debugging switches, which
+  /// begin with `com.apple.CoreData.`.
   public static let passed: Set<String> = [
     "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "SQLITE_TMPDIR", "SWIFT_BACKTRACE",
     "TMPDIR", "TZ", "TZDIR", "USER",
   ]
 
-  static func passes(_ name: String) -> Bool { passed.contains(name) || name.hasPrefix("LC_") }
+  static func passes(_ name: String) -> Bool {
+    passed.contains(name) || name.hasPrefix("LC_") || name.hasPrefix("com.apple.CoreData.")
+  }
 }

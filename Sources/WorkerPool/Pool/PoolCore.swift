@@ -37,6 +37,7 @@ final class PoolCore {
     self.source = source
     coordinator.weights = QueueWeights(configuration.queueWeights)
     coordinator.queueLimits = QueueLimits(configuration.queueLimits)
+    coordinator.beginTimeout = configuration.beginTimeout
   }
 
   var isStopping: Bool { phase >= .stopping }

@@ -27,6 +27,7 @@ final class PoolServer {
   private let sockets: WorkerServer
   private let status: StatusService
   private let workers: WorkerService
+  private let runtime: RuntimeDirectoryWatch
   private let serviceManager: ServiceManager?
   private let signals: SignalSource?
   /// How often a signal has asked for the end.
@@ -64,6 +65,7 @@ final class PoolServer {
       core, supervisor, ready, survivors, upkeep,
       StatusCollector(core, supervisor, survivors, upkeep.files, problems, mailbox))
     workers = WorkerService(core, supervisor, sockets, status, survivors, upkeep.checkpoints, output)
+    runtime = RuntimeDirectoryWatch(core, sockets, status)
     try connect()
   }
 
@@ -92,6 +94,7 @@ final class PoolServer {
     core.coordinator.pauses = start.pauses
     survivors.takeOver(start)
     status.start()
+    runtime.start()
     if let files = start.files { upkeep.files.start(files) }
     if core.isStopping { return }
     supervisor.childEnded()
@@ -123,7 +126,8 @@ final class PoolServer {
     case .released(let jobs, let remain, let reason): ready.released(jobs, remain: remain, reason)
     case .promoted(let jobs, let areMore, let next): ready.promoted(jobs, areMore: areMore, next: next)
     case .periodic(let jobs, let next, let messages): schedule.submitted(jobs, next: next, messages)
-    case .took(let count, let jobs, let someWait, let postponed, let messages):
+    case .took(let count, let keys, let jobs, let someWait, let postponed, let messages):
+      if let keys { upkeep.commits.tookJobs(keys) }
       incoming.took(count, ready: jobs, someWait: someWait, postponed: postponed, messages)
       if count > 0 { status.submissions.find() }
     case .replaced(let parts): incoming.replaced(parts)
@@ -201,6 +205,9 @@ final class PoolServer {
     case .cancelStored(let job): core.source.settle([job], .cancelled)
     case .promoteDueJobs: ready.promoteDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)
+    case .replaceHesitant(let id, let jobs):
+      supervisor.hesitates(id, jobs: jobs, seconds: core.coordinator.beginTimeout)
+    case .killHesitant(let id): supervisor.hung(id, seconds: 2 * core.coordinator.beginTimeout)
     case .worked(let id, let jobs): supervisor.worked(id, jobs: jobs)
     case .emptied(let id): supervisor.becameIdle(id)
     case .dismiss(let id, let refusal): sockets.dismiss(id, refusal)
@@ -235,8 +242,8 @@ final class PoolServer {
       supervisor.killAll()
     case SIGHUP: supervisor.reload()
     case SIGCHLD: supervisor.childEnded()
-    case SIGTTIN: supervisor.scale(to: supervisor.configuration.workers + 1)
-    case SIGTTOU: supervisor.scale(to: supervisor.configuration.workers - 1)
+    case SIGTTIN: scale(by: 1)
+    case SIGTTOU: scale(by: -1)
     default:
       stopRequests += 1
       switch stopRequests {
@@ -245,6 +252,14 @@ final class PoolServer {
       default: supervisor.killAll()
       }
     }
+  }
+
+  private func scale(by step: Int) {
+    let count = supervisor.configuration.workers + step
+    guard (0...PoolLimit.workers).contains(count) else {
+      return core.log(.trouble, "a signal asks for \(count) workers; a pool has 0 to \(PoolLimit.workers)")
+    }
+    supervisor.scale(to: count)
   }
 
   /// Takes no more files, lets the workers finish for up to `deadline` seconds, then ends them, and `run` returns.
@@ -277,17 +292,5 @@ final class PoolServer {
       core.ending = .failed
       core.loop.stop()
     }
-  }
-}
-
-extension Supervisor.Configuration {
-  /// The part of a pool's configuration that its processes need.
-  ///
-  /// - Parameter socket: the path of the socket that workers connect to.
-  init(_ configuration: PoolConfiguration, socket: String) {
-    self.init(
-      pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
-      fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment(socket: socket),
-      limits: configuration.limits)
   }
 }

@@ -35,11 +35,12 @@ final class Survivors {
   /// Takes over what earlier pools have left.
   func takeOver(_ start: JobSourceStart) {
     core.coordinator.ledger = start.ledger
-    for job in start.survivorJobs where watch(job.pid) { all[job.pid]?.jobs.append(job) }
-    for process in start.unlisted where watch(process.pid) { all[process.pid]?.mayRunAnything = true }
+    for job in start.survivorJobs where watch(job.process) { all[job.process.pid]?.jobs.append(job) }
+    for process in start.unlisted where watch(process) { all[process.pid]?.mayRunAnything = true }
     core.coordinator.inherit(suspects: start.suspects)
     uncountedCrashes = start.crashed
     core.coordinator.settling.formUnion(start.crashed.map(\.key))
+    for job in start.cancelled { core.coordinator.cancelStored(job) }
     tellCoordinator()
     for message in start.messages { core.log(.trouble, message) }
     for (pid, survivor) in all.sorted(by: { $0.key < $1.key }) {
@@ -52,16 +53,19 @@ final class Survivors {
   func countUncountedCrashes() {
     for job in uncountedCrashes {
       core.coordinator.workerDiedUnseen(
-        job.key, Obituary(pid: job.pid, death: .unseen, cause: .itself, lastLines: []))
+        job.key, Obituary(pid: job.process.pid, death: .unseen, cause: .itself, lastLines: []))
     }
     uncountedCrashes = []
   }
 
-  /// Waits for the process's end; false when it has ended already.
-  private func watch(_ pid: Int32) -> Bool {
+  /// Waits for the process's end; false when it has ended already. Another process may have its number by now.
+  private func watch(_ identity: ProcessIdentity) -> Bool {
+    let pid = identity.pid
     if all[pid] != nil { return true }
     do throws(SystemCallError) {
       let process = try Descriptor.ofProcess(pid)
+      // The descriptor keeps the number from changing hands after this look.
+      guard identity.isAlive else { throw SystemCallError("pidfd_open", number: ESRCH) }
       all[pid] = Survivor(process: process)
       watchEnd(of: pid, process)
       return true

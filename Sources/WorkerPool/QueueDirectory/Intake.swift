@@ -224,7 +224,7 @@ extension Intake {
       } catch {
         return postpone(file, "\(file.originalName) cannot be checked: \(ErrorText.text(error))", &outcome)
       }
-      batch.add(file, jobs, size: size)
+      batch.add(file, jobs, size: size, isPlain: store.isPlain(jobs))
     case .bad(let reason): reject(file, reason, &outcome)
     case .gone: return
     case .fresh: postpone(file, nil, &outcome)

@@ -17,12 +17,16 @@ struct IntakeBatch {
   private var requests: [[JobRequest]] = []
   private(set) var jobs = 0
   private var bytes = 0
+  /// Whether the jobs of all files can be inserted without objects.
+  private var isPlain = true
   /// Names that were examined, with those of files that are not taken.
   var examined = 0
 
   var isFull: Bool { examined >= Self.mostFiles || jobs >= Self.mostJobs || bytes >= Self.mostBytes }
 
-  mutating func add(_ file: TakenJobFile, _ jobs: [JobRequest], size: Int) {
+  /// - Parameter isPlain: whether the jobs can be inserted without objects.
+  mutating func add(_ file: TakenJobFile, _ jobs: [JobRequest], size: Int, isPlain: Bool) {
+    self.isPlain = self.isPlain && isPlain
     files.append(file)
     requests.append(jobs)
     self.jobs += jobs.count
@@ -34,6 +38,18 @@ struct IntakeBatch {
   func commit(
     to store: JobStore, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
   ) throws -> [NSManagedObjectID] {
+    if isPlain,
+      let intake = try store.insertPlain(
+        requests, files: files.map(\.name), atMost: Self.jobsToTell, into: context)
+    {
+      outcome.jobs = jobs
+      outcome.someWait = requests.contains { $0.contains { $0.options.waitsForJobs } }
+      outcome.ready = intake.ready
+      outcome.keys = intake.keys
+      // The jobs that new ones wait for were read.
+      context.reset()
+      return intake.files
+    }
     for attempt in 1... {
       // Labels and tokens belong to their file; files without any are inserted together.
       let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }

@@ -4,6 +4,8 @@ import Jobs
 struct IntakeReport: Sendable {
   var files = 0
   var jobs = 0
+  /// The keys of the new jobs where they follow each other, which is known of few jobs only.
+  var keys: ClosedRange<JobKey>?
   /// The jobs that may run now, unless they are too many to list.
   var ready: [JobSummary] = []
   /// Whether some of the jobs wait for others.

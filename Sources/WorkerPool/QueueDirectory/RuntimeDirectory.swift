@@ -46,7 +46,7 @@ struct RuntimeDirectory {
         throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
       }
       unlink(pidFile)
-      try "\(getpid())".write(toFile: pidFile, atomically: false, encoding: .utf8)
+      try writePID()
     } catch {
       close(descriptor)
       throw error
@@ -67,11 +67,38 @@ struct RuntimeDirectory {
       if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }
     }
     let identity = RandomName.make()
+    try write(identity, of: directory)
+    return identity
+  }
+
+  private func write(_ identity: String, of directory: FileID) throws(FileError) {
     // The lock is held, so no other pool writes the file.
     try ReplacingFile.write(
       "\(identity) \(directory)\n".utf8, to: identityFile, mode: 0o600, temporaryName: "identity.new",
       surviving: .processes)
-    return identity
+  }
+
+  private func writePID() throws { try "\(getpid())".write(toFile: pidFile, atomically: false, encoding: .utf8) }
+
+  /// Makes the directory and its files again where they are missing; the caller holds the lock. Returns the names of
+  /// those that were missing.
+  ///
+  /// - Parameter identity: that of the running pool; nil in a process that keeps none.
+  /// - Throws: ``Unsafe``, `SystemCallError` or `FileError`.
+  func restore(identity: String?) throws -> [String] {
+    var restored: [String] = []
+    if access(path, F_OK) != 0 { restored.append("run") }
+    try makeSafe()
+    guard let identity, let directory = FileID(path: queue) else { return restored }
+    if access(identityFile, F_OK) != 0 {
+      try write(identity, of: directory)
+      restored.append("identity")
+    }
+    if access(pidFile, F_OK) != 0 {
+      try writePID()
+      restored.append("pid")
+    }
+    return restored
   }
 
   /// The directory belongs to this user, and other users cannot look into it.

@@ -11,7 +11,8 @@ public enum SystemdUnit {
     // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what
     // happened.
     let stopTime = Int(stopDeadline) + 30
-    let command = ([executable, "run"] + arguments).map(quoted).joined(separator: " ")
+    let words = [quoted(executable, isProgram: true)] + (["run"] + arguments).map { quoted($0) }
+    let command = words.joined(separator: " ")
     return """
       # Put this into /etc/systemd/system/workerpool.service, set User=, then: systemctl enable --now workerpool
       [Unit]
@@ -49,9 +50,25 @@ public enum SystemdUnit {
   }
 
   /// A word of a command line; systemd's own specifiers and variables are kept from being read as such.
-  private static func quoted(_ word: String) -> String {
-    let escaped = word.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
-      .replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
+  ///
+  /// Source: systemd.syntax(7), "Quoting", and systemd.service(5), "Command lines": in the program's own path variables
+  /// are not replaced, so `$` stands for itself there.
+  private static func quoted(_ word: String, isProgram: Bool = false) -> String {
+    var escaped = ""
+    for character in word.unicodeScalars {
+      switch character {
+      case "\\": escaped += "\\\\"
+      case "\"": escaped += "\\\""
+      case "%": escaped += "%%"
+      case "$": escaped += isProgram ? "$" : "$$"
+      case "\n": escaped += "\\n"
+      case "\t": escaped += "\\t"
+      case _ where character.value < 0x20 || character.value == 0x7F:
+        let digits = String(character.value, radix: 16)
+        escaped += "\\x" + (digits.count == 1 ? "0" : "") + digits
+      default: escaped.unicodeScalars.append(character)
+      }
+    }
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x2F, 0x5F, 0x3D: true

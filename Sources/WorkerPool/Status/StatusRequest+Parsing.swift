@@ -8,7 +8,7 @@ struct StatusRequestError: Error, Equatable {
 
 extension StatusRequest {
   /// Processes that may be asked for, and seconds of a deadline.
-  static let counts = 0...1000
+  static let counts = 0...PoolLimit.workers
   static let deadlines = 0.0...86_400.0
 
   /// Reads a line strictly: an unknown key, or a value out of range, is an error and is not ignored.

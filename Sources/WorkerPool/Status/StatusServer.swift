@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import LinuxSystem
 import WorkerProtocol
 
 /// The socket for people and scripts: JSON requests and replies, a line each, in order.
@@ -53,6 +54,7 @@ final class StatusServer {
   /// Requests of one client that are handled in one turn.
   static let requestsPerTurn = 16
 
+  private let path: String
   private let loop: EventLoop
   private let log: Log
   private var listener: Listener?
@@ -63,20 +65,48 @@ final class StatusServer {
   /// Clients with something to send that the kernel may take.
   private var unflushed: Set<Int32> = []
   private let encoder = JSONEncoder()
+  /// When the log last said that a connection could not be accepted.
+  private var toldOfShortage: Double?
+  /// Seconds until it says so again.
+  private static let shortageInterval = 10.0
 
   /// Listens at `path` and hands requests to `handler`, which replies exactly once to each.
   init(
     path: String, loop: EventLoop, log: Log, handler: @escaping (StatusRequest, Client) -> Void
   ) throws(SystemCallError) {
+    self.path = path
     self.loop = loop
     self.log = log
     self.handler = handler
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    listener = try Listener(path: path, loop: loop) { [weak self] descriptor in
+    try listen()
+  }
+
+  private func listen() throws(SystemCallError) {
+    listener = try Listener(path: path, loop: loop, keepsSpare: true) { [weak self] descriptor in
       self?.welcome(descriptor)
-    } failed: { error in
+    } failed: { [weak self] error in
+      self?.makeRoom(error) ?? false
+    }
+  }
+
+  /// Makes the socket again if it was removed or replaced. Connections stay. Returns whether that was needed.
+  func listenAgainIfNeeded() throws(SystemCallError) -> Bool {
+    if listener?.isInPlace == true { return false }
+    try listen()
+    return true
+  }
+
+  /// Out of descriptors, the client that has been connected for longest gives way to the one that waits. Returns
+  /// whether there was one.
+  private func makeRoom(_ error: SystemCallError) -> Bool {
+    if toldOfShortage.map({ Clock.now - $0 > Self.shortageInterval }) ?? true {
+      toldOfShortage = Clock.now
       log(.trouble, "a connection to the status socket cannot be accepted now: \(error)")
     }
+    guard let oldest = order.first.flatMap({ clients[$0] }) else { return false }
+    forget(oldest)
+    return true
   }
 
   deinit {
@@ -183,7 +213,19 @@ final class StatusServer {
     var count = 0
     repeat {
       guard client.mayAsk else { break }
-      guard let received = try? client.connection.receive(atMost: 1) else { return forget(client) }
+      let received: Connection.Received
+      do throws(MessageError) {
+        received = try client.connection.receive(atMost: 1)
+      } catch {
+        // Where its next request begins is not known.
+        client.reply(
+          StatusReply(
+            ok: false,
+            error:
+              "a request is a line of UTF-8 with at most \(Self.requestLimit) bytes, and \(error); the connection is "
+              + "closed"))
+        return forget(client)
+      }
       count += 1
       switch received {
       case .lines(let lines):

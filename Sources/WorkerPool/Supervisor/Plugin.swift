@@ -24,6 +24,8 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case shortage(String)
   /// Its file could not be started within this many seconds: its file system hangs.
   case hangs(path: String, seconds: Double)
+  /// Its `HELLO` named kinds that its description does not have.
+  case foreignKinds([String])
   /// It said something other than a valid `HELLO`.
   case refused(Refusal)
 
@@ -42,6 +44,9 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
     case .shortage(let reason): reason
     case .hangs(let path, let seconds):
       "\(path) could not be started within \(Clock.text(seconds)): its file system does not answer"
+    case .foreignKinds(let kinds):
+      "its hello names \(kinds.joined(separator: ", ")), which its description does not have; if its file was replaced, "
+        + "reload the plugins (workerpool reload)"
     case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
     }
   }

@@ -190,6 +190,10 @@ final class PluginDiscovery {
       throw .badDescription(
         path: path, reason: "it has no job kind, or one whose name is not made of letters and digits")
     }
+    guard description.name == name else {
+      throw .badDescription(
+        path: path, reason: "it gives the name \"\(description.name)\"; its file says that its name is \"\(name)\"")
+    }
     if let problem = description.kinds.lazy.compactMap(\.problem).first {
       throw .badDescription(path: path, reason: problem)
     }

@@ -20,6 +20,17 @@ extension Supervisor {
   /// hangs, and killed.
   func hung(_ id: WorkerID, seconds: Double) { apply(.hung(seconds: seconds), to: id) }
 
+  /// The worker holds jobs and has begun none of them for this many seconds. It gives them back and exits; another
+  /// process takes its slot.
+  func hesitates(_ id: WorkerID, jobs: Int, seconds: Double) {
+    guard let worker = workers[id] else { return }
+    let count = jobs == 1 ? "the job" : "any of the \(jobs) jobs"
+    log(
+      .workerHung, "\(worker.name) has not begun \(count) in its hand for \(Clock.text(seconds)); it is replaced",
+      .pid(worker.pid), .worker(worker.id.number))
+    apply(.drain, to: worker)
+  }
+
   /// The worker was told to finish, and holds no job any more. It has the time between TERM and KILL to exit.
   func becameIdle(_ id: WorkerID) { apply(.idle, to: id) }
 

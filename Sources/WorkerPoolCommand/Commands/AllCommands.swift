@@ -1,8 +1,7 @@
 /// Every command, in the order of the help.
 let allCommands: [CommandDescription] = [
-  runCommand, submitCommand, statusCommand, webCommand, jobsCommand, periodicCommand, workersCommand, fetchCommand,
-  logsCommand,
-  retryCommand, cancelCommand,
-  deleteCommand,
-  pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, systemdUnitCommand, demoCommand,
+  runCommand, submitCommand, statusCommand, webCommand, reportCommand, jobsCommand, periodicCommand, workersCommand,
+  fetchCommand, logsCommand, retryCommand, cancelCommand, deleteCommand,
+  pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, systemdUnitCommand,
+  completionCommand, manualCommand, demoCommand,
 ]

@@ -81,7 +81,7 @@ private struct JobChange {
       return .success
     }
     let parts = byState.map { "\($0.count) \($0.state.name)" }.joined(separator: ", ")
-    let summary = "\(Self.jobs(keys.count)) \(keys.count == 1 ? "matches" : "match"): \(parts)"
+    let summary = "\(Plural.text(keys.count, "job")) \(keys.count == 1 ? "matches" : "match"): \(parts)"
     if arguments.has("dry-run") {
       tell(matching: keys.count, result: nil, arguments, text: summary)
       return .success
@@ -102,7 +102,7 @@ private struct JobChange {
         "\(summary). There is no terminal to ask at: confirm with --yes, or use --dry-run to change nothing")
     }
     Output.error("\(summary)\n")
-    Output.errorAsItIs("\(question) \(Self.jobs(count))? [y/N] ")
+    Output.errorAsItIs("\(question) \(Plural.text(count, "job"))? [y/N] ")
     return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
   }
 
@@ -135,7 +135,7 @@ private struct JobChange {
       result.missing += reply.kept?.missing ?? 0
     }
     if result.done == 0, let refusal = result.refusal { throw PoolRefusal(reason: refusal) }
-    var text = "\(result.done) of \(Self.jobs(jobs.count)) \(done)"
+    var text = "\(result.done) of \(Plural.text(jobs.count, "job")) \(done)"
     if result.running > 0 { text += "; \(result.running) run now: workerpool cancel" }
     if result.awaited > 0 {
       text += "; unfinished jobs wait for \(result.awaited): --even-if-awaited deletes those, too"
@@ -156,6 +156,4 @@ private struct JobChange {
     }
     Output.line(JSONValue.object(members).text)
   }
-
-  private static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 }

@@ -54,10 +54,15 @@ extension ParsedArguments {
   }
 
   /// The operand of `show`, or nil without it.
-  func shown(_ what: String) throws(UsageError) -> String? {
+  ///
+  /// - Parameter command: the command that lists what `show` tells about.
+  func shown(_ what: String, of command: String) throws(UsageError) -> String? {
     guard let first = operands.first else { return nil }
     guard first == "show" else {
-      throw UsageError("workerpool does not know what to do with \"\(first)\"; it can show one")
+      let other = command != "jobs" && ObjectURI.key(name: first) != nil ? "jobs" : command
+      throw UsageError(
+        "workerpool \(command) does not know what to do with \"\(first)\"; for one alone: workerpool \(other) show \(first)"
+      )
     }
     guard operands.count > 1 else { throw UsageError("show needs \(what)") }
     return operands[1]
@@ -83,8 +88,12 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
 }
 
 @Sendable private func scale(_ arguments: ParsedArguments) throws -> ExitCode {
-  let parts = arguments.operands[0].split(separator: "=", maxSplits: 1).map(String.init)
-  let count = try ParsedArguments.int(parts.last ?? "", what: "N", in: 0...1000)
+  let operand = arguments.operands[0]
+  let parts = operand.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+  guard parts.first?.isEmpty == false else {
+    throw UsageError("scale takes N for all workers, or PLUGIN=N for one plugin, not \"\(operand)\"")
+  }
+  let count = try ParsedArguments.int(parts.last ?? "", what: "N", in: 0...PoolLimit.workers)
   let plugin = parts.count == 2 ? parts[0] : nil
   _ = try send(StatusRequest(.scale, plugin: plugin, count: count), to: try arguments.pool())
   Output.line("\(count) \(plugin.map { "\($0) " } ?? "")workers")

@@ -4,7 +4,8 @@ import PoolClient
 let fetchCommand = CommandDescription(
   name: "fetch", summary: "Print objects of a store",
   discussion: """
-    Reads the store through Core Data; nothing is written, and no pool need run.
+    Reads the store through Core Data; nothing is written, and no pool need run. A store that a Mac, an iPhone or this
+    package wrote keeps its model: without --model the file is enough.
 
       workerpool fetch Country --where "name BEGINSWITH 'A'" --sort name --store app.sqlite --model App.xcdatamodeld
     """,
@@ -32,13 +33,18 @@ let fetchCommand = CommandDescription(
     }
     return .success
   }
-  var table = TextTable([])
+  var table = TextTable([.text("key")])
   var count = 0
-  try reader.read(query, limit: limit, header: { table = TextTable(["key"] + $0) }) { uri, values in
+  try reader.read(query, limit: limit, header: { table = TextTable(columns($0)) }) { uri, values in
     count += 1
     table.add([ObjectURI(uri)?.name ?? ""] + values.map(TextTable.cell))
   }
-  for line in table.lines { Output.line(line) }
+  for line in table.lines(Output.layout) { Output.line(line) }
   if limit > 0, count == limit { Output.error("The first \(limit); --limit asks for more.\n") }
   return .success
+}
+
+/// Where not all attributes fit, the last ones are left out.
+private func columns(_ names: [String]) -> [TextTable.Column] {
+  [.text("key")] + names.enumerated().map { .text($1, worth: $0 == 0 ? nil : names.count - $0) }
 }

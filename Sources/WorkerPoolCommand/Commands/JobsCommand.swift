@@ -1,8 +1,9 @@
+import Foundation
 import Jobs
 import PoolClient
 
 let jobsCommand = CommandDescription(
-  name: "jobs", summary: "List jobs, newest first",
+  name: "jobs", summary: "List jobs",
   discussion: "`workerpool jobs show JOB` tells a job's whole story.",
   operands: [
     Operand(name: "show", help: "tell the story of one job", isOptional: true),
@@ -10,6 +11,10 @@ let jobsCommand = CommandDescription(
   ],
   options: [
     CommandOption(name: "limit", value: "N", help: "the most jobs; 0 for all", defaultText: "50"),
+    CommandOption(
+      name: "sort", value: "ORDER", help: "their order: \(JobOrder.allCases.map(\.rawValue).joined(separator: ", "))",
+      defaultText: JobOrder.newest.rawValue),
+    CommandOption(name: "watch", help: "on a terminal: go on showing as many as fit, newer each second; q quits"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue,
   ] + JobFilterOptions.all,
@@ -18,7 +23,8 @@ let jobsCommand = CommandDescription(
 @Sendable private func listJobs(_ arguments: ParsedArguments) throws -> ExitCode {
   let filter = try JobFilterOptions.filter(arguments)
   let limit = try arguments.int("limit", in: 0...Int.max) ?? 50
-  let wanted = try arguments.shown("a job: p17")
+  let wanted = try arguments.shown("a job: p17", of: "jobs")
+  let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let reader = try StoreReader(poolStore: try arguments.storePath())
   if let wanted {
     let status = try? arguments.pool().request(StatusRequest(.status)).status
@@ -33,20 +39,42 @@ let jobsCommand = CommandDescription(
     return isFound ? .success : .failure
   }
   if arguments.has("json") {
-    try reader.jobs(filter, limit: limit) { job, run in
+    try reader.jobs(filter, order: order, limit: limit) { job, run in
       Output.line(JobText.json(job, run: run).text)
     }
     return .success
   }
-  var table = JobText.table()
-  try reader.jobs(filter, limit: limit) { job, run in
-    table.add(JobText.row(job, run: run))
+  if arguments.has("watch"), let screen = Screen() {
+    defer { screen.close() }
+    try watch(reader, filter, order, on: screen)
+    return .success
   }
+  let table = try table(of: reader, filter, order, limit: limit)
   guard table.isEmpty else {
-    table.lines.forEach(Output.line)
+    table.lines(Output.layout).forEach(Output.line)
     return .success
   }
   Output.line("no jobs")
   for sentence in try reader.unknownNames(in: filter) { Output.error(sentence + "\n") }
   return .success
+}
+
+private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, limit: Int) throws -> TextTable {
+  var table = JobText.table()
+  try reader.jobs(filter, order: order, limit: limit) { job, run in JobText.add(job, run: run, to: &table) }
+  return table
+}
+
+/// Shows the first jobs, as many as fit, until somebody quits.
+private func watch(_ reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, on screen: Screen) throws {
+  while true {
+    let layout = Output.layout
+    // The header and the line of keys.
+    let count = max(1, screen.size.rows - 2)
+    let table = try table(of: reader, filter, order, limit: count)
+    let lines = table.isEmpty ? ["no jobs"] : table.lines(layout)
+    let clock = Timestamp.text(Date()).dropFirst(11).prefix(8)
+    screen.show(lines + [layout.styled("\(order.rawValue) first; \(clock) UTC; q quits", .weak)])
+    if screen.nextEvent(within: 1) == .quit { return }
+  }
 }

@@ -33,7 +33,7 @@ let periodicCommand = CommandDescription(
   if arguments.has("json") {
     for row in report.json { Output.line(row.text) }
   } else {
-    report.lines.forEach(Output.line)
+    report.lines(Output.layout).forEach(Output.line)
   }
   if !report.knowsLastRuns, !report.rows.isEmpty {
     Output.error("The last runs are not known: no pool is running on \(arguments.queue); --store names its store.\n")

@@ -140,8 +140,11 @@ let systemdUnitCommand = CommandDescription(
 private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {
   var configuration = defaults
   for value in arguments.strings("workers") {
-    let parts = value.split(separator: "=", maxSplits: 1).map(String.init)
-    let count = try ParsedArguments.int(parts.last ?? "", what: "--workers", in: 0...1000)
+    let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.first?.isEmpty == false else {
+      throw UsageError("--workers takes N for all workers, or NAME=K for one plugin, not \"\(value)\"")
+    }
+    let count = try ParsedArguments.int(parts.last ?? "", what: "--workers", in: 0...PoolLimit.workers)
     if parts.count == 2 { configuration.fixedWorkers[parts[0]] = count } else { configuration.workers = count }
   }
   if arguments.has("without-bundled") { configuration.pluginDirectories = [] }

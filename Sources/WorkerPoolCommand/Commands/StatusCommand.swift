@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import PoolClient
 
 let statusCommand = CommandDescription(
@@ -7,7 +8,9 @@ let statusCommand = CommandDescription(
   options: [
     CommonOptions.queue, CommonOptions.json,
     CommandOption(name: "prometheus", help: "print metrics in the text format of Prometheus"),
-    CommandOption(name: "watch", help: "go on showing it until the pool stops"),
+    CommandOption(
+      name: "watch",
+      help: "go on showing it until the pool stops; on a terminal: q quits, arrows scroll, n b m c d sort the workers"),
     CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two updates", defaultText: "1"),
   ],
   run: status)
@@ -34,25 +37,47 @@ let workersCommand = CommandDescription(
     return .success
   }
   let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
-  while true {
-    do {
-      let status = try currentStatus(pool)
-      if Output.isTerminal, !asJSON {
-        // The cursor rests in the last row.
-        let size = Output.terminalSize
-        Output.text(StatusText.redrawn(StatusText.lines(status, rows: size.rows - 1), columns: size.columns))
-      } else {
-        show(status, asJSON: asJSON)
-      }
-    } catch StatusClient.Failure.noReply {
+  do {
+    if !asJSON, let screen = Screen() {
+      defer { screen.close() }
+      try watch(pool, on: screen, interval: interval)
       return .success
     }
-    Thread.sleep(forTimeInterval: interval)
+    while true {
+      show(try currentStatus(pool), asJSON: asJSON)
+      Thread.sleep(forTimeInterval: interval)
+    }
+  } catch StatusClient.Failure.noReply {
+    return .success
+  }
+}
+
+/// Shows the status until somebody quits or the pool ends.
+private func watch(_ pool: StatusClient, on screen: Screen, interval: Double) throws {
+  var content = StatusScreen()
+  while true {
+    let status = try currentStatus(pool)
+    content.note(status, at: Clock.now)
+    let next = Clock.now + interval
+    repeat {
+      let rows = screen.size.rows
+      screen.show(content.lines(status, layout: Output.layout, rows: rows, now: Date()))
+      switch screen.nextEvent(within: max(0, next - Clock.now)) {
+      case .quit: return
+      case .up: content.scroll(by: -1)
+      case .down: content.scroll(by: 1)
+      case .pageUp: content.scroll(by: 2 - rows)
+      case .pageDown: content.scroll(by: rows - 2)
+      case .home: content.scroll(by: -Int(Int32.max))
+      case .key(let key): content.order = StatusScreen.Order(rawValue: key) ?? content.order
+      case .redraw: break
+      }
+    } while Clock.now < next
   }
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
-  let wanted = try arguments.shown("a worker: its process ID")
+  let wanted = try arguments.shown("a worker: its process ID", of: "workers")
   let status = try currentStatus(try arguments.pool())
   if let wanted {
     guard let worker = status.workers.first(where: { String($0.pid) == wanted || String($0.id) == wanted }) else {
@@ -69,7 +94,7 @@ let workersCommand = CommandDescription(
   if arguments.has("json") {
     for worker in status.workers { Output.line(StatusText.json(worker)) }
   } else {
-    StatusText.workers(status).forEach(Output.line)
+    StatusText.workers(status, layout: Output.layout).forEach(Output.line)
   }
   return .success
 }
@@ -84,6 +109,6 @@ private func show(_ status: PoolStatus, asJSON: Bool) {
   if asJSON {
     Output.line(StatusText.json(status))
   } else {
-    StatusText.lines(status).forEach(Output.line)
+    StatusText.lines(status, layout: Output.layout).forEach(Output.line)
   }
 }

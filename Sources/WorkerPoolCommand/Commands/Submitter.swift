@@ -53,7 +53,7 @@ struct Submitter {
         Output.error("the pool does not accept the submission: \(reason)\n")
         return .failure
       case .unknown(let reason) where waits:
-        progress.show("\(Self.count(jobs.count)) submitted; waiting for a pool to take them: \(reason)")
+        progress.show("\(Plural.text(jobs.count, "job")) submitted; waiting for a pool to take them: \(reason)")
         Thread.sleep(forTimeInterval: 0.5)
       case .unknown(let reason):
         tellOfFile(file, jobs.count, reason)
@@ -77,7 +77,7 @@ struct Submitter {
     }
     if existing > 0 {
       Output.error(
-        "\(Self.count(existing)) had been submitted before with the same unique key; no second one is added\n")
+        "\(Plural.text(existing, "job")) had been submitted before with the same unique key; no second one is added\n")
     }
     return .success
   }
@@ -92,14 +92,12 @@ struct Submitter {
     }
     Output.error(
       """
-      \(Self.count(count)) submitted, in \(file): \(reason).
+      \(Plural.text(count, "job")) submitted, in \(file): \(reason).
       A pool that runs on \(queue) takes them. \
       The same command with --submission \(token) tells their URIs then, and adds no job.
 
       """)
   }
-
-  private static func count(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 
   // MARK: Waiting
 
@@ -120,41 +118,15 @@ struct Submitter {
       let tally = follower.tally
       guard tally.unfinished > 0 else { return }
       let failed = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
-      let ended = "\(tally.succeeded + tally.failed) of \(Self.count(keys.count)) ended\(failed)"
-      progress.show(ended + (poolRuns ? "" : "; no pool is running on \(queue)"))
+      let count = tally.succeeded + tally.failed
+      let ended = "\(count) of \(Plural.text(keys.count, "job")) ended\(failed)"
+      if poolRuns {
+        progress.show(ended, done: count, of: keys.count)
+      } else {
+        progress.show("\(ended); no pool is running on \(queue)")
+      }
     }
     progress.clear()
     return follower.tally.failed == 0 ? .success : .failure
-  }
-}
-
-/// A line on standard error that shows progress. On a terminal it is overwritten; elsewhere it is repeated when it has
-/// changed, but not often.
-private struct ProgressLine {
-  private var shown: String?
-  private var shownAt = ContinuousClock.now - ProgressLine.interval
-  private var isOnTerminal = false
-
-  /// Time between two lines where they cannot be written over.
-  private static let interval = Duration.seconds(10)
-
-  mutating func show(_ text: String) {
-    guard text != shown else { return }
-    if isatty(STDERR_FILENO) == 1 {
-      Output.errorAsItIs("\r\u{1B}[K\(TerminalText.escaped(text))")
-      isOnTerminal = true
-    } else {
-      guard ContinuousClock.now - shownAt >= Self.interval else { return }
-      shownAt = .now
-      Output.error(text + "\n")
-    }
-    shown = text
-  }
-
-  /// Makes room for other lines.
-  mutating func clear() {
-    if isOnTerminal { Output.errorAsItIs("\r\u{1B}[K") }
-    isOnTerminal = false
-    shown = nil
   }
 }

@@ -1,6 +1,4 @@
 import Foundation
-import Glibc
-import LinuxSystem
 
 let webCommand = CommandDescription(
   name: "web", summary: "Show the pool in the browser",
@@ -35,10 +33,5 @@ let webCommand = CommandDescription(
   }
   for host in arguments.strings("host") { words += ["--host", host] }
   if arguments.has("read-only") { words.append("--read-only") }
-  let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-  let program = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("workerpool-web").path
-  var list = ([program] + words).map { strdup($0) } + [nil]
-  execv(program, &list)
-  let error = SystemCallError("execv")
-  throw FileError(path: program, action: "be run", errno: error.number)
+  try BesideProgram.become("workerpool-web", words)
 }

@@ -1,5 +1,6 @@
 /// A piece of a page. Text enters it escaped, and there is no other way in: names of elements and attributes are
-/// literals of the source code, and addresses are made of parts that are encoded one by one.
+/// literals of the source code, addresses are made of parts that are encoded one by one, and a style sheet is one of this
+/// program's own.
 struct HTML: Sendable {
   /// The markup.
   private(set) var markup: String
@@ -37,6 +38,9 @@ struct HTML: Sendable {
     }
     markup = String(decoding: bytes, as: UTF8.self)
   }
+
+  /// A style sheet of this program, which is not escaped: in it `>` is a combinator.
+  init(stylesheet bytes: [UInt8]) { markup = "<style>\(String(decoding: bytes, as: UTF8.self))</style>" }
 
   /// A whole document.
   var document: String { "<!DOCTYPE html>\n" + markup }

@@ -30,13 +30,13 @@ extension Site {
   }
 
   /// Seconds that the pool gets to do something.
-  private static let patience = 10.0
+  private static let timeout = 10.0
 
   /// Sends a request to the pool.
   private func send(_ request: StatusRequest) throws -> StatusReply {
-    let reply = try StatusClient(queue: queue).request(request, within: Self.patience)
+    let reply = try StatusClient(queue: queue).request(request, within: Self.timeout)
     guard reply.ok else { throw PageError(text: reply.error ?? "The pool refused without a reason.", advice: nil) }
-    watch.askNow()
+    monitor.askNow()
     return reply
   }
 
@@ -65,7 +65,7 @@ extension Site {
   func preview(_ change: JobChange, _ query: Parameters) throws -> Layout.Page {
     let (byState, fields, back) = try chosen(change, query)
     let count = byState.reduce(0) { $0 + $1.1 }
-    let choice = JobChoice(query)
+    let selection = JobSelection(query)
     guard count > 0 else {
       return Layout.Page(
         title: change.title, part: "Jobs",
@@ -89,10 +89,10 @@ extension Site {
             }
           }
         },
-        choice.isEverything
+        selection.isEverything
           ? .nothing
           : tag("p", .class("quiet")) {
-            choice.parameters.compactMap { name, value in value.map { "\(name): \($0)" } }.joined(separator: ", ")
+            selection.parameters.compactMap { name, value in value.map { "\(name): \($0)" } }.joined(separator: ", ")
           },
         change == .delete
           ? tag("p") { "Deleted jobs are gone for good. Jobs that unfinished ones wait for stay." } : .nothing,
@@ -108,11 +108,11 @@ extension Site {
   }
 
   private func change(_ change: JobChange, _ form: Parameters) throws -> HTTPResponse {
-    let shelf = try openShelf()
+    let jobReader = try openJobReader()
     if let key = form["job"].flatMap({ ObjectURI.key(name: $0) }) {
       let reply = try send(
         StatusRequest(
-          change.command, jobs: shelf.reader.jobURIs.texts([key]),
+          change.command, jobs: jobReader.reader.jobURIs.texts([key]),
           states: change == .delete ? change.states.map(\.name) : nil))
       guard reply.count ?? 1 > 0 else {
         return done("p\(key) is left alone: it runs, is awaited, or is in another state by now.", ["jobs", "p\(key)"])
@@ -124,31 +124,31 @@ extension Site {
     }
     let (byState, _, _) = try chosen(change, form)
     let number = changes.start(
-      change, JobChoice(form), count: byState.reduce(0) { $0 + $1.1 }, store: shelf.path
-    ) { [watch] in watch.askNow() }
+      change, JobSelection(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path
+    ) { [monitor] in monitor.askNow() }
     guard let number else {
       throw PageError(
         text: "\(JobChanges.mostAtOnce) other changes go on; wait until one of them is over.", advice: nil)
     }
     return HTTPResponse(
-      seeOther: Address(path: ["jobs"], query: JobChoice(form).parameters + [("change", String(number))]))
+      seeOther: Address(path: ["jobs"], query: JobSelection(form).parameters + [("change", String(number))]))
   }
 
   /// How many jobs of a change are in each state, the fields that name them, and the way back.
   private func chosen(_ change: JobChange, _ parameters: Parameters) throws -> (
     byState: [(JobState, Int)], fields: [(String, String?)], back: Address
   ) {
-    let shelf = try openShelf()
+    let jobReader = try openJobReader()
     if let key = parameters["job"].flatMap({ ObjectURI.key(name: $0) }) {
       var state: JobState?
-      _ = try shelf.job(key) { job, _ in state = job.state }
+      _ = try jobReader.job(key) { job, _ in state = job.state }
       let fits = state.map(change.states.contains) ?? false
       return (fits ? [(state ?? .dead, 1)] : [], [("job", "p\(key)")], Address("jobs", "p\(key)"))
     }
-    let choice = JobChoice(parameters)
-    guard !choice.isEverything else {
+    let selection = JobSelection(parameters)
+    guard !selection.isEverything else {
       throw PageError(text: "Choose the jobs by a filter first.", advice: nil)
     }
-    return (try shelf.counts(choice, in: change.states), choice.parameters, choice.address())
+    return (try jobReader.counts(selection, in: change.states), selection.parameters, selection.address())
   }
 }

@@ -3,57 +3,58 @@ import Jobs
 import PoolClient
 
 extension Site {
-  func jobs(_ choice: JobChoice, before: Int64?) throws -> Layout.Page {
-    let shelf = try openShelf()
-    let page = try shelf.page(choice, before: before)
+  func jobs(_ selection: JobSelection, before: Int64?) throws -> Layout.Page {
+    let jobReader = try openJobReader()
+    let page = try jobReader.page(selection, before: before)
     return Layout.Page(
       title: "Jobs", part: "Jobs",
       content: HTML([
         tag("h1") { "Jobs" },
-        filter(choice),
+        filter(selection),
         tag("p", .class("quiet"), .id("count")) {
-          page.count >= JobShelf.countedAtMost
-            ? "\(Count.number(JobShelf.countedAtMost)) jobs or more" : Count.text(page.count, "job")
+          page.count >= JobReader.countedAtMost
+            ? "\(Count.number(JobReader.countedAtMost)) jobs or more" : Count.text(page.count, "job")
           before.map { ", those before p\($0)" } ?? ""
-          choice.search == nil ? "" : "; a text is searched in the newest \(Count.number(Int(JobShelf.searched))) jobs"
+          selection.search == nil
+            ? "" : "; a text is searched in the newest \(Count.number(Int(JobReader.searched))) jobs"
         },
-        page.count > 0 ? bulk(choice) : .nothing,
-        page.rows.isEmpty ? try nothing(choice, shelf) : table(page.rows),
-        pages(choice, before: before, next: page.next),
+        page.count > 0 ? bulk(selection) : .nothing,
+        page.rows.isEmpty ? try nothing(selection, jobReader) : table(page.rows),
+        pages(selection, before: before, next: page.next),
       ]))
   }
 
-  private func nothing(_ choice: JobChoice, _ shelf: JobShelf) throws -> HTML {
+  private func nothing(_ selection: JobSelection, _ jobReader: JobReader) throws -> HTML {
     var filter = JobFilter()
-    filter.kind = choice.kind
-    filter.queue = choice.queue
-    filter.batch = choice.batch
-    let hints = filter.isEverything ? [] : try shelf.reader.unknownNames(in: filter)
+    filter.kind = selection.kind
+    filter.queue = selection.queue
+    filter.batch = selection.batch
+    let hints = filter.isEverything ? [] : try jobReader.reader.unknownNames(in: filter)
     return message((["No job fits."] + hints.map { "\($0)." }).joined(separator: " "))
   }
 
-  private func filter(_ choice: JobChoice) -> HTML {
+  private func filter(_ selection: JobSelection) -> HTML {
     tag("form", Attribute("method", "get"), .action(Address("jobs")), .class("filter"), .id("filter")) {
       tag("label") {
         tag("span") { "State" }
         tag("select", .name("state")) {
           tag("option", .value("")) { "all" }
           for state in StateMark.order {
-            tag("option", with: [.value(state)] + (state == choice.state ? [Attribute("selected")] : [])) { state }
+            tag("option", with: [.value(state)] + (state == selection.state ? [Attribute("selected")] : [])) { state }
           }
         }
       }
-      field("Kind", name: "kind", value: choice.kind)
-      field("Queue", name: "queue", value: choice.queue)
-      field("Batch", name: "batch", value: choice.batch)
+      field("Kind", name: "kind", value: selection.kind)
+      field("Queue", name: "queue", value: selection.queue)
+      field("Batch", name: "batch", value: selection.batch)
       tag("div", .class("wide")) {
         field(
-          "Search", name: "search", value: choice.search, type: "search",
+          "Search", name: "search", value: selection.search, type: "search",
           more: [Attribute("placeholder", "p17, or text in parameters, output, errors")])
       }
       tag("div", .class("wide")) {
         field(
-          "Condition", name: "where", value: choice.condition,
+          "Condition", name: "where", value: selection.condition,
           more: [Attribute("placeholder", "attempt > 2 AND priority < 0")])
       }
       tag("div") { tag("button", .class("first")) { "Show" } }
@@ -61,20 +62,20 @@ extension Site {
   }
 
   /// What can be done with all jobs that fit; each button first shows how many they are.
-  private func bulk(_ choice: JobChoice) -> HTML {
-    guard !access.isReadOnly, !choice.isEverything else { return .nothing }
+  private func bulk(_ selection: JobSelection) -> HTML {
+    guard !access.isReadOnly, !selection.isEverything else { return .nothing }
     return tag("div", .class("actions")) {
       tag("span", .class("quiet")) { "All that fit:" }
-      for change in JobChange.allCases where choice.mayMatch(change.states) {
+      for change in JobChange.allCases where selection.mayMatch(change.states) {
         tag(
           "a", .class("button"),
-          .href(Address(path: ["change"], query: [("do", change.rawValue)] + choice.parameters))
+          .href(Address(path: ["change"], query: [("do", change.rawValue)] + selection.parameters))
         ) { "\(change.title)…" }
       }
     }
   }
 
-  private func table(_ rows: [JobShelf.Row]) -> HTML {
+  private func table(_ rows: [JobReader.Row]) -> HTML {
     let now = Date()
     return tag("div", .class("sheet")) {
       tag("table", .class("cards"), .id("jobs")) {
@@ -106,13 +107,11 @@ extension Site {
     }
   }
 
-  private func attempts(_ row: JobShelf.Row) -> String {
-    row.crashes > 0
-      ? "\(row.attempts) + \(Count.text(row.crashes, "crash").replacingOccurrences(of: "crashs", with: "crashes"))"
-      : String(row.attempts)
+  private func attempts(_ row: JobReader.Row) -> String {
+    row.crashes > 0 ? "\(row.attempts) + \(Count.text(row.crashes, "crash"))" : String(row.attempts)
   }
 
-  private func took(_ row: JobShelf.Row, _ now: Date) -> String {
+  private func took(_ row: JobReader.Row, _ now: Date) -> String {
     guard let started = row.startedAt else { return "" }
     if row.state == "running" { return StatusText.duration(now.timeIntervalSince(started)) }
     guard row.state == "succeeded" || row.state == "dead", let finished = row.finishedAt else { return "" }
@@ -128,12 +127,12 @@ extension Site {
     }
   }
 
-  private func pages(_ choice: JobChoice, before: Int64?, next: Int64?) -> HTML {
+  private func pages(_ selection: JobSelection, before: Int64?, next: Int64?) -> HTML {
     guard before != nil || next != nil else { return .nothing }
     return tag("nav", .class("actions"), Attribute("aria-label", "Pages of the list")) {
-      if before != nil { tag("a", .class("button"), .href(choice.address())) { "Newest" } }
+      if before != nil { tag("a", .class("button"), .href(selection.address())) { "Newest" } }
       if let next {
-        tag("a", .class("button"), .href(choice.address(before: next)), Attribute("rel", "next")) { "Older" }
+        tag("a", .class("button"), .href(selection.address(before: next)), Attribute("rel", "next")) { "Older" }
       }
     }
   }
@@ -141,10 +140,10 @@ extension Site {
   // MARK: One job
 
   func job(_ key: Int64) throws -> Layout.Page {
-    let shelf = try openShelf()
-    let news = watch.news
+    let jobReader = try openJobReader()
+    let latest = monitor.latest
     var content: HTML?
-    _ = try shelf.job(key) { job, run in content = self.story(job, run, news.isRunning ? news.status : nil) }
+    _ = try jobReader.job(key) { job, run in content = self.story(job, run, latest.isRunning ? latest.status : nil) }
     guard let content else {
       return Layout.Page(
         title: "p\(key)", part: "Jobs",
@@ -195,12 +194,7 @@ extension Site {
     var rows: [(String, HTML)] = [
       ("queue", link(job.queue, Address("jobs", query: ["queue": job.queue]))),
       ("priority", HTML(String(job.priority))),
-      (
-        "attempts",
-        HTML(
-          "\(job.attempt) ended, \(Count.text(job.crashes, "crash").replacingOccurrences(of: "crashs", with: "crashes"))"
-        )
-      ),
+      ("attempts", HTML("\(job.attempt) ended, \(Count.text(job.crashes, "crash"))")),
       ("came", When.age(job.createdAt)),
     ]
     if let run, job.state == .available {

@@ -4,22 +4,22 @@ import PoolClient
 
 extension Site {
   func overview(_ period: Period) -> Layout.Page {
-    let news = watch.news
+    let latest = monitor.latest
     return Layout.Page(
       title: "Overview", part: "Overview",
       content: HTML([
         tag("h1") { "Overview" },
-        news.isRunning
+        latest.isRunning
           ? .nothing
           : {
-            let error = PageError(news, queue: queue)
+            let error = PageError(latest, queue: queue)
             return problem(error.text, error.advice)
           }(),
-        news.isRunning ? tiles(news.status) : .nothing,
-        news.isRunning ? advice(news.status) : .nothing,
+        latest.isRunning ? tiles(latest.status) : .nothing,
+        latest.isRunning ? advice(latest.status) : .nothing,
         periods(period),
         plots(period),
-        problems(news.status),
+        problems(latest.status),
       ]))
   }
 
@@ -103,10 +103,9 @@ extension Site {
 
   private func plots(_ period: Period) -> HTML {
     var plots: [HTML] = []
-    let now = Date()
+    let grid = period.grid(until: Date())
     do {
-      let intervals = try finished.intervals(period, until: now, in: try openShelf())
-      plots = jobPlots(intervals, period)
+      plots = JobPlots.html(try finished.intervals(grid, in: try openJobReader()), step: grid)
     } catch let error as PageError {
       return problem(error.text, error.advice)
     } catch {
@@ -116,52 +115,21 @@ extension Site {
     }
     return tag("div", .class("plots")) {
       plots
-      samplePlots(period, now)
+      samplePlots(grid)
     }
-  }
-
-  private func jobPlots(_ intervals: [FinishedJobs.Interval], _ period: Period) -> [HTML] {
-    let times = intervals.map(\.start)
-    let note = "Of up to \(FinishedJobs.sampled) jobs that succeeded in each interval."
-    let throughput = Plot(
-      title: "Throughput", unit: "jobs in \(period.stepTitle)",
-      note:
-        "Jobs in the store by the time at which they ended. Jobs that were deleted before this page saw them are missing.",
-      shape: .bars, times: times, step: period.step,
-      series: FinishedJobs.outcomes.enumerated().map { number, state in
-        Plot.Series(name: state.name, values: intervals.map { Double($0.counts[number]) })
-      }, text: { $0 < 10 && $0 != $0.rounded() ? StatusText.decimal($0) : Count.number(Int($0)) })
-    func spread(_ title: String, _ note: String, _ values: (FinishedJobs.Interval) -> [Double]?) -> HTML {
-      Plot(
-        title: title, unit: "half, 95 % and 99 % of jobs", note: note, shape: .lines, times: times, step: period.step,
-        series: ["p50", "p95", "p99"].enumerated().map { number, name in
-          Plot.Series(name: name, values: intervals.map { values($0)?[number] })
-        }, text: { $0 == 0 ? "0" : StatusText.shortTime($0) }
-      ).html
-    }
-    return [
-      throughput.html,
-      spread(
-        "Waiting time",
-        note + " From arrival to start, of first attempts; a job that was scheduled waits for its time, too.",
-        \.waiting),
-      spread("Running time", note + " From the start of the last attempt to its end.", \.running),
-    ]
   }
 
   /// What this program saw by itself: for each interval the mean of its samples.
-  private func samplePlots(_ period: Period, _ now: Date) -> [HTML] {
-    let last = (now.timeIntervalSinceReferenceDate / period.step).rounded(.down) * period.step
-    let first = last - Double(period.count - 1) * period.step
-    let times = (0..<period.count).map { Date(timeIntervalSinceReferenceDate: first + Double($0) * period.step) }
-    var groups = [[PoolHistory.Sample]](repeating: [], count: period.count)
-    for sample in watch.history.samples(since: times[0]) {
-      let index = Int((sample.date.timeIntervalSinceReferenceDate - first) / period.step)
+  private func samplePlots(_ grid: TimeGrid) -> [HTML] {
+    let times = grid.times
+    var groups = [[StatusHistory.Sample]](repeating: [], count: times.count)
+    for sample in monitor.history.samples(since: times[0]) {
+      let index = Int(sample.date.timeIntervalSince(times[0]) / grid.step)
       if groups.indices.contains(index) { groups[index].append(sample) }
     }
     // Where intervals are shorter than the time between two looks, the last value holds.
-    let held = Int((PoolWatch.longestPause / period.step).rounded(.up))
-    func values(_ value: (PoolHistory.Sample) -> Double) -> [Double?] {
+    let held = Int((PoolMonitor.longestPause / grid.step).rounded(.up))
+    func values(_ value: (StatusHistory.Sample) -> Double) -> [Double?] {
       var last: (index: Int, value: Double)?
       return groups.indices.map { index in
         let group = groups[index]
@@ -176,7 +144,7 @@ extension Site {
     let note = "As workerpool web has seen it since it was started."
     func plot(_ title: String, _ unit: String, _ series: [Plot.Series], _ text: @escaping (Double) -> String) -> HTML {
       Plot(
-        title: title, unit: unit, note: note, shape: .lines, times: times, step: period.step, series: series, text: text
+        title: title, unit: unit, note: note, shape: .lines, times: times, step: grid.step, series: series, text: text
       ).html
     }
     let count = { (value: Double) in

@@ -4,7 +4,7 @@ import PoolClient
 
 extension Site {
   func periodic() throws -> Layout.Page {
-    let store = try? openShelf().path
+    let store = try? openJobReader().path
     let report: PeriodicReport
     do {
       report = try PeriodicReport(queue: queue, store: store)

@@ -18,7 +18,7 @@ extension Site {
   private func scale(_ status: PoolStatus) -> HTML {
     tag("div", .class("actions")) {
       tag("span") {
-        "The pool keeps \(Count.text(status.workerCount, "worker process").replacingOccurrences(of: "processs", with: "processes"))."
+        "The pool keeps \(Count.text(status.workerCount, "worker process"))."
       }
       forms.form(to: Address("scale")) {
         tag("label") {
@@ -114,11 +114,11 @@ extension Site {
   private func timeline(_ workers: [PoolStatus.Worker]) -> HTML {
     guard !workers.isEmpty else { return .nothing }
     let now = Date()
-    let length = WorkerSpans.length
-    let spans = Dictionary(grouping: watch.spans.spans, by: \.worker)
+    let length = WorkerTimeline.length
+    let spans = Dictionary(grouping: monitor.spans.spans, by: \.worker)
     let shown = workers.prefix(60)
     let keys = Set(shown.flatMap { spans[$0.id] ?? [] }.compactMap { ObjectURI($0.job)?.key })
-    let kinds = (try? openShelf().kinds(of: Array(keys))) ?? [:]
+    let kinds = (try? openJobReader().kinds(of: Array(keys))) ?? [:]
     let (left, width, row) = (40.0, 880.0, 22.0)
     let height = Double(shown.count) * row + 24
     return HTML([

@@ -6,18 +6,18 @@ import PoolClient
 /// The pages: what each address shows and what each form does. One queue owns it.
 final class Site {
   let queue: String
-  let watch: PoolWatch
+  let monitor: PoolMonitor
   let access: Access
   let changes: JobChanges
   /// The path of the store when it was named; else the pool tells it.
   private let namedStore: String?
-  private var shelf: JobShelf?
+  private var jobReader: JobReader?
   var finished = FinishedJobs()
   private var notices: [String] = []
 
-  init(queue: String, store: String?, watch: PoolWatch, access: Access) {
+  init(queue: String, store: String?, monitor: PoolMonitor, access: Access) {
     self.queue = queue
-    self.watch = watch
+    self.monitor = monitor
     self.access = access
     namedStore = store
     changes = JobChanges(queue: queue)
@@ -35,7 +35,7 @@ final class Site {
 
   /// The page with its frame.
   func frame(_ page: Layout.Page) -> HTML {
-    Layout.html(page, pool: poolLine(watch.news), isReadOnly: access.isReadOnly)
+    Layout.html(page, pool: poolLine(monitor.latest), isReadOnly: access.isReadOnly)
   }
 
   /// The page at an address; a page that cannot be made says why.
@@ -60,7 +60,7 @@ final class Site {
         title: part, part: part, content: problem("\(error)", "Go back and change the condition."), isLive: false,
         status: 400)
     } catch {
-      shelf = nil
+      jobReader = nil
       return Layout.Page(
         title: part, part: part,
         content: problem(
@@ -82,7 +82,7 @@ final class Site {
       if let search = request.query["search"], let key = ObjectURI.key(name: search) ?? jobKey(uri: search) {
         return try job(key)
       }
-      return try jobs(JobChoice(request.query), before: request.query["before"].flatMap(Int64.init))
+      return try jobs(JobSelection(request.query), before: request.query["before"].flatMap(Int64.init))
     case ("jobs", 2):
       guard let key = ObjectURI.key(name: parts[1]) else { return nil }
       return try job(key)
@@ -93,32 +93,32 @@ final class Site {
     }
   }
 
-  private func jobKey(uri: String) -> Int64? { (try? openShelf()).flatMap { $0.reader.jobURIs.key(uri) } }
+  private func jobKey(uri: String) -> Int64? { (try? openJobReader()).flatMap { $0.reader.jobURIs.key(uri) } }
 
   // MARK: What pages need
 
   /// The store's jobs; opened when they are needed first, and again when the pool has another store.
-  func openShelf() throws -> JobShelf {
-    guard let path = namedStore ?? watch.news.status?.store else {
+  func openJobReader() throws -> JobReader {
+    guard let path = namedStore ?? monitor.latest.status?.store else {
       throw PageError(
         text: "The jobs cannot be shown: no pool has answered yet, so that it is not known where its store is.",
         advice: "Start the pool (workerpool run), or name the store: workerpool web --store FILE.")
     }
-    if let shelf, shelf.path == path { return shelf }
-    let opened = try JobShelf(path: path)
-    shelf = opened
+    if let jobReader, jobReader.path == path { return jobReader }
+    let opened = try JobReader(path: path)
+    jobReader = opened
     return opened
   }
 
   /// The status, for pages that show nothing without it.
   func status() throws -> PoolStatus {
-    let news = watch.news
-    guard news.isRunning, let status = news.status else { throw PageError(news, queue: queue) }
+    let latest = monitor.latest
+    guard latest.isRunning, let status = latest.status else { throw PageError(latest, queue: queue) }
     return status
   }
 
-  private func poolLine(_ news: PoolWatch.News) -> String {
-    guard news.isRunning, let status = news.status else { return "no pool answers on \(queue)" }
+  private func poolLine(_ latest: PoolMonitor.Observation) -> String {
+    guard latest.isRunning, let status = latest.status else { return "no pool answers on \(queue)" }
     var text = "pool \(status.pid) on \(queue), \(status.phase) for \(StatusText.duration(status.age))"
     if status.isPaused { text += ", paused" }
     return text
@@ -157,8 +157,8 @@ struct PageError: Error {
     self.advice = advice
   }
 
-  init(_ news: PoolWatch.News, queue: String) {
-    text = "The pool does not answer: \(news.problem ?? "it was not asked yet")."
+  init(_ latest: PoolMonitor.Observation, queue: String) {
+    text = "The pool does not answer: \(latest.problem ?? "it was not asked yet")."
     advice = "Start it with workerpool run --queue \(queue) and its store. This page comes back by itself."
   }
 }

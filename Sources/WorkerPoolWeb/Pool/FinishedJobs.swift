@@ -28,15 +28,15 @@ struct FinishedJobs {
 
   private typealias Step = Double
 
-  /// The intervals of a period up to now, the oldest first.
-  mutating func intervals(_ period: Period, until now: Date, in shelf: JobShelf) throws -> [Interval] {
-    if path != shelf.path { known = [:] }
-    path = shelf.path
-    let step = period.step
-    let last = (now.timeIntervalSinceReferenceDate / step).rounded(.down) * step
-    let starts = (0..<period.count).reversed().map { Date(timeIntervalSinceReferenceDate: last - Double($0) * step) }
+  /// The intervals of a grid, the oldest first.
+  mutating func intervals(_ grid: TimeGrid, in jobReader: JobReader) throws -> [Interval] {
+    if path != jobReader.path { known = [:] }
+    path = jobReader.path
+    let step = grid.step
+    let starts = grid.times
+    let now = Date()
     var intervals: [Interval] = []
-    try shelf.reader.perform { context, _ in
+    try jobReader.reader.perform { context, _ in
       for start in starts {
         if let interval = known[step]?[start] {
           intervals.append(interval)
@@ -95,48 +95,5 @@ struct FinishedJobs {
     guard !values.isEmpty else { return nil }
     let sorted = values.sorted()
     return shares.map { sorted[min(sorted.count - 1, Int((Double(sorted.count) * $0).rounded(.up)) - 1)] }
-  }
-}
-
-/// A period that the overview shows, up to now.
-enum Period: String, CaseIterable, Sendable {
-  case fiveMinutes = "5min"
-  case hour = "1h"
-  case sixHours = "6h"
-  case day = "24h"
-  case week = "7d"
-
-  var title: String {
-    switch self {
-    case .fiveMinutes: "5 minutes"
-    case .hour: "1 hour"
-    case .sixHours: "6 hours"
-    case .day: "24 hours"
-    case .week: "7 days"
-    }
-  }
-
-  /// Seconds of one interval.
-  var step: Double {
-    switch self {
-    case .fiveMinutes: 5
-    case .hour: 60
-    case .sixHours: 360
-    case .day: 1800
-    case .week: 3 * 3600
-    }
-  }
-
-  /// Intervals of the period.
-  var count: Int {
-    switch self {
-    case .fiveMinutes, .hour, .sixHours: 60
-    case .day: 48
-    case .week: 56
-    }
-  }
-
-  var stepTitle: String {
-    StatusText.duration(step).replacingOccurrences(of: " 0 s", with: "").replacingOccurrences(of: " 0 min", with: "")
   }
 }

@@ -68,7 +68,7 @@ final class JobChanges: Sendable {
   private let state = Mutex<[Progress]>([])
 
   private static let atATime = 1000
-  private static let patience = 60.0
+  private static let timeout = 60.0
 
   init(queue: String) { self.queue = queue }
 
@@ -85,7 +85,7 @@ final class JobChanges: Sendable {
   ///   - then: called when it is over.
   /// - Returns: its number; nil while too many others go on.
   func start(
-    _ change: JobChange, _ choice: JobChoice, count: Int, store: String, then: @escaping @Sendable () -> Void
+    _ change: JobChange, _ selection: JobSelection, count: Int, store: String, then: @escaping @Sendable () -> Void
   ) -> Int? {
     let number: Int? = state.withLock { state in
       guard state.filter({ !$0.isOver }).count < Self.mostAtOnce else { return nil }
@@ -95,7 +95,7 @@ final class JobChanges: Sendable {
     guard let number else { return nil }
     worker.async { [self] in
       do {
-        try carryOut(change, choice, JobShelf(path: store), number)
+        try carryOut(change, selection, JobReader(path: store), number)
       } catch {
         state.withLock { $0[number].problem = ErrorText.text(error) }
       }
@@ -108,18 +108,18 @@ final class JobChanges: Sendable {
   /// Changes that wait or go on at a time.
   static let mostAtOnce = 4
 
-  private func carryOut(_ change: JobChange, _ choice: JobChoice, _ shelf: JobShelf, _ number: Int) throws {
+  private func carryOut(_ change: JobChange, _ selection: JobSelection, _ jobReader: JobReader, _ number: Int) throws {
     let pool = try StatusClient(queue: queue)
-    let last = try shelf.newest()
+    let last = try jobReader.newest()
     var done: Int64 = 0
     while true {
-      let keys = try shelf.keys(choice, in: change.states, after: done, upTo: last, limit: Self.atATime)
+      let keys = try jobReader.keys(selection, in: change.states, after: done, upTo: last, limit: Self.atATime)
       guard let end = keys.last else { return }
       done = end
       let request = StatusRequest(
-        change.command, jobs: shelf.reader.jobURIs.texts(keys),
+        change.command, jobs: jobReader.reader.jobURIs.texts(keys),
         states: change == .delete ? change.states.map(\.name) : nil)
-      let reply = try pool.request(request, within: Self.patience)
+      let reply = try pool.request(request, within: Self.timeout)
       let count = reply.ok ? reply.count ?? keys.count : 0
       state.withLock { state in
         state[number].done += count
@@ -132,7 +132,11 @@ final class JobChanges: Sendable {
 
 /// Numbers with their nouns.
 enum Count {
-  static func text(_ count: Int, _ noun: String) -> String { "\(number(count)) \(noun)\(count == 1 ? "" : "s")" }
+  /// - Parameter noun: in the singular, with a plural in "s", or in "es" after a hissing sound.
+  static func text(_ count: Int, _ noun: String) -> String {
+    let hisses = ["s", "x", "z", "ch", "sh"].contains { noun.hasSuffix($0) }
+    return "\(number(count)) \(noun)\(count == 1 ? "" : hisses ? "es" : "s")"
+  }
 
   /// With a thin space between groups of three digits.
   static func number(_ count: Int) -> String {

@@ -9,16 +9,17 @@ enum Compiler {
     var description: String { "line \(line): \(text)" }
   }
 
-  /// The errors and warnings for a file that is compiled in Swift 6 mode against the module under test, through the
-  /// passes that find data races.
-  static func diagnostics(of file: URL) throws -> [Diagnostic] {
+  /// The errors and warnings for a file that is compiled against the module under test, through the passes that find
+  /// data races.
+  static func diagnostics(of file: URL, inSwift version: Int = 6) throws -> [Diagnostic] {
     let package = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/").dropFirst()
     let products = try #require(Bundle.main.executableURL).deletingLastPathComponent()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [
-      "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", products.path + "/Modules",
-      "-I", "\(package)/Sources/CSQLite", "-I", "\(package)/Sources/CSystem", file.path,
+      "swiftc", "-swift-version", String(version), "-emit-sil", "-o", "/dev/null", "-I", products.path + "/Modules",
+      "-I", "\(package)/Sources/CSQLite", "-I", "\(package)/Sources/CZlib", "-I", "\(package)/Sources/CSystem",
+      file.path,
     ]
     let pipe = Pipe()
     process.standardError = pipe

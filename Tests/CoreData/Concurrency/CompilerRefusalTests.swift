@@ -7,40 +7,60 @@ import Testing
 /// The toolchain compiles each snippet against the module under test. A line that it must refuse ends with `// error: `
 /// and a part of the diagnostic.
 @Suite struct CompilerRefusalTests {
-  @Test func anObjectIsNotCapturedIntoABlockOfAnotherContext() throws {
+  /// What Apple's signatures let blocks capture and return; ConcurrencyDebug finds the mistakes among it.
+  @Test(arguments: [5, 6]) func blocksCaptureAndReturnWhatTheyMayOnAMac(version: Int) throws {
     try expectRefusals(
       """
-      func later(_ book: Book, _ other: NSManagedObjectContext) {
-        other.perform { book.setValue("x", forKey: "title") }  // error: capture of 'book' with non-Sendable type
-      }
-      func fetchedHere(_ context: NSManagedObjectContext, _ other: NSManagedObjectContext) {
-        let book = Book(context: context)
-        other.perform { book.setValue("x", forKey: "title") }  // error: capture of 'book' with non-Sendable type
-      }
-      func awaited(_ book: Book, _ other: NSManagedObjectContext) async {
-        await other.perform { book.setValue("x", forKey: "title") }  // error: capture of 'book' with non-Sendable type
-      }
-      func inTheBackground(_ book: Book, _ container: NSPersistentContainer) {
-        container.performBackgroundTask { _ in
-          book.setValue("x", forKey: "title")  // error: capture of 'book' with non-Sendable type
+      final class Importer {
+        var log: [String] = []
+        let container: NSPersistentContainer
+        init(_ container: NSPersistentContainer) { self.container = container }
+        func run(_ context: NSManagedObjectContext, done: @escaping () -> Void) {
+          var count = 0
+          context.perform {
+            count += 1
+            self.log.append("begun")
+            done()
+          }
+          container.performBackgroundTask { _ in self.log.append("in the background") }
+          container.persistentStoreCoordinator.perform { done() }
+          container.loadPersistentStores { description, error in
+            count += 1
+            self.log.append(description.type)
+          }
+          context.performAndWait { self.log.append("\\(count)") }
+          let _: Int = context.performAndWait { self.log.count }
+        }
+        func rows(_ context: NSManagedObjectContext) async throws -> [NSDictionary] {
+          try await context.perform {
+            self.log.append("fetching")
+            return try context.fetch(NSFetchRequest<NSDictionary>(entityName: "Book"))
+          }
+        }
+        func first(_ context: NSManagedObjectContext) async -> Book {
+          await context.perform { Book(context: context) }
         }
       }
-      """)
-  }
-
-  @Test func anObjectIsNotReturnedOutOfABlock() throws {
-    try expectRefusals(
-      """
-      func one(_ context: NSManagedObjectContext) async {
-        _ = await context.perform { Book(context: context) }  // error: does not conform to the 'Sendable' protocol
+      @MainActor final class View {
+        var titles: [String] = []
+        func show(_ context: NSManagedObjectContext) async throws {
+          titles = try await context.perform {
+            try context.fetch(NSFetchRequest<Book>(entityName: "Book")).map(\\.description)
+          }
+        }
+        func clear(_ context: NSManagedObjectContext) { context.perform { self.titles = [] } }
       }
-      func fetched(_ context: NSManagedObjectContext) async throws {
-        _ = try await context.perform { try context.fetch(NSFetchRequest<Book>(entityName: "Book")) }  // error: does not conform to the 'Sendable' protocol
+      class OwnContext: NSManagedObjectContext, @unchecked Sendable {
+        override func perform(_ block: @escaping () -> Void) { super.perform(block) }
+        override func performAndWait(_ block: () -> Void) { super.performAndWait(block) }
+        override func save() throws { try super.save() }
       }
-      func inTheBackground(_ container: NSPersistentContainer) async {
-        _ = await container.performBackgroundTask { Book(context: $0) }  // error: does not conform to the 'Sendable' protocol
+      class OwnCoordinator: NSPersistentStoreCoordinator, @unchecked Sendable {}
+      func make(_ kind: NSPersistentStoreCoordinator.Type, _ model: NSManagedObjectModel) -> NSPersistentStoreCoordinator {
+        kind.init(managedObjectModel: model)
       }
-      """)
+      func mock() -> [NSManagedObject] { [NSManagedObject(), Book()] }
+      """, inSwift: version)
   }
 
   @Test func anObjectIsNotKeptWhereAnyThreadReads() throws {
@@ -111,7 +131,9 @@ import Testing
 }
 
 /// Compiles the snippet, and compares the lines that the compiler refuses with those that are marked.
-private func expectRefusals(_ snippet: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+private func expectRefusals(
+  _ snippet: String, inSwift version: Int = 6, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
   let folder = temporaryURL("snippet")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(at: folder) }
@@ -119,7 +141,7 @@ private func expectRefusals(_ snippet: String, sourceLocation: SourceLocation = 
   let file = folder.appendingPathComponent("Snippet.swift")
   try source.write(to: file, atomically: true, encoding: .utf8)
 
-  let diagnostics = try Compiler.diagnostics(of: file)
+  let diagnostics = try Compiler.diagnostics(of: file, inSwift: version)
   var expected: [Int: String] = [:]
   for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
     if let range = line.range(of: "// error: ") { expected[index + 1] = String(line[range.upperBound...]) }

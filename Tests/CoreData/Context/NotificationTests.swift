@@ -68,9 +68,6 @@ import Testing
       #expect(log.last(savedIDs)?[NSUpdatedObjectIDsKey] as? Set<NSManagedObjectID> == [ids[1]])
       #expect(log.last(savedIDs)?[NSDeletedObjectIDsKey] as? Set<NSManagedObjectID> == [ids[0]])
       #expect(!new.objectID.isTemporaryID)
-      log.clear()
-      try context.save()
-      #expect(log.names.isEmpty)
     }
   }
 
@@ -147,7 +144,7 @@ import Testing
       let log = NotificationLog(context)
       context.reset()
       #expect(log.names == [changed])
-      #expect(log.last(changed)?[NSInvalidatedAllObjectsKey] as? [NSManagedObject] == books)
+      #expect(log.last(changed)?[NSInvalidatedAllObjectsKey] as? [NSManagedObjectID] == books.map(\.objectID))
     }
   }
 

@@ -38,7 +38,7 @@ import Testing
       case 6 where hasRow && !object.isInserted: changes.withdraw(object)
       case 7 where object.isUpdated: changes.insertAgain(object)
       case 8 where object.isInserted: changes.updateInsteadOfInserting(object)
-      case 9: if !object.isDeleted { changes.deleteMissing(object) } else { changes.noteDeletionElsewhere(of: object) }
+      case 9: if !object.isDeleted { changes.deleteMissing(object) }
       case 10: changes.forget(object)
       default: _ = changes.endEvent()
       }

@@ -136,7 +136,7 @@ import Testing
       #expect(!book.isDeleted && book.managedObjectContext == nil && !book.hasChanges)
       #expect(
         book.calls.filter { $0 != "awakeFromFetch" } == [
-          "prepareForDeletion", "willSave", "validateForDelete", "didSave",
+          "prepareForDeletion", "prepareForDeletion", "willSave", "validateForDelete", "didSave",
         ])
     }
   }

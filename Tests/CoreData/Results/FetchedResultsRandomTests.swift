@@ -98,6 +98,10 @@ private final class ListingHistory {
     for _ in 0..<30 { change(context) }
     try context.save()
     try controller.performFetch()
+    showAnew()
+  }
+
+  private func showAnew() {
     mirror = TableMirror(controller, text: ListingHistory.text)
     controller.delegate = mirror
   }
@@ -114,8 +118,15 @@ private final class ListingHistory {
     default:
       switch random.next(3) {
       case 0: context.refreshAllObjects()
-      case 1: context.reset()
-      default: try random.pick(context.all("Book", sort: "title")).map { context.refresh($0, mergeChanges: false) }
+      case 1:
+        context.reset()
+        // The delegate heard nothing.
+        try controller.performFetch()
+        showAnew()
+      default:
+        // A new book would lose its title, which it needs.
+        let saved = try context.all("Book", sort: "title").filter { !$0.isInserted }
+        random.pick(saved).map { context.refresh($0, mergeChanges: false) }
       }
     }
     context.processPendingChanges()

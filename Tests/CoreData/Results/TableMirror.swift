@@ -11,7 +11,6 @@ final class TableMirror: NSObject, NSFetchedResultsControllerDelegate {
 
     static func == (a: Cell, b: Cell) -> Bool { a.shows(b.object) && a.text == b.text }
 
-    /// After a reset of the context the same row has another object.
     func shows(_ other: NSManagedObject) -> Bool { object === other || object.objectID == other.objectID }
   }
 

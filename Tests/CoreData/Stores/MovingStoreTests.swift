@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -41,14 +42,16 @@ import Testing
     stack.coordinator.setMetadata(["app": "mine"], for: stack.store)
     defer { Shelf.remove(stack.folder.appendingPathComponent("6")) }
     // When it is migrated from class to class, from the last to the first, too.
-    let kinds: [StoreKind] = [.memory, .xml, .binary, .file, .cards, .memory, .shelf, .xml, .cards, .file]
+    let kinds: [StoreKind] =
+      [.memory, .xml, .binary, .file, .cards, .memory, .shelf, .xml, .cards, .file]
+      + (PostgreSQLServer.isInstalled ? [.server, .memory, .server, .file] : [])
     for (index, kind) in kinds.enumerated() {
       kind.register()
       let old = stack.store
       let known = try stack.perform { try $0.all("Book", sort: "title").map(\.objectID) }
       let changes = try withChanges(stack.coordinator) {
         _ = try stack.coordinator.migratePersistentStore(
-          old, to: stack.folder.appendingPathComponent("\(index)"), withType: kind.type)
+          old, to: kind.place(stack.folder.appendingPathComponent("\(index)")), withType: kind.type)
       }
       // Then the content is the same, the metadata come along, and the coordinator tells which IDs became which.
       try #expect(stack.perform(content) == before, "\(kind)")
@@ -75,7 +78,9 @@ import Testing
     let token = NotificationCenter.default.addObserver(
       forName: .NSPersistentStoreCoordinatorStoresDidChange, object: coordinator, queue: nil
     ) { note in
-      if let found = note.userInfo?[NSUUIDChangedPersistentStoresKey] as? [Any] { box.changes = found }
+      guard let found = note.userInfo?[NSUUIDChangedPersistentStoresKey] as? [Any], found.count == 3 else { return }
+      // Both stores and all IDs in one list.
+      box.changes = found.prefix(2) + (found[2] as? [Any] ?? [])
     }
     defer { NotificationCenter.default.removeObserver(token) }
     try body()

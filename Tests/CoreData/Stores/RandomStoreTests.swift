@@ -65,7 +65,7 @@ import Testing
     func migrate(to new: StoreKind) throws {
       new.register()
       places += 1
-      let place = stack.folder.appendingPathComponent("store \(places) é%#")
+      let place = new.place(stack.folder.appendingPathComponent("store \(places) é%#"))
       let old = stack.store
       context.performAndWait { context.reset() }
       shown = saved

@@ -19,7 +19,7 @@ struct StoreStack {
     }
   }
 
-  var url: URL { folder.appendingPathComponent("store") }
+  var url: URL { kind.place(folder.appendingPathComponent("store")) }
   var store: NSPersistentStore { coordinator.persistentStores[0] }
 
   init(_ kind: StoreKind, _ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil)

@@ -1,3 +1,4 @@
+import CoreDataPostgreSQL
 import TestFiles
 import Testing
 
@@ -13,6 +14,11 @@ enum StoreKind: String, CaseIterable, Sendable {
   case cards
   /// A sample of an app's own incremental store.
   case shelf
+  /// A schema of a PostgreSQL server, where one is installed.
+  case server
+
+  static let allCases: [StoreKind] =
+    [.file, .memory, .binary, .xml, .cards, .shelf] + (PostgreSQLServer.isInstalled ? [.server] : [])
 
   var type: String {
     switch self {
@@ -22,8 +28,12 @@ enum StoreKind: String, CaseIterable, Sendable {
     case .xml: NSXMLStoreType
     case .cards: CardStore.storeType
     case .shelf: ShelfStore.storeType
+    case .server: NSPostgreSQLStoreType
     }
   }
+
+  /// The URL of a store for the path of a file.
+  func place(_ file: URL) -> URL { self == .server ? PostgreSQLServer.shared.url(insteadOf: file) : file }
 
   /// Has the classes of the samples known.
   func register() {
@@ -36,24 +46,24 @@ enum StoreKind: String, CaseIterable, Sendable {
 
   /// Whether the class has a way of its own to copy and replace stores. Apps' own classes have none: rows are read and
   /// written one by one.
-  var copiesItself: Bool { self != .cards && self != .shelf }
+  var copiesItself: Bool { self != .cards && self != .shelf && self != .server }
 
   /// Whether a coordinator refuses to open the same place twice. Apps' own classes decide that themselves.
-  var isOpenOnce: Bool { [.file, .binary, .xml].contains(self) }
+  var isOpenOnce: Bool { [.file, .binary, .xml, .server].contains(self) }
 
   /// Whether the store notices that others have written. One that is loaded whole does not, and an app's own tells by
   /// its versions.
-  var noticesOthers: Bool { self == .file }
+  var noticesOthers: Bool { self == .file || self == .server }
 
   /// Whether contexts can go on to read the store as it was at one moment. Of Apple's stores only SQLite's files can be
   /// read so.
-  var canBePinned: Bool { self == .file }
+  var canBePinned: Bool { self == .file || self == .server }
 
   /// Whether the store carries out batch requests. Of Apple's stores only SQLite does.
-  var takesBatchRequests: Bool { self == .file }
+  var takesBatchRequests: Bool { self == .file || self == .server }
 
   /// Whether the store keeps a history where the options ask for it.
-  var keepsHistory: Bool { self == .file || self == .memory }
+  var keepsHistory: Bool { [.file, .memory, .server].contains(self) }
 
   /// Whether uniqueness constraints are kept. An app's own store keeps them itself, or not.
   var keepsConstraints: Bool { self != .shelf }
@@ -70,7 +80,7 @@ enum StoreKind: String, CaseIterable, Sendable {
 
   /// Whether a file is all there is of the store. The shelf is a database of the app's own, which nobody but the app
   /// destroys.
-  var isFile: Bool { isLasting && self != .shelf }
+  var isFile: Bool { isLasting && self != .shelf && self != .server }
 
   /// Whether groups are evaluated by Core Data. The sample of an incremental store evaluates its dictionaries itself,
   /// without groups.
@@ -123,7 +133,7 @@ struct StoreSubject {
   ) throws -> (NSPersistentStoreCoordinator, any ObjectStore) {
     kind.register()
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    let url = kind.isLasting ? folder.url.appendingPathComponent("store") : nil
+    let url = kind.isLasting ? kind.place(folder.url.appendingPathComponent("store")) : nil
     try coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: url, options: options)
     return (coordinator, try #require(coordinator.objectStores.first))
   }

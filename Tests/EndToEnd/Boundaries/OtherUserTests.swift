@@ -50,6 +50,23 @@ struct OtherUserTests {
     try pool.stop()
   }
 
+  /// A store in WAL mode is read without the right to make a log beside it.
+  @Test(.timeLimit(.minutes(20)))
+  func aStoreInAClosedDirectoryIsRead() throws {
+    let place = try TestPlace()
+    let directory = place.path("shared 100%")
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    let items = try ItemPool(in: place, store: "shared 100%/app.sqlite")
+    let stranger = try OtherUser(place)
+    for path in [items.place.url.path, directory] { try #require(chmod(path, 0o755) == 0) }
+    try #require(chmod(items.store, 0o644) == 0)
+    try #require(!FileManager.default.fileExists(atPath: items.store + "-wal"))
+    let fetched = try stranger.workerpool(
+      "fetch", "Item", "--json", "--store", items.store, "--model", items.model)
+    #expect(fetched.code == 0 && fetched.lines.count == 1, "\(fetched)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["app.sqlite"])
+  }
+
   /// The directory's mode is one fence, the kernel's word on who connects another: here the first one is broken.
   @Test(.timeLimit(.minutes(20)))
   func whoReachesTheStatusSocketIsKnownAndNotObeyed() throws {

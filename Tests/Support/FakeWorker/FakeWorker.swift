@@ -10,11 +10,15 @@ import WorkerProtocol
   static let environment = ProcessInfo.processInfo.environment
   static let name = String(URL(fileURLWithPath: CommandLine.arguments[0]).lastPathComponent.dropFirst("worker-".count))
 
+  /// It begins no job, and "mule" does not listen either. Once there is a mark of it, its processes are good ones.
+  static var hesitates: Bool { name == "idler" || name == "mule" }
+  static let begins = !hesitates || !leaveMark()
+
   static func main() throws {
     if CommandLine.arguments.dropFirst().first == "describe" {
       let versions = name == "future" ? [99] : [1]
       print(
-        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}], "heartbeat": true}"#
+        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}], "heartbeat": \#(!hesitates)}"#
       )
       return
     }
@@ -52,14 +56,16 @@ import WorkerProtocol
 
   mutating func converse(token: String) throws {
     say(
-      .hello(version: Self.name == "liar" ? 99 : 1, token: Self.name == "thief" ? "stolen" : token, kinds: [Self.name]))
+      .hello(
+        version: Self.name == "liar" ? 99 : 1, token: Self.name == "thief" ? "stolen" : token,
+        kinds: Self.name == "braggart" ? [Self.name, "fake"] : [Self.name]))
     say(.credit(Int(Self.environment["FAKE_WORKER_CREDIT"] ?? "1") ?? 1))
     var decoder = LineDecoder()
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
       while let line = try decoder.next() {
         handle(try CoordinatorMessage(line: line))
-        while pending == nil, !waiting.isEmpty { run(waiting.removeFirst()) }
+        while Self.begins, pending == nil, !waiting.isEmpty { run(waiting.removeFirst()) }
       }
       let count = read(descriptor, &chunk, chunk.count)
       if count <= 0 { return }
@@ -68,6 +74,7 @@ import WorkerProtocol
   }
 
   mutating func handle(_ message: CoordinatorMessage) {
+    if Self.name == "mule", !Self.begins { return }
     switch message {
     case .welcome: break
     case .refused: exit(65)
@@ -178,6 +185,12 @@ import WorkerProtocol
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     write(text, to: descriptor)
     close(descriptor)
+  }
+
+  /// False when there is one already.
+  private static func leaveMark() -> Bool {
+    let mark = open(environment["FAKE_WORKER_BROKEN"] ?? "", O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    return mark >= 0 && close(mark) == 0
   }
 
   static func complain(_ text: String) { write(text, to: 2) }

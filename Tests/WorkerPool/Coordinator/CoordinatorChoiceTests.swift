@@ -1,4 +1,5 @@
 import Jobs
+import LinuxSystem
 import Testing
 import WorkerProtocol
 
@@ -117,7 +118,7 @@ import WorkerProtocol
 
   /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
   @Test func limitsHoldAcrossPools() {
-    let ours = InheritedJob(key: 1, pid: 7, kind: "index", limitKey: "customer 7")
+    let ours = InheritedJob(key: 1, process: ProcessIdentity(pid: 7, start: 1), kind: "index", limitKey: "customer 7")
     var scene = Scene(kinds: ["index": 2, "export": nil])
     scene.coordinator.setSurvivorJobs([ours])
     scene.coordinator.becameReady(
@@ -188,6 +189,7 @@ import WorkerProtocol
 
   @Test func aRateLetsSoManyJobsBeginInItsTime() {
     var scene = Scene(rate: JobRate(jobs: 2, period: 10))
+    scene.coordinator.beginTimeout = .infinity
     scene.coordinator.becameReady([job(1)])
     let worker = scene.worker(credit: 10)
     #expect(scene.runs() == [worker: [uri(1)]])
@@ -217,6 +219,7 @@ import WorkerProtocol
   @Test func aRateWakesNobodyWhileNothingIsHandedOut() {
     for stops in [{ $0.pause(.everything) }, { $0.close() }] as [(inout Coordinator) -> Void] {
       var scene = Scene(rate: JobRate(jobs: 1, period: 10))
+      scene.coordinator.beginTimeout = .infinity
       scene.coordinator.becameReady([job(1), job(2)])
       let worker = scene.worker(credit: 10)
       #expect(scene.runs() == [worker: [uri(1)]])

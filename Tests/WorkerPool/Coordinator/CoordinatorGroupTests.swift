@@ -1,4 +1,5 @@
 import Jobs
+import LinuxSystem
 import Testing
 import WorkerProtocol
 
@@ -145,7 +146,9 @@ import WorkerProtocol
   /// What a worker of an earlier pool still runs counts against its queue's limit.
   @Test func aQueuesLimitHoldsAcrossPools() {
     var scene = Scene(queueLimits: ["mail": 1])
-    scene.coordinator.setSurvivorJobs([InheritedJob(key: 1, pid: 7, kind: "index", queue: "mail")])
+    scene.coordinator.setSurvivorJobs([
+      InheritedJob(key: 1, process: ProcessIdentity(pid: 7, start: 1), kind: "index", queue: "mail")
+    ])
     scene.coordinator.becameReady([job(2, queue: "mail")])
     let worker = scene.worker(credit: 10)
     #expect(scene.runs() == [:])

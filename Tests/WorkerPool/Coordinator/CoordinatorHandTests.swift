@@ -174,6 +174,12 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: (2...10).map(uri)])
   }
 
+  @Test func noWorkerHoldsMoreThanAFewThousandJobs() {
+    var (scene, worker) = scene()
+    scene.coordinator.workerSaid(.credit(.max), worker)
+    #expect(scene.coordinator.workers[worker]?.credit == Coordinator.mostCredit)
+  }
+
   // MARK: Cancelling
 
   /// The worker has begun one of two cancelled jobs, and dies before it has answered.

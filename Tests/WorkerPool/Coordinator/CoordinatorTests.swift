@@ -385,7 +385,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
 
   @Test func jobsOfWorkersThatOutlivedTheirSupervisorAreLeftAlone() {
     var scene = Scene()
-    scene.coordinator.setSurvivorJobs([InheritedJob(key: 1, pid: 7)])
+    scene.coordinator.setSurvivorJobs([InheritedJob(key: 1, process: ProcessIdentity(pid: 7, start: 1))])
     let worker = scene.worker(credit: 2)
     scene.coordinator.becameReady([job(1), job(2)])
     #expect(scene.runs() == [worker: [uri(2)]])

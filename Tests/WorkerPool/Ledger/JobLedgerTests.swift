@@ -141,9 +141,72 @@ import WorkerProtocol
     #expect(try succession().unlisted.isEmpty)
   }
 
+  @Test func aCancellationStaysUntilTheRowSaysSo() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, dead)
+    ledger.add(worker: 2, alive)
+    let begun = try #require(ledger.handOut(1, to: 1))
+    ledger.begin([begun])
+    _ = ledger.handOut(2, to: 2)
+    for job in [Int64(1), 1, 2] { ledger.cancel(job) }
+    let left = try succession()
+    #expect(left.cancelled == [1, 2] && left.crashed == [] && left.held.map(\.job) == [2])
+    #expect(try succession(boot: "another").cancelled == [1, 2])
+    // Its worker's death is seen, and its row is not written yet.
+    ledger.keep(begun, of: 1, isSuspect: false)
+    ledger.stop()
+    let later = try succession()
+    #expect(later.cancelled == [1, 2] && later.crashed == [])
+    ledger.settled([1])
+    #expect(try succession().cancelled == [2])
+    ledger.settled([2])
+    #expect(try LedgerContents(path: path).entries.map(\.job) == [2], "the hand of the other")
+  }
+
+  @Test func theLedgerOfAnOlderReleaseIsRead() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, alive)
+    _ = ledger.handOut(1, to: 1)
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let copy = path + ".copy"
+    defer { unlink(copy) }
+    for (version, isRead) in [(UInt8(0), false), (1, true), (2, true), (3, false)] {
+      bytes[LedgerLayout.Header.version] = version
+      try bytes.write(to: URL(fileURLWithPath: copy))
+      #expect((try? LedgerContents(path: copy))?.entries.count == (isRead ? 1 : nil))
+    }
+  }
+
+  /// Writing to a page of a truncated file raises SIGBUS.
+  @Test func aLedgerThatIsTruncatedOrRemovedIsMadeAgain() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, alive)
+    _ = ledger.handOut(1, to: 1)
+    #expect(try !ledger.restoreIfNeeded())
+    #expect(truncate(path, 0) == 0)
+    let index = try #require(ledger.handOut(2, to: 1))
+    #expect(try ledger.restoreIfNeeded())
+    #expect(try states() == [1: .handedOut, 2: .handedOut])
+    unlink(path)
+    ledger.begin([index])
+    #expect(try ledger.restoreIfNeeded())
+    #expect(try states() == [1: .handedOut, 2: .begun])
+    ledger.end(index)
+    #expect(try states() == [1: .handedOut])
+    #expect(try !ledger.restoreIfNeeded())
+  }
+
   @Test func aDamagedFileIsNotRead() throws {
     defer { unlink(path) }
-    #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: path) }
+    let missing = #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: path) }
+    #expect(missing?.description.hasSuffix("cannot be used: it is not there") == true)
+    #expect(symlink("/dev/zero", path) == 0)
+    let link = #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: path) }
+    #expect(link?.description.contains("it is a symbolic link") == true)
+    unlink(path)
     for size in [0, 100, LedgerLayout.headerSize, LedgerLayout.headerSize + 7] {
       try Data(count: size).write(to: URL(fileURLWithPath: path))
       #expect(throws: LedgerContents.Unreadable.self) { try LedgerContents(path: path) }

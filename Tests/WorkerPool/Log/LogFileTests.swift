@@ -43,6 +43,22 @@ import Testing
     }
   }
 
+  @Test func aLogThatIsRemovedOrMovedIsBegunAgain() throws {
+    try withQueue { queue in
+      let log = try LogDirectory(queue: queue).open()
+      log("first")
+      log.flush()
+      try FileManager.default.removeItem(atPath: queue + "/log")
+      log("second")
+      log.flush()
+      #expect(try messages(queue) == ["second"])
+      #expect(rename(queue + "/log/pool.jsonl", queue + "/moved") == 0)
+      log("third")
+      log.flush()
+      #expect(try messages(queue) == ["third"])
+    }
+  }
+
   @Test func halfALineOfAKilledPoolSpoilsNoOther() throws {
     try withQueue { queue in
       var log = try LogDirectory(queue: queue).open()

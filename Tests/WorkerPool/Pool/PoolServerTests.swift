@@ -300,6 +300,20 @@ import WorkerProtocol
     #expect(reason.contains("has a number with a fraction where a whole one is expected"), "\(reason)")
   }
 
+  @Test func aDescriptionOfAnotherNameThanTheFilesIsRejected() throws {
+    let json = #"{"name":"b","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"}]}"#
+    let failures = try discover(script: "echo '\(json)'", name: "a").failures
+    let reason = try #require(failures["a"]).description
+    #expect(reason.hasSuffix(#"it gives the name "b"; its file says that its name is "a""#), "\(reason)")
+  }
+
+  @Test func aWorkerThatNamesKindsOutsideItsDescriptionIsGivenUp() throws {
+    let pool = try PoolHarness(plugins: ["fake", "braggart"], workers: 2)
+    #expect(pool.waitForLog("plugin braggart is given up"))
+    #expect(try failure(of: "braggart", in: pool)?.contains("its hello names fake, which its description") == true)
+    try pool.end()
+  }
+
   private func discover(in directory: URL) throws -> PluginDiscovery.Result {
     let loop = try EventLoop()
     var result = PluginDiscovery.Result()

@@ -22,11 +22,12 @@ import Testing
 
   @Test func aJobThatAnEarlierPoolsProcessRunsIsNobodysUntilItEnds() throws {
     let pid = try sleeper()
+    let process = try #require(ProcessIdentity(of: pid))
     pool.addWorker(credit: 2)
     let job = fakeJob("ok", 1)
     survivors.takeOver(
       JobSourceStart(
-        survivorJobs: [InheritedJob(key: job.key, pid: pid, kind: "fake", queue: "default", limitKey: nil)]))
+        survivorJobs: [InheritedJob(key: job.key, process: process, kind: "fake", queue: "default", limitKey: nil)]))
     #expect(survivors.jobs == [job.key] && !survivors.mayRunAnything)
     #expect(pool.core.coordinator.survivorJobs == [job.key])
     #expect(pool.log.all.map(\.text) == ["process \(pid) of an earlier pool finishes its job"])
@@ -56,15 +57,37 @@ import Testing
 
   @Test func aProcessThatHasEndedClaimsNothing() throws {
     let pid = try sleeper()
+    let process = try #require(ProcessIdentity(of: pid))
     OwnChildren.end(pid)
     survivors.takeOver(
-      JobSourceStart(survivorJobs: [InheritedJob(key: 1, pid: pid, kind: nil, queue: nil, limitKey: nil)]))
+      JobSourceStart(survivorJobs: [InheritedJob(key: 1, process: process, kind: nil, queue: nil, limitKey: nil)]))
     #expect(survivors.all.isEmpty && pool.core.coordinator.survivorJobs.isEmpty)
+  }
+
+  /// The number of a process that has ended belongs to another one.
+  @Test func aProcessThatStartedAtAnotherTimeIsNoSurvivor() throws {
+    let pid = try sleeper()
+    defer { OwnChildren.end(pid) }
+    let identity = try #require(ProcessIdentity(of: pid))
+    let process = ProcessIdentity(pid: pid, start: identity.start - 1)
+    survivors.takeOver(
+      JobSourceStart(
+        survivorJobs: [InheritedJob(key: 1, process: process, kind: nil, queue: nil, limitKey: nil)],
+        unlisted: [process]))
+    #expect(survivors.all.isEmpty && pool.core.coordinator.survivorJobs.isEmpty)
+  }
+
+  @Test func cancellationsThatNoRowShowsAreWrittenBeforeTheJobCanRun() throws {
+    survivors.takeOver(JobSourceStart(cancelled: [7]))
+    #expect(pool.core.coordinator.settling == [7])
+    #expect(pool.core.coordinator.takeEffects().contains(.cancelStored(7)))
   }
 
   @Test func crashesThatNoPoolHasSeenAreCountedOnce() throws {
     survivors.takeOver(
-      JobSourceStart(crashed: [InheritedJob(key: 7, pid: 1, kind: "fake", queue: nil, limitKey: nil)]))
+      JobSourceStart(crashed: [
+        InheritedJob(key: 7, process: ProcessIdentity(pid: 1, start: 1), kind: "fake", queue: nil, limitKey: nil)
+      ]))
     #expect(pool.core.coordinator.settling == [7], "it does not begin before its crash is counted")
     let settled = { pool.core.coordinator.takeEffects().count { if case .settle = $0 { true } else { false } } }
     survivors.countUncountedCrashes()

@@ -36,6 +36,21 @@ import WorkerProtocol
     try pool.end()
   }
 
+  /// Without a heartbeat nothing else shows that it hangs.
+  @Test(arguments: ["idler", "mule"])
+  func aWorkerThatNeverBeginsItsJobsIsReplaced(plugin: String) throws {
+    let mark = temporaryURL("mark").path
+    defer { unlink(mark) }
+    let pool = try PoolHarness(plugins: [plugin], credit: 2, jobs: (1...2).map { fakeJob("ok", $0, kind: plugin) }) {
+      $0.extraEnvironment["FAKE_WORKER_BROKEN"] = mark
+      $0.beginTimeout = 0.5
+    }
+    #expect(pool.waitForLog("has not begun any of the 2 jobs in its hand for 0.5 s; it is replaced"))
+    #expect(pool.effects.wait { $0.count == 2 }, "another process runs them")
+    #expect(pool.source.settled.all.isEmpty, "no crash is counted")
+    try pool.end()
+  }
+
   /// A crash that is not counted would let the job crash without end.
   @Test func aCrashThatCannotBeWrittenIsWrittenLater() throws {
     let pool = try PoolHarness()

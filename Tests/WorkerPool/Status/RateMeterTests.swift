@@ -44,7 +44,7 @@ import Testing
       "plugin b is not in use: it exited", "workerpool reload",
       "queue slow is paused; to go on: workerpool resume slow",
       "5 jobs of kind b wait, and no plugin runs that kind", "2 jobs are dead", "workerpool retry JOB",
-      "1 bad files lie in rejected/", "worker 3 has been on p17 for 2 h 0 min", "workerpool workers show 77",
+      "1 bad file lies in rejected/", "worker 3 has been on p17 for 2 h 0 min", "workerpool workers show 77",
       "workerpool cancel p17",
     ] {
       #expect(text.contains(part), "\(part) is not in\n\(text)")
@@ -73,37 +73,6 @@ import Testing
     var paused = status
     paused.pausedQueues = ["a\u{1B}[2J\nb"]
     #expect(StatusText.lines(paused).allSatisfy { !$0.contains("\u{1B}") && !$0.contains("\n") })
-  }
-
-  @Test func aWatchedStatusIsDrawnInThePlaceOfTheOneBefore() {
-    // Home, each line in a cleared place, and then all below cleared; what is too long is cut by the terminal.
-    #expect(
-      StatusText.redrawn(["a", "b"]) == "\u{1B}[?7l\u{1B}[H\u{1B}[Ka\n\u{1B}[Kb\n\u{1B}[J\u{1B}[?7h")
-    #expect(StatusText.redrawn(["abcdef"], columns: 4).contains("\u{1B}[Kabc…\n"))
-    let lines = StatusText.redrawn(StatusText.lines(status)).split(separator: "\n")
-    #expect(lines.dropFirst().dropLast().allSatisfy { $0.hasPrefix("\u{1B}[K") })
-  }
-
-  @Test func aLowTerminalShowsWhoIsBusyAndWhatToDo() {
-    var crowd = status
-    crowd.workers = (1...200).map { number in
-      var worker = status.workers[0]
-      worker.id = number
-      worker.running = number == 150 ? ["x-coredata://A/PoolJob/p17"] : []
-      return worker
-    }
-    let all = StatusText.lines(crowd)
-    #expect(StatusText.lines(crowd, rows: all.count) == all)
-    let some = StatusText.lines(crowd, rows: 40)
-    #expect(some.count == 40)
-    #expect(some.contains { $0.hasPrefix("150 ") && $0.hasSuffix("p17") }, "\(some)")
-    #expect(some.contains { $0.hasSuffix(" workers more: workerpool workers") })
-    #expect(some.first == all.first && some.last == all.last)
-    #expect(some.contains("what to do"))
-    let few = StatusText.lines(crowd, rows: 10)
-    #expect(few.count == 10 && few.first == all.first)
-    #expect(few.last?.hasSuffix(" lines more: workerpool status") == true)
-    #expect(StatusText.lines(crowd, rows: 1).count == 1)
   }
 
   @Test func metricsAreInPrometheusFormat() throws {

@@ -6,7 +6,7 @@ struct ContextEvent {
   var refreshed = MemberList()
   /// Objects whose deletion was undone: they were in their store all the time.
   var revived = MemberList()
-  var invalidatedAll: [NSManagedObject] = []
+  var invalidatedAll: [NSManagedObjectID] = []
   /// The values of objects at the beginning of the event, if these are not the last saved ones.
   var starts: [ObjectIdentifier: Snapshot] = [:]
   /// The event is being posted; new changes belong to the next one.

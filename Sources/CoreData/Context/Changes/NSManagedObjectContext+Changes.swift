@@ -35,15 +35,16 @@ extension NSManagedObjectContext {
 
   /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
   ///
-  /// `prepareForDeletion()` runs at once. Delete rules apply at the end of the event, or with the save. Traps for an
+  /// `prepareForDeletion()` runs at once, and again if the object is deleted again. Delete rules apply at the end of the event, or with the save. Traps for an
   /// object of another context.
   public final func delete(_ object: NSManagedObject) {
     checkQueue()
     require(
       object.managedObjectContext == nil || graph.owns(object),
       "\(object.objectID) belongs to another context and cannot be deleted from \(label).")
-    guard graph.owns(object), !object.isDeleted, !object.state.contains(.gone) else { return }
+    guard graph.owns(object), !object.state.contains(.gone) else { return }
     object.prepareForDeletion()
+    if object.isDeleted { return }
     // If the deletion is undone after a save, the object can no longer be read.
     if undoTracking != nil { object.loadAll() }
     markDeleted(object)

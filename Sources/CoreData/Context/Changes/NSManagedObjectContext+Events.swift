@@ -7,6 +7,7 @@ extension NSManagedObjectContext {
   public final func processPendingChanges() {
     checkQueue()
     guard !isProcessing else { return }
+    heldAfterMerge = []
     isProcessing = true
     defer { isProcessing = false }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }

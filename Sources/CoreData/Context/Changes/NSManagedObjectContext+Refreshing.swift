@@ -3,10 +3,12 @@ extension NSManagedObjectContext {
   /// Makes the object a fault and drops its changes. With `mergeChanges` it reads the values again and keeps the
   /// object's own changes.
   ///
-  /// Does nothing for new and deleted objects, and for those of other contexts.
+  /// A new object that becomes a fault is still new, and has the default values again. Does nothing for deleted
+  /// objects, and for those of other contexts. A row that a batch request wrote is read anew if `stalenessInterval` is
+  /// not negative, or once the request's result was merged.
   public final func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) {
     checkQueue()
-    guard graph.owns(object), !object.isInserted, !object.isDeleted else { return }
+    guard graph.owns(object), !object.isDeleted, !(flag && object.isInserted) else { return }
     changes.forgetUpdateInEvent(of: object)
     reading.needsCacheCheck = true
     let observed = object.willChangeAllObserved()
@@ -22,18 +24,32 @@ extension NSManagedObjectContext {
 
   /// Drops an object's values and changes.
   private func turnIntoFault(_ object: NSManagedObject) {
+    let row = supersededRow(of: object)
     object.turnIntoFault()
     changes.withdraw(object)
+    if let row { object.supply(row) }
+  }
+
+  /// The row that a batch request has replaced in the file, and that a context with any staleness goes on to use.
+  private func supersededRow(of object: NSManagedObject) -> Snapshot? {
+    guard stalenessInterval < 0, parentContext == nil, object.key > 0,
+      let cache = object.storedEntity.storeReference?.store?.rowCache, cache.hasSuperseded
+    else { return nil }
+    if reading.needsCacheCheck { validateRowCaches() }
+    return cache.superseded(object.key, object.storedEntity.table)
   }
 
   /// Applies the object's changes to its current row.
   final func reread(_ object: NSManagedObject) {
     for case let toMany? in object.toManys { toMany.unload() }
-    guard let snapshot = object.snapshot, let stored = try? storedRow(object.objectID) else { return }
+    guard let snapshot = object.snapshot,
+      let stored = supersededRow(of: object) ?? (try? storedRow(object.objectID))
+    else { return }
     guard let base = object.committed else {
       // Only to-many relationships were changed.
       object.snapshot = stored
       object.state.remove(.ownsSnapshot)
+      object.resetTransients()
       return
     }
     guard stored !== base else { return }
@@ -65,10 +81,20 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Forgets all objects and changes. Objects that are still held become unusable.
+  /// Forgets all objects and changes. Objects that are still held belong to no context any more, and read as nil. The
+  /// memory of many objects goes back to the system.
   public final func reset() {
     checkQueue()
-    let all = graph.releaseAll()
+    let count = graph.count
+    forgetAll()
+    RegisteredObjects.giveBackMemory(of: count)
+  }
+
+  private func forgetAll() {
+    // Objects that nobody holds count as gone already.
+    graph.sweep()
+    let all = graph.releaseAll().map(\.objectID)
+    heldAfterMerge = []
     forgetWhatChangesLedTo()
     changes.reset()
     reading.advance()
@@ -85,7 +111,10 @@ extension NSManagedObjectContext {
   public final func rollback() {
     checkQueue()
     forgetWhatChangesLedTo()
-    let (new, stored) = changes.takeBack()
+    let (new, all) = changes.takeBack()
+    // What was deleted elsewhere does not come back.
+    for object in all where object.state.contains(.gone) { graph.release(object) }
+    let stored = all.filter { !$0.state.contains(.gone) }
     for object in new { forgetAsDeleted(object) }
     for object in stored {
       let observed = object.willChangeAllObserved()

@@ -8,22 +8,25 @@
 /// objects that are noted or `isDeleted`, or left the context. So mostly no list has to be searched.
 ///
 /// It knows nothing of rows, notifications or queues. Used on the context's queue.
+///
+/// No access to a list overlaps another one, which is therefore not checked: changing a list calls nothing that comes
+/// back here.
 final class PendingChanges {
-  private(set) var inserted = ChangedObjects()
-  private(set) var updated = ChangedObjects()
-  private(set) var deleted = ChangedObjects()
+  @exclusivity(unchecked) private(set) var inserted = ChangedObjects()
+  @exclusivity(unchecked) private(set) var updated = ChangedObjects()
+  @exclusivity(unchecked) private(set) var deleted = ChangedObjects()
   /// What a save has to ask the objects in the lists, or more.
-  private(set) var hooks: SaveHooks = []
+  @exclusivity(unchecked) private(set) var hooks: SaveHooks = []
   /// The changes since observers were last notified.
-  private(set) var event = ContextEvent()
+  @exclusivity(unchecked) private(set) var event = ContextEvent()
   /// The event that is being posted to observers.
   private var postedEvent: ContextEvent?
   /// Deleted objects whose delete rules are not applied yet.
-  private var unpropagated: [NSManagedObject] = []
+  @exclusivity(unchecked) private var unpropagated: [NSManagedObject] = []
   /// New objects that were deleted, to be forgotten after observers heard of it.
-  private var dropped: [NSManagedObject] = []
+  @exclusivity(unchecked) private var dropped: [NSManagedObject] = []
   /// The stores that new objects were assigned to.
-  private var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
+  @exclusivity(unchecked) private var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
   /// Unchanged objects whose rows the next save checks for other changes.
   private(set) var checked: [NSManagedObject] = []
 
@@ -191,13 +194,6 @@ final class PendingChanges {
   /// Records an object that another context inserted.
   func noteInsertionElsewhere(of object: NSManagedObject) { event.inserted.insert(object) }
 
-  /// Records an object that was deleted elsewhere, and drops its changes.
-  func noteDeletionElsewhere(of object: NSManagedObject) {
-    unlist(object)
-    event.inserted.remove(object)
-    event.deleted.insert(object)
-  }
-
   /// Reports a forgotten object to observers as deleted.
   func noteDeletion(ofForgotten object: NSManagedObject) { event.deleted.insert(object) }
 
@@ -208,7 +204,7 @@ final class PendingChanges {
   func forgetUpdateInEvent(of object: NSManagedObject) { event.updated.remove(object) }
 
   /// Records that all objects of the context became unusable.
-  func noteInvalidation(of objects: [NSManagedObject]) { event.invalidatedAll = objects }
+  func noteInvalidation(of ids: [NSManagedObjectID]) { event.invalidatedAll = ids }
 
   // MARK: Delete rules
 

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// The objects of one context by ID, at most one for each ID.
 ///
 /// An object is registered under the key and the table of its current ID. It refers to the context from its
@@ -31,9 +33,21 @@ final class RegisteredObjects {
     }
     // Members of to-many relationships may hold each other in cycles.
     objects.forEach { $0.toManys = [] }
+    let count = objects.count
+    objects.removeAll()
+    RegisteredObjects.giveBackMemory(of: count)
   }
 
+  /// Gives freed memory back to the system after many objects left together. malloc(3) keeps blocks of their size for
+  /// itself, and searching for free pages takes less time than freeing so many objects did.
+  static func giveBackMemory(of count: Int) {
+    if count >= leastCountToGiveBack { csystem_trim_heap() }
+  }
+
+  static let leastCountToGiveBack = 65_536
+
   var isEmpty: Bool { objects.count == 0 }
+  var count: Int { objects.count }
 
   /// All objects, in no order.
   var all: [NSManagedObject] {
@@ -87,14 +101,8 @@ final class RegisteredObjects {
   /// Creates and registers the object of an ID, with its row if that was read.
   func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: __owned Snapshot?) -> NSManagedObject {
     sweepIfDue()
-    let object = storedEntity.layout.objectClass.init(unborn: storedEntity.layout.entity)
-    object.storedEntity = storedEntity
-    object.key = key
-    object.snapshot = snapshot
-    // The class's initialiser may have set values.
-    object.committed = nil
-    object.reference = reference
-    object.state = firstState
+    let object = storedEntity.layout.objectClass.init(unborn: storedEntity.entity)
+    object.arrive(storedEntity, key, snapshot, reference, firstState)
     set(object, key, storedEntity)
     return object
   }
@@ -154,7 +162,7 @@ final class RegisteredObjects {
     object.reference = nil
   }
 
-  /// Removes all objects, makes them unusable and returns them.
+  /// Removes all objects and returns them. They belong to no context any more and have no values.
   func releaseAll() -> [NSManagedObject] {
     let all = self.all
     if let registrations {
@@ -162,7 +170,7 @@ final class RegisteredObjects {
     }
     for object in all {
       object.reference = nil
-      object.state = [.fault]
+      object.state = [.fault, .gone]
       object.snapshot = nil
       object.committed = nil
       object.toManys = []

@@ -8,7 +8,7 @@ public let NSDeletedObjectsKey = "deleted"
 public let NSRefreshedObjectsKey = "refreshed"
 /// The objects that became unusable, a `Set<NSManagedObject>`. No notification here has it.
 public let NSInvalidatedObjectsKey = "invalidated"
-/// After a reset: the objects that the context had, an `[NSManagedObject]`.
+/// After a reset: the IDs of the objects that the context had, an `[NSManagedObjectID]`.
 public let NSInvalidatedAllObjectsKey = "invalidatedAll"
 /// The IDs of new objects, a `Set<NSManagedObjectID>`.
 public let NSInsertedObjectIDsKey = "inserted_objectIDs"
@@ -16,7 +16,7 @@ public let NSInsertedObjectIDsKey = "inserted_objectIDs"
 public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 /// The IDs of deleted objects, a `Set<NSManagedObjectID>`.
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
-/// The IDs of the refreshed objects, a `Set<NSManagedObjectID>`. No notification here has it.
+/// The IDs of the objects that a merge refreshed, a `Set<NSManagedObjectID>`.
 public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
 /// The IDs of objects that became unusable, a `Set<NSManagedObjectID>`. No notification here has it.
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
@@ -30,7 +30,8 @@ extension Notification.Name {
     "NSObjectsChangedInManagingContextNotification")
   /// Posted before a save, on the context's queue.
   public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
-  /// Posted after a save, on the context's queue: sets of objects.
+  /// Posted after a save, on the context's queue: sets of objects, which are empty if nothing changed. If a store keeps a
+  /// history, the token of its end is under "newChangeToken".
   public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
   /// Posted after a save, on the context's queue: sets of object IDs.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(

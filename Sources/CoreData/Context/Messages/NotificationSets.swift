@@ -1,11 +1,17 @@
 /// The keys in the user info of the notifications, boxed once.
 ///
-/// `nonisolated(unsafe)`: each is a string in a box that never changes.
+/// `nonisolated(unsafe)`: strings in boxes and empty sets, which never change.
 enum UserInfoKey {
   nonisolated(unsafe) static let inserted: AnyHashable = NSInsertedObjectsKey
   nonisolated(unsafe) static let updated: AnyHashable = NSUpdatedObjectsKey
   nonisolated(unsafe) static let deleted: AnyHashable = NSDeletedObjectsKey
   nonisolated(unsafe) static let refreshed: AnyHashable = NSRefreshedObjectsKey
+  /// The key of the `NSPersistentHistoryToken` after a save. Apple has no constant for it.
+  nonisolated(unsafe) static let historyToken: AnyHashable = "newChangeToken"
+  /// What a save without changes tells.
+  nonisolated(unsafe) static let emptySets: [AnyHashable: Any] = [
+    inserted: Set<NSManagedObject>(), updated: Set<NSManagedObject>(), deleted: Set<NSManagedObject>(),
+  ]
   nonisolated(unsafe) static let insertedIDs: AnyHashable = NSInsertedObjectIDsKey
   nonisolated(unsafe) static let updatedIDs: AnyHashable = NSUpdatedObjectIDsKey
   nonisolated(unsafe) static let deletedIDs: AnyHashable = NSDeletedObjectIDsKey
@@ -21,7 +27,7 @@ struct NotificationSets {
     if let known = made.first(where: { NotificationSets.areSame($0.objects, objects) }) {
       return known.set
     }
-    let set = Set(objects)
+    let set = Set(distinct: objects)
     made.append((objects, set))
     return set
   }
@@ -35,5 +41,14 @@ struct NotificationSets {
             $0.assumingMemoryBound(to: UInt.self))
         }
       }
+  }
+}
+
+extension Set {
+  /// The set of different elements. It has room for twice as many: each collision costs a call of `isEqual(_:)`, which
+  /// takes longer than all the rest.
+  init(distinct elements: some Collection<Element>) {
+    self.init(minimumCapacity: elements.count * 2)
+    for element in elements { insert(element) }
   }
 }

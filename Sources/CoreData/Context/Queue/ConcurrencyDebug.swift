@@ -1,15 +1,7 @@
 /// Traps any use of a context or an object outside the context's queue, if it is on: by the launch argument
-/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable with this name. In debug builds it is on unless
-/// that is 0.
+/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable with this name.
 enum ConcurrencyDebug {
-  static let isEnabled: Bool = {
-    if let value = LaunchArgument.value("ConcurrencyDebug") { return value != "0" }
-    #if DEBUG
-      return true
-    #else
-      return false
-    #endif
-  }()
+  static let isEnabled = LaunchArgument.value("ConcurrencyDebug").map { $0 != "0" } ?? false
 
   /// Traps unless the current thread may use the object.
   static func check(_ object: NSManagedObject) {
@@ -52,6 +44,6 @@ extension Thread {
   fileprivate var label: String {
     if isMainThread { return "main" }
     if let name, !name.isEmpty { return "\"\(name)\"" }
-    return "(unnamed)"
+    return "without a name"
   }
 }

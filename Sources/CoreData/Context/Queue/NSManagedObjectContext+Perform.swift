@@ -17,10 +17,11 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Runs the block on the context's queue later, in the order of the calls, and ends the event after it. Traps for a
-  /// confinement context.
-  public final func perform(_ block: @escaping @Sendable () -> Void) {
+  /// `perform(_:)` without a subclass's override.
+  final func enqueue(_ block: @escaping () -> Void) {
     requireQueue()
+    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
+    nonisolated(unsafe) let block = block
     queue.async { self.runTurn(block) }
   }
 
@@ -29,7 +30,9 @@ extension NSManagedObjectContext {
   ///
   /// - Returns: the block's result.
   /// - Throws: the block's error.
-  public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+  public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
+
+  final func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
     requireQueue()
     if PerformScope.contains(self) { return try block() }
     let outer = PerformScope.current
@@ -37,6 +40,18 @@ extension NSManagedObjectContext {
     if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
       reading.needsCacheCheck = true
       return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
+    }
+    if concurrencyType == .mainQueueConcurrencyType, let outer {
+      return try MainQueueLoan.borrow(outer) {
+        reading.needsCacheCheck = true
+        return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
+      }
+    }
+    if isOnMainQueue && isBelowMainQueue {
+      return try MainQueueLoan.lending(to: self) {
+        reading.needsCacheCheck = true
+        return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
+      }
     }
     return try queue.sync {
       reading.needsCacheCheck = true
@@ -46,18 +61,21 @@ extension NSManagedObjectContext {
 
   /// Runs the block on the context's queue and returns its result; throws the block's error with its type.
   ///
-  /// The result leaves the context's queue and must be `Sendable`: an object ID or a value, not a managed object.
-  public final func perform<T: Sendable, Failure: Error>(
-    schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws(Failure) -> T
+  /// The result leaves the context's queue: return an object ID or a value, not a managed object. As on Apple's
+  /// platforms the compiler does not check it.
+  nonisolated(nonsending) public final func perform<T, Failure: Error>(
+    schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws(Failure) -> T
   ) async throws(Failure) -> T {
     requireQueue()
     if schedule == .immediate && PerformScope.contains(self) { return try block() }
-    let result: Result<T, Failure> = await withCheckedContinuation { continuation in
+    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
+    nonisolated(unsafe) let block = block
+    let outcome: BlockOutcome<T, Failure> = await withCheckedContinuation { continuation in
       queue.async {
-        continuation.resume(returning: self.runTurn { Result(catching: block) })
+        continuation.resume(returning: self.runTurn { BlockOutcome(block) })
       }
     }
-    return try result.get()
+    return try outcome.result.get()
   }
 
   private func requireQueue() {

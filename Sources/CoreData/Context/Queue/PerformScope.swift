@@ -33,8 +33,11 @@ final class PerformScope {
   /// The innermost context whose block runs on this thread.
   static var currentContext: NSManagedObjectContext? { current?.context }
 
-  static func contains(_ context: NSManagedObjectContext) -> Bool {
-    var scope = current
+  static func contains(_ context: NSManagedObjectContext) -> Bool { current?.includes(context) ?? false }
+
+  /// Whether the context is in the chain that ends here.
+  func includes(_ context: NSManagedObjectContext) -> Bool {
+    var scope: PerformScope? = self
     while let next = scope {
       if next.context === context { return true }
       scope = next.outer

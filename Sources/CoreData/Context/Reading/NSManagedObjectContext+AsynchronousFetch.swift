@@ -9,6 +9,25 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
         .persistentStoreOperation, "An asynchronous fetch needs a context with a queue, \(context.label) has none.")
     }
     let result = NSAsynchronousFetchResult(self, context)
+    if context.isOnItsQueue {
+      try begin(result, in: context)
+    } else {
+      let starting = Carried(value: (request: self, result: result))
+      context.perform {
+        let (request, result) = starting.value
+        do {
+          try request.begin(result, in: context)
+        } catch {
+          result.operationError = error
+          request.completionBlock?(result)
+        }
+      }
+    }
+    return result
+  }
+
+  /// Starts the reading thread. On the context's queue.
+  private func begin(_ result: NSAsynchronousFetchResult<ResultType>, in context: NSManagedObjectContext) throws {
     let fetch = try AsynchronousFetch(fetchRequest.settings, affectedStores, in: context, result.control)
     let running = Running(request: self, result: result, fetch: fetch)
     let progress = Carried(value: result.progress)
@@ -23,7 +42,6 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
       let read = Carried(value: Result { try running.fetch.read(as: ResultType.self) })
       context.perform { running.complete(read.value) }
     }
-    return result
   }
 
   /// `@unchecked Sendable`: after `start` the reading thread only uses `fetch.read`, and then the context's queue uses

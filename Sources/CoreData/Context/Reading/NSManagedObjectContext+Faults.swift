@@ -15,7 +15,7 @@ extension NSManagedObjectContext {
     return try store.row(id, in: generation)
   }
 
-  private func validateRowCaches() {
+  final func validateRowCaches() {
     for store in coordinator?.objectStores ?? [] { store.validateRowCache() }
     // A main-queue context is also used outside of blocks, where no turn begins with a check.
     reading.needsCacheCheck = PerformScope.current == nil
@@ -26,6 +26,8 @@ extension NSManagedObjectContext {
     let id = currentID(id)
     if let object = graph.reuse(id.key, id.storedEntity.table), !object.state.contains(.gone) {
       if object.isDeleted { return nil }
+      // A new object may be a fault, too, and has no row.
+      if object.isInserted { _ = object.access() }
       if let snapshot = object.snapshot {
         if object.committed == nil && !object.isInserted && object.state.contains(.ownsSnapshot) {
           object.committed = snapshot

@@ -6,6 +6,7 @@ extension NSManagedObjectContext {
   ///   into SQL; the stores' errors.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     let results = try results(of: request.settings, request.affectedStores)
+    noteEntity(of: request)
     if let typed = results.typed(as: T.self) { return typed }
     let found = results.all.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
     throw CoreDataErrors.error(
@@ -17,14 +18,18 @@ extension NSManagedObjectContext {
   /// `fetch`.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
-    try results(of: request.settings, request.affectedStores).all
+    let results = try results(of: request.settings, request.affectedStores)
+    noteEntity(of: request)
+    return results.all
   }
 
-  /// The number of objects that the request would give, with its limit and offset. Call it on the context's queue.
-  /// Throws as `fetch(_:)` does.
+  /// The number of objects that the request would give, with its limit and offset. It ends the event, so that deleted
+  /// objects take those along that delete rules name. Call it on the context's queue. Throws as `fetch(_:)` does.
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+    if hasChanges { processPendingChanges() }
     let settings = request.settings
     let entity = try entity(of: settings)
+    noteEntity(of: request)
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let fetch = try storeFetch(settings, entity)
       let stores = try stores(holding: entity, request.affectedStores)
@@ -132,6 +137,8 @@ extension NSManagedObjectContext {
     var objects: [NSManagedObject] = []
     // A fetch returns each row once, so in an empty context all objects are new.
     let isFirst = graph.isEmpty
+    // Counted once.
+    let graph = graph
     try store.fetch(fetch) { storedEntity, key, snapshot in
       if !isFirst, let known = graph.reuse(key, storedEntity.table) {
         if let snapshot { known.supply(snapshot) }
@@ -207,6 +214,12 @@ extension NSManagedObjectContext {
     let name = settings.entityName ?? ""
     if let entity = NSEntityDescription.entity(forEntityName: name, in: self) { return entity }
     throw CoreDataErrors.error(.persistentStoreOperation, "The context's model has no entity named \"\(name)\".")
+  }
+
+  /// A request by name has its entity from now on.
+  private func noteEntity<T>(of request: NSFetchRequest<T>) {
+    guard request.settings.entity == nil, let name = request.entityName else { return }
+    request.note(executed: NSEntityDescription.entity(forEntityName: name, in: self))
   }
 
   private func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore]

@@ -1,30 +1,36 @@
 /// The rows of a batch insertion, from its dictionaries or from a handler that fills the same dictionary or object
 /// repeatedly.
 extension BatchRows {
-  init(_ request: NSBatchInsertRequest, _ entity: NSEntityDescription, _ context: NSManagedObjectContext) {
+  /// - Parameter store: gets the rows; relationships can refer to its objects.
+  init(
+    _ request: NSBatchInsertRequest, _ entity: NSEntityDescription, _ context: NSManagedObjectContext,
+    to store: any ObjectStore
+  ) {
     let policy = (context.mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType
     self.init(
       entityName: entity.name ?? "", onDuplicate: OnDuplicate(policy), keepsIDs: request.resultType == .objectIDs,
-      next: Self.source(request, entity.layout))
+      next: Self.source(request, entity.layout, store))
   }
 
   private typealias Source = (Snapshot, inout [Bool]) throws -> Bool
 
-  private static func source(_ request: NSBatchInsertRequest, _ layout: EntityLayout) -> Source {
+  private static func source(
+    _ request: NSBatchInsertRequest, _ layout: EntityLayout, _ store: any ObjectStore
+  ) -> Source {
     if let handler = request.managedObjectHandler { return objects(handler, layout) }
     if let handler = request.dictionaryHandler {
       let dictionary = NSMutableDictionary()
       return { row, named in
         dictionary.removeAllObjects()
         if handler(dictionary) { return false }
-        for (key, value) in dictionary { try row.set(value, forKey: key as? String ?? "\(key)", &named) }
+        for (key, value) in dictionary { try row.set(value, forKey: key as? String ?? "\(key)", &named, store) }
         return true
       }
     }
     var dictionaries = (request.objectsToInsert ?? []).makeIterator()
     return { row, named in
       guard let dictionary = dictionaries.next() else { return false }
-      for (key, value) in dictionary { try row.set(value, forKey: key, &named) }
+      for (key, value) in dictionary { try row.set(value, forKey: key, &named, store) }
       return true
     }
   }
@@ -70,15 +76,18 @@ extension BatchRows.OnDuplicate {
 }
 
 extension Snapshot {
-  fileprivate func set(_ value: Any, forKey key: String, _ named: inout [Bool]) throws {
+  fileprivate func set(
+    _ value: Any, forKey key: String, _ named: inout [Bool], _ store: any ObjectStore
+  ) throws {
     let layout = layout
-    guard case .slot(let slot)? = layout.locations[key], layout.slots[slot].kind != .toOne else {
+    guard case .slot(let slot)? = layout.locations[key] else {
       throw BatchRows.failure(
         layout.locations[key] == nil
           ? "The entity \(layout.name) has no attribute \"\(key)\"."
-          : "A batch insertion cannot set relationships, such as \(layout.name).\(key).")
+          : "A batch insertion sets attributes and to-one relationships; \(layout.name).\(key) is neither.")
     }
     named[slot] = true
+    if let relationship = layout.slots[slot].relationship { return try relate(slot, relationship, to: value, store) }
     if assignExact(value, slot: slot, layout.slots[slot].kind) { return }
     if value is NSNull { return setNil(slot) }
     guard assignConverted(value, slot: slot) else {
@@ -86,5 +95,24 @@ extension Snapshot {
         "\(layout.name).\(key) holds \(layout.slots[slot].attributeType.valueDescription), and was given a "
           + "\(type(of: value)).")
     }
+  }
+
+  /// Sets a to-one relationship by the ID of an object in the store.
+  private func relate(
+    _ slot: Int, _ relationship: NSRelationshipDescription, to value: Any, _ store: any ObjectStore
+  ) throws {
+    let name = "\(layout.name).\(relationship.name)"
+    // Its other end is in a row that the insertion does not change.
+    if relationship.inverseRelationship.map({ !$0.isToMany }) ?? false {
+      throw BatchRows.failure("A batch insertion cannot set \(name), which is a relationship of one to one.")
+    }
+    if value is NSNull { return setNil(slot) }
+    guard let id = value as? NSManagedObjectID ?? (value as? NSManagedObject)?.objectID else {
+      throw BatchRows.failure("\(name) holds an object ID, and was given a \(type(of: value)).")
+    }
+    guard id.objectStore === store, !id.isTemporaryID,
+      relationship.destinationEntity.map({ id.entity.isKindOf(entity: $0) }) ?? false
+    else { throw BatchRows.failure("\(name) cannot refer to \(id.uriString).") }
+    assign(slot: slot, to: id.relatedKey)
   }
 }

@@ -1,10 +1,15 @@
 /// Requests that stores carry out as a whole.
 extension NSPersistentStoreCoordinator {
-  /// Executes a request on behalf of a context: gives the results of a fetch, or the result object of another request.
+  /// Executes a request on behalf of a context: gives the results of a fetch, an empty array for a save, or the result
+  /// object of another request.
   /// Throws 134091 for an unknown kind of request, and the stores' errors. Contexts call it; on the context's queue.
   public final func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
     if let fetch = request as? any AnyFetchRequest {
       return try context.fetch(NSFetchRequest<any NSFetchRequestResult>(fetch)) as [Any]
+    }
+    if let request = request as? any SavingRequest {
+      try context.save(only: request.changes)
+      return [Any]()
     }
     return try result(of: request, for: context)
   }
@@ -35,7 +40,7 @@ extension NSPersistentStoreCoordinator {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "No open store that may be written holds the entity \(request.entityName).")
     }
-    let rows = BatchRows(request, entity, context)
+    let rows = BatchRows(request, entity, context, to: store)
     return NSBatchInsertResult(try store.insert(rows, by: ChangeOrigin(context)), request.resultType)
   }
 

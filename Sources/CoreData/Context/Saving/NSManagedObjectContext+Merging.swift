@@ -3,8 +3,9 @@ extension NSManagedObjectContext {
   /// Merges another context's save: call it on this context's queue with the `DidSave` or `DidSaveObjectIDs`
   /// notification.
   ///
-  /// Updated objects with values are read again and keep their own changes; faults stay faults. Deleted objects leave
-  /// the context. `NSManagedObjectContextObjectsDidChange` follows.
+  /// Updated objects with values are read again and keep their own changes; faults stay faults. New objects are
+  /// registered as faults. Objects whose rows were deleted are deleted here, if somebody holds them, and leave the
+  /// context with the next save, which writes nothing of them. `NSManagedObjectContextObjectsDidChange` follows.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     checkQueue()
     merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
@@ -19,10 +20,7 @@ extension NSManagedObjectContext {
   ) {
     for context in contexts {
       let ids = SavedIDs(changeNotificationData, coordinator: context.persistentStoreCoordinator)
-      context.performAndWait {
-        context.merge(ids)
-        context.processPendingChanges()
-      }
+      context.performAndWait { context.merge(ids) }
     }
   }
 
@@ -35,33 +33,43 @@ extension NSManagedObjectContext {
     }
     let followed = followers.objectsToMerge(updated: saved.updated, deleted: saved.deleted)
     defer { withExtendedLifetime(followed) {} }
-    for id in saved.inserted { mergeInsertion(of: id) }
-    for id in saved.updated { mergeUpdate(of: id) }
-    let deletions = saved.deleted.compactMap(mergeDeletion)
+    let inserted = saved.inserted.map(mergeInsertion)
+    let refreshed = saved.updated.filter(mergeUpdate)
+    for id in saved.deleted { mergeDeletion(of: id) }
     processPendingChanges()
-    // Observers can still read the values of the objects that they hold. These belong to no context any more.
-    for object in deletions { object.reference = nil }
-    postDidMerge(saved)
+    heldAfterMerge = inserted
+    postDidMerge(saved, refreshed)
   }
 
-  private func postDidMerge(_ saved: SavedIDs) {
+  private func postDidMerge(_ saved: SavedIDs, _ refreshed: [NSManagedObjectID]) {
     var info: [AnyHashable: Any] = [:]
     for (key, ids) in [
       (NSInsertedObjectIDsKey, saved.inserted), (NSUpdatedObjectIDsKey, saved.updated),
-      (NSDeletedObjectIDsKey, saved.deleted),
+      (NSDeletedObjectIDsKey, saved.deleted), (NSRefreshedObjectIDsKey, refreshed),
     ] where !ids.isEmpty { info[key] = Set(ids) }
     guard !info.isEmpty else { return }
     post(.NSManagedObjectContextDidMergeChangesObjectIDs, info)
   }
 
-  private func mergeInsertion(of id: NSManagedObjectID) {
-    // A child context knows what it saved into its parent.
-    if registeredObject(for: id) != nil { return mergeUpdate(of: id) }
-    changes.noteInsertionElsewhere(of: object(with: id))
+  private func mergeInsertion(of id: NSManagedObjectID) -> NSManagedObject {
+    if let known = registeredObject(for: id) {
+      if known.isDeleted && known.state.contains(.gone) {
+        // The row is back: another context undid its deletion.
+        forget(known)
+      } else {
+        // A child context knows what it saved into its parent.
+        _ = mergeUpdate(of: id)
+        return known
+      }
+    }
+    let object = object(with: id)
+    changes.noteInsertionElsewhere(of: object)
+    return object
   }
 
-  private func mergeUpdate(of id: NSManagedObjectID) {
-    guard let object = registeredObject(for: id), !object.isInserted, !object.isDeleted else { return }
+  /// False if the context does not have the object, or the object keeps its own state.
+  private func mergeUpdate(of id: NSManagedObjectID) -> Bool {
+    guard let object = registeredObject(for: id), !object.isInserted, !object.isDeleted else { return false }
     let observed = object.willChangeAllObserved()
     defer { observed?.finish() }
     if object.hasChanges {
@@ -76,13 +84,14 @@ extension NSManagedObjectContext {
     }
     // A row that turned out to be missing is already in the event as a deletion.
     if !object.isDeleted { changes.noteRefresh(of: object) }
+    return true
   }
 
-  /// Returns the object, which left the context: its row is gone, so there is nothing to save.
-  private func mergeDeletion(of id: NSManagedObjectID) -> NSManagedObject? {
-    guard let object = registeredObject(for: id) else { return nil }
-    graph.remove(object)
-    changes.noteDeletionElsewhere(of: object)
-    return object
+  /// The row is gone, so the next save has nothing to write.
+  private func mergeDeletion(of id: NSManagedObjectID) {
+    guard let object = registeredObject(for: id), !object.state.contains(.gone) else { return }
+    let isToldAlready = object.isDeleted
+    object.state.insert(.gone)
+    if !isToldAlready { changes.deleteMissing(object) }
   }
 }

@@ -1,15 +1,8 @@
 /// Saves to the stores, or into the parent.
 extension NSManagedObjectContext {
-  /// Writes all changes to the stores, in one transaction for each file, or hands them to the parent context. Does
-  /// nothing without changes. Call it on the context's queue.
-  ///
-  /// - Throws: validation errors (1560 for several), 133020 or 133021 for conflicts that the merge policy did not
-  ///   resolve, 134030 if no store can take the changes, and the stores' errors. The context then keeps its changes.
-  ///   134040 if only a part is saved, which happens with several incremental stores alone: `NSAffectedStoresErrorKey`
-  ///   has the stores that have nothing of the save, and the context keeps their changes only.
-  public final func save() throws {
+  final func saveChanges() throws {
     checkQueue()
-    guard hasChanges else { return }
+    guard hasChanges else { return try saveNothing() }
     if let unread = inaccessible.unread { throw unread }
     undoTracking?.isSaving = true
     notificationSets = NotificationSets()
@@ -24,8 +17,46 @@ extension NSManagedObjectContext {
     // A `willSave()` or a validation may have changed more, and a cascade may have removed all changes.
     propagateDeletes()
     processPendingChanges()
-    guard hasChanges else { return }
+    guard hasChanges else { return try saveNothing() }
     finish(try parentContext == nil ? saveToStores() : saveToParent())
+  }
+
+  /// Ends a save that has no changes.
+  private func saveNothing() throws {
+    if parentContext == nil { try coordinator?.saveMetadata(ChangeOrigin(self)) }
+    postDidSave(SavedChanges(inserted: [], updated: [], deleted: []))
+  }
+
+  /// Saves some of the changes to the stores, as they are: hooks and validation do not run, and merge policies are not
+  /// asked. Throws 134030 for objects without such a change, and the stores' errors, after which all changes are left.
+  final func save(only wanted: SavedChanges) throws {
+    checkQueue()
+    guard let coordinator else {
+      throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")
+    }
+    processPendingChanges()
+    guard wanted.inserted.allSatisfy({ graph.owns($0) && $0.isInserted }),
+      wanted.updated.allSatisfy({ graph.owns($0) && !$0.isInserted && !$0.isDeleted }),
+      wanted.deleted.allSatisfy({ graph.owns($0) && $0.isDeleted })
+    else {
+      throw CoreDataErrors.error(
+        .persistentStoreSave, "A save request names objects that the context \(label) did not change that way.")
+    }
+    let updated = wanted.updated.filter(\.isUpdated)
+    let parts = try changesByStore(
+      SavedChanges(inserted: wanted.inserted, updated: updated, deleted: wanted.deleted))
+    do {
+      try coordinator.save(parts.map { ($0.store, $0.rows) }) { saved in
+        for (part, rows) in zip(parts, saved) { part.apply(rows) }
+      }
+    } catch let found as RowConflicts {
+      guard let part = parts.first(where: { $0.store === found.store }) else { throw found }
+      throw NSMergeConflict.error(part.mergeConflicts(found))
+    } catch let rejected as RejectedRows {
+      guard let part = parts.first(where: { $0.store === rejected.store }) else { throw rejected }
+      throw part.error(rejected, try part.constraintConflicts(rejected, in: self))
+    }
+    finish(parts)
   }
 
   private func saveToParent() throws -> SavedChanges {
@@ -63,7 +94,8 @@ extension NSManagedObjectContext {
         do { try validate(object) } catch { errors.append(error) }
       }
     }
-    check(changes.deleted, .validateForDelete) { try $0.validateForDelete() }
+    // An object without a row is gone whatever its rules say.
+    check(changes.deleted, .validateForDelete) { if !$0.state.contains(.gone) { try $0.validateForDelete() } }
     check(changes.inserted, .validateForInsert) { try $0.validateForInsert() }
     check(changes.updated, .validateForUpdate) { try $0.validateForUpdate() }
     if let error = CoreDataErrors.combined(errors) { throw error }
@@ -154,7 +186,8 @@ extension NSManagedObjectContext {
     }
     try add(current.inserted) { $0.insert($1) }
     try add(current.updated) { $0.update($1) }
-    try add(current.deleted) { $0.delete($1) }
+    // A row that is gone need not be deleted, not even from a store that may not be written.
+    try add(current.deleted.filter { !$0.state.contains(.gone) }) { $0.delete($1) }
     for object in changes.checked where !object.hasChanges && graph.owns(object) {
       parts.first { $0.store === object.objectID.persistentStore }?.check(object)
     }
@@ -166,7 +199,7 @@ extension NSManagedObjectContext {
   /// objects were assigned to stores.
   @inline(__always)
   private func isOfSameEntity(_ one: NSManagedObject, _ other: NSManagedObject) -> Bool {
-    one.storedEntity === other.storedEntity && (one.key > 0 || !changes.hasAssignedStores)
+    one.hasStoredEntity(of: other) && (one.key > 0 || !changes.hasAssignedStores)
   }
 
   /// The store of an object, or the one to which it will be saved.
@@ -216,7 +249,7 @@ extension NSManagedObjectContext {
   }
 
   private func postDidSave(_ saved: SavedChanges) {
-    var objects: [AnyHashable: Any] = Dictionary(minimumCapacity: 4)
+    var objects = UserInfoKey.emptySets
     var ids: [AnyHashable: Any] = Dictionary(minimumCapacity: 3)
     var sets = notificationSets ?? NotificationSets()
     func add(
@@ -224,15 +257,14 @@ extension NSManagedObjectContext {
     ) {
       if list.isEmpty { return }
       objects[key()] = sets.set(of: list)
-      var listIDs = Set<NSManagedObjectID>(minimumCapacity: list.count)
-      for object in list { listIDs.insert(object.objectID) }
-      ids[idKey()] = listIDs
+      ids[idKey()] = Set(distinct: list.lazy.map(\.objectID))
     }
     add(saved.inserted, UserInfoKey.inserted, UserInfoKey.insertedIDs)
     add(saved.updated, UserInfoKey.updated, UserInfoKey.updatedIDs)
     add(saved.deleted, UserInfoKey.deleted, UserInfoKey.deletedIDs)
+    if let token = savedHistoryToken { objects[UserInfoKey.historyToken] = token }
     if let savedGeneration { objects[NSManagedObjectContextQueryGenerationKey] = savedGeneration }
     post(.NSManagedObjectContextDidSave, objects)
-    post(.NSManagedObjectContextDidSaveObjectIDs, ids)
+    if !ids.isEmpty { post(.NSManagedObjectContextDidSaveObjectIDs, ids) }
   }
 }

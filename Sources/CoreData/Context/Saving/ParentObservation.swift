@@ -10,7 +10,7 @@ final class ParentObservation {
         ParentObservation.concerns(context, saved)
       else { return }
       let ids = SavedIDs(notification.userInfo ?? [:], coordinator: nil)
-      context.perform { context.merge(ids) }
+      if !ids.isEmpty { context.perform { context.merge(ids) } }
     }
   }
 

@@ -19,6 +19,8 @@ struct SavedIDs: Sendable {
     isLocal = info.values.contains { $0 is Set<NSManagedObject> }
   }
 
+  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+
   private static func ids(in value: Any, _ coordinator: NSPersistentStoreCoordinator?) -> [NSManagedObjectID] {
     let elements: [Any] =
       switch value {

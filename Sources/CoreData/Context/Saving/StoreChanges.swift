@@ -122,7 +122,7 @@ final class StoreChanges {
     if !object.toManys.isEmpty {
       for case let toMany? in object.toManys { toMany.markSaved() }
     }
-    if object.committed != nil { object.committed = nil }
+    if object.hasCommitted { object.committed = nil }
     guard var snapshot = object.snapshot else { return nil }
     if object.state.contains(.ownsSnapshot) {
       object.state.remove(.ownsSnapshot)

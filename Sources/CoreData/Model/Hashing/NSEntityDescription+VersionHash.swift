@@ -8,12 +8,18 @@ extension NSEntityDescription {
   /// `relationship.@count` was among them.
   ///
   /// Complexity: proportional to the number of properties; computed at each call.
-  public var versionHash: Data {
+  public var versionHash: Data { versionHash { _ in true } }
+
+  /// The hash that the entity had before it got its derived attributes.
+  var versionHashWithoutDerivations: Data { versionHash { !($0 is NSDerivedAttributeDescription) } }
+
+  private func versionHash(where isIncluded: (NSPropertyDescription) -> Bool) -> Data {
     var hasher = SHA256()
     hasher.append((name ?? "").utf8)
     hasher.append([isAbstract ? 1 : 0])
     if let superentity { hasher.append(superentity.versionHash) }
-    for property in properties.sorted(by: { $0.name.precedesByBytes($1.name) }) where property.countsInEntityHash {
+    for property in properties.sorted(by: { $0.name.precedesByBytes($1.name) })
+    where property.countsInEntityHash && isIncluded(property) {
       hasher.append(property.versionHash)
     }
     for constraint in uniquenessConstraints {
@@ -88,7 +94,8 @@ extension NSDerivedAttributeDescription {
 
   /// Whether the hash of this kind of derivation was compared with Apple's.
   var hasKnownVersionHash: Bool {
-    derivationExpression?.expressionType == .keyPath && derivationExpression?.keyPath.hasSuffix(".@count") == true
+    derivationExpression?.function == "count:"
+      || derivationExpression?.expressionType == .keyPath && derivationExpression?.keyPath.hasSuffix(".@count") == true
   }
 }
 

@@ -22,10 +22,27 @@ enum SourceModels {
   }
 
   private static func modelsInBundles() -> [NSManagedObjectModel] {
-    ([Bundle.main] + Bundle.allBundles).flatMap { bundle in
-      ["momd", "xcdatamodeld", "mom", "xcdatamodel"].flatMap { type in
+    versions(in: [Bundle.main] + Bundle.allBundles)
+  }
+
+  /// The model that a store was made with, all entities included; nil if none is known.
+  static func wholeModel(for metadata: [String: Any]) -> NSManagedObjectModel? {
+    let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
+    return LoadedModels.newest { entities(of: $0, hashes) == nil ? nil : $0 }
+      ?? modelsInBundles().first { entities(of: $0, hashes) != nil }
+  }
+
+  /// All versions of all models in bundles, or those of a name.
+  static func versions(in bundles: [Bundle], named name: String? = nil) -> [NSManagedObjectModel] {
+    bundles.flatMap { bundle in
+      NSManagedObjectModel.fileTypes.flatMap { type in
         (bundle.urls(forResourcesWithExtension: type, subdirectory: nil) ?? []).flatMap { url in
-          (try? NSManagedObjectModel.versions(at: url as URL)).map { Array($0.values) } ?? []
+          let versions =
+            (try? NSManagedObjectModel.versions(at: url as URL))
+            ?? NSManagedObjectModel(contentsOf: url as URL).map {
+              [(url as URL).deletingPathExtension().lastPathComponent: $0]
+            } ?? [:]
+          return versions.filter { name == nil || $0.key == name }.map(\.value)
         }
       }
     }

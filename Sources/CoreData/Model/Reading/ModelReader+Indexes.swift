@@ -4,12 +4,19 @@ extension ModelReader {
     for node in element.node.children(named: "fetchIndex") {
       indexes.append(try index(node, of: element.name))
     }
-    entity.indexes = indexes
-    // Xcode's model compiler also marks an attribute as indexed if it has a fetch index to itself. Not so for a partial
-    // index, which leaves rows out: with the mark the store would get a second index over all rows.
+    // Xcode's model compiler also marks an attribute as indexed if it has a fetch index to itself, and gives it a second
+    // one of its own name. Not so for a partial index, which leaves rows out.
     for index in indexes where index.elements.count == 1 && index.partialIndexPredicate == nil {
-      (index.elements[0].property as? NSAttributeDescription)?.isIndexed = true
+      guard let name = index.elements[0].propertyName,
+        let attribute = entity.declaredProperties.first(where: { $0.name == name }) as? NSAttributeDescription
+      else { continue }
+      attribute.isIndexed = true
+      guard !indexes.contains(where: { $0.name == name }) else { continue }
+      indexes.append(
+        NSFetchIndexDescription(
+          name: name, elements: [NSFetchIndexElementDescription(propertyName: name, collationType: .binary)]))
     }
+    entity.indexes = indexes
     entity.uniquenessConstraints = element.lists.uniquenessConstraints
     entity.compoundIndexes = element.lists.compoundIndexes
   }

@@ -2,11 +2,12 @@ extension NSManagedObjectModel {
   /// Reads a model: a `.xcdatamodeld` or compiled `.momd` (its current version), or one version, `.xcdatamodel` or
   /// `.mom`. Nil if it cannot be read; `load(contentsOf:)` says why.
   ///
-  /// Compiled models are those of this package's model compiler. Apple's compiled models cannot be read.
+  /// Compiled models may be those of this package's model compiler or of Apple's. Of an `.omo` the `.mom` beside it is
+  /// read, which holds the same model.
   public convenience init?(contentsOf url: URL) {
     self.init()
     do {
-      try ModelReader(ModelFile(url)).read(into: self)
+      try read(contentsOf: url)
     } catch {
       return nil
     }
@@ -19,8 +20,18 @@ extension NSManagedObjectModel {
   /// - Throws: `ManagedObjectModelError` with the file, entity and property.
   public static func load(contentsOf url: URL) throws(ManagedObjectModelError) -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
-    try ModelReader(ModelFile(url)).read(into: model)
+    try model.read(contentsOf: url)
     return model
+  }
+
+  private func read(contentsOf url: URL) throws(ManagedObjectModelError) {
+    let file = try ModelFile(url)
+    guard let archive = file.archive else { return try ModelReader(file).read(into: self) }
+    do {
+      try ArchivedModel.read(archive, into: self)
+    } catch {
+      throw ManagedObjectModelError(file.version, error.reason)
+    }
   }
 
   /// The models of all versions in a `.xcdatamodeld` or `.momd`, by version name.

@@ -47,6 +47,23 @@ enum ManagedClasses {
 }
 
 extension ManagedClasses {
+  /// The only class of a name, with or without its module, that inherits from another class; nil for none or several.
+  ///
+  /// Complexity: reads the lists of all types in the program, which takes about a millisecond.
+  static func find(_ name: String, inheriting base: AnyClass) -> AnyClass? {
+    let wanted = TypeDescriptor(classMetadata: base)
+    var found: Set<TypeDescriptor> = []
+    for image in SwiftImages.all {
+      image.forEachType { type in
+        guard type.isClass, !type.isGeneric, type.path.last == name || type.path.joined(separator: ".") == name,
+          sequence(first: type, next: \.superclass).contains(wanted)
+        else { return }
+        found.insert(type)
+      }
+    }
+    return found.count == 1 ? found.first?.type as? AnyClass : nil
+  }
+
   /// The key path tables in the program's images.
   static var keyPathTables: [any ManagedKeyPathTable.Type] {
     let descriptors = index.withLock { index in
@@ -99,7 +116,7 @@ extension TypeDescriptor {
   fileprivate static let keyPathTable: TypeDescriptor? = TypeDescriptor(protocolOf: (any ManagedKeyPathTable).self)
 
   /// The descriptor in a class's metadata: after the kind, the superclass and six numbers.
-  private init(classMetadata type: AnyClass) {
+  fileprivate init(classMetadata type: AnyClass) {
     self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
   }
 

@@ -65,3 +65,17 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
     return "<NSPersistentHistoryToken \(places.joined(separator: ", "))>"
   }
 }
+
+/// Predicates about history compare tokens: `token > %@`.
+extension NSPersistentHistoryToken: OrderedValue {
+  /// The order of two places in the histories of the stores that both name; nil if there are none, or if one token is
+  /// ahead in one store and behind in another.
+  func order(to other: AnyObject) -> ComparisonResult? {
+    guard let other = other as? NSPersistentHistoryToken else { return nil }
+    let pairs = numbers.compactMap { store, number in other.numbers[store].map { (number, $0) } }
+    if pairs.isEmpty { return nil }
+    if pairs.allSatisfy({ $0 == $1 }) { return .orderedSame }
+    if pairs.allSatisfy({ $0 <= $1 }) { return .orderedAscending }
+    return pairs.allSatisfy({ $0 >= $1 }) ? .orderedDescending : nil
+  }
+}

@@ -119,7 +119,7 @@ enum BinaryFormat: StoreFormat {
 
   private static func content(of data: Data) throws -> [String: Any] {
     guard data.starts(with: Data("bplist00".utf8)),
-      let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
+      let list = try? StoredPropertyList.read(data) as? [String: Any]
     else { throw StoreFormatError("it is not a binary store") }
     if list["$archiver"] != nil {
       throw StoreFormatError(

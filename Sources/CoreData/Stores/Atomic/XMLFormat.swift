@@ -194,7 +194,7 @@ enum XMLText {
     case .stringAttributeType:
       return encoding == "base64" ? data().flatMap { String(data: $0, encoding: .utf8) } : text
     case .compositeAttributeType:
-      let list = data().flatMap { try? PropertyListSerialization.propertyList(from: $0, format: nil) }
+      let list = data().flatMap { try? StoredPropertyList.read($0) }
       return list.flatMap { ArchivedValue.decoded($0, attribute) }
     case .decimalAttributeType, .UUIDAttributeType, .URIAttributeType: return ArchivedValue.decoded(text, attribute)
     default: return data().flatMap { ArchivedValue.decoded($0, attribute) }

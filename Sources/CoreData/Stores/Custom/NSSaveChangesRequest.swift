@@ -1,7 +1,7 @@
 /// The changes of a save in one store, as an incremental store gets them.
 ///
-/// Contexts make it; `NSManagedObjectContext.execute(_:)` and coordinators do not carry it out. The objects belong to
-/// the context that comes with the request, and may be used until `execute(_:with:)` returns.
+/// For an incremental store the objects belong to the context that comes with the request, and may be used until
+/// `execute(_:with:)` returns. A context or a coordinator that executes a request saves the objects that it names.
 ///
 /// Source: Apple's documentation of `NSSaveChangesRequest`.
 open class NSSaveChangesRequest: NSPersistentStoreRequest {
@@ -33,5 +33,13 @@ open class NSSaveChangesRequest: NSPersistentStoreRequest {
       inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects, locked: lockedObjects)
     copy.affectedStores = affectedStores
     return copy
+  }
+}
+
+extension NSSaveChangesRequest: SavingRequest {
+  var changes: SavedChanges {
+    SavedChanges(
+      inserted: Array(insertedObjects ?? []), updated: Array(updatedObjects ?? []),
+      deleted: Array(deletedObjects ?? []))
   }
 }

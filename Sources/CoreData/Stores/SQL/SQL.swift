@@ -42,8 +42,8 @@ struct SQL: ExpressibleByStringInterpolation {
 
   var isEmpty: Bool { text.isEmpty }
 
-  static let yes: SQL = "1"
-  static let no: SQL = "0"
+  static let yes: SQL = "TRUE"
+  static let no: SQL = "FALSE"
 }
 
 extension [SQL] {

@@ -1,4 +1,4 @@
-/// The differences between databases that predicates meet. One value for each database; so far only SQLite.
+/// The differences between databases that predicates meet: one value for each database.
 struct SQLDialect: Sendable {
   /// Equality for which NULL equals NULL.
   let nullSafeEqual: String
@@ -6,12 +6,68 @@ struct SQLDialect: Sendable {
   let nullSafeDifferent: String
   /// The number of parameters in one list from which `list` is used instead.
   let maximumListLength: Int
-  /// A subquery with the members of a JSON array, which is bound as one parameter.
-  let membersOfArray: String
+  /// Subqueries with the members of a JSON array of integers or texts, which is bound as one parameter.
+  let integersOfArray: String
+  let textsOfArray: String
+  /// What stands after a term of ORDER BY, so that NULL is less than any value.
+  let ascending: String
+  let descending: String
+  /// The position of a text in another one, from 1; 0 if it is not there.
+  let positionFunction: String
+  /// LIMIT for no limit before an OFFSET.
+  let noLimit: String
+  /// Whether connections have this framework's own functions and collations (`SQLFunctions`).
+  let hasFunctions: Bool
+  /// Whether columns have types that values are converted to: dates, UUIDs, decimals, booleans. If not, a value is
+  /// compared in the form in which it is stored.
+  let hasTypes: Bool
 
   /// Source: https://www.sqlite.org/lang_expr.html (IS), https://www.sqlite.org/json1.html (json_each),
   /// https://www.sqlite.org/limits.html (32,766 parameters).
   static let sqlite = SQLDialect(
     nullSafeEqual: "IS", nullSafeDifferent: "IS NOT", maximumListLength: 500,
-    membersOfArray: "SELECT value FROM json_each(?)")
+    integersOfArray: "SELECT value FROM json_each(?)", textsOfArray: "SELECT value FROM json_each(?)",
+    ascending: "ASC", descending: "DESC", positionFunction: "instr", noLimit: "-1", hasFunctions: true,
+    hasTypes: false)
+
+  /// Source: https://www.postgresql.org/docs/15/functions-comparison.html (IS DISTINCT FROM),
+  /// https://www.postgresql.org/docs/15/queries-order.html (NULLs are greater than any value by default),
+  /// https://www.postgresql.org/docs/15/limits.html (65,535 parameters).
+  static let postgreSQL = SQLDialect(
+    nullSafeEqual: "IS NOT DISTINCT FROM", nullSafeDifferent: "IS DISTINCT FROM", maximumListLength: 100,
+    integersOfArray: "SELECT value::bigint FROM json_array_elements_text(?::json)",
+    textsOfArray: "SELECT value FROM json_array_elements_text(?::json)",
+    ascending: "ASC NULLS FIRST", descending: "DESC NULLS LAST", positionFunction: "strpos", noLimit: "ALL",
+    hasFunctions: false, hasTypes: true)
+}
+
+extension SQLDialect {
+  /// A parameter for a value that is compared with values of the type.
+  func parameter(_ value: SQLiteValue, _ type: SQLType) -> SQL {
+    guard hasTypes else { return "\(bind: value)" }
+    switch (type, value) {
+    // Dates are bound as seconds: the server rounds them to microseconds, as it does when they are stored.
+    case (.date, .real), (.date, .integer):
+      return "(timestamptz '2001-01-01 00:00:00+00' + \(bind: value) * interval '1 second')"
+    case (.uuid, .blob): return "encode(\(bind: value), 'hex')::uuid"
+    case (.decimal, .text): return "\(bind: value)::numeric"
+    default: return "\(bind: value)"
+    }
+  }
+
+  /// A column as a value of its type: booleans take part in comparisons as 0 and 1.
+  func column(_ column: SQL, _ type: NSAttributeType) -> SQL {
+    hasTypes && type == .booleanAttributeType ? "(\(column))::int" : column
+  }
+
+  /// A value that is NULL only if all columns are.
+  func anyOf(_ columns: [SQL]) -> SQL {
+    if columns.count == 1 { return columns[0] }
+    return hasTypes ? "NULLIF(num_nonnulls(\(columns.joined(", "))), 0)" : "coalesce(\(columns.joined(", ")))"
+  }
+
+  /// The mean of a sum.
+  func quotient(_ sum: SQL, _ count: SQL) -> SQL {
+    hasTypes ? "(\(sum))::float8 / NULLIF(\(count), 0)" : "\(sum) * 1.0 / \(count)"
+  }
 }

@@ -41,3 +41,14 @@ enum SQLGenerationError: Error, Equatable, CustomStringConvertible {
     }
   }
 }
+
+extension SQLGenerationError {
+  /// Runs the body and converts SQL generation errors to Core Data's.
+  static func translated<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as SQLGenerationError {
+      throw CoreDataErrors.error(.persistentStoreOperation, error.description)
+    }
+  }
+}

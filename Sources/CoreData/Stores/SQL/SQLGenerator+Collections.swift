@@ -19,12 +19,16 @@ extension SQLGenerator {
   private func membership(of value: SQLOperand, _ equal: SQLRelation, in members: [PredicateValue]) throws -> SQL {
     let column: SQL
     let values: [SQLiteValue]
-    switch equal.prepared(value) {
+    var valueType = SQLType.integer
+    switch try prepared(value, equal) {
     case .scalar(_, .opaque): throw SQLGenerationError.incomparable("transformable values")
     case .scalar(let scalar, let type):
       column = scalar
-      values = members.compactMap { member in
-        if case .constant(let folded) = equal.prepared(.constant(member)) { return bound(folded, comparedWith: type) }
+      valueType = type
+      values = try members.compactMap { member in
+        if case .constant(let folded) = try prepared(.constant(member), equal) {
+          return bound(folded, comparedWith: type)
+        }
         return nil
       }
     case .object(let key, _, let mapping):
@@ -33,19 +37,21 @@ extension SQLGenerator {
     case .toMany(let relationship): throw SQLGenerationError.toManyWithoutModifier(relationship.path)
     case .constant, .aggregate: throw SQLGenerationError.incomparable("collections for membership")
     }
-    let isListed: SQL = values.isEmpty ? .no : "\(column) IN (\(try list(values)))"
+    let isListed: SQL = values.isEmpty ? .no : "\(column) IN (\(try list(values, valueType)))"
     return members.contains { $0.isNull } ? "(\(isListed)) OR \(column) IS NULL" : isListed
   }
 
   /// The values of an IN. A long list becomes one parameter, so that statements stay few and short.
-  private func list(_ values: [SQLiteValue]) throws -> SQL {
-    if values.count > dialect.maximumListLength, let array = jsonArray(values) {
-      var list = SQL(raw: dialect.membersOfArray)
+  private func list(_ values: [SQLiteValue], _ type: SQLType) throws -> SQL {
+    let isPlain = !dialect.hasTypes || type == .integer || type == .text
+    if isPlain, values.count > dialect.maximumListLength, let array = jsonArray(values) {
+      let isOfIntegers = if case .integer? = values.first { true } else { false }
+      var list = SQL(raw: isOfIntegers ? dialect.integersOfArray : dialect.textsOfArray)
       list.values = [.text(array)]
       return list
     }
     guard values.count <= 30_000 else { throw SQLGenerationError.tooManyMembers(values.count) }
-    return values.map { value -> SQL in "\(bind: value)" }.joined(", ")
+    return values.map { dialect.parameter($0, type) }.joined(", ")
   }
 
   /// Nil if a value would not survive the way through JSON.
@@ -146,6 +152,10 @@ extension SQLGenerator {
     case .count: return ("COUNT(\(column))", .integer)
     case .minimum, .maximum:
       if type == .opaque { throw SQLGenerationError.incomparable("transformable values") }
+      // PostgreSQL has no least UUID and no least bytes.
+      if dialect.hasTypes, type == .uuid || type == .data {
+        throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of UUIDs or data")
+      }
       return (operation == .minimum ? "MIN(\(column))" : "MAX(\(column))", type)
     case .sum, .average, .averageOfPath, .median, .standardDeviation:
       guard type.isNumeric else {
@@ -153,16 +163,19 @@ extension SQLGenerator {
       }
       // SQLite would add decimals as binary fractions.
       let sum: SQL =
-        type == .decimal
+        type == .decimal && !dialect.hasTypes
         ? "\(raw: SQLFunctions.Name.decimalSum.rawValue)(\(each)CAST(\(column) AS TEXT))" : "SUM(\(each)\(column))"
+      if !dialect.hasFunctions, operation == .median || operation == .standardDeviation {
+        throw SQLGenerationError.unsupportedFunction(operation.rawValue)
+      }
       switch operation {
       case .sum: return (sum, type)
       case .median: return ("\(raw: SQLFunctions.Name.median.rawValue)(\(each)\(column))", .number)
       case .standardDeviation:
         return ("\(raw: SQLFunctions.Name.standardDeviation.rawValue)(\(each)\(column))", .number)
       // A key path counts nil as 0; the function skips nil.
-      case .averageOfPath: return ("\(sum) * 1.0 / COUNT(*)", .number)
-      default: return ("\(sum) * 1.0 / COUNT(\(each)\(column))", .number)
+      case .averageOfPath: return (dialect.quotient(sum, "COUNT(*)"), .number)
+      default: return (dialect.quotient(sum, "COUNT(\(each)\(column))"), .number)
       }
     }
   }

@@ -71,7 +71,7 @@ extension SQLGenerator {
       return (name, [sql], .value(attribute?.attributeType ?? type.attributeType, attribute))
     case .object(let key, let entityColumn, let mapping):
       // If the key is the row's own, the row has its entity.
-      let entity = entityColumn ?? (key.text == root.key.text ? root.column("Z_ENT") : nil)
+      let entity = entityColumn ?? (key.text == root.key.text ? root.entityNumber : nil)
       return (
         name, [key] + (entity.map { [$0] } ?? []),
         .object(entityName: mapping.name, hasEntityColumn: entity != nil)
@@ -101,7 +101,7 @@ extension SQLGenerator {
       let wanted = description.expressionResultType
       return (description.name, [sql], .value(wanted == .undefinedAttributeType ? type.attributeType : wanted, nil))
     case .object(let key, let entityColumn, let mapping):
-      let entity = entityColumn ?? (key.text == root.key.text ? root.column("Z_ENT") : nil)
+      let entity = entityColumn ?? (key.text == root.key.text ? root.entityNumber : nil)
       return (
         description.name, [key] + (entity.map { [$0] } ?? []),
         .object(entityName: mapping.name, hasEntityColumn: entity != nil)

@@ -28,9 +28,10 @@ extension SQLGenerator {
     if constant.isNull { return isEqual ? "\(column) IS NULL" : "\(column) IS NOT NULL" }
     if type == .opaque { throw SQLGenerationError.incomparable("transformable values") }
     guard let value = bound(constant, comparedWith: type) else { return differentKinds(column, relation) }
-    if isEqual { return "\(column) = \(bind: value)" }
+    let parameter = dialect.parameter(value, type)
+    if isEqual { return "\(column) = \(parameter)" }
     return relation.environment.isNegated
-      ? "\(column) \(raw: dialect.nullSafeDifferent) \(bind: value)" : "\(column) <> \(bind: value)"
+      ? "\(column) \(raw: dialect.nullSafeDifferent) \(parameter)" : "\(column) <> \(parameter)"
   }
 
   /// The constant as a column of the type compares it: a number as text or a text as a number, as Apple's store does,
@@ -43,6 +44,9 @@ extension SQLGenerator {
       else { return nil }
       return .integer(Int64(mapping.number))
     case .text: return type.bound(constant.asText)
+    case .decimal where dialect.hasTypes:
+      if case .decimal(let value) = constant.asNumber { return value.isNaN ? nil : .text(value.description) }
+      return type.bound(constant.asNumber)
     default: return type.bound(type.isNumeric ? constant.asNumber : constant)
     }
   }
@@ -95,7 +99,7 @@ extension SQLGenerator {
     case (.scalar(let column, let type), .constant(let constant)):
       if type == .opaque, !constant.isNull { throw SQLGenerationError.incomparable("transformable values") }
       guard type != .entity, let value = bound(constant, comparedWith: type) else { return .no }
-      return "\(column) \(raw: symbol) \(bind: value)"
+      return "\(column) \(raw: symbol) \(dialect.parameter(value, type))"
     case (.scalar(let a, let type), .scalar(let b, let otherType)):
       if type == .opaque || otherType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
       return type != .entity && type.isComparable(with: otherType) ? "\(a) \(raw: symbol) \(b)" : .no
@@ -119,7 +123,7 @@ extension SQLGenerator {
     }
     guard let pattern = text(right) else { return .no }
     let options = relation.type == .matches ? relation.options : relation.folding
-    return call(relation.type.textFunction, subject, pattern, Int64(options.rawValue))
+    return try call(relation.type.textFunction, subject, pattern, Int64(options.rawValue))
   }
 
   private func text(_ subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
@@ -128,14 +132,16 @@ extension SQLGenerator {
       guard StringMatching.regularExpression(pattern, relation.options) != nil else {
         throw SQLGenerationError.invalidPattern
       }
-      return call(.matches, subject, "\(bind: .text(pattern))", Int64(relation.options.rawValue))
+      return try call(.matches, subject, "\(bind: .text(pattern))", Int64(relation.options.rawValue))
     }
     if folding.isEmpty, relation.type == .beginsWith { return begins(subject, with: pattern) }
     // instr finds the empty string in every text, predicates find it in none.
     if pattern.isEmpty, relation.type == .contains { return .no }
-    if folding.isEmpty, relation.type == .contains { return "instr(\(subject), \(bind: .text(pattern))) > 0" }
+    if folding.isEmpty, relation.type == .contains {
+      return "\(raw: dialect.positionFunction)(\(subject), \(bind: .text(pattern))) > 0"
+    }
     let folded = StringMatching.folded(pattern, folding)
-    return call(
+    return try call(
       relation.type.textFunction, subject, "\(bind: .text(folded))", Int64(folding.rawValue) | SQLFunctions.isFolded)
   }
 
@@ -154,8 +160,9 @@ extension SQLGenerator {
     return "\(subject) >= \(bind: .text(prefix))"
   }
 
-  private func call(_ function: SQLFunctions.Name, _ subject: SQL, _ other: SQL, _ options: Int64) -> SQL {
-    "\(raw: function.rawValue)(\(subject), \(other), \(raw: String(options)))"
+  private func call(_ function: SQLFunctions.Name, _ subject: SQL, _ other: SQL, _ options: Int64) throws -> SQL {
+    if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(function.rawValue) }
+    return "\(raw: function.rawValue)(\(subject), \(other), \(raw: String(options)))"
   }
 
   private func text(_ operand: SQLOperand) -> SQL? {

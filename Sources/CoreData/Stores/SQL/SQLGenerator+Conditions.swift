@@ -68,10 +68,10 @@ extension SQLGenerator {
       return Comparison(type: relation.type, options: relation.options).holds(left, right) ? .yes : .no
     }
     switch relation.type {
-    case .equalTo, .notEqualTo: return try equality(relation.prepared(left), relation, relation.prepared(right))
+    case .equalTo, .notEqualTo: return try equality(prepared(left, relation), relation, prepared(right, relation))
     case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
-      return try order(relation.prepared(left), relation, relation.prepared(right))
-    case .between: return try between(relation.prepared(left), relation, right)
+      return try order(prepared(left, relation), relation, prepared(right, relation))
+    case .between: return try between(prepared(left, relation), relation, right)
     case .in: return try membership(of: left, relation, in: right)
     case .contains:
       switch left {
@@ -90,9 +90,25 @@ extension SQLGenerator {
     default: throw SQLGenerationError.unsupportedExpression("BETWEEN without {lowest, highest}")
     }
     guard members.count == 2 else { return .no }
-    let low = try order(value, relation.with(.greaterThanOrEqualTo), relation.prepared(members[0]))
-    let high = try order(value, relation.with(.lessThanOrEqualTo), relation.prepared(members[1]))
+    let low = try order(value, relation.with(.greaterThanOrEqualTo), prepared(members[0], relation))
+    let high = try order(value, relation.with(.lessThanOrEqualTo), prepared(members[1], relation))
     return "(\(low)) AND (\(high))"
+  }
+}
+
+extension SQLGenerator {
+  /// The operand with its texts folded as the relation's options say.
+  func prepared(_ operand: SQLOperand, _ relation: SQLRelation) throws -> SQLOperand {
+    let folding = relation.folding
+    if folding.isEmpty { return operand }
+    switch operand {
+    case .constant(.string(let text)): return .constant(.string(StringMatching.folded(text, folding)))
+    case .scalar(let column, .text):
+      let name = SQLFunctions.Name.fold.rawValue
+      if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(name) }
+      return .scalar("\(raw: name)(\(column), \(raw: String(folding.rawValue)))", .text)
+    default: return operand
+    }
   }
 }
 
@@ -111,17 +127,5 @@ struct SQLRelation {
   /// The options that change a text before it is compared.
   var folding: NSComparisonPredicate.Options {
     options.intersection([.caseInsensitive, .diacriticInsensitive])
-  }
-
-  /// The operand with its texts folded as the options say.
-  func prepared(_ operand: SQLOperand) -> SQLOperand {
-    if folding.isEmpty { return operand }
-    switch operand {
-    case .constant(.string(let text)): return .constant(.string(StringMatching.folded(text, folding)))
-    case .scalar(let column, .text):
-      let name = SQLFunctions.Name.fold.rawValue
-      return .scalar("\(raw: name)(\(column), \(raw: String(folding.rawValue)))", .text)
-    default: return operand
-    }
   }
 }

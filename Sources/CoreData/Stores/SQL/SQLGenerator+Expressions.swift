@@ -98,7 +98,7 @@ extension SQLGenerator {
     switch operand {
     case .scalar(let column, let other): type.isComparable(with: other) ? column : nil
     case .constant(.null): "NULL"
-    case .constant(let constant): type.bound(constant).map { value -> SQL in "\(bind: value)" }
+    case .constant(let constant): bound(constant, comparedWith: type).map { dialect.parameter($0, type) }
     default: nil
     }
   }
@@ -154,6 +154,8 @@ extension SQLGenerator {
     let type: SQLType = types.allSatisfy { $0 == .integer } ? .integer : .number
     if function == .negate, numbers.count == 1 { return .scalar("(0 - \(numbers[0]))", type) }
     guard numbers.count == 2, let symbol = function.infix else { return .scalar("NULL", .number) }
+    // A division by zero is NULL in SQLite, and an error in PostgreSQL.
+    if dialect.hasTypes, function == .divide { return .scalar("(\(numbers[0]) / NULLIF(\(numbers[1]), 0))", type) }
     return .scalar("(\(numbers[0]) \(raw: symbol) \(numbers[1]))", type)
   }
 
@@ -169,6 +171,7 @@ extension SQLGenerator {
 
   /// A predefined function, computed by the same code as in memory.
   func call(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
+    if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(function.rawValue) }
     var decimals: Int64 = 0
     var arguments: [SQL] = []
     for (index, operand) in operands.enumerated() {
@@ -226,11 +229,11 @@ extension SQLGenerator {
     default: throw SQLGenerationError.unsupportedExpression(expression.printed)
     }
     switch (type, wanted) {
-    case (.date, .number): return .scalar("CAST(\(column) AS REAL)", .number)
-    case (_, .number) where type.isNumeric: return operands[0]
-    case (_, .date) where type.isNumeric: return .scalar(column, .date)
+    case (_, .number) where type.isNumeric, (_, _) where type == wanted: return operands[0]
     case (.uri, .text): return .scalar(column, wanted)
-    case _ where type == wanted: return operands[0]
+    case _ where dialect.hasTypes: throw SQLGenerationError.unsupportedExpression(expression.printed)
+    case (.date, .number): return .scalar("CAST(\(column) AS REAL)", .number)
+    case (_, .date) where type.isNumeric: return .scalar(column, .date)
     case _ where type.isNumeric || type == .text:
       guard case .scalar(let result, _) = try call(.cast, operands) else { return operands[0] }
       return .scalar(result, wanted)

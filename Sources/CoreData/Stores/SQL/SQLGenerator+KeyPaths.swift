@@ -35,7 +35,7 @@ extension SQLGenerator {
 
   /// The entity of a row, or its name. The row holds the entity's number.
   private func entity(of scope: SQLScope, _ rest: [String]) throws -> SQLOperand {
-    let number = scope.column("Z_ENT")
+    let number = scope.entityNumber
     if rest.isEmpty || rest == ["self"] { return .scalar(number, .entity) }
     guard rest[0] == "name" else {
       throw SQLGenerationError.unknownKey((["entity"] + rest).joined(separator: "."), entity: scope.mapping.name)
@@ -71,14 +71,15 @@ extension SQLGenerator {
     if columns.isEmpty {
       throw SQLGenerationError.unknownKey(([name] + keys).joined(separator: "."), entity: mapping.name)
     }
-    return .scalar(columns.count == 1 ? columns[0] : "coalesce(\(columns.joined(", ")))", .opaque)
+    return .scalar(dialect.anyOf(columns), .opaque)
   }
 
   private func scalar(
     _ attribute: AttributeColumn, _ description: NSAttributeDescription?, in scope: SQLScope
   ) -> SQLOperand {
     let isExternal = description?.allowsExternalBinaryDataStorage ?? false
-    return .scalar(scope.column(attribute.column), isExternal ? .opaque : SQLType(attribute.type))
+    let column = dialect.column(scope.column(attribute.column), attribute.type)
+    return .scalar(column, isExternal ? .opaque : SQLType(attribute.type))
   }
 
   /// Keys after an attribute apply to its value. SQL only knows the length of a text.

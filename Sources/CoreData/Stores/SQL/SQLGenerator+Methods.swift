@@ -1,6 +1,7 @@
 extension SQLGenerator {
   /// A method of a value, computed by the same code as in memory.
   func method(_ selector: String, _ operands: [SQLOperand]) throws -> SQLOperand {
+    if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(selector) }
     guard let receiver = operands.first, let type = type(of: receiver) else {
       if case .constant(.null)? = operands.first { return .constant(.null) }
       throw SQLGenerationError.unsupportedFunction(selector)

@@ -54,7 +54,8 @@ final class SQLGenerator {
     let inTable = schema.entities.filter { $0.table == mapping.table }.map(\.number)
     if wanted.isSuperset(of: inTable) { return nil }
     let numbers = wanted.sorted().map(String.init)
-    return numbers.count == 1 ? "t0.Z_ENT = \(numbers[0])" : "t0.Z_ENT IN (\(numbers.joined(separator: ", ")))"
+    let column = mapping.names.entity
+    return numbers.count == 1 ? "t0.\(column) = \(numbers[0])" : "t0.\(column) IN (\(numbers.joined(separator: ", ")))"
   }
 
   /// The condition of a predicate, in parentheses.
@@ -84,11 +85,12 @@ final class SQLGenerator {
     environment.columns = namedColumns
     environment.isAggregating = !namedColumns.isEmpty
     let key = descriptor.key ?? "self"
-    let direction = descriptor.ascending ? "ASC" : "DESC"
+    let direction = descriptor.ascending ? dialect.ascending : dialect.descending
     switch try operand(NSExpression(forKeyPath: key), environment) {
     case .scalar(let column, .text):
       let ordering = descriptor.selector.flatMap(StringOrdering.init(selector:)) ?? .binary
       guard let collation = SQLFunctions.collationName(of: ordering) else { return "\(column) \(raw: direction)" }
+      if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(ordering.rawValue) }
       return "\(column) COLLATE \(raw: collation) \(raw: direction)"
     case .scalar(_, .opaque), .scalar(_, .entity): throw SQLGenerationError.incomparable("values of \(key)")
     case .scalar(let column, _), .object(let column, _, _): return "\(column) \(raw: direction)"

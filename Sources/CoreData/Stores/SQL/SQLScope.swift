@@ -15,7 +15,8 @@ final class SQLScope {
     self.root = root
   }
 
-  var key: SQL { column("Z_PK") }
+  var key: SQL { column(mapping.names.key) }
+  var entityNumber: SQL { column(mapping.names.entity) }
 
   /// Whether the row may be missing, because a to-one relationship led here.
   var isOptional: Bool { root != nil }

@@ -32,9 +32,11 @@ extension ChangeWriter {
   /// what their triggers did; then each is written by itself, so that the error concerns one row.
   private func insert<Rows: RandomAccessCollection<Int>>(_ rows: Rows, _ writer: RowWriter) throws
   where Rows.SubSequence == Rows {
-    let statement = try statement(writer.insertSQL(rows: rows.count))
+    let inserted = changes.inserted
+    let shape = writer.insertShape(of: rows.lazy.map { inserted[$0].values })
+    let statement = try statement(shape.sql(rows: rows.count))
     connection.boundTexts.clear()
-    bind(rows, writer, to: statement)
+    bind(rows, writer, shape, to: statement)
     if rows.count == 1 {
       for index in rows { try run(statement, for: .inserted(index)) }
     } else if try !runGroup(statement) {
@@ -42,7 +44,9 @@ extension ChangeWriter {
     }
   }
 
-  private func bind(_ rows: some Collection<Int>, _ writer: RowWriter, to statement: SQLiteStatement) {
+  private func bind(
+    _ rows: some Collection<Int>, _ writer: RowWriter, _ shape: InsertShape, to statement: SQLiteStatement
+  ) {
     let (inserted, keys) = (changes.inserted, saved.keys)
     let number = Int64(writer.mapping.number)
     var column: Int32 = 1
@@ -50,7 +54,7 @@ extension ChangeWriter {
       statement.bind(keys[index], at: column)
       statement.bind(number, at: column + 1)
       statement.bind(1 as Int64, at: column + 2)
-      column = writer.bind(inserted[index].values, to: statement, at: column + 3, resolving: resolve)
+      column = writer.bind(inserted[index].values, shape, to: statement, at: column + 3, resolving: resolve)
     }
   }
 }

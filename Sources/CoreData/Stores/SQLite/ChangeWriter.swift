@@ -22,6 +22,19 @@ final class ChangeWriter {
 
   /// Writes everything. Throws the conflicts after all were found, those of versions first.
   func write() throws -> SavedRows {
+    let obsolete = try obsoleteFiles()
+    do {
+      let saved = try writeRows()
+      forgetWrittenFiles(removing: false)
+      store.obsoleteFiles += obsolete
+      return saved
+    } catch {
+      forgetWrittenFiles(removing: true)
+      throw error
+    }
+  }
+
+  private func writeRows() throws -> SavedRows {
     try assignKeys()
     let history = try startHistory()
     for index in changes.checked.indices { try check(index) }

@@ -60,16 +60,17 @@ final class RowPlan: Sendable {
   /// The columns for a SELECT, qualified by a table's alias.
   func columnList(alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
 
-  /// Steps through the statement's rows, and gives the body the decoder of each. Rows of entities that the model lacks
-  /// are left out.
+  /// Steps through the statement's rows, and gives the body the decoder of each and its entity. Rows of entities that
+  /// the model lacks are left out.
   @inline(__always)
-  func forEachRow(of statement: SQLiteStatement, _ body: (RowDecoder) throws -> Void) throws {
+  func forEachRow(of statement: SQLiteStatement, _ body: (RowDecoder, StoredEntity) throws -> Void) throws {
     if let onlyDecoder {
-      // The decoder is counted once.
-      while try statement.step() { try body(onlyDecoder) }
+      // Both are counted once.
+      let storedEntity = onlyDecoder.storedEntity
+      while try statement.step() { try body(onlyDecoder, storedEntity) }
     } else {
       while try statement.step() {
-        if let decoder = decoder(statement) { try body(decoder) }
+        if let decoder = decoder(statement) { try body(decoder, decoder.storedEntity) }
       }
     }
   }
@@ -105,6 +106,7 @@ final class RowDecoder: @unchecked Sendable {
   }
 
   let storedEntity: StoredEntity
+  private let layout: EntityLayout
   /// In memory of their own, so that a row costs no reference counting.
   private let steps: UnsafeMutableBufferPointer<Step>
   /// Kept separately, so that steps are plain numbers.
@@ -113,6 +115,7 @@ final class RowDecoder: @unchecked Sendable {
 
   init(storedEntity: StoredEntity, steps: [Step], composites: [Composite]) {
     self.storedEntity = storedEntity
+    layout = storedEntity.layout
     self.steps = .allocate(capacity: steps.count)
     _ = self.steps.initialize(from: steps)
     self.composites = composites
@@ -123,7 +126,12 @@ final class RowDecoder: @unchecked Sendable {
 
   /// The statement's current row.
   func decode(_ statement: SQLiteStatement, _ packer: RowPacker) -> Snapshot {
-    let layout = storedEntity.layout
+    decode(SQLiteRow(statement), statement, packer)
+  }
+
+  /// - Parameter columns: the statement's current row.
+  @inline(__always)
+  func decode(_ columns: SQLiteRow, _ statement: SQLiteStatement, _ packer: RowPacker) -> Snapshot {
     var row = packer.begin(layout)
     let slots = row.slots
     for step in steps {
@@ -131,28 +139,28 @@ final class RowDecoder: @unchecked Sendable {
       let slot = slots + step.slot
       switch step.kind {
       case .integer, .boolean:
-        let value = statement.integer(column)
+        let value = columns.integer(column)
         // NULL reads as 0, so only 0 needs the check.
-        if value == 0 && statement.isNull(column) { continue }
+        if value == 0 && columns.isNull(column) { continue }
         Int64.initialize(slot, to: value)
       case .double, .float, .date:
-        let value = statement.real(column)
-        if value == 0 && statement.isNull(column) { continue }
+        let value = columns.real(column)
+        if value == 0 && columns.isNull(column) { continue }
         Double.initialize(slot, to: value)
       case .string:
-        guard let text = statement.textBytes(column) else { continue }
+        guard let text = columns.textBytes(column) else { continue }
         row.add(text, to: slot)
       case .toOne:
-        let key = statement.integer(column)
+        let key = columns.integer(column)
         if key == 0 { continue }
-        let stored = step.entityColumn >= 0 ? statement.integer(step.entityColumn) : 0
+        let stored = step.entityColumn >= 0 ? columns.integer(step.entityColumn) : 0
         RelatedKey.initialize(slot, to: RelatedKey(key: key, number: stored == 0 ? step.destination : stored))
       case .data, .boxed:
         if decodeReference(step, statement, into: slot) { row.holdsReferences = true }
       }
     }
     if hasComposites, decodeComposites(statement, into: slots) { row.holdsReferences = true }
-    return packer.finish(row, layout, version: statement.integer(1))
+    return packer.finish(row, layout, version: columns.integer(1))
   }
 
   /// Whether the column has a value.
@@ -161,8 +169,10 @@ final class RowDecoder: @unchecked Sendable {
     _ step: Step, _ statement: SQLiteStatement, into slot: UnsafeMutablePointer<SnapshotSlot>
   ) -> Bool {
     if step.kind == .data {
-      guard let value = statement.blob(step.column) else { return false }
-      Data.initialize(slot, to: step.external ? ExternalData.decode(value, storedEntity) : value)
+      guard let stored = statement.blob(step.column),
+        let value = step.external ? ExternalData.decode(stored, storedEntity) : stored
+      else { return false }
+      Data.initialize(slot, to: value)
     } else {
       guard let value = StoredValue.boxed(statement, step.column, step, storedEntity.layout) else { return false }
       Boxed.initialize(slot, to: value)
@@ -182,20 +192,45 @@ final class RowDecoder: @unchecked Sendable {
   }
 }
 
-/// The SELECT of one row of an entity by its key.
+/// The SELECT of rows of an entity by their keys.
 final class RowQuery: Sendable {
   let sql: String
   let decoder: RowDecoder
+  /// The number of keys, which are the parameters.
+  let keyCount: Int
   /// Unique in the process.
   let serial: Int
   private static let lastSerial = Atomic(0)
 
   /// Nil if the plan is for rows of several entities, or of none.
-  init?(_ plan: RowPlan, _ mapping: TableMapping) {
+  init?(_ plan: RowPlan, _ mapping: TableMapping, keys keyCount: Int = 1) {
     guard let decoder = plan.onlyDecoder else { return nil }
     self.decoder = decoder
+    self.keyCount = keyCount
+    let keys = keyCount == 1 ? "= ?" : "IN (\(Array(repeating: "?", count: keyCount).joined(separator: ",")))"
     let columns = plan.columnList(alias: "t")
-    sql = "SELECT \(columns) FROM \(mapping.table) t WHERE t.Z_PK = ? AND t.Z_ENT = \(mapping.number)"
+    sql = "SELECT \(columns) FROM \(mapping.table) t WHERE t.Z_PK \(keys) AND t.Z_ENT = \(mapping.number)"
     serial = RowQuery.lastSerial.add(1, ordering: .relaxed).newValue
+  }
+}
+
+/// The SELECTs of rows of one entity by keys, for a few numbers of them: a text for each number would be as many
+/// statements to prepare.
+struct RowQueries: Sendable {
+  /// The one for a single row.
+  let single: RowQuery
+  private let groups: [RowQuery]
+  private static let sizes = [8, 64, 256]
+
+  /// Nil if the plan is for rows of several entities, or of none.
+  init?(_ plan: RowPlan, _ mapping: TableMapping) {
+    guard let single = RowQuery(plan, mapping) else { return nil }
+    self.single = single
+    groups = RowQueries.sizes.compactMap { RowQuery(plan, mapping, keys: $0) }
+  }
+
+  /// The smallest with room for this number of keys, or the largest.
+  func query(for count: Int) -> RowQuery {
+    count == 1 ? single : groups.first { $0.keyCount >= count } ?? groups.last ?? single
   }
 }

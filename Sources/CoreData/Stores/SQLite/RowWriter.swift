@@ -4,8 +4,7 @@
 final class RowWriter: @unchecked Sendable {
   let mapping: TableMapping
   let steps: [RowDecoder.Step]
-  private let insertStart: String
-  private let rowPlaces: String
+  private let shapes: InsertShapes
   let deleteSQL: String
   let versionSQL: String
   let touchSQL: String
@@ -21,7 +20,6 @@ final class RowWriter: @unchecked Sendable {
 
   /// A statement whose text is kept.
   private enum Statement: Hashable {
-    case insert(rows: Int)
     case update(StepSet)
     case updateGroup(StepSet, rows: Int)
     case delete(table: String, KeyShape)
@@ -29,8 +27,14 @@ final class RowWriter: @unchecked Sendable {
     case versionCount(KeyShape)
   }
 
-  init(_ mapping: TableMapping, layout: EntityLayout) {
+  /// Where large values go; nil for a store without a file.
+  private let externalFolder: URL?
+  /// The files written since this was emptied.
+  var writtenFiles: [URL] = []
+
+  init(_ mapping: TableMapping, layout: EntityLayout, externalFolder: URL? = nil) {
     self.mapping = mapping
+    self.externalFolder = externalFolder
     var steps: [RowDecoder.Step] = []
     var columns: [[String]] = []
     for (slot, description) in layout.slots.enumerated() {
@@ -57,9 +61,7 @@ final class RowWriter: @unchecked Sendable {
     self.steps = steps
     self.columns = columns
     columnCounts = columns.map(\.count)
-    let all = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)
-    rowPlaces = "(\(Array(repeating: "?", count: all.count).joined(separator: ", ")))"
-    insertStart = "INSERT INTO \(mapping.table) (\(all.joined(separator: ", "))) VALUES "
+    shapes = InsertShapes(table: mapping.table, steps: steps, columns: columns)
     deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
     versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"
     touchSQL = "UPDATE \(mapping.table) SET Z_OPT = Z_OPT + 1 WHERE Z_PK = ?"
@@ -69,17 +71,22 @@ final class RowWriter: @unchecked Sendable {
 
   func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
     var changed = StepSet()
-    for position in steps.indices where hasChanged(steps[position], base, values) { changed.insert(position) }
+    withExtendedLifetime((base, values)) {
+      for position in steps.indices where hasChanged(steps[position], base, values) { changed.insert(position) }
+    }
     return changed
   }
 
+  /// The caller keeps both rows.
   @inline(__always)
   private func hasChanged(_ step: RowDecoder.Step, _ base: Snapshot, _ values: Snapshot) -> Bool {
-    switch step.kind {
-    case .integer, .boolean: base.load(step.slot, as: Int64.self) != values.load(step.slot, as: Int64.self)
-    case .double, .float, .date: base.load(step.slot, as: Double.self) != values.load(step.slot, as: Double.self)
-    case .toOne: base.related(step.slot) != values.related(step.slot)
-    case .string, .data, .boxed: !base.isEqual(values, slot: step.slot)
+    let (old, new) = (base.slots + step.slot, values.slots + step.slot)
+    return switch step.kind {
+    case .integer, .boolean: Int64.load(old) != Int64.load(new)
+    case .double, .float, .date: Double.load(old) != Double.load(new)
+    case .toOne: RelatedKey.load(old) != RelatedKey.load(new)
+    case .string: !String.areEqual(old, new)
+    case .data, .boxed: !base.isEqual(values, slot: step.slot)
     }
   }
 
@@ -99,13 +106,12 @@ final class RowWriter: @unchecked Sendable {
     return text
   }
 
-  /// The INSERT of one row; parameters: key, entity, version, values.
-  var insertSQL: String { insertSQL(rows: 1) }
+  /// The INSERT of one row with all columns.
+  var wholeInsert: InsertShape { shapes.whole }
 
-  /// The INSERT of several rows, the parameters row after row.
-  func insertSQL(rows: Int) -> String {
-    text(.insert(rows: rows)) { insertStart + Array(repeating: rowPlaces, count: rows).joined(separator: ", ") }
-  }
+  /// The INSERT with the columns in which any of the rows has a value, and perhaps others.
+  @inline(__always)
+  func insertShape(of rows: some Sequence<Snapshot>) -> InsertShape { shapes.shape(of: rows) }
 
   /// The UPDATE of the steps; parameters: version, values, key, version before.
   func updateSQL(_ changed: StepSet) -> String {
@@ -152,12 +158,13 @@ final class RowWriter: @unchecked Sendable {
 
   // MARK: Binding
 
-  /// Binds all values of a row. Returns the next index.
+  /// Binds the values of a row for an INSERT. Returns the next index.
   func bind(
-    _ row: Snapshot, to statement: SQLiteStatement, at index: Int32, resolving resolve: (RelatedKey) -> RelatedKey?
+    _ row: Snapshot, _ shape: InsertShape, to statement: SQLiteStatement, at index: Int32,
+    resolving resolve: (RelatedKey) -> RelatedKey?
   ) -> Int32 {
     var index = index
-    for step in steps { index = bind(step, of: row, to: statement, at: index, resolving: resolve) }
+    for step in shape.steps { index = bind(step, of: row, to: statement, at: index, resolving: resolve) }
     return index
   }
 
@@ -181,7 +188,7 @@ final class RowWriter: @unchecked Sendable {
     case .string: bind(snapshot.load(slot, as: String.self), statement, index) { $0.bind($1, at: index) }
     case .data:
       bind(snapshot.load(slot, as: Data.self), statement, index) {
-        $0.bind(step.external ? ExternalData.encode($1) : $1, at: index)
+        $0.bind(step.external ? external($1) : $1, at: index)
       }
     case .boxed:
       bind(snapshot.load(slot, as: Boxed.self), statement, index) {
@@ -192,6 +199,18 @@ final class RowWriter: @unchecked Sendable {
     }
     return index + 1
   }
+
+  /// What the row stores for a value of an attribute with external storage.
+  private func external(_ value: Data) -> Data {
+    guard value.count > ExternalData.largestInside, let externalFolder,
+      let (stored, file) = ExternalData.writeFile(value, in: externalFolder)
+    else { return ExternalData.encode(value) }
+    writtenFiles.append(file)
+    return stored
+  }
+
+  /// The columns of attributes with external storage.
+  private(set) lazy var externalColumns: [String] = zip(steps, columns).filter(\.0.external).flatMap(\.1)
 
   private func bindElements(
     _ slot: Int, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32

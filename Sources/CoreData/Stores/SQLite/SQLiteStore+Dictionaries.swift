@@ -4,7 +4,7 @@ extension SQLiteStore {
     let generator = generator(for: fetch.entityName)
     let (sql, columns) = try SQLGenerationError.translated {
       let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
-      return (try select(list, fetch, generator, groups: settings), columns)
+      return (try generator.select(list, fetch, groups: settings), columns)
     }
     return try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
       try read(fetch.generation, fetch.control) { connection in

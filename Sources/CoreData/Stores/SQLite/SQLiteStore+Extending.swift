@@ -8,7 +8,7 @@ extension SQLiteStore {
   /// Unlike lightweight migration it needs no earlier model, and cannot rename or remove anything.
   /// - Throws: 134100 if more than additions are needed. Nothing is changed then.
   static func extend(
-    _ prefix: String, _ entities: [NSEntityDescription], _ identifiers: Set<AnyHashable>, _ database: SQLiteDatabase
+    _ prefix: String, _ entities: [NSEntityDescription], _ model: NSManagedObjectModel, _ database: SQLiteDatabase
   ) throws {
     guard try database.withWriter({ try isOutdated(prefix, entities, $0) }) else { return }
     try database.write { connection in
@@ -30,8 +30,9 @@ extension SQLiteStore {
       }
       let extended = try SchemaFile(connection, prefix: prefix)
       try remakeIndexes(StoreSchema(entities: entities, prefix: prefix, file: extended), connection)
-      StoreMetadata.setModel(entities: entities, identifiers: identifiers, in: &metadata)
+      StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
       try writeMetadata(metadata, prefix: prefix, connection)
+      try keepModel(model, prefix, connection)
     }
   }
 

@@ -10,19 +10,21 @@ extension SQLiteStore {
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     let packer = RowPacker()
+    let (includesValues, isWhole) = (fetch.includesValues, fetch.properties == nil)
     try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
       try read(fetch.generation, fetch.control) { connection in
         let statement = try connection.statement(sql)
         statement.bind(bindings)
         defer { statement.reset() }
-        try plan.forEachRow(of: statement) { decoder in
+        try plan.forEachRow(of: statement) { decoder, storedEntity in
           fetch.control?.countRow()
-          let key = statement.integer(0)
-          guard fetch.includesValues else { return body(decoder.storedEntity, key, nil) }
-          let snapshot = decoder.decode(statement, packer)
+          let columns = SQLiteRow(statement)
+          let key = columns.integer(0)
+          guard includesValues else { return body(storedEntity, key, nil) }
+          let snapshot = decoder.decode(columns, statement, packer)
           // The cache keeps a bounded part of a long fetch, so not more is collected.
-          if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
-          body(decoder.storedEntity, key, snapshot)
+          if rows.count < 4096 && isWhole { rows.append((key, storedEntity.table, snapshot)) }
+          body(storedEntity, key, snapshot)
         }
       }
     }
@@ -52,36 +54,8 @@ extension SQLiteStore {
 
   func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
     let generator = generator(for: fetch.entityName)
-    let sql = try SQLGenerationError.translated { try select(columns, fetch, generator, isOrdered: isOrdered) }
+    let sql = try SQLGenerationError.translated { try generator.select(columns, fetch, isOrdered: isOrdered) }
     return (sql, generator.bindings)
-  }
-
-  /// - Parameter groups: the groups and their columns, for a fetch of dictionaries.
-  func select(
-    _ columns: String, _ fetch: RowFetch, _ generator: SQLGenerator, isOrdered: Bool = true,
-    groups: FetchSettings? = nil
-  ) throws -> String {
-    // In the order of the text, because each clause appends its values.
-    var conditions: [String] = []
-    if let restriction = generator.entityRestriction(includesSubentities: fetch.includesSubentities) {
-      conditions.append(restriction)
-    }
-    if let predicate = fetch.predicate { conditions.append(try generator.whereClause(predicate)) }
-    let grouping = try groups?.propertiesToGroupBy.map(generator.groupClause) ?? ""
-    let having = grouping.isEmpty ? "" : try groups?.havingPredicate.map(generator.havingClause) ?? ""
-    let order = isOrdered ? try generator.orderClause(fetch.sortDescriptors) : ""
-    var sql = groups?.returnsDistinctResults ?? false ? "SELECT DISTINCT \(columns)" : "SELECT \(columns)"
-    sql += " FROM \(generator.root.mapping.table) t0\(generator.joins)"
-    if !conditions.isEmpty { sql += " WHERE \(conditions.joined(separator: " AND "))" }
-    if !grouping.isEmpty { sql += " GROUP BY \(grouping)" }
-    if !having.isEmpty { sql += " HAVING \(having)" }
-    if !order.isEmpty { sql += " ORDER BY \(order)" }
-    // SQLite requires a limit with an offset; -1 means none.
-    if fetch.limit > 0 || fetch.offset > 0 {
-      sql += " LIMIT \(fetch.limit > 0 ? fetch.limit : -1)"
-      if fetch.offset > 0 { sql += " OFFSET \(fetch.offset)" }
-    }
-    return sql
   }
 
   /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
@@ -89,17 +63,6 @@ extension SQLiteStore {
     SQLGenerator(schema: schema, entity: mapping(entityName)) { [storedEntities] object in
       guard let id = object as? NSManagedObjectID, id.storedEntity.collection === storedEntities else { return nil }
       return id.persistentKey
-    }
-  }
-}
-
-extension SQLGenerationError {
-  /// Runs the body and converts SQL generation errors to Core Data's.
-  static func translated<T>(_ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch let error as SQLGenerationError {
-      throw CoreDataErrors.error(.persistentStoreOperation, error.description)
     }
   }
 }

@@ -57,7 +57,7 @@ extension SQLiteStore {
     try copySupportFolder(from: source.url, to: destination.url)
   }
 
-  private static func copySupportFolder(from source: URL, to destination: URL) throws {
+  static func copySupportFolder(from source: URL, to destination: URL) throws {
     let (from, to) = (ExternalData.supportFolder(of: source), ExternalData.supportFolder(of: destination))
     try? FileManager.default.removeItem(at: to)
     if FileManager.default.fileExists(atPath: from.path) { try FileManager.default.copyItem(at: from, to: to) }

@@ -40,6 +40,8 @@ extension SQLiteStore {
 
   func interrupt() { database.interrupt() }
 
+  func releaseMemory() { database.releaseMemory() }
+
   var files: [URL] {
     guard let url, !url.isInMemoryStore else { return [] }
     return [url, URL(fileURLWithPath: url.path + "-wal")]
@@ -65,7 +67,7 @@ extension SQLiteStore {
       _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
     }
     if exists && !readOnly && options?[NSPersistentStoreExtendOption] as? Bool == true {
-      try extend(prefix, entities, model.versionIdentifiers, database)
+      try extend(prefix, entities, model, database)
     }
     try migrateIfWanted(database, prefix: prefix, entities: entities, model: model, options: options)
     if !readOnly { try tidy(database, options) }
@@ -126,6 +128,7 @@ extension SQLiteStore {
     try connection.execute(
       "INSERT INTO \(schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
       [.text(UUID().uuidString), .blob(try StoreMetadata.encode(metadata))])
+    try keepModel(model, prefix, connection)
   }
 
   static func readMetadata(_ prefix: String, _ connection: SQLiteConnection) throws -> (String, [String: Any]) {

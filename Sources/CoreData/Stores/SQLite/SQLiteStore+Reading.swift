@@ -12,7 +12,7 @@ extension SQLiteStore {
 
   /// The row of an ID in the connection's state of the file.
   func row(_ id: NSManagedObjectID, _ connection: SQLiteConnection) throws -> Snapshot? {
-    guard let query = rowQueries[id.storedEntity.number] else { return nil }
+    guard let query = rowQueries[id.storedEntity.number]?.single else { return nil }
     let statement = try connection.statement(of: query)
     statement.bind(id.key, at: 1)
     defer { statement.reset() }
@@ -35,10 +35,10 @@ extension SQLiteStore {
         let statement = try connection.statement(sql)
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
-        try source.plan.forEachRow(of: statement) { decoder in
+        try source.plan.forEachRow(of: statement) { decoder, storedEntity in
           let snapshot = decoder.decode(statement, packer)
-          body(decoder.storedEntity, statement.integer(0), snapshot)
-          rows.append((statement.integer(0), decoder.storedEntity.table, snapshot))
+          body(storedEntity, statement.integer(0), snapshot)
+          rows.append((statement.integer(0), storedEntity.table, snapshot))
         }
       }
     }
@@ -85,14 +85,21 @@ extension SQLiteStore {
   func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
-    let plan = plan(storedEntity.layout.name, includesSubentities: false)
-    let select = "SELECT \(plan.columnList(alias: "t")) FROM \(mapping(storedEntity.layout.name).table) t"
+    guard let queries = rowQueries[storedEntity.number] else { return }
     let packer = RowPacker()
     try CoreDataErrors.translating("Reading rows of \(storedEntity.layout.name)") {
-      try eachRow(of: keys, in: generation, "\(select) WHERE t.Z_PK IN (", ") AND t.Z_ENT = \(storedEntity.number)") {
-        statement in
-        guard let decoder = plan.decoder(statement) else { return }
-        body(statement.integer(0), decoder.decode(statement, packer))
+      try read(generation) { connection in
+        var rest = keys[...]
+        while let last = rest.last {
+          let query = queries.query(for: rest.count)
+          let statement = try connection.statement(of: query)
+          defer { statement.reset() }
+          // Parameters that are left over repeat a key, whose row is found once.
+          for (place, key) in rest.prefix(query.keyCount).enumerated() { statement.bind(key, at: Int32(place + 1)) }
+          for place in min(rest.count, query.keyCount)..<query.keyCount { statement.bind(last, at: Int32(place + 1)) }
+          rest = rest.dropFirst(query.keyCount)
+          while try statement.step() { body(statement.integer(0), query.decoder.decode(statement, packer)) }
+        }
       }
     }
   }

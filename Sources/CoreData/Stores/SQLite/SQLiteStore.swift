@@ -14,10 +14,13 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   private let plans: [String: (deep: RowPlan, flat: RowPlan)]
   private let writers: [RowWriter?]
   /// By entity number.
-  let rowQueries: [RowQuery?]
+  let rowQueries: [RowQueries?]
   private let storeType: String
   /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitWatcher.Registration?
+  /// Files of external data that the saves since the last commit replaced. Touched by the writer only.
+  var obsoleteFiles: [ObsoleteFile] = []
+  let externalWriters: [RowWriter]
 
   override var type: String { storeType }
 
@@ -42,18 +45,21 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     }
     self.storedEntities = storedEntities
     var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
-    var rowQueries: [RowQuery?] = Array(repeating: nil, count: storedEntities.byNumber.count)
+    var rowQueries: [RowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     var writers: [RowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for mapping in schema.entities {
       plans[mapping.name] = (
         RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: true),
         RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
       )
-      writers[mapping.number] = RowWriter(mapping, layout: mapping.entity.layout)
-      rowQueries[mapping.number] = plans[mapping.name].flatMap { RowQuery($0.flat, mapping) }
+      writers[mapping.number] = RowWriter(
+        mapping, layout: mapping.entity.layout,
+        externalFolder: opening.isInMemory ? nil : opening.url.map(ExternalData.folder))
+      rowQueries[mapping.number] = plans[mapping.name].flatMap { RowQueries($0.flat, mapping) }
     }
     self.plans = plans
     self.writers = writers
+    externalWriters = writers.compactMap { $0 }.filter { !$0.externalColumns.isEmpty }
     self.rowQueries = rowQueries
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
@@ -95,7 +101,10 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     try SQLiteStore.writeMetadata(unsaved, prefix: schema.prefix, connection)
   }
 
-  func didCommit() { openMetadata.didCommit() }
+  func didCommit() {
+    openMetadata.didCommit()
+    removeObsoleteFiles()
+  }
 
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }
 

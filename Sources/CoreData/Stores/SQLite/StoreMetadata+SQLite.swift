@@ -24,7 +24,7 @@ extension StoreMetadata {
 
   /// The metadata in a property list, with the store's identifier from its own column.
   static func decode(_ data: Data, uuid: String) throws -> [String: Any] {
-    let list = try PropertyListSerialization.propertyList(from: data, format: nil)
+    let list = try StoredPropertyList.read(data)
     guard var metadata = list as? [String: Any] else {
       throw StoreSchemaError("the file's metadata is not a dictionary")
     }

@@ -77,8 +77,9 @@ extension StoredValue {
       return statement.text(index).map { NSDecimalNumber(string: $0, locale: Locale(identifier: "en_US_POSIX")) }
     case .binaryDataAttributeType:
       let isExternal = attribute?.allowsExternalBinaryDataStorage ?? false
-      return statement.blob(index).map { data in
-        storedEntity.flatMap { isExternal ? ExternalData.decode(data, $0) : nil } ?? data
+      return statement.blob(index).flatMap { data -> Data? in
+        guard isExternal, let storedEntity else { return data }
+        return ExternalData.decode(data, storedEntity)
       }
     case .transformableAttributeType:
       return statement.blob(index).map { TransformableValue.decode($0, attribute?.valueTransformerName) }
@@ -97,31 +98,4 @@ extension StoredValue {
     case .blob(let value): value
     }
   }
-}
-
-/// Binary values of attributes that allow external storage: the first byte tells where the value is.
-enum ExternalData {
-  /// 1: the value follows. 2: the name of a file follows, in the store's support folder.
-  static func decode(_ stored: Data, _ storedEntity: StoredEntity) -> Data {
-    guard let first = stored.first else { return stored }
-    if first == 1 { return Data(stored.dropFirst()) }
-    return file(stored, of: storedEntity.storeReference?.store?.url).flatMap { try? Data(contentsOf: $0) } ?? stored
-  }
-
-  /// The file that a stored value names; nil for none.
-  static func file(_ stored: Data, of store: URL?) -> URL? {
-    guard stored.first == 2, let store else { return nil }
-    let name = String(decoding: stored.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
-    // Names are UUIDs; anything else might lead out of the folder.
-    guard UUID(uuidString: name) != nil else { return nil }
-    return supportFolder(of: store).appendingPathComponent("_EXTERNAL_DATA/\(name)")
-  }
-
-  /// The folder beside a store's file with its external data.
-  static func supportFolder(of store: URL) -> URL {
-    store.deletingLastPathComponent().appendingPathComponent(
-      ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT")
-  }
-
-  static func encode(_ value: Data) -> Data { [1] + value }
 }

@@ -7,8 +7,11 @@ final class IncomingFiles {
   static let rescanInterval = 10.0
   /// Files that come more often than that, in seconds, are a stream.
   static let streamInterval = 0.000_2
-  /// Seconds for which the files of a stream are gathered, to be taken in one transaction.
-  static let gatheringTime = 0.002
+  /// Seconds for which the files of a stream are gathered, to be taken in one transaction: more while many come, since
+  /// most of a small transaction's cost is its beginning and its end.
+  static let gatheringTimes = 0.002...0.016
+  /// So many files at a time are many.
+  static let manyFiles = 24
 
   private let core: PoolCore
   private let ready: ReadyJobs
@@ -17,6 +20,7 @@ final class IncomingFiles {
   private var watch: DirectoryWatch?
   /// When the directory's events were read last.
   private var lastRead = 0.0
+  private var gatheringTime = IncomingFiles.gatheringTimes.lowerBound
   private var rescanTimer: TimerQueue.Token?
   /// Failures of the queue directory that were logged, so that each is not logged with every scan.
   private var repeated = RepeatedTrouble()
@@ -61,9 +65,11 @@ final class IncomingFiles {
     core.source.takeFiles(changes.needsScan ? nil : changes.names)
     let now = Clock.now
     defer { lastRead = now }
+    let times = Self.gatheringTimes
+    gatheringTime = changes.names.count < Self.manyFiles ? times.lowerBound : min(times.upperBound, gatheringTime * 2)
     guard changes.names.count > 1 || now - lastRead < Self.streamInterval else { return }
     core.loop.setInterest([], of: watch.descriptor)
-    core.loop.timers.after(Self.gatheringTime) { [weak self, weak watch] in
+    core.loop.timers.after(gatheringTime) { [weak self, weak watch] in
       guard let self, let watch, watch === self.watch else { return }
       core.loop.setInterest(.readable, of: watch.descriptor)
     }

@@ -49,6 +49,9 @@ final class StatusService {
     }
   }
 
+  /// Makes the socket again if it was removed or replaced. Returns whether that was needed.
+  func listenAgainIfNeeded() throws(SystemCallError) -> Bool { try server?.listenAgainIfNeeded() ?? false }
+
   /// Writes what waits for clients, once for each turn of the loop.
   func flush() { server?.flush() }
 

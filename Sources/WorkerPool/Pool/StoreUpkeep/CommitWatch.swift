@@ -1,4 +1,5 @@
 import Glibc
+import Jobs
 import LinuxSystem
 
 /// Finds jobs that another process saves into the store without telling the pool, or before it can: every commit is
@@ -56,6 +57,12 @@ final class CommitWatch {
       core.loop.setInterest(.readable, of: watch.descriptor)
     }
     core.source.findNewestJob()
+  }
+
+  /// The pool's own intake has saved jobs, and tells of them itself. If no other keys lie between them and the newest
+  /// job, nobody else has saved any.
+  func tookJobs(_ keys: ClosedRange<JobKey>) {
+    if keys.lowerBound == newestJob + 1 { newestJob = keys.upperBound }
   }
 
   /// The key of the newest job in the store; jobs that came with the last commits have higher ones than those before.

@@ -51,6 +51,7 @@ final class WorkerServer {
   /// started may go on writing.
   static let lastBytes = 1 << 20
 
+  private let path: String
   private let loop: EventLoop
   private let log: Log
   private var listener: Listener?
@@ -66,13 +67,26 @@ final class WorkerServer {
 
   /// Listens at `path`.
   init(path: String, loop: EventLoop, log: Log, recorder: ConversationRecorder? = nil) throws(SystemCallError) {
+    self.path = path
     self.loop = loop
     self.log = log
     self.recorder = recorder
+    try listen()
+  }
+
+  /// Makes the socket again if it was removed or replaced. Connections stay. Returns whether that was needed.
+  func listenAgainIfNeeded() throws(SystemCallError) -> Bool {
+    if listener?.isInPlace == true { return false }
+    try listen()
+    return true
+  }
+
+  private func listen() throws(SystemCallError) {
     listener = try Listener(path: path, loop: loop) { [weak self] descriptor throws(SystemCallError) in
       try self?.welcome(descriptor)
     } failed: { [weak self] error in
       self?.cannotAccept(error)
+      return false
     }
   }
 

@@ -152,6 +152,12 @@ extension WorkerService: WorkerServerDelegate {
       supervisor.refused(worker, because: .wrongVersion([version]))
       return .refused(.version)
     }
+    let described = Set(worker.plugin.description.kinds.map(\.kind))
+    let foreign = kinds.filter { !described.contains($0) }
+    guard foreign.isEmpty else {
+      supervisor.refused(worker, because: .foreignKinds(foreign))
+      return .refused(.message)
+    }
     core.coordinator.ledger?.add(worker: worker.id.number, ProcessIdentity(of: worker.pid))
     supervisor.cameUp(worker.id)
     return .admitted(worker.id)

@@ -85,7 +85,7 @@ import Testing
     try context.performAndWait {
       _ = try fill(context)
       let unsaved = context.make("Book", ["title": "new"])
-      #expect(try sql(store, "Page", "book == %@", unsaved) == "(0)")
+      #expect(try sql(store, "Page", "book == %@", unsaved) == "(FALSE)")
       #expect(try numbers(context, "book == %@", unsaved) == [])
       #expect(try numbers(context, "NOT book == %@", unsaved) == [1, 2, 3, 4])
       let page = context.make("Page", ["number": 9, "book": unsaved])

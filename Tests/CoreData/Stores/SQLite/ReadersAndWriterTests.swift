@@ -118,4 +118,26 @@ import Testing
     }
     try #expect(store.sql("SELECT count(*) FROM ZBOOK WHERE ZTITLE IN ('Two', 'new')") == [["2"]])
   }
+
+  /// Before, between and in the middle of uses.
+  @Test func memoryThatIsReleasedIsReadAgain() throws {
+    let store = try TemporaryStore()
+    try store.save { context in for number in 0..<500 { context.make("Tag", ["label": "\(number)"]) } }
+    let context = store.context()
+    let coordinator = try #require(context.persistentStoreCoordinator)
+    let sqlite = try #require(coordinator.persistentStores.first as? SQLiteStore)
+    try context.performAndWait {
+      for count in 500...502 {
+        coordinator.releaseMemory()
+        #expect(try context.all("Tag").count == count)
+        context.make("Tag", ["label": "new"])
+        try sqlite.database.write { _ in
+          try context.save()
+          coordinator.releaseMemory()
+        }
+        context.reset()
+      }
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZTAG WHERE ZLABEL = 'new'") == [["3"]])
+  }
 }

@@ -40,11 +40,26 @@ struct JoinLayouts {
     layouts = builder.layouts
   }
 
+  /// A many-to-many relationship without the names of its columns.
+  private struct Pair {
+    let relationship: NSRelationshipDescription
+    let inverse: NSRelationshipDescription?
+    let number: Int
+    /// The column with the keys of the relationship's owners, and the one with those of its members.
+    let first: Column
+    let second: Column
+  }
+
+  private struct Column {
+    let wanted: String
+    /// The name of the relationship that the entity of the column's rows has.
+    let relationship: String
+  }
+
   private struct Builder {
     let numbering: EntityNumbering
     let prefix: String
-    var layouts: [JoinLayout] = []
-    private var columnNames: Set<String> = []
+    private var pairs: [Pair] = []
 
     init(numbering: EntityNumbering, prefix: String) {
       self.numbering = numbering
@@ -53,51 +68,61 @@ struct JoinLayouts {
 
     mutating func add(_ relationship: NSRelationshipDescription, of entity: NSEntityDescription) {
       guard let destination = relationship.destinationEntity, numbering.contains(destination) else { return }
+      let number = numbering.number(of: entity)
+      let capitals = relationship.name.uppercased()
       guard let inverse = relationship.inverseRelationship else {
-        addWithoutInverse(relationship, of: entity, to: destination)
+        // No file of Apple's with such a relationship was available: the owner's column is named after its entity.
+        let first = Column(wanted: "Z_\(number)\((entity.name ?? "").uppercased())", relationship: relationship.name)
+        let second = Column(wanted: "Z_\(numbering.number(of: destination))\(capitals)", relationship: "")
+        pairs.append(Pair(relationship: relationship, inverse: nil, number: number, first: first, second: second))
         return
       }
       guard inverse.isToMany, let other = declarer(of: inverse, at: destination) else { return }
-      let (number, otherNumber) = (numbering.number(of: entity), numbering.number(of: other))
+      let otherNumber = numbering.number(of: other)
       if inverse !== relationship {
         let isFirst =
           number == otherNumber ? inverse.name.precedesByBytes(relationship.name) : number < otherNumber
         guard isFirst else { return }
       }
-      let capitals = relationship.name.uppercased()
-      let first = uniqueName("Z_\(number)\(inverse.name.uppercased())")
+      let first = Column(wanted: "Z_\(number)\(inverse.name.uppercased())", relationship: relationship.name)
       // A relationship that is its own inverse would give both columns the same name.
-      let second = inverse === relationship ? "REFLEXIVE" : uniqueName("Z_\(otherNumber)\(capitals)")
-      let orderColumn = relationship.isOrdered ? orderName(second) : nil
-      let inverseOrderColumn = inverse.isOrdered && inverse !== relationship ? orderName(first) : nil
-      append(
-        relationship, inverse, number, "\(prefix)_\(number)\(capitals)", first, second, orderColumn, inverseOrderColumn)
+      let second = Column(
+        wanted: inverse === relationship ? JoinLayouts.reflexive : "Z_\(otherNumber)\(capitals)",
+        relationship: inverse.name)
+      pairs.append(Pair(relationship: relationship, inverse: inverse, number: number, first: first, second: second))
     }
 
-    /// No file of Apple's with such a relationship was available: the owner's column is named after its entity.
-    private mutating func addWithoutInverse(
-      _ relationship: NSRelationshipDescription, of entity: NSEntityDescription, to destination: NSEntityDescription
-    ) {
-      let number = numbering.number(of: entity)
-      let capitals = relationship.name.uppercased()
-      let first = uniqueName("Z_\(number)\((entity.name ?? "").uppercased())")
-      let second = uniqueName("Z_\(numbering.number(of: destination))\(capitals)")
-      append(
-        relationship, nil, number, "\(prefix)_\(number)\(capitals)", first, second,
-        relationship.isOrdered ? orderName(second) : nil, nil)
+    var layouts: [JoinLayout] {
+      let names = uniqueNames()
+      return pairs.enumerated().map { index, pair in
+        let (first, second) = (names[2 * index], names[2 * index + 1])
+        let orderColumn = pair.relationship.isOrdered ? Self.orderName(second) : nil
+        let isOrderedBack = pair.inverse.map { $0.isOrdered && $0 !== pair.relationship } ?? false
+        let inverseOrderColumn = isOrderedBack ? Self.orderName(first) : nil
+        let table = JoinTable(
+          name: "\(prefix)_\(pair.number)\(pair.relationship.name.uppercased())", firstColumn: first,
+          secondColumn: second, orderColumns: [inverseOrderColumn, orderColumn].compactMap { $0 },
+          ownerNumber: pair.number)
+        return JoinLayout(
+          relationship: pair.relationship, inverse: pair.inverse, table: table, orderColumn: orderColumn,
+          inverseOrderColumn: inverseOrderColumn)
+      }
     }
 
-    private mutating func append(
-      _ relationship: NSRelationshipDescription, _ inverse: NSRelationshipDescription?, _ number: Int,
-      _ name: String, _ first: String, _ second: String, _ orderColumn: String?, _ inverseOrderColumn: String?
-    ) {
-      let table = JoinTable(
-        name: name, firstColumn: first, secondColumn: second,
-        orderColumns: [orderColumn, inverseOrderColumn].compactMap { $0 }, ownerNumber: number)
-      layouts.append(
-        JoinLayout(
-          relationship: relationship, inverse: inverse, table: table, orderColumn: orderColumn,
-          inverseOrderColumn: inverseOrderColumn))
+    /// The columns' names, first and second of each pair. Columns of one name get numbers, even in different tables: in
+    /// the order of the relationships that lead there from the rows' own entity.
+    private func uniqueNames() -> [String] {
+      let columns = pairs.flatMap { [$0.first, $0.second] }
+      var names = columns.map(\.wanted)
+      for places in Dictionary(grouping: columns.indices, by: { columns[$0].wanted }).values
+      where columns[places[0]].wanted != JoinLayouts.reflexive {
+        let sorted = places.sorted { one, other in
+          let (name, otherName) = (columns[one].relationship, columns[other].relationship)
+          return name == otherName ? one < other : name.precedesByBytes(otherName)
+        }
+        for (suffix, place) in sorted.enumerated() where suffix > 0 { names[place] += String(suffix) }
+      }
+      return names
     }
 
     /// The entity that declares a relationship: the given one or an ancestor.
@@ -110,19 +135,11 @@ struct JoinLayouts {
     }
 
     /// "Z_1FAVORITES" orders by "Z_FOK_1FAVORITES".
-    private func orderName(_ column: String) -> String {
-      "Z_FOK_" + column.dropFirst("Z_".count)
-    }
-
-    /// A second column of the same name gets a number, even in another table.
-    private mutating func uniqueName(_ wanted: String) -> String {
-      var name = wanted
-      var suffix = 0
-      while !columnNames.insert(name).inserted {
-        suffix += 1
-        name = wanted + String(suffix)
-      }
-      return name
+    private static func orderName(_ column: String) -> String {
+      "Z_FOK_" + (column.hasPrefix("Z_") ? String(column.dropFirst(2)) : column)
     }
   }
+
+  /// The name of the members' column of a relationship that is its own inverse.
+  private static let reflexive = "REFLEXIVE"
 }

@@ -9,7 +9,9 @@ extension StoreSchema {
   }
 
   /// Builds the schema from the layouts.
-  convenience init(_ numbering: EntityNumbering, _ layout: SchemaLayout, _ joins: [JoinLayout]) {
+  convenience init(
+    _ numbering: EntityNumbering, _ layout: some PropertyColumns, _ joins: [JoinLayout], names: OwnColumns = .apple
+  ) {
     var joinOfEnd: [ObjectIdentifier: JoinLayout] = [:]
     for join in joins {
       joinOfEnd[ObjectIdentifier(join.relationship)] = join
@@ -43,13 +45,26 @@ extension StoreSchema {
         rootNumber: numbering.number(of: numbering.root(of: entity)),
         numbersIncludingSubentities: numbering.hierarchy(of: entity).map(numbering.number(of:)),
         table: layout.table(of: entity), attributes: attributes, composites: composites,
-        toOnes: toOnes, toManys: toManys)
+        toOnes: toOnes, toManys: toManys, names: names)
     }
     self.init(prefix: layout.prefix, entities: mappings, tables: layout.tables, joinTables: joins.map(\.table))
   }
 }
 
-extension SchemaLayout {
+/// The tables and columns of a store's properties.
+protocol PropertyColumns {
+  var numbering: EntityNumbering { get }
+  var prefix: String { get }
+  var tables: [EntityTable] { get }
+  func table(of entity: NSEntityDescription) -> String
+  func column(of attribute: NSAttributeDescription) -> AttributeColumn?
+  func columns(of composite: NSCompositeAttributeDescription) -> CompositeColumns?
+  func column(of toOne: NSRelationshipDescription) -> ToOneColumn?
+}
+
+extension SchemaLayout: PropertyColumns {}
+
+extension PropertyColumns {
   /// The mapping of a one-to-many relationship through its inverse; nil if the destination is not in the store.
   fileprivate func foreignKey(_ relationship: NSRelationshipDescription) -> ToManyMapping? {
     guard let destination = relationship.destinationEntity, numbering.contains(destination),

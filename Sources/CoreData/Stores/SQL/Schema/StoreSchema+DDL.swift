@@ -71,17 +71,22 @@ extension StoreSchema {
         """)
     }
     let declared = Set(mapping.entity.declaredProperties.map(\.name))
+    // What older models say about attributes, and newer ones repeat, is no second index.
+    let indexed = Set(
+      mapping.entity.indexes.filter { $0.partialIndexPredicate == nil }.map { $0.elements.compactMap(\.propertyName) })
     for attribute in mapping.entity.attributesByName.values.sorted(by: { $0.name.precedesByBytes($1.name) })
-    where attribute.isIndexed && declared.contains(attribute.name) {
+    where attribute.isIndexed && declared.contains(attribute.name) && !indexed.contains([attribute.name]) {
       add(attribute.name, mapping.columns(of: [attribute.name]).map { ($0, true) })
     }
-    for names in mapping.entity.compoundIndexes.map(mapping.entity.names(of:)) {
+    for names in mapping.entity.compoundIndexes.map(mapping.entity.names(of:)) where !indexed.contains(names) {
       add(names.joined(separator: "_"), mapping.columns(of: names).map { ($0, true) })
     }
     for index in mapping.entity.indexes {
       let elements = index.elements.filter { $0.collationType == .binary }
-      // An index over relationships only is not created: each relationship has its own already.
-      guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
+      // A single relationship has an index already.
+      guard elements.count > 1 || elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else {
+        continue
+      }
       add(
         index.name,
         elements.flatMap { element in
@@ -121,8 +126,22 @@ extension StoreSchema {
       guard columns.count == names.count, !columns.isEmpty else { return nil }
       let list = columns.map { "\($0) COLLATE BINARY ASC" }.joined(separator: ", ")
       let name = "\(prefix)_\(mapping.name)_UNIQUE_\(names.joined(separator: "_").asIndexName)"
-      return "CREATE UNIQUE INDEX \(name) ON \(mapping.table) (\(list))"
+      return "CREATE UNIQUE INDEX \(name) ON \(mapping.table) (\(list))\(mapping.uniqueCondition(columns))"
     }
+  }
+}
+
+extension TableMapping {
+  /// The user info with which an entity of the program's own model asks for unique indexes without the rows in which one
+  /// of the values is nil. They are as strict, since nil differs from everything, and cost such rows nothing. Apple's
+  /// unique indexes hold all rows.
+  private static let uniqueKey = "sqlite.uniqueIndexes"
+  private static let partialValue = "partial"
+
+  /// The condition of the unique index over these columns, with WHERE; empty without one.
+  func uniqueCondition(_ columns: [String]) -> String {
+    guard entity.userInfo?[Self.uniqueKey] as? String == Self.partialValue else { return "" }
+    return " WHERE " + columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
   }
 }
 

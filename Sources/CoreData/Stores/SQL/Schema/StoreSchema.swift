@@ -68,11 +68,14 @@ final class TableMapping: Sendable {
   let toOnes: [String: ToOneColumn]
   /// To-many relationships by name.
   let toManys: [String: ToManyMapping]
+  /// The columns that each table has besides those of properties.
+  let names: OwnColumns
 
   init(
     entity: NSEntityDescription, number: Int, superNumber: Int, rootNumber: Int,
     numbersIncludingSubentities: [Int], table: String, attributes: [String: AttributeColumn],
-    composites: [String: CompositeColumns], toOnes: [String: ToOneColumn], toManys: [String: ToManyMapping]
+    composites: [String: CompositeColumns], toOnes: [String: ToOneColumn], toManys: [String: ToManyMapping],
+    names: OwnColumns = .apple
   ) {
     self.entity = entity
     self.name = entity.name ?? ""
@@ -85,7 +88,17 @@ final class TableMapping: Sendable {
     self.composites = composites
     self.toOnes = toOnes
     self.toManys = toManys
+    self.names = names
   }
+}
+
+/// The names of the columns that each table has besides those of properties.
+struct OwnColumns: Sendable {
+  let key: String
+  let entity: String
+  let version: String
+
+  static let apple = OwnColumns(key: "Z_PK", entity: "Z_ENT", version: "Z_OPT")
 }
 
 /// The column of a persistent attribute.

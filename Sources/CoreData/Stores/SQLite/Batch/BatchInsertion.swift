@@ -20,7 +20,7 @@ final class BatchInsertion {
   /// The steps that the row names, if that matters.
   private var named: [Bool]
   private var lastNamed: [Bool] = []
-  private var statement: SQLiteStatement?
+  private var latest: (statement: SQLiteStatement, shape: InsertShape, rows: Int)?
   private var nextKey: Int64 = 0
   private var result = BatchResult()
 
@@ -61,7 +61,7 @@ final class BatchInsertion {
         "\(table) has no row for the entity number \(mapping.rootNumber).")
     }
     nextKey = last + 1
-    defer { statement = nil }
+    defer { latest = nil }
     while try fill(rows[filled]) {
       filled += 1
       if filled == rows.count { try insertRows() }
@@ -76,8 +76,7 @@ final class BatchInsertion {
 
   /// Fills a row from the source; false if there are no more.
   private func fill(_ row: Snapshot) throws -> Bool {
-    let defaults: Snapshot = layout.defaults
-    for step in writer.steps { row.assign(slot: step.slot, from: defaults) }
+    row.reset(to: layout.defaults)
     for slot in named.indices { named[slot] = false }
     do {
       guard try source.next(row, &named) else { return false }
@@ -102,12 +101,10 @@ final class BatchInsertion {
     try WriteGroups.divide(complete, store.writeGroups.inserts) { try insert($0) }
   }
 
-  /// Inserts rows with one statement. If a constraint refuses it, nothing of it is written, and one by one the rows
-  /// tell which is refused.
+  /// Inserts rows with one statement. If a constraint refuses one, the transaction is rolled back.
   private func insert(_ group: ArraySlice<Snapshot>) throws {
-    let statement =
-      try group.count == 1
-      ? currentStatement() : connection.statement(writer.insertSQL(rows: group.count))
+    let shape = onDuplicate == .fail ? writer.insertShape(of: group) : writer.wholeInsert
+    let statement = try statement(shape, rows: group.count)
     statement.texts = connection.boundTexts
     connection.boundTexts.clear()
     var index: Int32 = 1
@@ -116,16 +113,13 @@ final class BatchInsertion {
       statement.bind(Int64(mapping.number), at: index + 1)
       statement.bind(1 as Int64, at: index + 2)
       index += 3
-      index = writer.bind(row, to: statement, at: index) { $0 }
+      index = writer.bind(row, shape, to: statement, at: index) { $0 }
     }
-    if group.count == 1 { return try translatingConstraints { try run(statement) } }
-    do {
+    try translatingConstraints {
+      if onDuplicate != .fail { return try insertUnlessThere(statement) }
       try statement.run()
-    } catch let error as SQLiteError where error.isViolatedConstraint && connection.isInTransaction {
-      for position in group.indices { try insert(group[position...position]) }
-      return
+      for _ in group { try note(nextKey) }
     }
-    for _ in group { try note(nextKey) }
   }
 
   private func translatingConstraints(_ body: () throws -> Void) throws {
@@ -136,11 +130,8 @@ final class BatchInsertion {
     }
   }
 
-  private func run(_ statement: SQLiteStatement) throws {
-    guard onDuplicate != .fail else {
-      try statement.run()
-      return try note(nextKey)
-    }
+  /// Runs a statement with a `conflictClause`, for one row.
+  private func insertUnlessThere(_ statement: SQLiteStatement) throws {
     // No row was written: the key is free for the next.
     guard try statement.step() else { return statement.reset() }
     let written = statement.integer(0)
@@ -166,11 +157,18 @@ final class BatchInsertion {
 
   // MARK: SQL
 
-  private func currentStatement() throws -> SQLiteStatement {
-    if let statement, onDuplicate != .update || named == lastNamed { return statement }
+  /// The last statement, if it serves again.
+  private func statement(_ shape: InsertShape, rows: Int) throws -> SQLiteStatement {
+    if onDuplicate == .fail {
+      if let latest, latest.shape === shape, latest.rows == rows { return latest.statement }
+    } else if let latest, onDuplicate != .update || named == lastNamed {
+      return latest.statement
+    }
     lastNamed = named
-    let made = try connection.statement(writer.insertSQL + conflictClause)
-    statement = made
+    let sql =
+      onDuplicate == .fail ? shape.sql(rows: rows, onRefusal: .endsTransaction) : shape.sql(rows: rows) + conflictClause
+    let made = try connection.statement(sql)
+    latest = (made, shape, rows)
     return made
   }
 
@@ -190,7 +188,9 @@ final class BatchInsertion {
       let assignments = columns.map { ", \($0) = excluded.\($0)" }.joined()
       action = "DO UPDATE SET Z_OPT = Z_OPT + 1\(assignments)"
     }
-    return constraints.map { " ON CONFLICT (\($0.joined(separator: ", "))) \(action)" }.joined()
+    return constraints.map { columns in
+      " ON CONFLICT (\(columns.joined(separator: ", ")))\(mapping.uniqueCondition(columns)) \(action)"
+    }.joined()
       + " RETURNING Z_PK"
   }
 }

@@ -40,7 +40,7 @@ extension SQLiteStore {
           try recorder?.finish()
           return result
         }
-        rowCache.removeAll()
+        rowCache.supersede()
         return result
       }
     }

@@ -33,7 +33,8 @@ final class SQLiteConnection: @unchecked Sendable {
     case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     }
     var connection: OpaquePointer?
-    let code = sqlite3_open_v2(path, &connection, flags, nil)
+    let name = access == .readOnly ? Self.readOnlyName(of: path) : path
+    let code = sqlite3_open_v2(name, &connection, flags, nil)
     guard code == SQLITE_OK, let connection else {
       let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"
       let error = SQLiteError(
@@ -144,6 +145,11 @@ final class SQLiteConnection: @unchecked Sendable {
       throw error
     }
   }
+
+  /// Frees the pages that the connection keeps and can read again.
+  ///
+  /// Source: https://www.sqlite.org/c3ref/db_release_memory.html
+  func releaseMemory() { sqlite3_db_release_memory(handle) }
 
   /// Makes the running statement end with SQLITE_INTERRUPT. Any thread, while the connection is open.
   func interrupt() { sqlite3_interrupt(handle) }

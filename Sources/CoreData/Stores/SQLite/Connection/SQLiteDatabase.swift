@@ -209,6 +209,18 @@ final class SQLiteDatabase: @unchecked Sendable {
     return withWriter { (try? $0.integer("PRAGMA data_version")) ?? 0 }
   }
 
+  /// Frees the pages that connections keep which nobody uses now.
+  func releaseMemory() {
+    if writeLock.try() {
+      writer.releaseMemory()
+      writeLock.unlock()
+    }
+    condition.withLock {
+      if let reader = takeHandyReader() { idleReaders.append(reader) }
+      for reader in idleReaders { reader.releaseMemory() }
+    }
+  }
+
   /// Ends a coordinator's use. A shared database closes with its last user.
   func giveUp() {
     if let name = configuration.sharedName { SharedMemoryDatabases.giveUp(self, named: name) } else { close() }

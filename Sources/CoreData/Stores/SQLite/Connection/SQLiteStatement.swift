@@ -11,6 +11,8 @@ final class SQLiteStatement {
   /// The memory for bound texts; nil to let SQLite copy each into its own. The code that sets it clears the memory
   /// before it binds a run's values.
   var texts: BoundTexts?
+  /// Of a row's values; see `SQLiteRow`.
+  let valueStride = SQLiteRow.valueStride
 
   init(sql: String, connection: SQLiteConnection) throws {
     var statement: OpaquePointer?

@@ -20,6 +20,7 @@ extension SQLiteStore {
         try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run()
         StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
         try writeMetadata(metadata, prefix: prefix, connection)
+        try keepModel(model, prefix, connection)
       }
     } catch let error as SQLiteError where error.primaryCode != 5 && error.primaryCode != 6 {
       throw CoreDataErrors.error(
@@ -44,12 +45,14 @@ extension SQLiteStore {
       return connection
     }
     defer { to.close() }
+    try copySupportFolder(from: source.url, to: destination.url)
     try CoreDataErrors.translating("Migrating \(source.url.path) to \(destination.url.path)") {
       try to.immediateTransaction {
         var metadata = try readMetadata(prefix, to).1
         try StoreMigration(from: old.entities, to: new.entities, prefix: prefix, to).run()
         StoreMetadata.setModel(entities: new.entities, identifiers: new.versionIdentifiers, in: &metadata)
         try writeMetadata(metadata, prefix: prefix, to)
+        try keepModel(new, prefix, to)
       }
     }
     return true

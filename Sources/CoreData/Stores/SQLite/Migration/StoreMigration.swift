@@ -17,7 +17,16 @@ struct StoreMigration {
     old = try StoreSchema(entities: sources, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
     new = try StoreSchema(entities: destinations, prefix: prefix)
     self.connection = connection
+    let url = URL(fileURLWithPath: connection.path)
+    connection.register(
+      SQLFunction(name: Self.contentsOfFile, argumentCount: 1) { arguments in
+        guard case .blob(let stored) = arguments[0], let file = ExternalData.file(stored, of: url) else { return .null }
+        return FileManager.default.contents(atPath: file.path).map(SQLiteValue.blob) ?? .null
+      })
   }
+
+  /// The SQL function that reads a file of external data.
+  private static let contentsOfFile = "cd_external"
 
   func run() throws {
     try checkHierarchies()
@@ -31,15 +40,6 @@ struct StoreMigration {
     try makeIndexes()
     try number(lastKeys)
     try renumberHistory()
-    try forgetModel()
-  }
-
-  /// Apple's framework may have kept the old model there.
-  private func forgetModel() throws {
-    let table = new.modelCacheTable
-    if try connection.integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(table)]) != nil {
-      try connection.execute("DELETE FROM \(table)")
-    }
   }
 
   // MARK: Entities
@@ -100,7 +100,7 @@ struct StoreMigration {
       throw CoreDataErrors.error(
         .migrationConstraintViolation, "The new model's uniqueness constraints do not hold: \(error.message).")
     }
-    for statement in new.derivedAttributeStatements { try connection.execute(statement) }
+    for statement in new.derivedAttributeStatements + new.derivedAttributeFills { try connection.execute(statement) }
   }
 
   private func number(_ lastKeys: [Int: Int64]) throws {
@@ -199,7 +199,8 @@ struct StoreMigration {
     if description.allowsExternalBinaryDataStorage && !was.allowsExternalBinaryDataStorage {
       value = "CASE WHEN \(raw: column) IS NULL THEN NULL ELSE CAST(x'01' || \(raw: column) AS BLOB) END"
     } else if was.allowsExternalBinaryDataStorage && !description.allowsExternalBinaryDataStorage {
-      value = "CASE WHEN substr(\(raw: column), 1, 1) = x'01' THEN substr(\(raw: column), 2) ELSE \(raw: column) END"
+      value =
+        "CASE substr(\(raw: column), 1, 1) WHEN x'01' THEN substr(\(raw: column), 2) WHEN x'02' THEN \(raw: Self.contentsOfFile)(\(raw: column)) ELSE \(raw: column) END"
     }
     return description.isOptional ? value : "coalesce(\(value), \(bind: defaultValue))"
   }

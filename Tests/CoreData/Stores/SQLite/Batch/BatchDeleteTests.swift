@@ -59,6 +59,8 @@ import Testing
       #expect(Set(ids) == Set(all.prefix(2).map(\.objectID)))
       #expect(context.registeredObjects.count == 3)
       NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSDeletedObjectsKey: ids], into: [context])
+      #expect(context.deletedObjects == Set(all.prefix(2)))
+      try context.save()
       #expect(context.registeredObjects == [all[2]])
       #expect(all[0].managedObjectContext == nil)
     }

@@ -107,6 +107,35 @@ import Testing
     try #expect(store.sql("SELECT count(*) FROM ZBOOK") == [["0"]])
   }
 
+  @Test func aToOneRelationshipIsSetByTheIDOfAnObject() throws {
+    let store = try TemporaryStore()
+    let (author, passport) = try store.save { context in
+      (context.make("Author", ["name": "Ada"]), context.make("Passport"))
+    }
+    let (id, passportID) = (author.objectID, passport.objectID)
+    let rows: [[String: Any]] = [["title": "One", "author": id], ["title": "Two", "author": NSNull()]]
+    _ = try execute(NSBatchInsertRequest(entityName: "Book", objects: rows), store)
+    var more = ["Three", "Four"]
+    let handler = NSBatchInsertRequest(entityName: "Book") { (row: NSMutableDictionary) in
+      guard let title = more.popLast() else { return true }
+      row.addEntries(from: ["title": title, "author": id])
+      return false
+    }
+    _ = try execute(handler, store)
+    try store.read { context in
+      let titles = context.object(with: id).members("books").compactMap { $0.text("title") }
+      #expect(titles.sorted() == ["Four", "One", "Three"])
+    }
+    // IDs of another entity or store, and relationships of one to one, are errors.
+    let other = try TemporaryStore().save { $0.make("Author", ["name": "Bob"]) }.objectID
+    for (entity, row): (String, [String: Any]) in [
+      ("Book", ["title": "x", "author": passportID]), ("Book", ["title": "x", "author": other]),
+      ("Author", ["name": "x", "passport": passportID]),
+    ] {
+      expectError(134070) { try execute(NSBatchInsertRequest(entityName: entity, objects: [row]), store) }
+    }
+  }
+
   @Test func rowsOfASubentityBearItsNumberAndInheritedValues() throws {
     let store = try TemporaryStore()
     let request = NSBatchInsertRequest(entityName: "Comic", objects: [["title": "One", "artist": "A"]])

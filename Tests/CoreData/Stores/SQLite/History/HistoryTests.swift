@@ -25,6 +25,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["<", "<=", ">", ">=", "=="])
+  func aPredicateOrdersTransactionsByToken(comparison: String) throws {
+    let store = try TemporaryStore(options: Self.tracked)
+    for title in ["a", "b", "c"] { try store.save { $0.make("Book", ["title": title]) } }
+    let all = try transactions(store)
+    let fetchRequest = try #require(NSPersistentHistoryTransaction.fetchRequest)
+    fetchRequest.predicate = NSPredicate(format: "token \(comparison) %@", all[1].token)
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetchRequest)
+    let found = try #require(fetch(store, request) as? [NSPersistentHistoryTransaction]).map(\.transactionNumber)
+    let expected: [String: [Int64]] = ["<": [1], "<=": [1, 2], ">": [3], ">=": [2, 3], "==": [2]]
+    #expect(found == expected[comparison])
+  }
+
   // MARK: The tables
 
   @Test func theTablesAreApplesAndAppearBeforeTheFirstTransaction() throws {
@@ -302,7 +315,7 @@ import Testing
       for transaction in try transactions(store, after: start) {
         context.mergeChanges(fromContextDidSave: transaction.objectIDNotification())
       }
-      #expect(tags[0].text("label") == "A" && tags[1].managedObjectContext == nil)
+      #expect(tags[0].text("label") == "A" && tags[1].isDeleted)
     }
   }
 

@@ -1,0 +1,102 @@
+/// The functions of the migration manager that expressions in mapping models call.
+enum MappingFunction: String {
+  case instancesOfMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+  case instancesOfRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+  case fetchRequest = "fetchRequestForSourceEntityNamed:predicateString:"
+}
+
+/// Evaluates the expressions of a mapping for one object.
+struct MappingEvaluation {
+  private let manager: NSMigrationManager
+  private let policy: NSEntityMigrationPolicy
+  private let destination: NSManagedObject?
+  private var variables: [String: Any]
+
+  init(
+    _ manager: NSMigrationManager, _ mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy,
+    source: NSManagedObject? = nil, destination: NSManagedObject? = nil
+  ) {
+    self.manager = manager
+    self.policy = policy
+    self.destination = destination
+    variables = [
+      NSMigrationManagerKey: manager, NSMigrationEntityMappingKey: mapping, NSMigrationEntityPolicyKey: policy,
+    ]
+    variables[NSMigrationSourceObjectKey] = source
+    variables[NSMigrationDestinationObjectKey] = destination
+  }
+
+  func value(_ expression: NSExpression, _ property: NSPropertyMapping) throws -> Any? {
+    var evaluation = self
+    evaluation.variables[NSMigrationPropertyMappingKey] = property
+    return try evaluation.value(expression)
+  }
+
+  func value(_ expression: NSExpression) throws -> Any? {
+    switch expression.node {
+    case .variable(let name): return variables[name]
+    case .keyPath(let operand?, let path):
+      switch try value(operand) {
+      case let manager as NSMigrationManager: return manager.value(ofKey: path.text)
+      case let object as NSManagedObject: return object.value(forKeyPath: path.text)
+      case let other: return KeyValueReading.value(at: path.keys, of: other)
+      }
+    case .function(let name, let operand?, let arguments):
+      let target = try value(operand)
+      guard target is NSMigrationManager || target is NSEntityMigrationPolicy else { break }
+      let values = try arguments.map { try value($0) }
+      if let policy = target as? NSEntityMigrationPolicy {
+        return try policy.value(forSelector: name, arguments: values)
+      }
+      return try call(name, values)
+    case .block:
+      guard let fetch = expression as? NSFetchRequestExpression else { break }
+      guard let request = try value(fetch.requestExpression) as? NSFetchRequest<any NSFetchRequestResult>,
+        let context = try value(fetch.contextExpression) as? NSManagedObjectContext
+      else { break }
+      return try fetch.isCountOnlyRequest ? context.count(for: request) : context.fetch(request)
+    default: break
+    }
+    return expression.expressionValue(
+      with: variables[NSMigrationSourceObjectKey], context: NSMutableDictionary(dictionary: variables))
+  }
+
+  private func call(_ name: String, _ arguments: [Any?]) throws -> Any? {
+    let text = arguments.first as? String ?? ""
+    let last = arguments.count > 1 ? arguments[1] : nil
+    switch MappingFunction(rawValue: name) {
+    case .instancesOfMapping:
+      return manager.destinationInstances(forEntityMappingName: text, sourceInstances: Self.objects(last))
+    case .instancesOfRelationship: return manager.destinationInstances(of: Self.objects(last))
+    case .fetchRequest: return try manager.fetchRequest(forSourceEntityNamed: text, predicate: last as? String)
+    case nil:
+      throw CoreDataErrors.error(
+        .entityMigrationPolicy, "A mapping calls \(name) of the migration manager, which it does not have.")
+    }
+  }
+
+  static func objects(_ value: Any?) -> [NSManagedObject] {
+    switch value {
+    case let object as NSManagedObject: [object]
+    case let list as [Any]: list.flatMap { objects($0) }
+    case let set as NSOrderedSet: set.array.compactMap { $0 as? NSManagedObject }
+    case let set as NSSet: set.allObjects.compactMap { $0 as? NSManagedObject }
+    default: []
+    }
+  }
+
+  /// Gives a new object the members that a relationship may have.
+  func set(_ relationship: NSRelationshipDescription, to value: Any?) {
+    let members = Self.objects(value).filter { member in
+      relationship.destinationEntity.map(member.entity.isKindOf) ?? true
+    }
+    if !relationship.isToMany {
+      // What the other end has set already stays.
+      if let first = members.first { destination?.setValue(first, forKey: relationship.name) }
+    } else if relationship.isOrdered {
+      destination?.setValue(NSOrderedSet(array: members), forKey: relationship.name)
+    } else if !members.isEmpty {
+      destination?.setValue(NSSet(array: members), forKey: relationship.name)
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/// What a migration does with the objects of an entity. Raw values are Apple's. Inferred mappings add, remove, copy or
+/// transform.
+public enum NSEntityMappingType: UInt, Sendable {
+  /// Unknown; handled like a transformation.
+  case undefinedEntityMappingType = 0
+  /// A migration policy handles them.
+  case customEntityMappingType = 1
+  /// The entity is new: there are none.
+  case addEntityMappingType = 2
+  /// The entity is gone: they are deleted.
+  case removeEntityMappingType = 3
+  /// The entity did not change: they are kept.
+  case copyEntityMappingType = 4
+  /// The entity changed: their values go to the new properties.
+  case transformEntityMappingType = 5
+}
+
+/// Maps one entity to another.
+///
+/// Source: Apple's documentation of `NSEntityMapping`.
+open class NSEntityMapping: NSObject {
+  /// The name: "PersonToPerson", of inferred mappings "IEM_Copy_Person". Unique in its mapping model.
+  open var name: String! = "" { didSet { isEdited = true } }
+  /// What the migration does with the entity's objects. Default: undefined.
+  open var mappingType: NSEntityMappingType = .undefinedEntityMappingType { didSet { isEdited = true } }
+  /// The name of the old entity; nil for a new one.
+  open var sourceEntityName: String? { didSet { isEdited = true } }
+  /// The `versionHash` of the old entity; nil if it does not matter.
+  open var sourceEntityVersionHash: Data?
+  /// The name of the new entity; nil for a removed one.
+  open var destinationEntityName: String? { didSet { isEdited = true } }
+  /// The `versionHash` of the new entity; nil if it does not matter.
+  open var destinationEntityVersionHash: Data?
+  /// A mapping for each attribute of the new entity; nil for a removed entity.
+  open var attributeMappings: [NSPropertyMapping]? { didSet { isEdited = true } }
+  /// A mapping for each relationship of the new entity; nil for a removed entity.
+  open var relationshipMappings: [NSPropertyMapping]? { didSet { isEdited = true } }
+  /// An `NSFetchRequestExpression` whose value is the objects to migrate; nil for all objects of the old entity, without
+  /// those of its subentities.
+  open var sourceExpression: NSExpression? { didSet { isEdited = true } }
+  /// Notes of the developer; the framework does not read them. Default: nil.
+  open var userInfo: [AnyHashable: Any]?
+  /// The name of the class that migrates the objects, a subclass of `NSEntityMigrationPolicy`; nil for that class
+  /// itself.
+  open var entityMigrationPolicyClassName: String? { didSet { isEdited = true } }
+
+  private var wasEdited = false
+  /// Whether something was set after the mapping was inferred.
+  var isEdited: Bool {
+    get { wasEdited || ((attributeMappings ?? []) + (relationshipMappings ?? [])).contains(where: \.isEdited) }
+    set { wasEdited = newValue }
+  }
+
+  /// A mapping without entities.
+  public override init() { super.init() }
+
+  convenience init(_ mapping: InferredMapping.Entity) {
+    self.init()
+    let destination = mapping.destination
+    let destinationName = destination.name ?? ""
+    sourceEntityName = mapping.source?.name
+    destinationEntityName = destinationName
+    sourceEntityVersionHash = mapping.source?.versionHash
+    destinationEntityVersionHash = destination.versionHash
+    if let source = mapping.source {
+      mappingType = source.versionHash == destination.versionHash ? .copyEntityMappingType : .transformEntityMappingType
+      name = "IEM_\(mappingType == .copyEntityMappingType ? "Copy" : "Transform")_\(destinationName)"
+    } else {
+      mappingType = .addEntityMappingType
+      name = "IEM_Add_\(destinationName)"
+    }
+    attributeMappings = destination.attributesByName.keys.sorted().map { key in
+      NSPropertyMapping(name: key, mapping.attributes[key].map { .attribute($0.name) })
+    }
+    relationshipMappings = destination.relationshipsByName.keys.sorted().map { key in
+      NSPropertyMapping(
+        name: key, mapping.relationships[key].map { .relationship($0.name, mappingName: nil, path: $0.name) })
+    }
+    isEdited = false
+  }
+
+  convenience init(removed source: NSEntityDescription) {
+    self.init()
+    name = "IEM_Remove_\(source.name ?? "")"
+    mappingType = .removeEntityMappingType
+    sourceEntityName = source.name
+    sourceEntityVersionHash = source.versionHash
+    isEdited = false
+  }
+
+  /// Sets what Xcode generates: values of properties that keep their name.
+  func resolve(
+    _ source: NSManagedObjectModel, _ destination: NSManagedObjectModel, among mappings: [NSEntityMapping]
+  ) {
+    let old = sourceEntityName.flatMap { source.entitiesByName[$0] }
+    let new = destinationEntityName.flatMap { destination.entitiesByName[$0] }
+    sourceEntityVersionHash = sourceEntityVersionHash ?? old?.versionHash
+    destinationEntityVersionHash = destinationEntityVersionHash ?? new?.versionHash
+    for mapping in attributeMappings ?? [] where mapping.isGenerated {
+      mapping.isGenerated = false
+      guard let name = mapping.name, old?.attributesByName[name] != nil else { continue }
+      mapping.valueExpression = NSPropertyMapping.Source.attribute(name).expression
+    }
+    for mapping in relationshipMappings ?? [] where mapping.isGenerated {
+      mapping.isGenerated = false
+      guard let name = mapping.name, let was = old?.relationshipsByName[name] else { continue }
+      // The only mapping of the objects at the other end is named; several are not.
+      let others = mappings.filter { $0.sourceEntityName == was.destinationEntity?.name }
+      let isAlone = others.count == 1 && was.destinationEntity?.subentities.isEmpty ?? true
+      mapping.valueExpression =
+        NSPropertyMapping.Source.relationship(name, mappingName: isAlone ? others[0].name : nil, path: name).expression
+    }
+  }
+}
+
+/// Says where a property of a new object gets its value from.
+///
+/// Source: Apple's documentation of `NSPropertyMapping`.
+open class NSPropertyMapping: NSObject {
+  /// The name of the new property.
+  open var name: String? { didSet { isEdited = true } }
+  /// The value, evaluated with the variables `$source`, `$destination`, `$manager`, `$entityMapping`,
+  /// `$propertyMapping` and `$entityPolicy`; nil for a new property, which gets its default value.
+  open var valueExpression: NSExpression? { didSet { isEdited = true } }
+  /// Notes of the developer; the framework does not read them. Default: nil.
+  open var userInfo: [AnyHashable: Any]?
+
+  var isEdited = false
+  /// Whether the expression is the one that Xcode generates, which takes both models to know.
+  var isGenerated = false
+
+  /// A mapping without a property.
+  public override init() { super.init() }
+
+  convenience init(name: String, _ source: Source?) {
+    self.init()
+    self.name = name
+    valueExpression = source?.expression
+    isEdited = false
+  }
+
+  /// Where values come from in the usual mappings.
+  enum Source {
+    /// The attribute of the old object.
+    case attribute(String)
+    /// What became of the objects at a path of the old object: by a mapping, or by any mapping.
+    case relationship(String, mappingName: String?, path: String)
+
+    var expression: NSExpression {
+      switch self {
+      case .attribute(let name): Self.path(name)
+      case .relationship(let name, let mappingName, let path):
+        NSExpression(
+          node: .function(
+            name: mappingName == nil
+              ? MappingFunction.instancesOfRelationship.rawValue : MappingFunction.instancesOfMapping.rawValue,
+            operand: NSExpression(forVariable: NSMigrationManagerKey),
+            arguments: [NSExpression(forConstantValue: mappingName ?? name), Self.path(path)]))
+      }
+    }
+
+    private static func path(_ path: String) -> NSExpression {
+      NSExpression(
+        node: .keyPath(
+          operand: NSExpression(forVariable: NSMigrationSourceObjectKey), path: KeyPathComponents(path)))
+    }
+  }
+}
+
+/// The variable of a mapping's expressions whose value is the `NSMigrationManager`.
+public let NSMigrationManagerKey = "manager"
+/// The variable of a mapping's expressions whose value is the old object.
+public let NSMigrationSourceObjectKey = "source"
+/// The variable of a mapping's expressions whose value is the new object.
+public let NSMigrationDestinationObjectKey = "destination"
+/// The variable of a mapping's expressions whose value is the `NSEntityMapping`.
+public let NSMigrationEntityMappingKey = "entityMapping"
+/// The variable of a mapping's expressions whose value is the `NSPropertyMapping`.
+public let NSMigrationPropertyMappingKey = "propertyMapping"
+/// The variable of a mapping's expressions whose value is the `NSEntityMigrationPolicy`.
+public let NSMigrationEntityPolicyKey = "entityPolicy"

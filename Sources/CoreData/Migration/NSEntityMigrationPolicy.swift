@@ -1,0 +1,72 @@
+/// Migrates the objects of one entity mapping. Override what the mapping's expressions cannot say.
+///
+/// The manager makes one policy for each entity mapping and calls its seven methods: the first three for all mappings,
+/// then the next two for all, then the last two for all. Objects are of the class `NSManagedObject`, whatever classes
+/// the models name.
+///
+/// Source: Apple's documentation of `NSEntityMigrationPolicy`.
+open class NSEntityMigrationPolicy: NSObject {
+  /// Called by the manager.
+  public required override init() { super.init() }
+
+  /// Begins the mapping: set up what the policy needs. Does nothing by itself.
+  open func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {}
+
+  /// Makes the new objects of an old one, and tells the manager which belong together.
+  ///
+  /// By itself inserts one object, gives it the values of the attribute mappings, and associates it.
+  open func createDestinationInstances(
+    forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+  ) throws {
+    guard let entity = manager.destinationEntity(for: mapping) else { return }
+    let object = NSManagedObject(entity: entity, insertInto: manager.destinationContext)
+    let evaluation = MappingEvaluation(manager, mapping, self, source: sInstance, destination: object)
+    for property in mapping.attributeMappings ?? [] {
+      guard let name = property.name, let expression = property.valueExpression else { continue }
+      let value = try evaluation.value(expression, property)
+      // An attribute that needs a value keeps its default.
+      if value == nil, !(entity.attributesByName[name]?.isOptional ?? true) { continue }
+      object.setValue(value, forKey: name)
+    }
+    manager.associate(sourceInstance: sInstance, withDestinationInstance: object, for: mapping)
+  }
+
+  /// Called when all new objects of the mapping exist. Does nothing by itself.
+  open func endInstanceCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
+
+  /// Sets the relationships of a new object, when all new objects of all mappings exist.
+  ///
+  /// By itself gives it the values of the relationship mappings.
+  open func createRelationships(
+    forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+  ) throws {
+    let source = manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [dInstance]).first
+    let evaluation = MappingEvaluation(manager, mapping, self, source: source, destination: dInstance)
+    for property in mapping.relationshipMappings ?? [] {
+      guard let expression = property.valueExpression, let name = property.name,
+        let relationship = dInstance.entity.relationshipsByName[name]
+      else { continue }
+      evaluation.set(relationship, to: try evaluation.value(expression, property))
+    }
+  }
+
+  /// Called when the relationships of all new objects of the mapping are set. Does nothing by itself.
+  open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
+
+  /// Checks the result of the mapping, when all new objects are complete. Does nothing by itself.
+  open func performCustomValidation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
+
+  /// Ends the mapping: free what the policy needed. Does nothing by itself.
+  open func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
+
+  /// The value of `FUNCTION($entityPolicy, "selector", …)` in a mapping's expression.
+  ///
+  /// An addition to Apple's API: Swift on Linux cannot call a method by its name, so override this and call it.
+  ///
+  /// - Throws: 134170 for an unknown selector.
+  open func value(forSelector selector: String, arguments: [Any?]) throws -> Any? {
+    throw CoreDataErrors.error(
+      .entityMigrationPolicy,
+      "The migration policy \(type(of: self)) does not know \(selector): override value(forSelector:arguments:).")
+  }
+}

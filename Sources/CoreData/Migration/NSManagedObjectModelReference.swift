@@ -1,0 +1,68 @@
+/// Names a version of a model, which is looked up when a stage of a migration needs it.
+///
+/// Source: Apple's documentation of `NSManagedObjectModelReference`.
+///
+/// `@unchecked Sendable`: immutable; a model in use is immutable too.
+public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
+  /// The checksum of the model, as `NSManagedObjectModel.versionChecksum` gives it.
+  public let versionChecksum: String
+  private let find: () throws -> NSManagedObjectModel?
+
+  private init(_ versionChecksum: String, _ find: @escaping () throws -> NSManagedObjectModel?) {
+    self.versionChecksum = versionChecksum
+    self.find = find
+    super.init()
+  }
+
+  /// Names a model.
+  public convenience init(model: NSManagedObjectModel, versionChecksum: String) {
+    self.init(versionChecksum) { model }
+  }
+
+  /// Names the model in a file; of a bundle of versions, the one with the checksum.
+  public convenience init(fileURL: URL, versionChecksum: String) {
+    self.init(versionChecksum) {
+      guard fileURL.pathExtension.hasSuffix("d") else { return try NSManagedObjectModel.load(contentsOf: fileURL) }
+      return try NSManagedObjectModel.versions(at: fileURL).values.first { $0.versionChecksum == versionChecksum }
+    }
+  }
+
+  /// Names a model by its entities' version hashes, among the models of a bundle; nil means the program's bundles.
+  public convenience init(
+    entityVersionHashes versionHash: [AnyHashable: Any], in bundle: Bundle?, versionChecksum: String
+  ) {
+    let hashes = versionHash as? [String: Data]
+    self.init(versionChecksum) {
+      SourceModels.versions(in: bundle.map { [$0] } ?? Bundle.ofProgram).first {
+        $0.entityVersionHashesByName == hashes || $0.versionChecksum == versionChecksum
+      }
+    }
+  }
+
+  /// Names a version by its name, among the models of a bundle; nil means the program's bundles.
+  public convenience init(name modelName: String, in bundle: Bundle?, versionChecksum: String) {
+    self.init(versionChecksum) {
+      let bundles = bundle.map { [$0] } ?? Bundle.ofProgram
+      return SourceModels.versions(in: bundles, named: modelName).first
+        ?? SourceModels.versions(in: bundles).first { $0.versionChecksum == versionChecksum }
+    }
+  }
+
+  /// The model. Traps if there is none.
+  public var resolvedModel: NSManagedObjectModel {
+    do {
+      return try resolve()
+    } catch {
+      fatalError("NSManagedObjectModelReference.resolvedModel: \(error.localizedDescription)")
+    }
+  }
+
+  /// - Throws: 134504 if there is no such model, or it has another checksum.
+  func resolve() throws -> NSManagedObjectModel {
+    guard let model = try find(), model.versionChecksum == versionChecksum else {
+      throw CoreDataErrors.error(
+        .managedObjectModelReferenceNotFound, "No model with the checksum \(versionChecksum) was found.")
+    }
+    return model
+  }
+}

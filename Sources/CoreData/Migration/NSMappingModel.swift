@@ -1,0 +1,69 @@
+/// Maps the entities and properties of one model to those of another, for a migration.
+///
+/// It comes from a file of Xcode's (`.xcmappingmodel`), from its compiled form (`.cdm`), from code, or from two models
+/// by inference.
+///
+/// Source: Apple's documentation of `NSMappingModel`.
+open class NSMappingModel: NSObject {
+  /// What the migration does with each entity, in this order. Default: none.
+  open var entityMappings: [NSEntityMapping]! = [] {
+    didSet { isInferred = false }
+  }
+
+  /// The mappings by name: "PersonToPerson".
+  open var entityMappingsByName: [String: NSEntityMapping] {
+    Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private var isInferred = false
+
+  /// Whether the mapping is as it was inferred, so that the migration can be done in the store's file.
+  var isLightweight: Bool { isInferred && (entityMappings ?? []).allSatisfy { !$0.isEdited } }
+
+  /// A mapping model without mappings.
+  public override init() { super.init() }
+
+  /// The mapping model between two models among the files of bundles. Nil if there is none.
+  ///
+  /// - Parameter bundles: where to search; nil for the bundles of the program.
+  public convenience init?(
+    from bundles: [Bundle]?, forSourceModel source: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?
+  ) {
+    guard let source, let destinationModel,
+      let found = MappingModelFiles.find(in: bundles ?? Bundle.ofProgram, from: source, to: destinationModel)
+    else { return nil }
+    self.init()
+    entityMappings = found.entityMappings
+  }
+
+  /// Reads a `.cdm`, or a `.xcmappingmodel`. Nil if the file cannot be read.
+  ///
+  /// In a `.xcmappingmodel` Xcode leaves out what it generates itself; that becomes known with the two models, which
+  /// `init?(from:forSourceModel:destinationModel:)` and a migration give.
+  public convenience init?(contentsOf url: URL?) {
+    guard let url, let mappings = MappingModelFiles.mappings(at: url) else { return nil }
+    self.init()
+    entityMappings = mappings
+  }
+
+  /// The mapping that lightweight migration uses between two models. Throws 134190 if none can be inferred, naming the
+  /// entity and the property.
+  public class func inferredMappingModel(
+    forSourceModel source: NSManagedObjectModel, destinationModel destination: NSManagedObjectModel
+  ) throws -> NSMappingModel {
+    let mapping = try InferredMapping(from: source.entities, to: destination.entities)
+    let kept = Set(mapping.entities.compactMap { $0.source?.name })
+    let removed = source.entities.filter { !kept.contains($0.name ?? "") }
+    let model = NSMappingModel()
+    model.entityMappings = mapping.entities.map(NSEntityMapping.init) + removed.map(NSEntityMapping.init(removed:))
+    model.isInferred = true
+    return model
+  }
+
+  /// Sets what Xcode generates, now that both models are known.
+  func resolve(_ source: NSManagedObjectModel, _ destination: NSManagedObjectModel) {
+    let wasInferred = isInferred
+    for mapping in entityMappings ?? [] { mapping.resolve(source, destination, among: entityMappings) }
+    isInferred = wasInferred
+  }
+}

@@ -1,0 +1,122 @@
+/// What policies and expressions ask a migration that runs.
+extension NSMigrationManager {
+  /// The context of the old objects, read-only. Traps if no migration runs object by object.
+  public var sourceContext: NSManagedObjectContext { running.sourceContext }
+
+  /// The context of the new objects. Traps if no migration runs object by object.
+  public var destinationContext: NSManagedObjectContext { running.destinationContext }
+
+  /// The mapping whose policy is called. Traps if no migration runs object by object.
+  public var currentEntityMapping: NSEntityMapping {
+    guard let mapping = running.currentMapping else { fatalError("The migration has no current entity mapping yet.") }
+    return mapping
+  }
+
+  private var running: MappedMigration {
+    guard let run else { fatalError("NSMigrationManager has no contexts: no migration runs object by object.") }
+    return run
+  }
+
+  /// The entity of the old objects of a mapping, in the model of `sourceContext`.
+  public func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
+    mEntity.sourceEntityName.flatMap { (run?.sourceContext.model ?? sourceModel).entitiesByName[$0] }
+  }
+
+  /// The entity of the new objects of a mapping, in the model of `destinationContext`.
+  public func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
+    mEntity.destinationEntityName.flatMap { (run?.destinationContext.model ?? destinationModel).entitiesByName[$0] }
+  }
+
+  // MARK: Associations
+
+  /// Notes that a mapping made a new object of an old one.
+  public func associate(
+    sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
+    for entityMapping: NSEntityMapping
+  ) {
+    running.associations.add(sourceInstance, destinationInstance, entityMapping.name ?? "")
+  }
+
+  /// The new objects that a mapping made of old ones.
+  ///
+  /// - Parameter sourceInstances: the old objects; nil for all.
+  public func destinationInstances(
+    forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
+  ) -> [NSManagedObject] {
+    running.associations.destinations(of: sourceInstances, mappingName)
+  }
+
+  /// The new objects that any mapping made of old ones.
+  func destinationInstances(of sources: [NSManagedObject]) -> [NSManagedObject] {
+    running.associations.destinations(of: sources, nil)
+  }
+
+  /// The old objects of which a mapping made new ones.
+  ///
+  /// - Parameter destinationInstances: the new objects; nil for all.
+  public func sourceInstances(
+    forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
+  ) -> [NSManagedObject] {
+    running.associations.sources(of: destinationInstances, mappingName)
+  }
+
+  // MARK: Expressions
+
+  /// A request for the old objects of an entity without its subentities.
+  func fetchRequest(
+    forSourceEntityNamed name: String, predicate: String?
+  ) throws -> NSFetchRequest<any NSFetchRequestResult> {
+    let request = NSFetchRequest<any NSFetchRequestResult>(entityName: name)
+    request.includesSubentities = false
+    if let predicate, predicate != "TRUEPREDICATE" { request.predicate = try NSPredicate.parse(format: predicate) }
+    return request
+  }
+
+  func value(ofKey key: String) -> Any? {
+    switch key {
+    case "sourceContext": sourceContext
+    case "destinationContext": destinationContext
+    case "sourceModel": sourceModel
+    case "destinationModel": destinationModel
+    case "mappingModel": mappingModel
+    case "currentEntityMapping": currentEntityMapping
+    default: key.hasPrefix("userInfo.") ? userInfo?[String(key.dropFirst(9))] : key == "userInfo" ? userInfo : nil
+    }
+  }
+}
+
+extension NSManagedObjectContext {
+  fileprivate var model: NSManagedObjectModel? { persistentStoreCoordinator?.managedObjectModel }
+}
+
+/// Which mapping made which new objects of which old ones.
+struct MigrationAssociations {
+  private struct Pairs {
+    var destinations: [ObjectIdentifier: [NSManagedObject]] = [:]
+    var sources: [ObjectIdentifier: [NSManagedObject]] = [:]
+    var pairs: [(source: NSManagedObject, destination: NSManagedObject)] = []
+  }
+
+  private var byMapping: [String: Pairs] = [:]
+  /// The mappings in the order of their first pair.
+  private var names: [String] = []
+
+  mutating func add(_ source: NSManagedObject, _ destination: NSManagedObject, _ mapping: String) {
+    if byMapping[mapping] == nil { names.append(mapping) }
+    byMapping[mapping, default: Pairs()].destinations[ObjectIdentifier(source), default: []].append(destination)
+    byMapping[mapping, default: Pairs()].sources[ObjectIdentifier(destination), default: []].append(source)
+    byMapping[mapping, default: Pairs()].pairs.append((source, destination))
+  }
+
+  func destinations(of sources: [NSManagedObject]?, _ mapping: String?) -> [NSManagedObject] {
+    let pairs = (mapping.map { [$0] } ?? names).compactMap { byMapping[$0] }
+    guard let sources else { return pairs.flatMap { $0.pairs.map(\.destination) } }
+    return sources.flatMap { source in pairs.flatMap { $0.destinations[ObjectIdentifier(source)] ?? [] } }
+  }
+
+  func sources(of destinations: [NSManagedObject]?, _ mapping: String) -> [NSManagedObject] {
+    guard let pairs = byMapping[mapping] else { return [] }
+    guard let destinations else { return pairs.pairs.map(\.source) }
+    return destinations.flatMap { pairs.sources[ObjectIdentifier($0)] ?? [] }
+  }
+}

@@ -1,0 +1,146 @@
+internal import Synchronization
+
+/// Migrates a store from one model to another into a new file.
+///
+/// An inferred mapping model is carried out in the file: a SQLite, binary or XML file that keeps its type is copied and
+/// the copy migrated, so that objects keep their keys and the store its UUID. With any other mapping model the objects
+/// go one by one from `sourceContext` to `destinationContext`, by the mappings' expressions and policies; all of them are
+/// in memory meanwhile, and get new keys. The new SQLite store has the UUID of the old one.
+///
+/// It runs on the caller's thread until it is done; another thread may cancel it.
+///
+/// Source: Apple's documentation of `NSMigrationManager`.
+open class NSMigrationManager: NSObject {
+  /// The model that the source store was made with.
+  public let sourceModel: NSManagedObjectModel
+  /// The model of the new store.
+  public let destinationModel: NSManagedObjectModel
+  /// From 0 before the migration to 1 after it.
+  open internal(set) var migrationProgress: Float = 0
+  /// Whether an inferred mapping model is carried out in the file; otherwise object by object. Default: true.
+  open var usesStoreSpecificMigrationManager = true
+  /// Notes of the developer, for policies. Default: nil.
+  open var userInfo: [AnyHashable: Any]?
+  /// The mapping model of the migration that runs, or ran last.
+  open private(set) var mappingModel: NSMappingModel = NSMappingModel()
+
+  var run: MappedMigration?
+  private let cancellation = MigrationCancellation()
+
+  /// A manager for migrations between two models. Reads no file yet.
+  public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
+    self.sourceModel = sourceModel
+    self.destinationModel = destinationModel
+    super.init()
+  }
+
+  /// Migrates a store into a new file and leaves the source as it was.
+  ///
+  /// - Throws: 134140 without a mapping model, 134110 for stores in memory, 134150 if the source cannot be opened,
+  ///   134160 if the destination cannot be written, 134190 if no mapping can be inferred, 134111 if a new uniqueness
+  ///   constraint does not hold, 134170 if there is no policy of a class, and what policies, validation and
+  ///   `cancelMigrationWithError(_:)` throw. The new file is removed then.
+  open func migrateStore(
+    from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
+    toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
+  ) throws {
+    let (kind, newKind) = try (
+      NSPersistentStoreCoordinator.storeClass(sourceType), NSPersistentStoreCoordinator.storeClass(destinationType)
+    )
+    guard sourceType != NSInMemoryStoreType, destinationType != NSInMemoryStoreType else {
+      throw CoreDataErrors.error(.migration, "A store in memory has no file that could be migrated.")
+    }
+    guard let mappings else {
+      throw CoreDataErrors.error(
+        .migrationMissingMappingModel, "\(sourceURL.path) cannot be migrated without a mapping model.")
+    }
+    mappingModel = mappings
+    migrationProgress = 0
+    try cancellation.check()
+    let source = StoreFile(url: sourceURL, options: options)
+    let destination = StoreFile(url: destinationURL, options: destinationOptions)
+    if mappings.isLightweight && usesStoreSpecificMigrationManager {
+      if try kind != newKind || !kind.migrate(source, sourceModel, to: destination, destinationModel) {
+        try copyRows(of: source, sourceType, to: destination, destinationType)
+      }
+    } else {
+      mappings.resolve(sourceModel, destinationModel)
+      try MappedMigration.run(self, from: source, sourceType, to: destination, destinationType, cancellation)
+    }
+    migrationProgress = 1
+  }
+
+  /// Copies the rows of a store into a new one.
+  private func copyRows(of source: StoreFile, _ type: String, to destination: StoreFile, _ newType: String) throws {
+    let mapping = try RowMapping(from: sourceModel.entities, to: destinationModel.entities)
+    // Coordinators close their stores when they are freed.
+    let from = NSPersistentStoreCoordinator(managedObjectModel: sourceModel)
+    let to = NSPersistentStoreCoordinator(managedObjectModel: destinationModel)
+    let old = try source.openForMigration(type, from)
+    let new = try destination.createForMigration(newType, to)
+    var copy = StoreCopy(old, to: new, mapping: mapping)
+    try withExtendedLifetime((from, to)) {
+      try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
+    }
+  }
+
+  /// The same with store types as values.
+  open func migrateStore(
+    from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
+    mapping: NSMappingModel, to destinationURL: URL, type destinationType: NSPersistentStore.StoreType,
+    options destinationOptions: [AnyHashable: Any]? = nil
+  ) throws {
+    try migrateStore(
+      from: sourceURL, sourceType: sourceType.rawValue, options: options, with: mapping,
+      toDestinationURL: destinationURL, destinationType: destinationType.rawValue,
+      destinationOptions: destinationOptions)
+  }
+
+  /// Makes the migration that runs throw the error before its next object; the next one can be started after `reset()`.
+  /// May be called on any thread.
+  open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
+
+  /// Makes the manager ready for another migration: forgets associations and a cancellation.
+  open func reset() {
+    run = nil
+    cancellation.reset()
+    migrationProgress = 0
+  }
+}
+
+/// The error with which a migration was cancelled.
+final class MigrationCancellation: Sendable {
+  private let error = Mutex<(any Error)?>(nil)
+
+  func cancel(_ error: any Error) { self.error.withLock { $0 = error } }
+  func reset() { error.withLock { $0 = nil } }
+  func check() throws { if let error = error.withLock({ $0 }) { throw error } }
+}
+
+extension StoreFile {
+  /// Opens the source store of a migration, read-only.
+  func openForMigration(_ type: String, _ coordinator: NSPersistentStoreCoordinator) throws -> any ObjectStore {
+    try reporting(.migrationManagerSourceStore) {
+      _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
+      let plain = (options ?? [:]).filter { $0.key.base as? String != NSMigratePersistentStoresAutomaticallyOption }
+      return try coordinator.openStore(type, at: url, plain.merging([NSReadOnlyPersistentStoreOption: true]) { $1 })
+    }
+  }
+
+  /// Makes an empty store in place of what is there.
+  func createForMigration(_ type: String, _ coordinator: NSPersistentStoreCoordinator) throws -> any ObjectStore {
+    try reporting(.migrationManagerDestinationStore) {
+      try coordinator.destroyPersistentStore(at: url, ofType: type, options: options)
+      return try coordinator.openStore(type, at: url, options)
+    }
+  }
+}
+
+extension NSPersistentStoreCoordinator {
+  /// Opens a store that no one else is told of.
+  fileprivate func openStore(_ type: String, at url: URL, _ options: [AnyHashable: Any]?) throws -> any ObjectStore {
+    let store = try Self.storeClass(type).open(opening(type, nil, url, options))
+    _ = try adopt(store)
+    return store
+  }
+}

@@ -1,0 +1,41 @@
+/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`.
+///
+/// Source: Apple's documentation of `NSMigrationStage`.
+open class NSMigrationStage: NSObject {
+  /// A name for messages. Default: nil.
+  open var label: String?
+}
+
+/// Versions of a model between which lightweight migration leads.
+public final class NSLightweightMigrationStage: NSMigrationStage {
+  /// The checksums of the versions, oldest first.
+  public let versionChecksums: [String]
+
+  /// A stage from any of the versions to the last one.
+  public init(_ versionChecksums: [String]) {
+    self.versionChecksums = versionChecksums
+    super.init()
+  }
+}
+
+/// A change between two versions of a model that needs the program's help before or after the lightweight migration.
+public final class NSCustomMigrationStage: NSMigrationStage {
+  /// The version before.
+  public let currentModel: NSManagedObjectModelReference
+  /// The version after.
+  public let nextModel: NSManagedObjectModelReference
+  /// Called before the migration, when the manager's container has the store open with the current model. Save what you
+  /// change. Default: nil.
+  public var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
+  /// Called after the migration, when the manager's container has the store open with the next model. Default: nil.
+  public var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
+
+  /// A stage from one version to the next.
+  public init(
+    migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference
+  ) {
+    self.currentModel = currentModel
+    self.nextModel = nextModel
+    super.init()
+  }
+}

@@ -1,0 +1,46 @@
+/// Migrations that need more than the store's file: by stages, or by a mapping model.
+extension NSPersistentStoreCoordinator {
+  /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the entities.
+  /// Lightweight migration is left to the store.
+  func migrateBeforeOpening(
+    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
+  ) throws {
+    let staged = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager
+    guard let url, let options, staged != nil || StoreMetadata.asksForMigration(options), !url.isInMemoryStore,
+      type != NSInMemoryStoreType, FileManager.default.fileExists(atPath: url.path),
+      let metadata = try? Self.metadataForPersistentStore(ofType: type, at: url, options: options)
+    else { return }
+    let entities = try opening(type, configuration, url, options).entities
+    if StoreMetadata.isCurrent(metadata, entities) { return }
+    if let staged {
+      let plain = options.filter { $0.key.base as? String != NSPersistentStoreStagedMigrationManagerOptionKey }
+      return try staged.migrate(type, at: url, plain, to: managedObjectModel)
+    }
+    guard MappingModelFiles.exist, let source = SourceModels.wholeModel(for: metadata),
+      let mapping = NSMappingModel(from: nil, forSourceModel: source, destinationModel: managedObjectModel)
+    else { return }
+    try migrate(type, url, options, source, mapping)
+  }
+
+  /// Migrates into a new file beside the old one, then replaces the old one's content.
+  private func migrate(
+    _ type: String, _ url: URL, _ options: [AnyHashable: Any], _ source: NSManagedObjectModel, _ mapping: NSMappingModel
+  ) throws {
+    let new = url.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).migration")
+    defer { Self.removeFiles(of: new) }
+    let manager = NSMigrationManager(sourceModel: source, destinationModel: managedObjectModel)
+    try manager.migrateStore(
+      from: url, sourceType: type, options: options, with: mapping, toDestinationURL: new, destinationType: type,
+      destinationOptions: options)
+    try replacePersistentStore(
+      at: url, destinationOptions: options, withPersistentStoreFrom: new, sourceOptions: options, ofType: type)
+  }
+
+  private static func removeFiles(of url: URL) {
+    let folder = url.deletingLastPathComponent()
+    let name = url.deletingPathExtension().lastPathComponent
+    for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where file.contains(name) {
+      try? FileManager.default.removeItem(at: folder.appendingPathComponent(file))
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/// Migrates a store in stages, when it is opened with this manager as the value of the option
+/// `NSPersistentStoreStagedMigrationManagerOptionKey`.
+///
+/// Each stage is a migration of its own: after a failure the store has the version of the last stage that succeeded, and
+/// the next opening goes on from there. A custom stage whose `didMigrateHandler` failed is not repeated.
+///
+/// Source: Apple's documentation of `NSStagedMigrationManager`.
+public final class NSStagedMigrationManager: NSObject {
+  /// The stages, oldest first.
+  public let stages: [NSMigrationStage]
+  /// The container that has the store open while a handler runs; otherwise nil.
+  public private(set) var container: NSPersistentContainer?
+
+  /// A manager of stages.
+  public init(_ stages: [NSMigrationStage]) {
+    self.stages = stages
+    super.init()
+  }
+
+  /// Brings a store to a model.
+  ///
+  /// - Throws: 134506 if no stage begins at the store's version; 134504 if the model of a stage is not found; the errors
+  ///   of lightweight migration and of handlers.
+  func migrate(
+    _ type: String, at url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
+  ) throws {
+    // Sources of lightweight migrations are found among models in use.
+    var inUse = [NSPersistentStoreCoordinator(managedObjectModel: model)]
+    var isStarted = false
+    for stage in stages {
+      let current = try checksum(type, url, options)
+      if current == model.versionChecksum { return }
+      if let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url, options: options) {
+        inUse.append(NSPersistentStoreCoordinator(managedObjectModel: kept))
+      }
+      switch stage {
+      case let stage as NSLightweightMigrationStage:
+        guard isStarted || stage.versionChecksums.contains(current) else { continue }
+        isStarted = true
+        guard let last = stage.versionChecksums.last, last != current else { continue }
+        try lightweight(type, url, options, to: try self.model(last, or: model))
+      case let stage as NSCustomMigrationStage:
+        guard stage.currentModel.versionChecksum == current else { continue }
+        isStarted = true
+        let (before, after) = try (stage.currentModel.resolve(), stage.nextModel.resolve())
+        inUse.append(NSPersistentStoreCoordinator(managedObjectModel: before))
+        try handle(stage.willMigrateHandler, stage, before, type, url, options)
+        try lightweight(type, url, options, to: after)
+        try handle(stage.didMigrateHandler, stage, after, type, url, options)
+      default: continue
+      }
+    }
+    guard isStarted || stages.isEmpty else {
+      throw CoreDataErrors.error(
+        .stagedMigrationBackwardMigration, "No stage of the migration begins at the version of \(url.path).")
+    }
+    withExtendedLifetime(inUse) {}
+    if try checksum(type, url, options) != model.versionChecksum { try lightweight(type, url, options, to: model) }
+  }
+
+  private func checksum(_ type: String, _ url: URL, _ options: [AnyHashable: Any]) throws -> String {
+    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+      ofType: type, at: url, options: options)
+    return NSManagedObjectModel.checksum(of: metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:])
+  }
+
+  /// The model of a checksum: the store's new one, one of a stage, or one of the program's.
+  private func model(_ checksum: String, or model: NSManagedObjectModel) throws -> NSManagedObjectModel {
+    if model.versionChecksum == checksum { return model }
+    let references = stages.compactMap { $0 as? NSCustomMigrationStage }.flatMap { [$0.currentModel, $0.nextModel] }
+    if let reference = references.first(where: { $0.versionChecksum == checksum }) { return try reference.resolve() }
+    if let found = LoadedModels.newest({ $0.versionChecksum == checksum ? $0 : nil }) { return found }
+    return try NSManagedObjectModelReference(entityVersionHashes: [:], in: nil, versionChecksum: checksum).resolve()
+  }
+
+  private func lightweight(
+    _ type: String, _ url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
+  ) throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(
+      ofType: type, configurationName: nil, at: url,
+      options: options.merging([
+        NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+      ]) { $1 })
+    try coordinator.remove(store)
+  }
+
+  private func handle(
+    _ handler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?, _ stage: NSCustomMigrationStage,
+    _ model: NSManagedObjectModel, _ type: String, _ url: URL, _ options: [AnyHashable: Any]
+  ) throws {
+    guard let handler else { return }
+    let container = NSPersistentContainer(
+      name: url.deletingPathExtension().lastPathComponent, managedObjectModel: model)
+    let description = NSPersistentStoreDescription(url: url)
+    description.type = type
+    container.persistentStoreDescriptions = [description]
+    let store = try container.persistentStoreCoordinator.addPersistentStore(
+      ofType: type, configurationName: nil, at: url, options: options)
+    self.container = container
+    defer { self.container = nil }
+    try handler(self, stage)
+    try container.persistentStoreCoordinator.remove(store)
+  }
+}
+
+/// The option whose value is the `NSStagedMigrationManager` that brings the store to the coordinator's model.
+public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"

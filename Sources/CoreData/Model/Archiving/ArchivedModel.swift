@@ -1,0 +1,235 @@
+/// Makes a model from a keyed archive: a compiled model (`.mom`), or the copy that a SQLite store keeps.
+///
+/// Inherited properties may be repeated in each subentity; they are left out, since a subentity here refers to its
+/// superentity's own.
+struct ArchivedModel {
+  private var entities: [Int: NSEntityDescription] = [:]
+
+  /// Fills an empty model.
+  static func read(_ data: Data, into model: NSManagedObjectModel) throws(ModelElementsError) {
+    guard let root = try KeyedArchive(data).root, root.className == "NSManagedObjectModel" else {
+      throw ModelElementsError("holds no model")
+    }
+    var reader = ArchivedModel()
+    let sources = root.entries("NSEntities").map(\.object)
+    try reader.readEntities(sources)
+    model.entities = sources.compactMap { reader.entities[$0.place] }
+    for (name, members) in root.entries("NSConfigurations") {
+      model.setEntities(members.objects.compactMap { reader.entities[$0.place] }, forConfigurationName: name)
+    }
+    for (name, request) in root.entries("NSFetchRequestTemplates") {
+      model.setFetchRequestTemplate(reader.fetchRequest(request), forName: name)
+    }
+    model.versionIdentifiers = Set(root.values("NSVersionIdentifiers").compactMap { $0 as? AnyHashable })
+  }
+
+  /// Reads entities that refer to each other.
+  mutating func readEntities(_ sources: [ArchivedObject]) throws(ModelElementsError) {
+    for source in sources {
+      guard source.string("NSEntityName") != nil else { throw ModelElementsError("has an entity without a name") }
+      entities[source.place] = Self.entity(source)
+    }
+    let children = Dictionary(grouping: sources) { $0.object("NSSuperentity")?.place }
+    for (parent, children) in children {
+      guard let parent else { continue }
+      entities[parent]?.subentities = children.compactMap { entities[$0.place] }
+    }
+    for source in sources {
+      guard let entity = entities[source.place] else { continue }
+      let inherited = Self.inheritedNames(source)
+      entity.properties = try source.entries("NSProperties").map(\.object)
+        .filter { $0.className != "_NSPropertyDescriptionProxy" }
+        .filter { !inherited.contains($0.string("NSPropertyName") ?? "") }
+        .map { property throws(ModelElementsError) in try self.property(property) }
+    }
+    for source in sources {
+      guard let entity = entities[source.place] else { continue }
+      for property in source.entries("NSProperties").map(\.object) { connect(property, of: entity) }
+      entity.indexes = source.objects("NSFetchIndexDescriptions").map(index)
+      entity.uniquenessConstraints = source.object("NSUniqueTuples")?.objects.map(\.strings) ?? []
+      entity.compoundIndexes = source.object("NSCompoundIndexes")?.objects.map(\.strings) ?? []
+    }
+  }
+
+  func entity(of source: ArchivedObject?) -> NSEntityDescription? { source.flatMap { entities[$0.place] } }
+
+  private static func inheritedNames(_ entity: ArchivedObject) -> Set<String> {
+    var names: Set<String> = []
+    var seen: Set<Int> = [entity.place]
+    var next = entity.object("NSSuperentity")
+    while let parent = next, seen.insert(parent.place).inserted {
+      names.formUnion(parent.entries("NSProperties").map(\.key))
+      next = parent.object("NSSuperentity")
+    }
+    return names
+  }
+
+  private static func entity(_ source: ArchivedObject) -> NSEntityDescription {
+    let entity = NSEntityDescription()
+    let name = source.string("NSEntityName")
+    entity.name = name
+    entity.managedObjectClassName = source.string("NSClassNameForEntity")
+    entity.isAbstract = source.bool("NSIsAbstract")
+    entity.userInfo = source.value("NSUserInfo") as? [AnyHashable: Any] ?? [:]
+    entity.versionHashModifier = source.string("NSVersionHashModifier")
+    if let identifier = source.string("NSRenamingIdentifier"), identifier != name {
+      entity.renamingIdentifier = identifier
+    }
+    return entity
+  }
+
+  // MARK: Properties
+
+  func property(_ source: ArchivedObject) throws(ModelElementsError) -> NSPropertyDescription {
+    let property: NSPropertyDescription
+    switch source.className {
+    case "NSAttributeDescription": property = attribute(source, NSAttributeDescription())
+    case "NSDerivedAttributeDescription":
+      let derived = NSDerivedAttributeDescription()
+      derived.derivationExpression = source.expression("NSDerivationExpression")
+      property = attribute(source, derived)
+    case "NSCompositeAttributeDescription":
+      let composite = NSCompositeAttributeDescription()
+      var elements: [NSAttributeDescription] = []
+      for element in source.objects("NSElements") {
+        if let element = try self.property(element) as? NSAttributeDescription { elements.append(element) }
+      }
+      composite.elements = elements
+      property = attribute(source, composite)
+    case "NSRelationshipDescription":
+      let relationship = NSRelationshipDescription()
+      relationship.deleteRule =
+        NSDeleteRule(rawValue: UInt(clamping: source.integer("NSDeleteRule") ?? 1)) ?? .nullifyDeleteRule
+      relationship.maxCount = source.integer("NSMaxCount") ?? 0
+      relationship.minCount = source.integer("NSMinCount") ?? 0
+      relationship.isOrdered = source.bool("NSIsOrdered")
+      property = relationship
+    case "NSFetchedPropertyDescription": property = NSFetchedPropertyDescription()
+    case "NSExpressionDescription":
+      let computed = NSExpressionDescription()
+      computed.expression = source.expression("NSExpression")
+      computed.expressionResultType = Self.type(source, "NSExpressionResultType")
+      property = computed
+    default: throw ModelElementsError("has a property of the unknown kind \(source.className)")
+    }
+    let name = source.string("NSPropertyName") ?? ""
+    property.name = name
+    property.isOptional = source.bool("NSIsOptional")
+    property.isTransient = source.bool("NSIsTransient")
+    property.isIndexed = source.bool("NSIsIndexed")
+    property.isIndexedBySpotlight = source.bool("NSIndexedBySpotlight")
+    property.isStoredInExternalRecord = source.bool(ArchivedNames.externalRecord)
+    property.userInfo = source.value("NSUserInfo") as? [AnyHashable: Any] ?? [:]
+    property.versionHashModifier = source.string("NSVersionHashModifier")
+    if let identifier = source.string("NSRenamingIdentifier"), identifier != name {
+      property.renamingIdentifier = identifier
+    }
+    property.setValidationPredicates(
+      source.objects("NSValidationPredicates").compactMap(\.predicate),
+      withValidationWarnings: source.values("NSValidationWarnings"))
+    return property
+  }
+
+  private func attribute(_ source: ArchivedObject, _ attribute: NSAttributeDescription) -> NSAttributeDescription {
+    attribute.attributeType = Self.type(source, "NSAttributeType")
+    attribute.attributeValueClassName = source.string("NSAttributeValueClassName")
+    attribute.valueTransformerName = source.string("NSValueTransformerName")
+    attribute.defaultValue = source.value("NSDefaultValue")
+    let flags = AttributeFlags(rawValue: source.integer("NSFlagsKey") ?? 0)
+    attribute.allowsExternalBinaryDataStorage = flags.contains(.external)
+    attribute.preservesValueInHistoryOnDeletion = flags.contains(.preserved)
+    return attribute
+  }
+
+  private static func type(_ source: ArchivedObject, _ key: String) -> NSAttributeType {
+    NSAttributeType(rawValue: UInt(clamping: source.integer(key) ?? 0)) ?? .undefinedAttributeType
+  }
+
+  /// Sets what leads from a property to other entities.
+  private func connect(_ source: ArchivedObject, of entity: NSEntityDescription) {
+    let name = source.string("NSPropertyName") ?? ""
+    let declared = entity.declaredProperties.first { $0.name == name }
+    switch declared {
+    case let relationship as NSRelationshipDescription:
+      let destination = self.entity(of: source.object("NSDestinationEntity"))
+      relationship.destinationEntity = destination
+      relationship.inverseRelationship = source.object("NSInverseRelationship").flatMap { inverse in
+        (self.entity(of: inverse.object("NSEntity")) ?? destination)?
+          .relationshipsByName[inverse.string("NSPropertyName") ?? ""]
+      }
+    case let fetched as NSFetchedPropertyDescription:
+      fetched.fetchRequest = source.object("NSFetchRequest").map(fetchRequest)
+    default: break
+    }
+  }
+
+  // MARK: Indexes and requests
+
+  func index(_ source: ArchivedObject) -> NSFetchIndexDescription {
+    let index = NSFetchIndexDescription(
+      name: source.string("NSIndexName") ?? "", elements: source.objects("NSIndexElements").compactMap(indexElement))
+    index.partialIndexPredicate = source.predicate("NSPartialIndexPredicate")
+    return index
+  }
+
+  private func indexElement(_ source: ArchivedObject) -> NSFetchIndexElementDescription? {
+    let collation = NSFetchIndexElementType(rawValue: UInt(clamping: source.integer("NSFetchIndexElementType") ?? 0))
+    let element: NSFetchIndexElementDescription
+    if let computed = source.object("NSProperty"), computed.className == "NSExpressionDescription" {
+      guard let property = try? self.property(computed) else { return nil }
+      element = NSFetchIndexElementDescription(property: property, collationType: collation ?? .binary)
+    } else {
+      element = NSFetchIndexElementDescription(
+        propertyName: source.string("NSPropertyName") ?? "", collationType: collation ?? .binary)
+    }
+    element.isAscending = source.bool("NSAscending")
+    return element
+  }
+
+  private func fetchRequest(_ source: ArchivedObject) -> NSFetchRequest<any NSFetchRequestResult> {
+    let name = source.object("NSEntity")?.string("NSEntityName") ?? source.string("NSEntityName")
+    let request = name.map(NSFetchRequest<any NSFetchRequestResult>.init(entityName:)) ?? NSFetchRequest()
+    if let entity = entity(of: source.object("NSEntity")) { request.entity = entity }
+    request.predicate = source.predicate("NSPredicate")
+    if source.object("NSSortDescriptors") != nil {
+      request.sortDescriptors = source.objects("NSSortDescriptors").compactMap(\.sortDescriptor)
+    }
+    request.fetchLimit = source.integer("NSFetchLimit") ?? 0
+    request.fetchOffset = source.integer("NSFetchOffset") ?? 0
+    request.fetchBatchSize = source.integer("NSBatchSize") ?? 0
+    request.resultType = NSFetchRequestResultType(rawValue: UInt(clamping: source.integer("NSResultType") ?? 0))
+    if source.object("NSValuesToFetch") != nil { request.propertiesToFetch = source.strings("NSValuesToFetch") }
+    if source.object("NSValuesToGroupBy") != nil { request.propertiesToGroupBy = source.strings("NSValuesToGroupBy") }
+    request.havingPredicate = source.predicate("NSHavingPredicate")
+    if source.object("NSRelationshipKeyPathsForPrefetching") != nil {
+      request.relationshipKeyPathsForPrefetching = source.strings("NSRelationshipKeyPathsForPrefetching")
+    }
+    let flags = FetchFlags(rawValue: source.integer("NSFetchRequestFlags") ?? FetchFlags.usual.rawValue)
+    request.returnsDistinctResults = flags.contains(.distinct)
+    request.includesSubentities = flags.contains(.subentities)
+    request.includesPropertyValues = flags.contains(.values)
+    request.returnsObjectsAsFaults = flags.contains(.faults)
+    request.includesPendingChanges = flags.contains(.pending)
+    return request
+  }
+}
+
+/// The settings of an attribute that archives keep as bits. The first is that of the structure in Apple's header
+/// NSAttributeDescription.h; the second is that of archives with preserved attributes.
+struct AttributeFlags: OptionSet {
+  let rawValue: Int
+  static let external = AttributeFlags(rawValue: 4)
+  static let preserved = AttributeFlags(rawValue: 16)
+}
+
+/// The settings of a fetch request that archives keep as bits. Of the archives at hand only those with the usual
+/// settings are known; the order of the bits is that of the properties in Apple's header NSFetchRequest.h.
+struct FetchFlags: OptionSet {
+  let rawValue: Int
+  static let distinct = FetchFlags(rawValue: 1)
+  static let subentities = FetchFlags(rawValue: 2)
+  static let values = FetchFlags(rawValue: 4)
+  static let faults = FetchFlags(rawValue: 8)
+  static let pending = FetchFlags(rawValue: 16)
+  static let usual: FetchFlags = [.subentities, .values, .faults, .pending]
+}

@@ -1,0 +1,121 @@
+/// Predicates, expressions and sort descriptors in keyed archives. Class names and keys are those of Apple's archives.
+extension ArchivedObject {
+  // MARK: Predicates
+
+  /// The predicate that this object is; nil for an unknown kind.
+  var predicate: NSPredicate? {
+    switch className {
+    case "NSComparisonPredicate": comparison
+    case "NSCompoundPredicate":
+      integer("NSCompoundPredicateType").flatMap { NSCompoundPredicate.LogicalType(rawValue: UInt($0)) }.map { type in
+        ParsedCompoundPredicate(type: type, subpredicates: objects("NSSubpredicates").compactMap(\.predicate))
+      }
+    case "NSTruePredicate": TruthPredicate(value: true)
+    case "NSFalsePredicate": TruthPredicate(value: false)
+    default: nil
+    }
+  }
+
+  func predicate(_ key: String) -> NSPredicate? { object(key)?.predicate }
+
+  private var comparison: NSPredicate? {
+    guard let left = expression("NSLeftExpression"), let right = expression("NSRightExpression"),
+      let comparison = object("NSPredicateOperator"), let number = comparison.integer("NSOperatorType"),
+      let type = NSComparisonPredicate.Operator(rawValue: UInt(clamping: number))
+    else { return nil }
+    // Operators on strings keep their options as flags.
+    let options = comparison.integer("NSOptions") ?? comparison.integer("NSFlags") ?? 0
+    return NSComparisonPredicate(
+      leftExpression: left, rightExpression: right,
+      modifier: .init(rawValue: UInt(clamping: comparison.integer("NSModifier") ?? 0)) ?? .direct, type: type,
+      options: .init(rawValue: UInt(clamping: options)))
+  }
+
+  // MARK: Expressions
+
+  func expression(_ key: String) -> NSExpression? { object(key)?.expression }
+
+  /// The expression that this object is; nil for an unknown kind.
+  var expression: NSExpression? {
+    switch className {
+    case "NSConstantValueExpression":
+      if let name = string("NSConstantValueClassName") { return NSExpression(forConstantValue: name) }
+      let held = object("NSConstantValue")
+      return NSExpression(forConstantValue: held?.predicate ?? held?.expression ?? value("NSConstantValue"))
+    case "NSSelfExpression": return .expressionForEvaluatedObject()
+    case "NSAnyKeyExpression": return .expressionForAnyKey()
+    case "NSVariableExpression": return string("NSVariable").map(NSExpression.init(forVariable:))
+    case "NSKeyPathSpecifierExpression": return string("NSKeyPath").map(NSExpression.init(forKeyPath:))
+    case "NSKeyPathExpression": return keyPath
+    case "NSFunctionExpression": return function
+    case "NSAggregateExpression":
+      return NSExpression(forAggregate: objects("NSCollection").compactMap(\.expression))
+    case "NSUnionSetExpression", "NSIntersectSetExpression", "NSMinusSetExpression", "NSSetExpression": return set
+    case "NSSubqueryExpression": return subquery
+    case "NSTernaryExpression":
+      guard let predicate = predicate("NSPredicate"), let chosen = expression("NSTrueExpression"),
+        let otherwise = expression("NSFalseExpression")
+      else { return nil }
+      return NSExpression(forConditional: predicate, trueExpression: chosen, falseExpression: otherwise)
+    case "NSFetchRequestExpression":
+      guard let request = expression("NSFRExpression"), let context = expression("NSMOCExpression") else { return nil }
+      return NSFetchRequestExpression.expression(
+        forFetch: request, context: context, countOnly: bool("NSCountOnlyFlag"))
+    default: return nil
+    }
+  }
+
+  private var keyPath: NSExpression? {
+    guard let path = objects("NSArguments").first?.string("NSKeyPath") else { return nil }
+    let operand = object("NSOperand")
+    if operand == nil || operand?.className == "NSSelfExpression" { return NSExpression(forKeyPath: path) }
+    return operand?.expression.map {
+      NSExpression(node: .keyPath(operand: $0, path: KeyPathComponents(path)))
+    }
+  }
+
+  /// A function of expressions' own, whose operand is a class of Foundation, or a method of the operand.
+  private var function: NSExpression? {
+    guard let name = string("NSSelectorName") else { return nil }
+    let arguments = objects("NSArguments").compactMap(\.expression)
+    let operand = object("NSOperand")
+    let isOwn = operand?.string("NSConstantValueClassName") == ArchivedNames.functionClass
+    return NSExpression(
+      node: .function(name: name, operand: isOwn ? nil : operand?.expression, arguments: arguments))
+  }
+
+  private var set: NSExpression? {
+    guard let left = expression("NSLeftExpression"), let right = expression("NSRightExpression") else { return nil }
+    switch NSExpression.ExpressionType(rawValue: UInt(clamping: integer("NSExpressionType") ?? 0)) {
+    case .intersectSet: return NSExpression(forIntersectSet: left, with: right)
+    case .minusSet: return NSExpression(forMinusSet: left, with: right)
+    default: return NSExpression(forUnionSet: left, with: right)
+    }
+  }
+
+  private var subquery: NSExpression? {
+    guard let collection = expression("NSCollection"), let predicate = predicate("NSPredicate"),
+      let variable = string("NSVariable") ?? object("NSVariableExpression")?.string("NSVariable")
+    else { return nil }
+    return NSExpression(forSubquery: collection, usingIteratorVariable: variable, predicate: predicate)
+  }
+
+  // MARK: Sort descriptors
+
+  /// The sort descriptor that this object is. A closure cannot be archived.
+  var sortDescriptor: NSSortDescriptor? {
+    guard className == "NSSortDescriptor" else { return nil }
+    let selector = string("NSSelector").flatMap { $0 == "compare:" ? nil : Selector($0) }
+    return NSSortDescriptor(key: string("NSKey"), ascending: bool("NSAscending"), selector: selector)
+  }
+}
+
+/// Names in Apple's archives.
+enum ArchivedNames {
+  /// The class whose methods are the functions of expressions.
+  static let functionClass = "_NSPredicateUtilities"
+  /// The mark of a property for Spotlight's external records. No archive at hand has one: the name is a guess.
+  static let externalRecord = "NSStoredInExternalRecord"
+  /// What marks a place without a value in the dictionary of a model's entities.
+  static let emptySlot = "__empty_slot_token_4c24_98dc_ac1e_b773__"
+}

@@ -1,0 +1,150 @@
+/// Builds a keyed archive whose objects may refer to each other.
+final class KeyedArchiveWriter {
+  typealias Fields = [String: PropertyListValue]
+
+  private var objects: [PropertyListValue] = [.string("$null")]
+  private var classes: [String: Int] = [:]
+  private var strings: [String: Int] = [:]
+  /// The places of objects that are archived once, by what they were made of.
+  private var places: [AnyHashable: Int] = [:]
+  /// What is left to archive. A list, since the objects of a model refer to each other over long ways.
+  private var pending: [() -> Void] = []
+
+  /// The archive of the object that the body adds.
+  func archive(_ body: () -> PropertyListValue) -> Data {
+    let root = body()
+    while let next = pending.popLast() { next() }
+    return BinaryPropertyListWriter.data(
+      .dictionary([
+        "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"), "$top": .dictionary(["root": root]),
+        "$objects": .array(objects),
+      ]))
+  }
+
+  static let null = PropertyListValue.reference(0)
+
+  // MARK: Objects
+
+  /// An object of a class, with its superclasses up to `NSObject`, and values by key.
+  func object(_ classNames: [String], _ fields: Fields) -> PropertyListValue {
+    objects.append(.dictionary(fields.merging(["$class": classReference(classNames)]) { $1 }))
+    return .reference(objects.count - 1)
+  }
+
+  /// A reference to an object that is archived once, later.
+  func once(
+    _ identity: AnyHashable, _ classNames: @autoclosure () -> [String], _ fields: @escaping () -> Fields
+  ) -> PropertyListValue {
+    if let place = places[identity] { return .reference(place) }
+    let place = objects.count
+    places[identity] = place
+    objects.append(.null)
+    let kind = classReference(classNames())
+    pending.append { [self] in objects[place] = .dictionary(fields().merging(["$class": kind]) { $1 }) }
+    return .reference(place)
+  }
+
+  private func classReference(_ names: [String]) -> PropertyListValue {
+    let all = names + ["NSObject"]
+    if let place = classes[all[0]] { return .reference(place) }
+    objects.append(
+      .dictionary(["$classname": .string(all[0]), "$classes": .array(all.map(PropertyListValue.string))]))
+    classes[all[0]] = objects.count - 1
+    return .reference(objects.count - 1)
+  }
+
+  // MARK: Values
+
+  func string(_ text: String?) -> PropertyListValue {
+    guard let text else { return Self.null }
+    if let place = strings[text] { return .reference(place) }
+    strings[text] = objects.count
+    return scalar(.string(text))
+  }
+
+  func scalar(_ value: PropertyListValue) -> PropertyListValue {
+    objects.append(value)
+    return .reference(objects.count - 1)
+  }
+
+  func array(_ members: [PropertyListValue], mutable: Bool = false) -> PropertyListValue {
+    object(mutable ? ["NSMutableArray", "NSArray"] : ["NSArray"], ["NS.objects": .array(members)])
+  }
+
+  func set(_ members: [PropertyListValue]) -> PropertyListValue {
+    object(["NSSet"], ["NS.objects": .array(members)])
+  }
+
+  func dictionary(_ entries: [(key: String, value: PropertyListValue)], mutable: Bool = false) -> PropertyListValue {
+    object(
+      mutable ? ["NSMutableDictionary", "NSDictionary"] : ["NSDictionary"],
+      ["NS.keys": .array(entries.map { string($0.key) }), "NS.objects": .array(entries.map(\.value))])
+  }
+
+  /// A value of a kind that Foundation has; nil stands for others too.
+  func value(_ value: Any?) -> PropertyListValue {
+    switch value {
+    case let text as String: return string(text)
+    case let decimal as NSDecimalNumber: return self.decimal(decimal.decimalValue)
+    case let number as NSNumber: return scalar(Self.number(number))
+    case let flag as Bool: return scalar(.bool(flag))
+    case let number as any BinaryInteger: return scalar(.integer(Int64(truncatingIfNeeded: number)))
+    case let number as Double: return scalar(.real(number))
+    case let number as Float: return scalar(.real(Double(number)))
+    case let decimal as Decimal: return self.decimal(decimal)
+    case let date as Date:
+      return object(["NSDate"], ["NS.time": .real(date.timeIntervalSinceReferenceDate)])
+    case let data as Data: return scalar(.data(data))
+    case let identifier as UUID:
+      return object(["NSUUID"], ["NS.uuidbytes": .data(withUnsafeBytes(of: identifier.uuid) { Data($0) })])
+    case let url as URL: return object(["NSURL"], ["NS.base": Self.null, "NS.relative": string(url.absoluteString)])
+    case is NSNull: return object(["NSNull"], [:])
+    case let expression as NSExpression: return self.expression(expression)
+    case let predicate as NSPredicate: return self.predicate(predicate)
+    case let members as [Any]: return array(members.map(self.value))
+    case let members as NSArray: return array(members.map { self.value($0) })
+    case let members as NSOrderedSet:
+      return object(["NSOrderedSet"], ["NS.objects": .array(members.map { self.value($0) })])
+    case let members as Set<AnyHashable>:
+      return set(members.map { self.value($0.base) })
+    case let members as NSSet: return set(members.map { self.value($0) })
+    case let entries as [AnyHashable: Any]:
+      return dictionary(
+        entries.compactMap { key, value in (key.base as? String).map { ($0, self.value(value)) } }
+          .sorted { $0.0 < $1.0 })
+    default: return Self.null
+    }
+  }
+
+  private static func number(_ number: NSNumber) -> PropertyListValue {
+    switch String(cString: number.objCType) {
+    case "c", "B": .bool(number.boolValue)
+    case "d", "f": .real(number.doubleValue)
+    default: .integer(number.int64Value)
+    }
+  }
+
+  private func decimal(_ number: Decimal) -> PropertyListValue {
+    var words: [UInt16] = []
+    var rest = abs(number.isNaN ? 0 : number)
+    let exponent = number.isNaN ? 0 : number.exponent
+    // The digits without the exponent, as a whole number.
+    var digits = Decimal()
+    _ = NSDecimalMultiplyByPowerOf10(&digits, &rest, Int16(clamping: -exponent), .plain)
+    while digits > 0, words.count < 8 {
+      var quotient = digits / 65536
+      var whole = Decimal()
+      NSDecimalRound(&whole, &quotient, 0, .down)
+      words.append(NSDecimalNumber(decimal: digits - whole * 65536).uint16Value)
+      digits = whole
+    }
+    let padded = words + [UInt16](repeating: 0, count: 8 - words.count)
+    return object(
+      ["NSDecimalNumber", "NSNumber", "NSValue"],
+      [
+        "NS.exponent": .integer(Int64(exponent)), "NS.length": .integer(Int64(words.count)),
+        "NS.negative": .bool(number.isNaN || number < 0), "NS.compact": .bool(true), "NS.mantissa.bo": .integer(1),
+        "NS.mantissa": .data(Data(padded.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] })),
+      ])
+  }
+}

@@ -1,0 +1,140 @@
+/// Identifiers of sections and items in order: what a table shows at one moment.
+///
+/// A fetched results controller gives one to a delegate that implements
+/// `controller(_:didChangeContentWith:)` for snapshots: the sections' names, which are `String`s, and the objects' IDs,
+/// which are `NSManagedObjectID`s. Linux has no table views; a program that draws its own compares two snapshots, or
+/// shows the last one. Apple's class of this name belongs to UIKit and AppKit.
+///
+/// An identifier occurs once. Methods that name an unknown identifier, or add a known one, trap.
+open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
+  private var sections: [(identifier: AnyHashable, items: [AnyHashable])] = []
+  private var sectionOfItem: [AnyHashable: AnyHashable] = [:]
+  private var reloadedSections: [AnyHashable] = []
+  private var reloadedItems: [AnyHashable] = []
+
+  /// A snapshot without sections.
+  public override init() { super.init() }
+
+  // MARK: Content
+
+  /// The number of items in all sections.
+  open var numberOfItems: Int { sectionOfItem.count }
+  /// The number of sections, empty ones included.
+  open var numberOfSections: Int { sections.count }
+  /// The sections in order.
+  open var sectionIdentifiers: [Any] { sections.map(\.identifier.base) }
+  /// The items of all sections in order.
+  open var itemIdentifiers: [Any] { sections.flatMap { $0.items.map(\.base) } }
+  /// The items whose content changed although they may be at the same place.
+  open var reloadedItemIdentifiers: [Any] { reloadedItems.map(\.base) }
+  /// The sections whose content changed although they may be at the same place.
+  open var reloadedSectionIdentifiers: [Any] { reloadedSections.map(\.base) }
+
+  /// The number of items of a section.
+  open func numberOfItems(inSection sectionIdentifier: Any) -> Int { sections[place(sectionIdentifier)].items.count }
+
+  /// The items of a section in order.
+  open func itemIdentifiersInSection(withIdentifier sectionIdentifier: Any) -> [Any] {
+    sections[place(sectionIdentifier)].items.map(\.base)
+  }
+
+  /// The section of an item; nil if the snapshot does not have the item.
+  open func sectionIdentifier(forSectionContainingItemIdentifier itemIdentifier: Any) -> Any? {
+    sectionOfItem[key(itemIdentifier)]?.base
+  }
+
+  /// The position of an item among all items; `NSNotFound` if the snapshot does not have it.
+  open func index(ofItemIdentifier itemIdentifier: Any) -> Int {
+    let item = key(itemIdentifier)
+    return sections.lazy.flatMap(\.items).enumerated().first { $0.element == item }?.offset ?? NSNotFound
+  }
+
+  /// The position of a section; `NSNotFound` if the snapshot does not have it.
+  open func index(ofSectionIdentifier sectionIdentifier: Any) -> Int {
+    let section = key(sectionIdentifier)
+    return sections.firstIndex { $0.identifier == section } ?? NSNotFound
+  }
+
+  // MARK: Changes
+
+  /// Adds sections without items at the end.
+  open func appendSections(withIdentifiers sectionIdentifiers: [Any]) {
+    for identifier in sectionIdentifiers {
+      require(index(ofSectionIdentifier: identifier) == NSNotFound, "The snapshot has the section \(identifier).")
+      sections.append((key(identifier), []))
+    }
+  }
+
+  /// Adds items at the end of the last section.
+  open func appendItems(withIdentifiers identifiers: [Any]) {
+    require(!sections.isEmpty, "A snapshot needs a section before items can be added.")
+    append(identifiers, at: sections.count - 1)
+  }
+
+  /// Adds items at the end of a section.
+  open func appendItems(withIdentifiers identifiers: [Any], intoSectionWithIdentifier sectionIdentifier: Any) {
+    append(identifiers, at: place(sectionIdentifier))
+  }
+
+  private func append(_ identifiers: [Any], at place: Int) {
+    for identifier in identifiers {
+      let item = key(identifier)
+      require(sectionOfItem[item] == nil, "The snapshot has the item \(identifier).")
+      sectionOfItem[item] = sections[place].identifier
+      sections[place].items.append(item)
+    }
+  }
+
+  /// Removes items; unknown ones are ignored.
+  open func deleteItems(withIdentifiers identifiers: [Any]) {
+    let leaving = Set(identifiers.map(key))
+    for place in sections.indices { sections[place].items.removeAll(where: leaving.contains) }
+    for item in leaving { sectionOfItem[item] = nil }
+  }
+
+  /// Removes sections with their items; unknown ones are ignored.
+  open func deleteSections(withIdentifiers sectionIdentifiers: [Any]) {
+    let leaving = Set(sectionIdentifiers.map(key))
+    for section in sections where leaving.contains(section.identifier) {
+      for item in section.items { sectionOfItem[item] = nil }
+    }
+    sections.removeAll { leaving.contains($0.identifier) }
+  }
+
+  /// Removes all items of all sections.
+  open func deleteAllItems() {
+    sections = []
+    sectionOfItem = [:]
+  }
+
+  /// Notes that items show other values.
+  open func reloadItems(withIdentifiers identifiers: [Any]) { reloadedItems += identifiers.map(key) }
+
+  /// Notes that sections show other values.
+  open func reloadSections(withIdentifiers sectionIdentifiers: [Any]) {
+    reloadedSections += sectionIdentifiers.map(key)
+  }
+
+  /// A copy that can be changed without changing this snapshot.
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSDiffableDataSourceSnapshotReference()
+    copy.sections = sections
+    copy.sectionOfItem = sectionOfItem
+    copy.reloadedItems = reloadedItems
+    copy.reloadedSections = reloadedSections
+    return copy
+  }
+
+  private func key(_ identifier: Any) -> AnyHashable {
+    guard let key = identifier as? AnyHashable else {
+      fatalError("\(identifier) cannot identify a section or an item of a snapshot: it is not hashable.")
+    }
+    return key
+  }
+
+  private func place(_ sectionIdentifier: Any) -> Int {
+    let found = index(ofSectionIdentifier: sectionIdentifier)
+    require(found != NSNotFound, "The snapshot has no section \(sectionIdentifier).")
+    return found
+  }
+}

@@ -1,0 +1,45 @@
+/// Batch requests: many rows in one transaction, without objects.
+extension ServerStore {
+  var takesBatchRequests: Bool { true }
+
+  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
+    try batch("Inserting rows of \(rows.entityName)", origin) { connection, history in
+      try ServerBatchInsertion(self, rows, connection, history).run()
+    }
+  }
+
+  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
+    try batch("Updating rows of \(entity)", origin) { connection, history in
+      try ServerBatchUpdate(self, entity, request).run(connection, history)
+    }
+  }
+
+  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
+    try batch("Deleting rows of \(fetch.entityName)", origin) { connection, history in
+      try ServerBatchDeletion(self, connection, history).run(fetch)
+    }
+  }
+
+  /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
+  /// through the server's snapshots, in other coordinators.
+  private func batch(
+    _ doing: String, _ origin: ChangeOrigin,
+    _ body: (any ServerConnection, ServerHistoryNotes?) throws -> BatchResult
+  ) throws -> BatchResult {
+    try CoreDataErrors.fromServer("\(doing) in \(address.description)") {
+      try database.withWriter {
+        let result = try database.write { connection in
+          let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
+          let result = try body(connection, history)
+          var parameters = ServerParameters()
+          parameters.add(CommitListener.channel(of: identifier))
+          try connection.execute("SELECT pg_notify($1, '') FROM \(own(.store)) WHERE announces", parameters)
+          try history?.write(connection)
+          return result
+        }
+        rowCache.removeAll()
+        return result
+      }
+    }
+  }
+}

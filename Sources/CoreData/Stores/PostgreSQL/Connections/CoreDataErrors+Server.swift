@@ -1,0 +1,45 @@
+/// The domain of errors under `NSUnderlyingErrorKey` that a PostgreSQL server reports; `userInfo["SQLSTATE"]` has the
+/// server's code (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+public let NSPostgreSQLErrorDomain = "NSPostgreSQLErrorDomain"
+
+extension CoreDataErrors {
+  /// Core Data's error for an error of a server.
+  static func error(_ server: ServerError, _ doing: String) -> NSError {
+    let code: CocoaError.Code
+    var advice = ""
+    switch server.state {
+    case _ where server.isConnectionLost: code = .persistentStoreOpen
+    case "40001", "40P01", "55P03":
+      code = .persistentStoreTimeout
+      advice = "; save again"
+    case "23505": code = .managedObjectConstraintMerge
+    case "23503":
+      code = .managedObjectReferentialIntegrity
+      advice = "; an object that the save refers to was deleted meanwhile: refresh and save again"
+    case "42501":
+      code = .persistentStoreOpen
+      advice = "; ask the database's owner to GRANT the right, or name another user in the store's URL"
+    case "25006":
+      code = .persistentStoreSave
+      advice = "; the server is a standby: name the primary, or add target_session_attrs=read-write to the URL"
+    case "53100": advice = "; free space at the server"; code = .persistentStoreSave
+    default: code = .persistentStoreOperation
+    }
+    return error(
+      code, "\(doing): \(server)\(advice)",
+      [
+        NSUnderlyingErrorKey: NSError(
+          domain: NSPostgreSQLErrorDomain, code: 0,
+          userInfo: ["SQLSTATE": server.state, NSLocalizedDescriptionKey: server.message])
+      ])
+  }
+
+  /// Runs the body and converts a server's errors to Core Data's.
+  static func fromServer<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as ServerError {
+      throw CoreDataErrors.error(error, doing())
+    }
+  }
+}

@@ -1,0 +1,288 @@
+internal import Synchronization
+
+/// The connections of a coordinator to one database: a writer and several readers, each used by one user at a time.
+///
+/// All stores of one coordinator in the same database share one `ServerDatabase`, so that a save to several of them is
+/// one transaction. Connections are opened when they are needed, and again when they were lost.
+///
+/// `@unchecked Sendable`: the writer and everything about its transaction are used under `writeLock`, the list of
+/// connections under `condition`.
+final class ServerDatabase: @unchecked Sendable {
+  let address: ServerAddress
+  private let maximumReaders: Int
+  /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
+  private let writeLock = NSRecursiveLock()
+  private var writer: (any ServerConnection)?
+  private var isWriting = false
+  /// The number of the open transaction at the server, once something has asked for it.
+  private var transaction: String?
+  private let condition = NSCondition()
+  private var idleReaders: [any ServerConnection] = []
+  private var readerCount = 0
+  /// All open connections, to be interrupted.
+  private var connections: [any ServerConnection] = []
+  private var isClosed = false
+  let commits = OwnCommits()
+  /// The thread whose reads go to the writer, inside its transaction; 0 for none.
+  private let threadInside = Atomic<UInt>(0)
+  /// A test's own way to open connections.
+  let connect: (String) throws -> any ServerConnection
+
+  init(
+    _ address: ServerAddress, maximumReaders: Int,
+    connect: @escaping (String) throws -> any ServerConnection = ServerDriver.open
+  ) {
+    self.address = address
+    self.maximumReaders = max(1, maximumReaders)
+    self.connect = connect
+  }
+
+  deinit { for connection in connections { connection.close() } }
+
+  /// Makes the running statements fail, from any thread. Later statements are not affected.
+  func interrupt() {
+    let all = condition.withLock { connections }
+    for connection in all { connection.cancel() }
+  }
+
+  /// Closes all connections that nobody uses now, and the others when they are given back.
+  func close() {
+    writeLock.withLock {
+      condition.withLock { isClosed = true }
+      dropConnections()
+    }
+  }
+
+  /// Closes the connections that nobody uses now.
+  private func dropConnections() {
+    condition.withLock {
+      for connection in idleReaders { discard(connection) }
+      readerCount -= idleReaders.count
+      idleReaders = []
+      if let writer { discard(writer) }
+      writer = nil
+    }
+  }
+
+  private func open() throws -> any ServerConnection {
+    let connection = try connect(address.connectionString)
+    // Rounded as seldom as possible; and no statement of ours depends on the user's settings.
+    try connection.run("SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'")
+    return connection
+  }
+
+  /// Called under `condition`.
+  private func discard(_ connection: any ServerConnection) {
+    connections.removeAll { $0 === connection }
+    connection.close()
+  }
+
+  // MARK: Reading
+
+  /// Runs the body with a reader of its own, and waits if all are busy. If the connection is lost, the body runs once
+  /// more with another one, unless it has set `hasBegun`. A cancelled `control` ends the body's statements.
+  func read<T>(
+    _ control: FetchControl? = nil, _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> T
+  ) throws -> T {
+    var hasBegun = false
+    if threadInside.load(ordering: .relaxed) == UInt(pthread_self()) {
+      return try write { try body($0, &hasBegun) }
+    }
+    do {
+      return try readOnce(control) { try body($0, &hasBegun) }
+    } catch let error as ServerError where error.isConnectionLost && !hasBegun {
+      // The others were lost with it.
+      condition.withLock {
+        for connection in idleReaders { discard(connection) }
+        readerCount -= idleReaders.count
+        idleReaders = []
+      }
+      return try readOnce(control) { try body($0, &hasBegun) }
+    }
+  }
+
+  private func readOnce<T>(_ control: FetchControl?, _ body: (any ServerConnection) throws -> T) throws -> T {
+    let reader = try takeReader()
+    defer { giveBack(reader) }
+    return try reader.listening(to: control, body)
+  }
+
+  /// A reader that belongs to the caller until it is given back.
+  func takeReader() throws -> any ServerConnection {
+    let idle: (any ServerConnection)? = condition.withLock {
+      while idleReaders.isEmpty && readerCount >= maximumReaders { condition.wait() }
+      if let reader = idleReaders.popLast() { return reader }
+      readerCount += 1
+      return nil
+    }
+    if let idle { return idle }
+    do {
+      let reader = try open()
+      condition.withLock { connections.append(reader) }
+      return reader
+    } catch {
+      condition.withLock {
+        readerCount -= 1
+        condition.signal()
+      }
+      throw error
+    }
+  }
+
+  func giveBack(_ reader: any ServerConnection) {
+    condition.withLock {
+      if reader.isLost || isClosed || reader.isInTransaction {
+        discard(reader)
+        readerCount -= 1
+      } else {
+        idleReaders.append(reader)
+      }
+      condition.signal()
+    }
+  }
+
+  // MARK: Writing
+
+  func withWriter<T>(_ body: () throws -> T) rethrows -> T {
+    writeLock.lock()
+    defer { writeLock.unlock() }
+    return try body()
+  }
+
+  /// Runs the body in one transaction, or in the open one of the same thread.
+  func write<T>(_ body: (any ServerConnection) throws -> T) throws -> T {
+    try withWriter {
+      if isWriting, let writer { return try body(writer) }
+      let connection = try begin()
+      isWriting = true
+      transaction = nil
+      defer { isWriting = false }
+      do {
+        let result = try body(connection)
+        try commit(connection)
+        return result
+      } catch {
+        if connection.isInTransaction { try? connection.run("ROLLBACK") }
+        dropLostWriter()
+        throw error
+      }
+    }
+  }
+
+  /// Runs the body in one transaction, in which it reads, too. Later ones have new connections: tables may have changed
+  /// for which the present ones have statements prepared.
+  func rebuild(_ body: (any ServerConnection) throws -> Void) throws {
+    try withWriter {
+      defer {
+        threadInside.store(0, ordering: .relaxed)
+        dropConnections()
+      }
+      try write { connection in
+        threadInside.store(UInt(pthread_self()), ordering: .relaxed)
+        try body(connection)
+      }
+    }
+  }
+
+  private func begin() throws -> any ServerConnection {
+    if let writer {
+      do {
+        try writer.run("BEGIN")
+        return writer
+      } catch let error as ServerError where error.isConnectionLost {
+        // Nothing was asked of it yet, so another connection does as well.
+        dropLostWriter()
+      }
+    }
+    let made = try open()
+    condition.withLock { connections.append(made) }
+    writer = made
+    try made.run("BEGIN")
+    return made
+  }
+
+  private func dropLostWriter() {
+    guard let writer, writer.isLost else { return }
+    condition.withLock { discard(writer) }
+    self.writer = nil
+  }
+
+  /// The statement that a writer runs among its others, so that the transaction has a number by which its end can be
+  /// found out.
+  static let transactionNumber = "SELECT pg_current_xact_id()::text"
+
+  /// Notes the answer to `transactionNumber`.
+  func note(_ number: any ServerResult) { transaction = number.text(0, 0) }
+
+  private func commit(_ connection: any ServerConnection) throws {
+    if transaction == nil {
+      transaction = try connection.execute("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
+    }
+    if let transaction { commits.add(transaction) }
+    do {
+      try connection.run("COMMIT")
+    } catch let error as ServerError where error.isConnectionLost {
+      guard let transaction else { return }
+      if try hasCommitted(transaction, lost: error) { return dropLostWriter() }
+      throw error
+    }
+  }
+
+  /// Whether a transaction was committed whose connection was lost before the server's answer came. The server knows
+  /// (https://www.postgresql.org/docs/15/functions-info.html, pg_xact_status).
+  private func hasCommitted(_ number: String, lost: ServerError) throws -> Bool {
+    var parameters = ServerParameters()
+    parameters.add(number)
+    let deadline = ProcessInfo.processInfo.systemUptime + Self.mostSecondsInDoubt
+    while true {
+      do {
+        let connection = try open()
+        defer { connection.close() }
+        let status = try connection.execute("SELECT pg_xact_status($1::xid8)", parameters).text(0, 0)
+        if status != "in progress" { return status == "committed" }
+        // The session does not know yet that it has lost its client.
+        try connection.run("SELECT pg_sleep(0.02)")
+      } catch let error as ServerError where error.isConnectionLost {
+        // The server may be starting again.
+        Thread.sleep(forTimeInterval: 0.05)
+      }
+      if ProcessInfo.processInfo.systemUptime > deadline {
+        throw ServerError(
+          message:
+            "the connection was lost during COMMIT, and the server does not say how transaction \(number) ended; "
+            + "ask it for pg_xact_status('\(number)') before you save again: \(lost.message)", isConnectionLost: true)
+      }
+    }
+  }
+
+  private static let mostSecondsInDoubt: TimeInterval = 60
+}
+
+extension ServerDatabase: WriteScope {
+  var name: String { address.serverDescription }
+
+  func exclusively(_ body: () throws -> Void) throws { try withWriter { try body() } }
+
+  func transaction(_ doing: String, _ body: () throws -> Void) throws {
+    try CoreDataErrors.fromServer("\(doing) to \(address.serverDescription)") { try write { _ in try body() } }
+  }
+
+  /// References between rows are checked now and not at the COMMIT, which fails no more for their sake.
+  func prepareToCommit() throws {
+    try CoreDataErrors.fromServer("Saving to \(address.serverDescription)") {
+      try write { try $0.run("SET CONSTRAINTS ALL IMMEDIATE") }
+    }
+  }
+}
+
+extension ServerConnection {
+  /// Runs the body. Its statements fail soon after the fetch is cancelled.
+  func listening<T>(to control: FetchControl?, _ body: (any ServerConnection) throws -> T) rethrows -> T {
+    guard let control else { return try body(self) }
+    // `nonisolated(unsafe)`: only `cancel()` is called, which any thread may.
+    nonisolated(unsafe) let connection: any ServerConnection = self
+    control.whenCancelled { connection.cancel() }
+    defer { control.whenCancelled(nil) }
+    return try body(self)
+  }
+}

@@ -1,0 +1,109 @@
+/// Reading and deleting the store's history.
+extension ServerStore {
+  func lastTransactionNumber() throws -> Int64? {
+    guard keepsHistory else { return nil }
+    return try query(
+      "Reading the history of \(address.description)", nil, "SELECT last_transaction FROM \(own(.store))",
+      ServerParameters()
+    ).integer(0, 0)
+  }
+
+  func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
+    guard keepsHistory else { return [] }
+    return try CoreDataErrors.fromServer("Reading the history of \(address.description)") {
+      try database.read { connection, _ in
+        // In one snapshot, so that the check and the reads see the same state.
+        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        defer { try? connection.run("COMMIT") }
+        if case .token(let token?) = query.place, let number = token.numbers[identifier] {
+          try checkNothingIsMissing(after: number, connection)
+        }
+        return try transactions(query, connection)
+      }
+    }
+  }
+
+  /// Throws 134301 if transactions after the number were deleted.
+  private func checkNothingIsMissing(after number: Int64, _ connection: any ServerConnection) throws {
+    let found = try connection.execute(
+      "SELECT last_transaction, (SELECT min(number) FROM \(own(.transactions))) FROM \(own(.store))")
+    let (last, oldest) = (found.integer(0, 0), found.integer(0, 1))
+    guard number >= last || (oldest > 0 && number + 1 >= oldest) else {
+      throw CoreDataErrors.error(
+        .persistentHistoryTokenExpired,
+        "The history of the store \(identifier ?? "") was deleted up to transaction "
+          + "\(oldest == 0 ? last : oldest - 1); the token is of transaction \(number).")
+    }
+  }
+
+  /// The condition on transactions as `t`, with its value.
+  private func condition(_ place: NSPersistentHistoryChangeRequest.Place, _ comparison: String) -> ServerStatement {
+    switch place {
+    case .date(let date):
+      let moment = SQLDialect.postgreSQL.parameter(.real(date.timeIntervalSinceReferenceDate), .date)
+      return ServerStatement("t.at \(comparison) \(moment.text)", moment.values)
+    case .token(let token):
+      return ServerStatement("t.number \(comparison) ?", [.integer(token?.numbers[identifier] ?? 0)])
+    }
+  }
+
+  private func transactions(
+    _ query: HistoryQuery, _ connection: any ServerConnection
+  ) throws -> [NSPersistentHistoryTransaction] {
+    let condition = condition(query.place, ">")
+    let rows = try connection.execute(
+      """
+      SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM \(own(.transactions)) t \
+      WHERE \(condition.sql) ORDER BY t.number
+      """, condition.parameters)
+    let transactions = (0..<rows.rowCount).map { row in
+      NSPersistentHistoryTransaction(
+        number: rows.integer(row, 0), storeID: identifier,
+        timestamp: Date(timeIntervalSinceReferenceDate: ServerDate.seconds(rows.integer(row, 1))),
+        author: rows.text(row, 2), bundleID: rows.text(row, 3) ?? "", contextName: rows.text(row, 4),
+        processID: rows.text(row, 5) ?? "")
+    }
+    guard query.includesChanges else { return transactions }
+    let byNumber = Dictionary(uniqueKeysWithValues: transactions.map { ($0.transactionNumber, $0) })
+    let found = try connection.execute(
+      """
+      SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM \(own(.changes)) c \
+      JOIN \(own(.transactions)) t ON t.number = c.transaction WHERE \(condition.sql) ORDER BY c.transaction, c.number
+      """, condition.parameters)
+    var changes: [Int64: [NSPersistentHistoryChange]] = [:]
+    for row in 0..<found.rowCount {
+      guard let transaction = byNumber[found.integer(row, 0)],
+        let change = change(found, row, transaction, isAlone: query.changesAreAlone)
+      else { continue }
+      changes[transaction.transactionNumber, default: []].append(change)
+    }
+    for transaction in transactions { transaction.changes = changes[transaction.transactionNumber] ?? [] }
+    return transactions
+  }
+
+  /// Nil for an object of an entity that the model lacks.
+  private func change(
+    _ found: any ServerResult, _ row: Int, _ transaction: NSPersistentHistoryTransaction, isAlone: Bool
+  ) -> NSPersistentHistoryChange? {
+    guard let type = NSPersistentHistoryChangeType(rawValue: Int(found.integer(row, 2))),
+      let id = objectID(number: Int(found.integer(row, 3)), key: found.integer(row, 4))
+    else { return nil }
+    let names = found.text(row, 5)?.split(separator: " ").map(String.init)
+    let tombstone = found.bytes(row, 6).flatMap { TransformableValue.unarchived(Data($0)) as? [String: Any] }
+    return NSPersistentHistoryChange(
+      id: found.integer(row, 1), objectID: id, type: type, tombstone: tombstone,
+      updatedProperties: names.map { Set($0.compactMap { id.entity.propertiesByName[$0] }) }, transaction: transaction,
+      isAlone: isAlone)
+  }
+
+  func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
+    guard keepsHistory else { return 0 }
+    let condition = condition(place, "<")
+    return try CoreDataErrors.fromServer("Deleting history of \(address.description)") {
+      try database.write { connection in
+        try connection.execute("DELETE FROM \(own(.transactions)) t WHERE \(condition.sql)", condition.parameters)
+          .affectedRows
+      }
+    }
+  }
+}

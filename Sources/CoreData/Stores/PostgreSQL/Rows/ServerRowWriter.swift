@@ -1,0 +1,174 @@
+internal import Synchronization
+
+/// The columns that a save writes for one entity's objects, and how they are filled from snapshots.
+///
+/// `@unchecked Sendable`: everything is set in `init`.
+final class ServerRowWriter: @unchecked Sendable {
+  /// A property that is stored.
+  struct Step {
+    let kind: SlotKind
+    let slot: Int
+    let attribute: NSAttributeDescription?
+    let columns: [Column]
+  }
+
+  struct Column {
+    let name: String
+    let type: ServerType
+    let source: Source
+  }
+
+  enum Source {
+    case value
+    /// The key or the entity of a to-one relationship's row.
+    case relatedKey
+    case relatedEntity
+    case element(CompositeColumns.Leaf)
+  }
+
+  typealias Resolver = (RelatedKey) -> RelatedKey?
+
+  let mapping: TableMapping
+  let steps: [Step]
+  let constraints: [UniqueConstraint]
+  /// The steps with columns of a uniqueness constraint.
+  private(set) var uniqueSteps = StepSet()
+  /// The INSERT of rows; parameters: keys, then an array for each column.
+  private(set) var insertSQL = ""
+  private let updates = Mutex<[StepSet: String]>([:])
+
+  init(_ mapping: TableMapping, layout: EntityLayout, _ constraints: [UniqueConstraint]) {
+    self.mapping = mapping
+    self.constraints = constraints
+    steps = layout.slots.enumerated().compactMap { slot, description in
+      let attribute = description.property as? NSAttributeDescription
+      if description.isDerived { return nil }
+      if let column = mapping.attributes[description.name], let type = ServerType(column.type) {
+        let column = Column(name: column.column, type: type, source: .value)
+        return Step(kind: description.kind, slot: slot, attribute: attribute, columns: [column])
+      }
+      if let composite = mapping.composites[description.name] {
+        let columns = composite.leaves.compactMap { leaf in
+          ServerType(leaf.column.type).map { Column(name: leaf.column.column, type: $0, source: .element(leaf)) }
+        }
+        return Step(kind: .boxed, slot: slot, attribute: attribute, columns: columns)
+      }
+      guard let toOne = mapping.toOnes[description.name] else { return nil }
+      let entity = toOne.entityColumn.map { Column(name: $0, type: .int8, source: .relatedEntity) }
+      let key = Column(name: toOne.column, type: .int8, source: .relatedKey)
+      return Step(kind: .toOne, slot: slot, attribute: nil, columns: [key] + (entity.map { [$0] } ?? []))
+    }
+    let unique = Set(constraints.flatMap(\.columns))
+    for (position, step) in steps.enumerated() where step.columns.contains(where: { unique.contains($0.name) }) {
+      uniqueSteps.insert(position)
+    }
+    insertSQL = makeInsert()
+  }
+
+  /// The columns of steps, in their order.
+  func columns(_ steps: some Sequence<Step>) -> [(step: Step, column: Column)] {
+    steps.flatMap { step in step.columns.map { (step, $0) } }
+  }
+
+  func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
+    var changed = StepSet()
+    for (position, step) in steps.enumerated() where !base.isEqual(values, slot: step.slot) { changed.insert(position) }
+    return changed
+  }
+
+  /// Appends the column's value of a row; NULL if it returns false.
+  func append(
+    _ step: Step, _ column: Column, of row: Snapshot, to bytes: inout [UInt8], resolving resolve: Resolver
+  ) throws -> Bool {
+    let slot = step.slot
+    switch column.source {
+    case .relatedKey, .relatedEntity:
+      guard let related = row.related(slot).flatMap({ $0.key < 0 ? resolve($0) : $0 }) else { return false }
+      if case .relatedKey = column.source {
+        bytes.append(bigEndian: related.key)
+      } else {
+        bytes.append(bigEndian: related.number)
+      }
+      return true
+    case .element(let leaf):
+      let elements = row.load(slot, as: Boxed.self)?.value as? [String: Any] ?? [:]
+      return try ServerValue.append(leaf.value(in: elements), leaf.attribute, to: &bytes)
+    case .value: break
+    }
+    switch step.kind {
+    case .integer:
+      guard let value = row.load(slot, as: Int64.self) else { return false }
+      bytes.append(bigEndian: value)
+    case .boolean:
+      guard let value = row.load(slot, as: Int64.self) else { return false }
+      bytes.append(value == 0 ? 0 : 1)
+    case .double, .float:
+      guard let value = row.load(slot, as: Double.self) else { return false }
+      bytes.append(bigEndian: value.bitPattern)
+    default:
+      guard let attribute = step.attribute else { return false }
+      return try appendOther(step, attribute, of: row, to: &bytes)
+    }
+    return true
+  }
+
+  private func appendOther(
+    _ step: Step, _ attribute: NSAttributeDescription, of row: Snapshot, to bytes: inout [UInt8]
+  ) throws -> Bool {
+    switch step.kind {
+    case .date:
+      guard let value = row.load(step.slot, as: Double.self) else { return false }
+      try ServerValue.append(date: value, attribute, to: &bytes)
+    case .string:
+      guard let value = row.load(step.slot, as: String.self) else { return false }
+      try ServerValue.append(text: value, attribute, to: &bytes)
+    case .data:
+      guard let value = row.load(step.slot, as: Data.self) else { return false }
+      bytes.append(contentsOf: value)
+    default:
+      guard let value = row.load(step.slot, as: Boxed.self) else { return false }
+      return try ServerValue.append(boxed: value.value, attribute, to: &bytes)
+    }
+    return true
+  }
+}
+
+// MARK: Statements
+
+extension ServerRowWriter {
+  fileprivate func makeInsert() -> String {
+    let columns = columns(steps).map(\.column)
+    let names = [mapping.names.key, mapping.names.entity] + columns.map(\.name)
+    let places = (1...(columns.count + 1)).map { "$\($0)" }.joined(separator: ", ")
+    let values = columns.indices.map { ", u.c\($0)" }.joined()
+    let aliases = columns.indices.map { ", c\($0)" }.joined()
+    return """
+      INSERT INTO \(mapping.table) (\(names.joined(separator: ", "))) SELECT u.key, \(mapping.number)\(values) \
+      FROM unnest(\(places)) AS u (key\(aliases))
+      """
+  }
+
+  /// The UPDATE of the steps; parameters: keys, the versions before or -1, then an array for each column.
+  func updateSQL(_ changed: StepSet) -> String {
+    updates.withLock { known in
+      if let text = known[changed] { return text }
+      if known.count > 200 { known.removeAll() }
+      let text = makeUpdate(changed)
+      known[changed] = text
+      return text
+    }
+  }
+
+  private func makeUpdate(_ changed: StepSet) -> String {
+    let columns = columns(changed.positions.map { steps[$0] }).map(\.column)
+    let places = (1...(columns.count + 2)).map { "$\($0)" }.joined(separator: ", ")
+    let aliases = columns.indices.map { ", c\($0)" }.joined()
+    let sets = columns.enumerated().map { ", \($1.name) = u.c\($0)" }.joined()
+    let names = mapping.names
+    return """
+      UPDATE \(mapping.table) t SET \(names.version) = t.\(names.version) + 1\(sets) \
+      FROM unnest(\(places)) AS u (key, version\(aliases)) \
+      WHERE t.\(names.key) = u.key AND (u.version < 0 OR t.\(names.version) = u.version) RETURNING t.\(names.key)
+      """
+  }
+}

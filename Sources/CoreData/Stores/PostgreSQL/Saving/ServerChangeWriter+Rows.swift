@@ -1,0 +1,168 @@
+/// New and changed rows.
+extension ServerChangeWriter {
+  /// The most rows of one statement.
+  private static let mostRows = 4096
+
+  // MARK: New rows
+
+  /// Rows of one entity that follow each other in their table form one statement. Of two rows with the same unique
+  /// values the later one is rejected.
+  func addInserts() throws {
+    var tables: [(root: Int, runs: [(number: Int, rows: [Int])])] = []
+    for index in changes.inserted.indices {
+      let mapping = store.mapping(changes.inserted[index].values.layout.name)
+      let table = tables.firstIndex { $0.root == mapping.rootNumber } ?? tables.count
+      if table == tables.count { tables.append((mapping.rootNumber, [])) }
+      let last = tables[table].runs.count - 1
+      if last >= 0, tables[table].runs[last].number == mapping.number,
+        tables[table].runs[last].rows.count < Self.mostRows
+      {
+        tables[table].runs[last].rows.append(index)
+      } else {
+        tables[table].runs.append((mapping.number, [index]))
+      }
+    }
+    for table in tables {
+      for run in table.runs { try addInsert(run.rows, store.writer(run.number)) }
+    }
+  }
+
+  private func addInsert(_ rows: [Int], _ writer: ServerRowWriter) throws {
+    let mapping = writer.mapping
+    var keys = ServerArray(.int8)
+    for index in rows { keys.append(saved.keys[index]) }
+    var parameters = ServerParameters()
+    parameters.add(keys)
+    try addColumns(writer.steps, writer, rows.map { changes.inserted[$0].values }, to: &parameters)
+    let hasConstraints = !writer.constraints.isEmpty
+    let sql = writer.insertSQL + (hasConstraints ? " ON CONFLICT DO NOTHING RETURNING \(mapping.names.key)" : "")
+    add(sql, parameters) { [self] result in
+      guard hasConstraints, result.rowCount < rows.count else { return }
+      let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
+      for index in rows where !written.contains(saved.keys[index]) {
+        rejected.append((.inserted(index), "another row of \(mapping.name) has the unique values of a new one"))
+      }
+    }
+  }
+
+  /// Adds an array for each column of the steps.
+  private func addColumns(
+    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ rows: [Snapshot],
+    to parameters: inout ServerParameters
+  ) throws {
+    for step in steps {
+      for column in step.columns {
+        var array = ServerArray(column.type)
+        for row in rows {
+          try array.append { try writer.append(step, column, of: row, to: &$0, resolving: resolve) }
+        }
+        parameters.add(array)
+      }
+    }
+  }
+
+  // MARK: Changed rows
+
+  /// Rows of one entity that change the same columns.
+  private struct Kind: Hashable {
+    let number: Int
+    let changed: StepSet
+  }
+
+  /// Rows that change unique values are written last and by themselves, since they may take those that another row
+  /// of the save gives up.
+  func addUpdates() throws {
+    saved.versions = Array(repeating: 0, count: changes.updated.count)
+    var kinds: [Kind: [Int]] = [:]
+    var unique: [Int] = []
+    for (index, row) in changes.updated.enumerated() {
+      let writer = store.writer(row.storedEntity.number)
+      var changed = StepSet()
+      if let values = row.values, let base = row.base { changed = writer.changedSteps(base, values) }
+      saved.versions[index] = row.base?.version ?? 0
+      if changed.isEmpty && row.members.isEmpty { continue }
+      if row.base != nil { saved.versions[index] += 1 }
+      if changed.isDisjoint(with: writer.uniqueSteps) {
+        kinds[Kind(number: row.storedEntity.number, changed: changed), default: []].append(index)
+      } else {
+        unique.append(index)
+      }
+    }
+    for (kind, rows) in kinds.sorted(by: { ($0.key.number, $0.value[0]) < ($1.key.number, $1.value[0]) }) {
+      for start in stride(from: 0, to: rows.count, by: Self.mostRows) {
+        try addUpdate(Array(rows[start..<min(start + Self.mostRows, rows.count)]), kind)
+      }
+    }
+    if !unique.isEmpty {
+      try run()
+      try updateUnique(unique)
+    }
+  }
+
+  private func addUpdate(_ rows: [Int], _ kind: Kind) throws {
+    let writer = store.writer(kind.number)
+    let rows = rows.sorted { changes.updated[$0].key < changes.updated[$1].key }
+    var keys = ServerArray(.int8)
+    var versions = ServerArray(.int8)
+    for index in rows {
+      keys.append(changes.updated[index].key)
+      versions.append(changes.updated[index].base?.version ?? -1)
+    }
+    var parameters = ServerParameters()
+    parameters.add(keys)
+    parameters.add(versions)
+    try addColumns(
+      kind.changed.positions.map { writer.steps[$0] }, writer, rows.compactMap { changes.updated[$0].values },
+      to: &parameters)
+    add(writer.updateSQL(kind.changed), parameters) { [self] result in
+      if result.rowCount == rows.count { return }
+      let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
+      for index in rows where !written.contains(changes.updated[index].key) {
+        noteConflict(.updated(index), changes.updated[index].storedEntity, changes.updated[index].key)
+      }
+    }
+  }
+
+  // MARK: Unique values
+
+  /// Updates one row after the other. Those that wanted a unique value that another row had at that moment, such as two
+  /// rows that exchange theirs, are repeated through a state in which neither has one.
+  private func updateUnique(_ rows: [Int]) throws {
+    var waiting: [Int] = []
+    for index in rows where try updateAlone(index) != nil { waiting.append(index) }
+    for index in waiting {
+      let row = changes.updated[index]
+      let writer = store.writer(row.storedEntity.number)
+      guard let values = row.values, let base = row.base else { continue }
+      let unique = Set(writer.constraints.flatMap(\.columns))
+      let columns = writer.changedSteps(base, values).positions.flatMap { writer.steps[$0].columns.map(\.name) }
+        .filter(unique.contains)
+      if columns.isEmpty { continue }
+      let sets = columns.map { "\($0) = NULL" }.joined(separator: ", ")
+      var parameters = ServerParameters()
+      parameters.add(row.key)
+      try connection.execute(
+        "UPDATE \(writer.mapping.table) SET \(sets) WHERE \(writer.mapping.names.key) = $1", parameters)
+    }
+    for index in waiting {
+      if let message = try updateAlone(index) { rejected.append((.updated(index), message)) }
+    }
+  }
+
+  /// The server's sentence if another row has the unique values; then nothing is written.
+  private func updateAlone(_ index: Int) throws -> String? {
+    let row = changes.updated[index]
+    let writer = store.writer(row.storedEntity.number)
+    guard let values = row.values, let base = row.base else { return nil }
+    do {
+      add("SAVEPOINT row")
+      try addUpdate([index], Kind(number: row.storedEntity.number, changed: writer.changedSteps(base, values)))
+      add("RELEASE SAVEPOINT row")
+      try run()
+      return nil
+    } catch let error as ServerError where error.state == "23505" {
+      try connection.run("ROLLBACK TO SAVEPOINT row")
+      return error.message
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/// Fetching rows by predicate and order.
+extension ServerStore {
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
+    let mapping = mapping(fetch.entityName)
+    let plan =
+      fetch.properties == nil
+      ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
+      : ServerRowPlan(
+        mapping, schema: schema, storedEntities: storedEntities, includesSubentities: fetch.includesSubentities,
+        properties: fetch.properties)
+    let names = mapping.names
+    let columns =
+      fetch.includesValues
+      ? plan.columnList(alias: "t0") : "t0.\(names.key), t0.\(names.version), t0.\(names.entity)"
+    let statement = try select(columns, fetch, isOrdered: true)
+    let cache = cache(fetch.generation)
+    let epoch = cache.epoch
+    var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    let packer = RowPacker()
+    let result = try query(
+      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control)
+    for row in 0..<result.rowCount {
+      guard let decoder = plan.decoder(result, row) else { continue }
+      fetch.control?.countRow()
+      let key = result.integer(row, 0)
+      guard fetch.includesValues else {
+        body(decoder.storedEntity, key, nil)
+        continue
+      }
+      let snapshot = decoder.decode(result, row, packer)
+      // The cache keeps a bounded part of a long fetch, so not more is collected.
+      if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
+      body(decoder.storedEntity, key, snapshot)
+    }
+    cache.add(rows, since: epoch)
+  }
+
+  /// Whether the server can evaluate the fetch. It cannot compare texts without regard to case or accents as Foundation
+  /// does, nor by patterns, nor calculate as it does; then the rows are filtered in memory.
+  ///
+  /// True for what no database could evaluate, so that the fetch itself says why.
+  func understands(_ fetch: RowFetch) throws -> Bool {
+    do {
+      _ = try generator(for: fetch.entityName).select("1", fetch)
+      return true
+    } catch is SQLGenerationError {
+      let other = SQLGenerator(schema: schema, entity: mapping(fetch.entityName))
+      return (try? other.select("1", fetch)) == nil
+    }
+  }
+
+  func count(_ fetch: RowFetch) throws -> Int {
+    let isWindowed = fetch.limit > 0 || fetch.offset > 0
+    let statement = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
+    let sql = isWindowed ? "SELECT count(*) FROM (\(statement.sql)) AS found" : statement.sql
+    let result = try query("Counting \(fetch.entityName)", fetch.generation, sql, statement.parameters)
+    return Int(result.integer(0, 0))
+  }
+
+  func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> ServerStatement {
+    let generator = generator(for: fetch.entityName)
+    let sql = try SQLGenerationError.translated { try generator.select(columns, fetch, isOrdered: isOrdered) }
+    return ServerStatement(sql, generator.bindings)
+  }
+
+  /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
+  func generator(for entityName: String) -> SQLGenerator {
+    SQLGenerator(schema: schema, entity: mapping(entityName), dialect: .postgreSQL) { [storedEntities] object in
+      guard let id = object as? NSManagedObjectID, id.storedEntity.collection === storedEntities else { return nil }
+      return id.persistentKey
+    }
+  }
+
+  // MARK: Dictionaries
+
+  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
+    let generator = generator(for: fetch.entityName)
+    let (sql, columns) = try SQLGenerationError.translated {
+      let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
+      return (try generator.select(list, fetch, groups: settings), columns)
+    }
+    let statement = ServerStatement(sql, generator.bindings)
+    let result = try query(
+      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control)
+    return (0..<result.rowCount).map { row in
+      let dictionary = NSMutableDictionary(capacity: columns.count)
+      for column in columns {
+        if let value = value(result, row, column.index, column.kind) { dictionary[column.name] = value }
+      }
+      return dictionary
+    }
+  }
+
+  private func value(_ result: any ServerResult, _ row: Int, _ index: Int, _ kind: SQLResultColumn.Kind) -> Any? {
+    switch kind {
+    case .value(let type, let attribute):
+      return result.bytes(row, index).flatMap { ServerValue.value($0, result.type(index), type, attribute) }
+    case .composite(let leaves):
+      var elements: [String: Any] = [:]
+      for (offset, leaf) in leaves.enumerated() {
+        guard let bytes = result.bytes(row, index + offset),
+          let value = ServerValue.value(bytes, result.type(index + offset), as: leaf.attribute)
+        else { continue }
+        CompositeValue.set(value, at: leaf.path[...], in: &elements)
+      }
+      return elements.isEmpty ? nil : elements
+    case .object(let entityName, let hasEntityColumn):
+      let key = result.integer(row, index)
+      let number = hasEntityColumn ? Int(result.integer(row, index + 1)) : 0
+      // 0 in the entity's column stands for the relationship's own destination, as in a snapshot.
+      let actual = storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
+      guard key != 0, let storedEntity = actual ?? storedEntities.byName[entityName] else { return nil }
+      return NSManagedObjectID(storedEntity: storedEntity, key: key)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// Lightweight migration.
+extension ServerStore {
+  /// Migrates the store if it was made with another model and the options ask for it: in one transaction, in which
+  /// nobody else can use the store. All rows are in memory meanwhile.
+  ///
+  /// The tables of the new model are made in a schema beside the old one and take its place, so that names and types
+  /// are those of a new store. Rows keep their keys and the store its identifier; its history is deleted.
+  ///
+  /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
+  ///   be inferred, 134111 if a new constraint does not hold.
+  static func migrateIfWanted(
+    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
+  ) throws {
+    guard StoreMetadata.asksForMigration(opening.options) else { return }
+    let found = try database.read { connection, _ in try readMetadata(address, connection).metadata }
+    if StoreMetadata.isCurrent(found, opening.entities) { return }
+    try StoreMetadata.checkInference(opening.options, address.description)
+    try database.rebuild { connection in
+      try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
+      // Another process may have migrated it first.
+      let metadata = try readMetadata(address, connection).metadata
+      if StoreMetadata.isCurrent(metadata, opening.entities) { return }
+      let sources = try SourceModels.model(for: metadata, path: address.description)
+      guard let model = sources.first?.managedObjectModel else { return }
+      let old = try ServerStore(
+        database, address,
+        StoreOpening(
+          type: opening.type, url: opening.url, options: nil, configurationName: nil, model: model, entities: sources,
+          others: []))
+      let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
+      if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
+      let place = address.with(schema: "\(address.schema)_new")
+      let new = try ServerStore(
+        database, place,
+        StoreOpening(
+          type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
+          entities: opening.entities, others: []))
+      let mapping = try RowMapping(from: sources, to: opening.entities)
+      var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
+      try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
+      try connection.run(
+        """
+        SET CONSTRAINTS ALL IMMEDIATE;
+        UPDATE \(place.qualified("_store")) n SET identifier = o.identifier, announces = o.announces, \
+        keeps_history = o.keeps_history, last_transaction = o.last_transaction FROM \(address.qualified("_store")) o;
+        SELECT setval(\(ServerTables.sequence(place).quotedText), last_value) FROM \(ServerTables.sequence(address));
+        DROP SCHEMA \(address.schema.quotedName) CASCADE;
+        ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
+        """)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/// Stores as a whole: metadata, destruction, copies.
+extension ServerStore {
+  /// Runs the body with a connection of its own to the place.
+  private static func connected<T>(
+    _ doing: String, _ url: URL, _ options: [AnyHashable: Any]?,
+    _ body: (ServerAddress, any ServerConnection) throws -> T
+  ) throws -> T {
+    let address = try ServerAddress(url, options)
+    return try CoreDataErrors.fromServer("\(doing) \(address.description)") {
+      let database = newDatabase(address, options)
+      defer { database.close() }
+      return try database.write { try body(address, $0) }
+    }
+  }
+
+  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+    try connected("Reading the metadata of", url, options) { try readMetadata($0, $1).metadata }
+  }
+
+  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+    try connected("Writing the metadata of", url, options) { address, connection in
+      let current = try readMetadata(address, connection).metadata
+      try writeMetadata(merging(metadata, into: current), address, connection)
+    }
+  }
+
+  /// Drops the schema with everything in it.
+  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
+    try connected("Destroying", url, options) { address, connection in
+      if try hasStore(address, connection) {
+        try connection.run("DROP SCHEMA \(address.schema.quotedName) CASCADE")
+      }
+    }
+    try closing()
+  }
+
+  /// Rows are copied one by one.
+  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+
+  static func replace(_ destination: StoreFile, with source: StoreFile) throws {
+    throw CoreDataErrors.error(
+      .persistentStoreOperation,
+      "A PostgreSQL store is not replaced by another one here: copy it at the server, with pg_dump and pg_restore.")
+  }
+
+  static func migrate(
+    _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
+  ) throws -> Bool { false }
+}

@@ -1,0 +1,177 @@
+/// Rows by key, and the members of to-many relationships. Everything else is a fetch.
+extension ServerStore {
+  /// Runs a statement on a reader, or in a pinned state.
+  func query(
+    _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ sql: String, _ parameters: ServerParameters,
+    _ control: FetchControl? = nil
+  ) throws -> any ServerResult {
+    try CoreDataErrors.fromServer(doing()) {
+      if let pinned = generation?.pinned(self) as? PinnedServer {
+        return try pinned.use { try $0.listening(to: control) { try $0.execute(sql, parameters) } }
+      }
+      return try database.read(control) { connection, _ in try connection.execute(sql, parameters) }
+    }
+  }
+
+  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
+    let cache = cache(generation)
+    let epoch = cache.epoch
+    guard let (sql, parameters, plan) = rowQuery(id) else { return nil }
+    let result = try query("Reading \(id.uriString)", generation, sql, parameters)
+    let snapshot = snapshot(result, plan)
+    if let snapshot { cache.add(snapshot, id.key, id.storedEntity.table, since: epoch) }
+    return snapshot
+  }
+
+  /// The row of an ID in the connection's state of the database.
+  func row(_ id: NSManagedObjectID, _ connection: any ServerConnection) throws -> Snapshot? {
+    guard let (sql, parameters, plan) = rowQuery(id) else { return nil }
+    return try snapshot(connection.execute(sql, parameters), plan)
+  }
+
+  private func rowQuery(_ id: NSManagedObjectID) -> (sql: String, parameters: ServerParameters, plan: ServerRowPlan)? {
+    let number = id.storedEntity.number
+    guard let mapping = schema.entitiesByNumber[number] else { return nil }
+    let plan = plan(mapping.name, includesSubentities: false)
+    var parameters = ServerParameters()
+    parameters.add(id.key)
+    let names = mapping.names
+    let sql = """
+      SELECT \(plan.columnList(alias: "t")) FROM \(mapping.table) t WHERE t.\(names.key) = $1 \
+      AND t.\(names.entity) = \(number)
+      """
+    return (sql, parameters, plan)
+  }
+
+  private func snapshot(_ result: any ServerResult, _ plan: ServerRowPlan) -> Snapshot? {
+    guard result.rowCount > 0, let decoder = plan.decoder(result, 0) else { return nil }
+    return decoder.decode(result, 0, RowPacker(keepsRowsApart: true))
+  }
+
+  func rows(
+    _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
+  ) throws {
+    let plan = plan(storedEntity.layout.name, includesSubentities: false)
+    let mapping = mapping(storedEntity.layout.name)
+    let sql = """
+      SELECT \(plan.columnList(alias: "t")) FROM \(mapping.table) t WHERE t.\(mapping.names.key) = ANY($1) \
+      AND t.\(mapping.names.entity) = \(storedEntity.number)
+      """
+    let packer = RowPacker()
+    let result = try query("Reading rows of \(mapping.name)", generation, sql, parameters(keys))
+    for row in 0..<result.rowCount {
+      guard let decoder = plan.decoder(result, row) else { continue }
+      body(result.integer(row, 0), decoder.decode(result, row, packer))
+    }
+  }
+
+  private func parameters(_ keys: [Int64]) -> ServerParameters {
+    var array = ServerArray(.int8)
+    for key in keys { array.append(key) }
+    var parameters = ServerParameters()
+    parameters.add(array)
+    return parameters
+  }
+
+  // MARK: Members
+
+  func members(
+    of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
+    _ body: (StoredEntity, Int64, Snapshot) -> Void
+  ) throws {
+    let cache = cache(generation)
+    let epoch = cache.epoch
+    var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    try members(ofEach: [id.key], id.storedEntity, relationship, in: generation) { _, storedEntity, key, snapshot in
+      body(storedEntity, key, snapshot)
+      rows.append((key, storedEntity.table, snapshot))
+    }
+    cache.add(rows, since: epoch)
+  }
+
+  func members(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
+  ) throws {
+    guard let source = memberSource(storedEntity, relationship) else { return }
+    var sql = """
+      SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables) \
+      WHERE \(source.owner) = ANY($1)
+      """
+    if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
+    let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
+    let result = try query(doing, generation, sql, parameters(keys))
+    let ownerColumn = source.plan.columns.count
+    let packer = RowPacker()
+    for row in 0..<result.rowCount {
+      guard let decoder = source.plan.decoder(result, row) else { continue }
+      body(
+        result.integer(row, ownerColumn), decoder.storedEntity, result.integer(row, 0),
+        decoder.decode(result, row, packer))
+    }
+  }
+
+  /// The tables with the members of a to-many relationship as `t`, each with its owner's key; nil if they are not in
+  /// this store.
+  private func memberSource(
+    _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription
+  ) -> (plan: ServerRowPlan, tables: String, owner: String, order: String?)? {
+    guard let place = mapping(storedEntity.layout.name).toManys[relationship.name] else { return nil }
+    switch place {
+    case .foreignKey(let name, let table, let inverse):
+      let plan = plan(name, includesSubentities: true)
+      return (plan, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
+    case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
+      let destination = mapping(name)
+      let tables =
+        "\(table) j JOIN \(destination.table) t ON t.\(destination.names.key) = j.\(destinationColumn)"
+      let plan = plan(name, includesSubentities: true)
+      return (plan, tables, "j.\(ownerColumn)", orderColumn.map { "j.\($0)" })
+    }
+  }
+
+  // MARK: Pinned states
+
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
+    // Stores of one database are pinned in one state.
+    if let other = others.lazy.compactMap({ $0 as? PinnedServer }).first(where: { $0.database === database }) {
+      return PinnedServer(sharing: other)
+    }
+    return try CoreDataErrors.fromServer("Pinning \(address.description)") { try PinnedServer(database) }
+  }
+}
+
+/// The state of a database at one moment: a read-only transaction on a connection of its own.
+///
+/// `@unchecked Sendable`: the connection is used under `lock`.
+final class PinnedServer: PinnedStore, @unchecked Sendable {
+  let database: ServerDatabase
+  let rowCache = RowCache()
+  private let session: Session
+
+  /// Ends the transaction with the last state that uses it.
+  private final class Session {
+    let connection: any ServerConnection
+    let lock = NSLock()
+
+    init(_ connection: any ServerConnection) { self.connection = connection }
+    deinit { connection.close() }
+  }
+
+  init(_ database: ServerDatabase) throws {
+    self.database = database
+    session = Session(try database.connect(database.address.connectionString))
+    // The first statement takes the snapshot.
+    try session.connection.run(
+      "SET search_path = pg_catalog; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+  }
+
+  init(sharing other: PinnedServer) {
+    database = other.database
+    session = other.session
+  }
+
+  func use<T>(_ body: (any ServerConnection) throws -> T) rethrows -> T {
+    try session.lock.withLock { try body(session.connection) }
+  }
+}

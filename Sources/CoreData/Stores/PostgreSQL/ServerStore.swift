@@ -1,0 +1,111 @@
+/// A store in a schema of a PostgreSQL database.
+///
+/// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database, the
+/// reserved keys and the row cache do their own locking.
+final class ServerStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
+  let database: ServerDatabase
+  let address: ServerAddress
+  let schema: StoreSchema
+  let rowCache: RowCache
+  let storedEntities: StoredEntities
+  let keys: ReservedKeys
+  let keepsHistory: Bool
+  private let plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)]
+  private let writers: [ServerRowWriter?]
+  private let storeType: String
+  /// Waits for the announcements of commits, if they are posted. Set when the store is opened and when it is removed.
+  var commits: CommitListener?
+
+  override var type: String { storeType }
+
+  init(_ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening) throws {
+    let opened = try Self.prepare(database, address, opening)
+    self.database = database
+    self.address = address
+    let cachedRows = (opening.options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
+    rowCache = RowCache(generationSize: max(1, cachedRows / 2))
+    schema = opened.schema
+    keepsHistory = opened.keepsHistory
+    storeType = opening.type
+    keys = ReservedKeys(address)
+    let reference = StoreReference(identifier: opened.identifier)
+    let storedEntities = StoredEntities(reference: reference)
+    var tables: [Int: Int32] = [:]
+    for mapping in schema.entities {
+      let table = tables[mapping.rootNumber] ?? StoredEntity.newTable()
+      tables[mapping.rootNumber] = table
+      storedEntities.add(
+        StoredEntity(layout: mapping.entity.layout, collection: storedEntities, number: mapping.number, table: table))
+    }
+    self.storedEntities = storedEntities
+    var plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)] = [:]
+    var writers: [ServerRowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
+    for mapping in schema.entities {
+      plans[mapping.name] = (
+        ServerRowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: true),
+        ServerRowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
+      )
+      writers[mapping.number] = ServerRowWriter(
+        mapping, layout: mapping.entity.layout, schema.uniqueConstraints(of: mapping))
+    }
+    self.plans = plans
+    self.writers = writers
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    url = opening.url
+    identifier = opened.identifier
+    openMetadata.load(opened.metadata)
+    reference.store = self
+    // Later reads are compared with this state of the database.
+    validateRowCache()
+  }
+
+  override func loadMetadata() throws {
+    openMetadata.load(
+      try CoreDataErrors.fromServer("Reading the metadata of \(address.description)") {
+        try database.read { connection, _ in try Self.readMetadata(address, connection).metadata }
+      })
+  }
+
+  /// The mapping of an entity that the store holds.
+  func mapping(_ name: String) -> TableMapping {
+    guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
+    return mapping
+  }
+
+  func plan(_ name: String, includesSubentities: Bool) -> ServerRowPlan {
+    guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
+    return includesSubentities ? plan.deep : plan.flat
+  }
+
+  func writer(_ number: Int) -> ServerRowWriter {
+    guard writers.indices.contains(number), let writer = writers[number] else {
+      preconditionFailure("The store holds no entity number \(number).")
+    }
+    return writer
+  }
+
+  /// The ID of a row, for a result.
+  func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
+    guard storedEntities.byNumber.indices.contains(number), let storedEntity = storedEntities.byNumber[number] else {
+      return nil
+    }
+    return NSManagedObjectID(storedEntity: storedEntity, key: key)
+  }
+
+  /// The name of one of the store's own tables in SQL.
+  func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
+
+  func validateRowCache() {
+    let snapshot = try? database.read { connection, _ in
+      try connection.execute("SELECT pg_current_snapshot()::text").text(0, 0)
+    }
+    let version = snapshot.map { database.commits.foreignVersion(at: $0) } ?? database.commits.unknownVersion()
+    rowCache.validate(version)
+  }
+
+  func interrupt() { database.interrupt() }
+
+  var files: [URL] { [] }
+}

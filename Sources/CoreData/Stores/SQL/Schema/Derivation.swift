@@ -1,0 +1,68 @@
+/// What a derived attribute computes, as far as triggers can.
+enum Derivation {
+  /// The time of the save.
+  case now
+  /// An attribute's value, of the object itself or at the end of a to-one relationship, through functions of a text,
+  /// outermost first.
+  case copy(relationship: String?, attribute: String, functions: [String])
+  /// A value of all members of a to-many relationship.
+  case aggregate(Aggregate, relationship: String, attribute: String?)
+
+  enum Aggregate: String {
+    case count, sum, min, max, average
+
+    /// The value in SQL of a column of members; of nothing, a count and a sum are 0.
+    func sql(_ column: String?) -> String {
+      switch self {
+      case .count: "COUNT(*)"
+      case .sum: "IFNULL(SUM(\(column ?? "NULL")), 0)"
+      case .min: "MIN(\(column ?? "NULL"))"
+      case .max: "MAX(\(column ?? "NULL"))"
+      case .average: "AVG(\(column ?? "NULL"))"
+      }
+    }
+  }
+
+  /// - Returns: nil for an expression of another form.
+  init?(_ expression: NSExpression?) {
+    switch expression?.node {
+    case .keyPath(nil, let path):
+      guard let derivation = Derivation(path: path.keys) else { return nil }
+      self = derivation
+    case .function("now", _, _): self = .now
+    case .function(let name, nil, let arguments) where arguments.count == 1:
+      guard let argument = arguments.first, case .keyPath(nil, let path) = argument.node else {
+        guard ["canonical:", "uppercase:", "lowercase:"].contains(name),
+          case .copy(let relationship, let attribute, let functions)? = Derivation(arguments.first)
+        else { return nil }
+        self = .copy(relationship: relationship, attribute: attribute, functions: [name] + functions)
+        return
+      }
+      if let aggregate = Aggregate(rawValue: String(name.dropLast())) {
+        guard (1...2).contains(path.keys.count) else { return nil }
+        self = .aggregate(aggregate, relationship: path.keys[0], attribute: path.keys.dropFirst().first)
+        return
+      }
+      guard ["canonical:", "uppercase:", "lowercase:"].contains(name),
+        case .copy(let relationship, let attribute, _)? = Derivation(path: path.keys)
+      else { return nil }
+      self = .copy(relationship: relationship, attribute: attribute, functions: [name])
+    default: return nil
+    }
+  }
+
+  /// `books.@count`, and `books.@sum.pages` with the operator before or after the attribute.
+  private init?(path: [String]) {
+    let names = path.filter { !$0.hasPrefix("@") }
+    guard let sign = path.first(where: { $0.hasPrefix("@") }) else {
+      guard (1...2).contains(names.count) else { return nil }
+      self = .copy(relationship: names.count == 2 ? names[0] : nil, attribute: names[names.count - 1], functions: [])
+      return
+    }
+    let name = sign == "@avg" ? "average" : String(sign.dropFirst())
+    guard let aggregate = Aggregate(rawValue: name), path.count == names.count + 1, (1...2).contains(names.count),
+      (names.count == 2) == (aggregate != .count)
+    else { return nil }
+    self = .aggregate(aggregate, relationship: names[0], attribute: names.dropFirst().first)
+  }
+}

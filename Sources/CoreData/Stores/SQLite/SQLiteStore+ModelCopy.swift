@@ -1,0 +1,63 @@
+/// The copy of its model that a store keeps: a packed keyed archive in a table of one row, as in Apple's files.
+extension SQLiteStore {
+  /// Keeps a model in a store's file, in place of an earlier one. Stores of old frameworks lack the table.
+  static func keepModel(_ model: NSManagedObjectModel, _ prefix: String, _ connection: SQLiteConnection) throws {
+    let table = "\(prefix)_MODELCACHE"
+    guard try hasTable(table, connection) else { return }
+    try connection.execute("DELETE FROM \(table)")
+    try connection.execute(
+      "INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(Deflate.pack(ModelArchive.data(of: model)))])
+  }
+
+  /// The model that a store keeps; nil for none.
+  ///
+  /// - Throws: 134020 if it is damaged.
+  static func keptModel(_ prefix: String, _ connection: SQLiteConnection) throws -> NSManagedObjectModel? {
+    let table = "\(prefix)_MODELCACHE"
+    guard try hasTable(table, connection),
+      case .blob(let packed)? = try connection.rows("SELECT Z_CONTENT FROM \(table) LIMIT 1").first?.first
+    else { return nil }
+    let model = NSManagedObjectModel()
+    guard let archive = Deflate.unpack(packed), (try? ArchivedModel.read(archive, into: model)) != nil else {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema, "The copy of its model that \(connection.path) keeps is damaged.")
+    }
+    return model
+  }
+
+  static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? {
+    try CoreDataErrors.translating("Reading the model of \(url.path)") {
+      let prefix = StoreMetadata.prefix(options)
+      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
+      defer { connection.close() }
+      let metadata = try readMetadata(prefix, connection).1
+      guard let model = try keptModel(prefix, connection) else { return nil }
+      let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
+      let entities = model.entities.filter { hashes[$0.name ?? ""] != nil }
+      guard NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty else {
+        throw CoreDataErrors.error(
+          .persistentStoreIncompatibleSchema,
+          "The copy of its model that \(url.path) keeps is not that of its content: open it with the model's file.")
+      }
+      return model
+    }
+  }
+
+  static func setModel(
+    _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?
+  ) throws {
+    try CoreDataErrors.translating("Writing the UUID of \(url.path)") {
+      let prefix = StoreMetadata.prefix(options)
+      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
+      defer { connection.close() }
+      try connection.immediateTransaction {
+        try connection.execute("UPDATE \(prefix)_METADATA SET Z_UUID = ?", [.text(identifier)])
+        try keepModel(model, prefix, connection)
+      }
+    }
+  }
+
+  private static func hasTable(_ name: String, _ connection: SQLiteConnection) throws -> Bool {
+    try connection.integer("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]) != nil
+  }
+}

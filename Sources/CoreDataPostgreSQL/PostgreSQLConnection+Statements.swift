@@ -1,0 +1,116 @@
+internal import CPostgreSQL
+internal import Foundation
+
+/// Statements: prepared once, then run by name.
+extension PostgreSQLConnection {
+  func execute(_ sql: String, _ parameters: ServerParameters) throws -> any ServerResult {
+    try checkOpen()
+    do {
+      return try run(prepare(sql, parameters), parameters)
+    } catch let error as ServerError where isOutdated(error) && !isInTransaction {
+      // Tables have changed since the statement was prepared.
+      forget(sql)
+      return try run(prepare(sql, parameters), parameters)
+    }
+  }
+
+  /// The plan's columns have changed, or a program has deallocated it.
+  private func isOutdated(_ error: ServerError) -> Bool { error.state == "0A000" || error.state == "26000" }
+
+  private func run(_ name: String, _ parameters: ServerParameters) throws -> any ServerResult {
+    let result = withParameters(parameters) { values, lengths, formats in
+      PQexecPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1)
+    }
+    return try checked(result)
+  }
+
+  func run(_ script: String) throws {
+    try checkOpen()
+    _ = try checked(PQexec(handle, script))
+  }
+
+  // MARK: Preparing
+
+  /// The name of the prepared statement with the text.
+  func prepare(_ sql: String, _ parameters: ServerParameters) throws -> String {
+    if let name = prepared[sql] { return name }
+    makeRoom()
+    let name = newName()
+    let result = parameters.types.withUnsafeBufferPointer { types in
+      PQprepare(handle, name, sql, Int32(types.count), types.baseAddress)
+    }
+    _ = try checked(result)
+    prepared[sql] = name
+    return name
+  }
+
+  func newName() -> String {
+    preparedCount += 1
+    return "s\(preparedCount)"
+  }
+
+  func forget(_ sql: String) {
+    guard let name = prepared.removeValue(forKey: sql) else { return }
+    PQclear(PQexec(handle, "DEALLOCATE \(name)"))
+  }
+
+  /// Forgets all statements if there are too many. In a failed transaction that is not possible, and not urgent.
+  func makeRoom() {
+    guard prepared.count >= Self.mostPrepared, PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
+    PQclear(PQexec(handle, "DEALLOCATE ALL"))
+    prepared = [:]
+  }
+
+  /// Gives the body the parameters as libpq wants them.
+  func withParameters<T>(
+    _ parameters: ServerParameters,
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> T
+  ) -> T {
+    if parameters.count == 0 { return body(nil, nil, nil) }
+    let formats = [Int32](repeating: 1, count: parameters.count)
+    // An empty value needs a pointer too, or it would be NULL.
+    return (parameters.bytes + [0]).withUnsafeBytes { bytes in
+      let start = bytes.bindMemory(to: CChar.self).baseAddress
+      let values = zip(parameters.starts, parameters.lengths).map { place, length -> UnsafePointer<CChar>? in
+        length < 0 ? nil : start.map { $0 + place }
+      }
+      return body(values, parameters.lengths, formats)
+    }
+  }
+
+  // MARK: Results
+
+  /// The result, or its error.
+  func checked(_ result: OpaquePointer?) throws -> PostgreSQLResult {
+    guard let result else { throw connectionError() }
+    switch PQresultStatus(result) {
+    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY: return PostgreSQLResult(result)
+    case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+      PQclear(result)
+      throw ServerError(message: "COPY is run by copy(_:_:)")
+    default:
+      let error = error(of: result)
+      PQclear(result)
+      throw error
+    }
+  }
+
+  /// Reads results until there are no more, so that the connection can be used again.
+  func drain() {
+    while let result = PQgetResult(handle) { PQclear(result) }
+  }
+
+  func notifications() throws -> [ServerNotification] {
+    try checkOpen()
+    guard PQconsumeInput(handle) == 1 else { throw connectionError() }
+    var found: [ServerNotification] = []
+    while let notification = PQnotifies(handle) {
+      found.append(
+        ServerNotification(
+          channel: String(cString: notification.pointee.relname), payload: String(cString: notification.pointee.extra),
+          sender: notification.pointee.be_pid))
+      PQfreemem(notification)
+    }
+    return found
+  }
+}

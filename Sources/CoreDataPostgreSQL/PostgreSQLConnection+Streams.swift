@@ -1,0 +1,137 @@
+internal import CPostgreSQL
+internal import Foundation
+
+/// Statements whose rows, parameters or number are large: pipelines, rows one by one, COPY.
+extension PostgreSQLConnection {
+  /// Source: https://www.postgresql.org/docs/15/libpq-pipeline-mode.html. In blocking mode libpq reads what arrives while
+  /// it waits to send, so the two sides do not wait for each other.
+  func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult] {
+    try checkOpen()
+    if statements.count == 1 { return [try execute(statements[0].sql, statements[0].parameters)] }
+    makeRoom()
+    guard PQenterPipelineMode(handle) == 1 else { throw connectionError() }
+    var made: [String: String] = [:]
+    /// For each result the text that it prepares; nil for those of statements.
+    var expected: [String?] = []
+    var isSent = true
+    for (sql, parameters) in statements where isSent {
+      let name = prepared[sql] ?? made[sql] ?? newName()
+      if prepared[sql] == nil && made[sql] == nil {
+        made[sql] = name
+        isSent = parameters.types.withUnsafeBufferPointer {
+          PQsendPrepare(handle, name, sql, Int32($0.count), $0.baseAddress) == 1
+        }
+        expected.append(sql)
+      }
+      isSent =
+        isSent
+        && withParameters(parameters) { values, lengths, formats in
+          PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
+        }
+      expected.append(nil)
+    }
+    guard isSent, PQpipelineSync(handle) == 1 else {
+      let error = connectionError()
+      // What was sent is in no known state.
+      close()
+      throw ServerError(message: error.message, isConnectionLost: true)
+    }
+    return try readPipeline(expected, made)
+  }
+
+  private func readPipeline(_ expected: [String?], _ made: [String: String]) throws -> [any ServerResult] {
+    var results: [any ServerResult] = []
+    var failure: ServerError?
+    for text in expected {
+      guard let result = PQgetResult(handle) else {
+        failure = failure ?? connectionError()
+        break
+      }
+      let status = PQresultStatus(result)
+      switch status {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+        if let text {
+          prepared[text] = made[text]
+          PQclear(result)
+        } else {
+          results.append(PostgreSQLResult(result))
+        }
+      case PGRES_PIPELINE_ABORTED: PQclear(result)
+      default:
+        failure = failure ?? error(of: result)
+        PQclear(result)
+      }
+      // Each statement's results end with nothing.
+      if !isLost { while let more = PQgetResult(handle) { PQclear(more) } }
+      if isLost { break }
+    }
+    if !isLost, let end = PQgetResult(handle) { PQclear(end) }
+    if !isLost, PQexitPipelineMode(handle) != 1 {
+      failure = failure ?? connectionError()
+      close()
+    }
+    if let failure { throw failure }
+    return results
+  }
+
+  /// Source: https://www.postgresql.org/docs/15/libpq-single-row-mode.html
+  func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws {
+    try checkOpen()
+    let name = try prepare(sql, parameters)
+    let isSent = withParameters(parameters) { values, lengths, formats in
+      PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
+    }
+    guard isSent, PQsetSingleRowMode(handle) == 1 else {
+      let error = connectionError()
+      drain()
+      throw error
+    }
+    while let result = PQgetResult(handle) {
+      do {
+        let row = try checked(result)
+        if row.rowCount > 0 { try body(row) }
+      } catch {
+        // The rest is not wanted: it need not be sent.
+        if !(error is ServerError) { cancel() }
+        drain()
+        throw error
+      }
+    }
+    if isLost { throw connectionError() }
+  }
+
+  /// Source: https://www.postgresql.org/docs/15/libpq-copy.html
+  func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int {
+    try checkOpen()
+    guard let start = PQexec(handle, sql) else { throw connectionError() }
+    guard PQresultStatus(start) == PGRES_COPY_IN else {
+      _ = try checked(start)
+      throw ServerError(message: "the statement is no COPY … FROM STDIN")
+    }
+    PQclear(start)
+    var bytes: [UInt8] = []
+    do {
+      while try next(&bytes) {
+        if bytes.count >= 65_536 { try send(&bytes) }
+      }
+      try send(&bytes)
+    } catch {
+      PQputCopyEnd(handle, "the rows could not be made")
+      drain()
+      throw error
+    }
+    guard PQputCopyEnd(handle, nil) == 1 else { throw connectionError() }
+    let end = PQgetResult(handle)
+    defer { drain() }
+    return try checked(end).affectedRows
+  }
+
+  private func send(_ bytes: inout [UInt8]) throws {
+    if bytes.isEmpty { return }
+    let isSent = bytes.withUnsafeBytes {
+      PQputCopyData(handle, $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count)) == 1
+    }
+    bytes.removeAll(keepingCapacity: true)
+    if !isSent { throw connectionError() }
+  }
+}

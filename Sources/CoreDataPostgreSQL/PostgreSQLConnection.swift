@@ -1,0 +1,150 @@
+internal import CPostgreSQL
+internal import Foundation
+internal import Synchronization
+
+/// A connection of libpq in its blocking mode.
+///
+/// Source: https://www.postgresql.org/docs/15/libpq.html
+final class PostgreSQLConnection: ServerConnection {
+  let handle: OpaquePointer
+  /// Used under its lock, since any thread may cancel; nil for a closed connection.
+  private let cancellation: Mutex<Cancellation>
+  private var isClosed = false
+  /// The names of prepared statements, by their text.
+  var prepared: [String: String] = [:]
+  var preparedCount = 0
+  /// The number of statements that a session keeps prepared.
+  static let mostPrepared = 500
+
+  private struct Cancellation: ~Copyable {
+    /// `nonisolated(unsafe)` of its kind: libpq's structure is never changed, and freed under the lock.
+    nonisolated(unsafe) var handle: OpaquePointer?
+  }
+
+  /// Opens a connection.
+  ///
+  /// - Parameter connectionString: a URL or a string of libpq. Its parameters come before the defaults here.
+  init(_ connectionString: String) throws {
+    // What is before "dbname" is a default, what is after it holds in any case.
+    let parameters = [
+      ("fallback_application_name", "CoreData"), ("connect_timeout", "10"), ("keepalives_idle", "10"),
+      ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
+      ("dbname", connectionString), ("client_encoding", "UTF8"),
+    ]
+    let keys = parameters.map { strdup($0.0) } + [nil]
+    let values = parameters.map { strdup($0.1) } + [nil]
+    defer { for text in keys + values { free(text) } }
+    let made = keys.map { UnsafePointer($0) }.withUnsafeBufferPointer { keys in
+      values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
+        PQconnectdbParams(keys.baseAddress, values.baseAddress, 1)
+      }
+    }
+    guard let made else { throw ServerError(message: "out of memory", isConnectionLost: true) }
+    handle = made
+    guard PQstatus(made) == CONNECTION_OK else {
+      let message = Self.message(of: made)
+      PQfinish(made)
+      cancellation = Mutex(Cancellation(handle: nil))
+      isClosed = true
+      throw ConnectionFailure.error(message)
+    }
+    cancellation = Mutex(Cancellation(handle: PQgetCancel(made)))
+    PQsetNoticeProcessor(made, { _, _ in }, nil)
+    guard version >= Self.leastVersion else {
+      let found = "\(version / 10_000).\(version % 10_000)"
+      close()
+      throw ServerError(
+        message:
+          "the server is PostgreSQL \(found), which is too old: install version \(Self.leastVersion / 10_000) or "
+          + "later", state: "0A000")
+    }
+  }
+
+  deinit { close() }
+
+  /// `pg_current_xact_id()` came with version 13.
+  private static let leastVersion = 130_000
+
+  func close() {
+    if isClosed { return }
+    isClosed = true
+    cancellation.withLock {
+      PQfreeCancel($0.handle)
+      $0.handle = nil
+    }
+    PQfinish(handle)
+  }
+
+  var version: Int { Int(PQserverVersion(handle)) }
+  var descriptor: Int32 { isClosed ? -1 : PQsocket(handle) }
+  var isLost: Bool { isClosed || PQstatus(handle) == CONNECTION_BAD }
+  var isInTransaction: Bool {
+    if isClosed { return false }
+    return switch PQtransactionStatus(handle) {
+    case PQTRANS_INTRANS, PQTRANS_INERROR: true
+    default: false
+    }
+  }
+
+  func cancel() {
+    cancellation.withLock {
+      guard let handle = $0.handle else { return }
+      var message = [CChar](repeating: 0, count: 256)
+      // An error means that the server is gone, which the statement itself finds out.
+      _ = PQcancel(handle, &message, Int32(message.count))
+    }
+  }
+
+  // MARK: Errors
+
+  static func message(of connection: OpaquePointer) -> String {
+    String(cString: PQerrorMessage(connection)).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// The error of the connection itself.
+  func connectionError() -> ServerError {
+    if isClosed { return ServerError(message: "the connection is closed", isConnectionLost: true) }
+    return ServerError(message: Self.message(of: handle), isConnectionLost: isLost)
+  }
+
+  /// The error of a result.
+  func error(of result: OpaquePointer) -> ServerError {
+    func field(_ code: Character) -> String? {
+      PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
+    }
+    let message = field("M") ?? String(cString: PQresultErrorMessage(result))
+    return ServerError(
+      message: message.trimmingCharacters(in: .whitespacesAndNewlines), state: field("C") ?? "",
+      constraint: field("n"), isConnectionLost: isLost)
+  }
+
+  func checkOpen() throws { if isClosed { throw connectionError() } }
+}
+
+/// The sentences for connections that cannot be opened. libpq gives no codes here, only the server's text.
+enum ConnectionFailure {
+  static func error(_ message: String) -> ServerError {
+    let line = message.split(separator: "\n").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? message
+    return ServerError(message: advice(message).map { "\(line): \($0)" } ?? line, isConnectionLost: true)
+  }
+
+  private static func advice(_ message: String) -> String? {
+    func has(_ text: String) -> Bool { message.contains(text) }
+    if has("password authentication failed") || has("no password supplied") {
+      return "check user and password in the store's URL, PGPASSWORD or ~/.pgpass"
+    }
+    if has("role \"") && has("does not exist") { return "create the user with createuser, or name another in the URL" }
+    if has("database \"") && has("does not exist") { return "create it with createdb, or name another in the URL" }
+    if has("no pg_hba.conf entry") { return "let this user and host in by a line in the server's pg_hba.conf" }
+    if has("Peer authentication failed") { return "name the user of this process, or another way in pg_hba.conf" }
+    if has("too many clients") || has("remaining connection slots") {
+      return "raise max_connections at the server, or lower NSPersistentStoreConnectionPoolMaxSizeKey"
+    }
+    if has("starting up") || has("shutting down") { return "try again when the server has started" }
+    if has("Connection refused") || has("No such file or directory") || has("timeout expired") {
+      return "check that the server runs and that host and port in the store's URL are its own"
+    }
+    if has("could not translate host name") { return "check the host in the store's URL" }
+    return nil
+  }
+}

@@ -1,0 +1,84 @@
+import CoreData
+
+/// Jobs of files without an object for each: the pool hands them on by their keys, and workers read their rows.
+extension JobStore {
+  /// Whether ``insertPlain(_:files:keeping:into:at:)`` can take the jobs of a file. It cannot where jobs concern each
+  /// other, or other jobs: unique keys, labels, and the token of a submission.
+  public func isPlain(_ requests: [JobRequest]) -> Bool {
+    requests.first?.submission == nil && requests.allSatisfy { $0.uniqueKey == nil && $0.label == nil }
+  }
+
+  /// What a plain intake brought.
+  public struct PlainIntake: Sendable {
+    /// The rows of the files, in their order.
+    public var files: [NSManagedObjectID] = []
+    /// The jobs that may run at once, unless they are too many.
+    public var ready: [JobSummary] = []
+    /// The keys of all jobs, unless they are too many.
+    public var keys: ClosedRange<JobKey>?
+    /// How many jobs there are.
+    public var count = 0
+  }
+
+  /// Inserts the jobs of some files and the files' names, and saves: one transaction, without objects. Nil, with
+  /// nothing inserted, where the store can only save objects.
+  ///
+  /// - Parameters:
+  ///   - requests: the jobs of each file, all of them ``isPlain(_:)``, with URIs of objects that are saved.
+  ///   - files: the private names of the files.
+  ///   - limit: with more jobs than this none is returned.
+  public func insertPlain(
+    _ requests: [[JobRequest]], files: [String], atMost limit: Int, into context: NSManagedObjectContext,
+    at now: Date = Date()
+  ) throws -> PlainIntake? {
+    let entity = PoolJob.entity(in: context)
+    guard coordinator.takesNewRows(of: entity),
+      let fileEntity = coordinator.managedObjectModel.entitiesByName["PoolFile"]
+    else { return nil }
+    let jobs = requests.count == 1 ? requests[0] : requests.flatMap(\.self)
+    let fields = PlainRow(entity, now)
+    let namePlace = NewRow.Place("name", of: fileEntity)
+    let ids = try coordinator.insert(
+      [
+        NewRows(of: entity, count: jobs.count, keepsIDs: jobs.count <= limit) { row, index in
+          fields.fill(row, jobs[index])
+        },
+        NewRows(of: fileEntity, count: files.count, keepsIDs: true) { row, index in
+          row.set(files[index], at: namePlace)
+        },
+      ], by: context)
+    var intake = PlainIntake(files: ids[1], count: jobs.count)
+    if let first = ids[0].first?.key, let last = ids[0].last?.key { intake.keys = first...last }
+    for (id, job) in zip(ids[0], jobs) where fields.state(of: job) == .available {
+      if let key = id.key { intake.ready.append(JobSummary(job, key: key)) }
+    }
+    return intake
+  }
+}
+
+/// Fills the rows of jobs that come at one time.
+private struct PlainRow {
+  private let fields: [(place: NewRow.Place, put: @Sendable (JobRequest, NewRow, NewRow.Place, Date) -> Void)]
+  private let state: NewRow.Place
+  private let options: NewRow.Place
+  private let createdAt: NewRow.Place
+  private let now: Date
+
+  init(_ entity: NSEntityDescription, _ now: Date) {
+    fields = JobField.putters.map { (NewRow.Place($0.attribute, of: entity), $0.put) }
+    state = NewRow.Place("state", of: entity)
+    options = NewRow.Place("options", of: entity)
+    createdAt = NewRow.Place("createdAt", of: entity)
+    self.now = now
+  }
+
+  func fill(_ row: NewRow, _ job: JobRequest) {
+    row.set(now, at: createdAt)
+    for field in fields { field.put(job, row, field.place, now) }
+    if let text = job.options.text { row.set(text, at: options) }
+    row.set(Int64(state(of: job).rawValue), at: state)
+  }
+
+  /// The state of the new job.
+  func state(of job: JobRequest) -> JobState { job.firstState(at: now) }
+}

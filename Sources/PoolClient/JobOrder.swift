@@ -1,0 +1,20 @@
+import CoreData
+
+/// The order in which jobs are listed; the newest come first among equals.
+public enum JobOrder: String, CaseIterable, Sendable {
+  case newest, oldest, priority, attempts, crashes, started, finished
+
+  /// What the fetch request sorts by.
+  var descriptors: [NSSortDescriptor] {
+    let newest = NSSortDescriptor(key: "objectID", ascending: false)
+    return switch self {
+    case .newest: [newest]
+    case .oldest: [NSSortDescriptor(key: "objectID", ascending: true)]
+    case .priority: [NSSortDescriptor(key: "priority", ascending: false), newest]
+    case .attempts: [NSSortDescriptor(key: "attempt", ascending: false), newest]
+    case .crashes: [NSSortDescriptor(key: "crashes", ascending: false), newest]
+    case .started: [NSSortDescriptor(key: "startedAt", ascending: false), newest]
+    case .finished: [NSSortDescriptor(key: "finishedAt", ascending: false), newest]
+    }
+  }
+}

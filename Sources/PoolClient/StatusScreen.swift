@@ -1,0 +1,101 @@
+import Foundation
+import Jobs
+
+/// What `workerpool status --watch` shows on a terminal: the status in its height, newer each time.
+public struct StatusScreen: Sendable {
+  /// The order of the workers.
+  public enum Order: Character, CaseIterable, Sendable {
+    case number = "n"
+    case busy = "b"
+    case memory = "m"
+    case processor = "c"
+    case done = "d"
+
+    /// As in "sorted by memory".
+    public var name: String {
+      switch self {
+      case .number: "number"
+      case .busy: "running time"
+      case .memory: "memory"
+      case .processor: "processor"
+      case .done: "jobs done"
+      }
+    }
+  }
+
+  /// The order of the workers.
+  public var order = Order.number
+  /// The first line that is shown below the title.
+  public private(set) var offset = 0
+
+  private var shares: [Int32: Double] = [:]
+  private var last: (times: [Int32: Double], moment: Double)?
+
+  /// Makes a screen that shows workers by their number.
+  public init() {}
+
+  /// Takes the processor times of a status, which become shares of a processor since the one before.
+  ///
+  /// - Parameter moment: seconds of a monotonic clock at which the status was asked.
+  public mutating func note(_ status: PoolStatus, at moment: Double) {
+    let times = Dictionary(
+      status.workers.compactMap { worker in worker.processorTime.map { (worker.pid, $0) } },
+      uniquingKeysWith: { first, _ in first })
+    if let last, moment > last.moment {
+      shares = times.reduce(into: [:]) { shares, entry in
+        guard let before = last.times[entry.key] else { return }
+        shares[entry.key] = max(0, entry.value - before) / (moment - last.moment)
+      }
+    }
+    last = (times, moment)
+  }
+
+  /// Scrolls by lines, downwards for a positive number.
+  public mutating func scroll(by lines: Int) { offset = max(0, offset + lines) }
+
+  /// The lines of the screen, `rows` of them at most: the title with a clock, a part of the rest, and the keys.
+  ///
+  /// Workers come before what takes more room than it is worth on a low terminal.
+  public mutating func lines(_ status: PoolStatus, layout: TextLayout, rows: Int, now: Date) -> [String] {
+    var sorted = status
+    sorted.workers = workers(status)
+    let busy = status.workers.filter { !$0.running.isEmpty }.count
+    var body = StatusText.summary(status, layout)
+    if !status.workers.isEmpty {
+      let share = Double(busy) / Double(status.workers.count)
+      body.append("workers   \(StatusText.bar(share, width: 20)) \(busy) of \(status.workers.count) busy")
+    }
+    let advice = StatusText.advice(status, layout)
+    if !advice.isEmpty { body += [layout.styled("what to do", .warning)] + advice }
+    body += [""] + StatusText.workers(sorted, layout: layout, shares: shares)
+    if status.backlog?.isEmpty == false { body += [""] + StatusText.backlog(status, layout) }
+    let problems = StatusText.problems(status, layout)
+    if !problems.isEmpty { body += ["", layout.styled("what went wrong last", .strong)] + problems }
+    let clock = Timestamp.text(now).dropFirst(11).prefix(8)
+    let title = [layout.styled("\(StatusText.title(status)); \(clock) UTC", .strong)]
+    return title + window(body, rows: rows - 2) + [layout.styled(keys(body.count, rows - 2), .weak)]
+  }
+
+  private func workers(_ status: PoolStatus) -> [PoolStatus.Worker] {
+    func descending(_ value: (PoolStatus.Worker) -> Double) -> [PoolStatus.Worker] {
+      status.workers.sorted { (value($1), $0.id) < (value($0), $1.id) }
+    }
+    return switch order {
+    case .number: status.workers.sorted { $0.id < $1.id }
+    case .busy: descending { $0.busy ?? -1 }
+    case .memory: descending { Double($0.memory ?? 0) }
+    case .processor: descending { shares[$0.pid] ?? 0 }
+    case .done: descending { Double($0.jobsDone) }
+    }
+  }
+
+  private mutating func window(_ body: [String], rows: Int) -> [String] {
+    offset = min(offset, max(0, body.count - max(rows, 1)))
+    return Array(body.dropFirst(offset).prefix(max(rows, 0)))
+  }
+
+  private func keys(_ count: Int, _ rows: Int) -> String {
+    let part = count > rows ? "lines \(offset + 1) to \(min(count, offset + rows)) of \(count), arrows scroll; " : ""
+    return part + "q quits; sorted by \(order.name): n b m c d"
+  }
+}

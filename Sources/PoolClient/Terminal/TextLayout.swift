@@ -1,0 +1,51 @@
+/// The place where text for people goes: how wide it is, and whether it has colours.
+public struct TextLayout: Hashable, Sendable {
+  /// The characters of a line; nil where lines may have any length, as in a file.
+  public var columns: Int?
+  /// Whether texts have colours.
+  public var hasColours: Bool
+
+  /// A file or a pipe: lines of any length, no colours.
+  public static let file = TextLayout(columns: nil, hasColours: false)
+
+  /// Describes a terminal, a file or a pipe.
+  public init(columns: Int?, hasColours: Bool) {
+    self.columns = columns
+    self.hasColours = hasColours
+  }
+
+  /// The text in a style, if the place has styles.
+  public func styled(_ text: String, _ style: TextStyle) -> String {
+    hasColours && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  /// The text in lines that fit, broken at spaces; all but the first begin with the indentation.
+  ///
+  /// A word that is longer than a line stays whole: a command or a path can be copied.
+  public func wrapped(_ text: String, indentation: Int = 0) -> [String] {
+    guard let columns, text.count > columns else { return [text] }
+    let margin = String(repeating: " ", count: indentation)
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      if !line.isEmpty, line != margin, line.count + 1 + word.count > columns {
+        lines.append(line)
+        line = margin + word
+      } else {
+        line += line.isEmpty && lines.isEmpty ? "" : " "
+        line += word
+      }
+    }
+    return lines + [line]
+  }
+}
+
+/// How a part of a text looks on a terminal, as a parameter of SGR (ECMA-48).
+public enum TextStyle: Int, Sendable {
+  case strong = 1
+  case weak = 2
+  case bad = 31
+  case good = 32
+  case warning = 33
+  case active = 36
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import PoolClient
+import Synchronization
+
+/// The alternate screen of a terminal, on which a command shows something that changes, as `top` does.
+///
+/// Keys come one by one and without an echo. The terminal is as before when the screen closes, and when SIGTERM or SIGHUP
+/// ends the process. Used from the main thread, one at a time.
+final class Screen {
+  /// What a person, or the terminal, wants.
+  enum Event: Equatable {
+    case key(Character)
+    case up, down, pageUp, pageDown, home
+    /// `q`, Ctrl-C, Ctrl-D, or the end of the input.
+    case quit
+    /// Nothing happened in time, or the terminal has another size.
+    case redraw
+  }
+
+  private static let saved = Mutex<termios?>(nil)
+  private var input: [UInt8] = []
+  private let hasKeys: Bool
+
+  /// Opens the screen; nil where standard output is not a terminal. Without a terminal as standard input it has no keys.
+  init?() {
+    guard Output.isTerminal else { return nil }
+    hasKeys = isatty(STDIN_FILENO) == 1
+    if hasKeys { readKeysOneByOne() }
+    signal(SIGWINCH) { _ in }
+    for number in [SIGTERM, SIGHUP] {
+      signal(number) { number in
+        Screen.restore()
+        signal(number, SIG_DFL)
+        raise(number)
+      }
+    }
+    // The alternate screen, without a cursor (xterm's private modes 1049 and 25).
+    Output.text("\u{1B}[?1049h\u{1B}[?25l")
+  }
+
+  /// Gives the terminal back as it was.
+  func close() { Self.restore() }
+
+  private static func restore() {
+    let text: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
+    // Called from a signal handler, too: write(2) and tcsetattr(3) may be (signal-safety(7)).
+    _ = write(STDOUT_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+    saved.withLockIfAvailable { saved in
+      if var settings = saved { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
+    }
+  }
+
+  private func readKeysOneByOne() {
+    var settings = termios()
+    guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
+    let before = settings
+    Self.saved.withLock { $0 = before }
+    settings.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
+    tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+  }
+
+  /// The size of the terminal now.
+  var size: (rows: Int, columns: Int) { Output.terminalSize }
+
+  /// Shows these lines in place of those before, without flicker: the cursor goes to the top left, each line clears its
+  /// rest, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long are cut by the terminal (DECAWM).
+  func show(_ lines: [String]) {
+    let text = lines.map { "\u{1B}[K\($0)" }.joined(separator: "\r\n")
+    Output.text("\u{1B}[?7l\u{1B}[H\(text)\u{1B}[J\u{1B}[?7h")
+  }
+
+  /// Waits `seconds` at most for something to happen.
+  func nextEvent(within seconds: Double) -> Event {
+    if let event = parsed() { return event }
+    let end = Clock.now + seconds
+    while true {
+      let left = max(0, end - Clock.now)
+      var ready = pollfd(fd: hasKeys ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0)
+      let count = poll(&ready, 1, Int32((left * 1000).rounded(.up)))
+      // A signal: the size may have changed.
+      if count <= 0 { return .redraw }
+      var bytes = [UInt8](repeating: 0, count: 64)
+      let length = read(STDIN_FILENO, &bytes, bytes.count)
+      if length == 0 { return .quit }
+      if length > 0 { input += bytes[..<length] }
+      if let event = parsed() { return event }
+    }
+  }
+
+  /// What the keys of terminals send (ECMA-48 and xterm).
+  private static let sequences: [(text: String, event: Event)] = [
+    ("\u{1B}[A", .up), ("\u{1B}[B", .down), ("\u{1B}[5~", .pageUp), ("\u{1B}[6~", .pageDown), ("\u{1B}[H", .home),
+    ("\u{1B}OA", .up), ("\u{1B}OB", .down), ("\u{1B}OH", .home), ("\u{1B}[1~", .home),
+  ]
+
+  /// The first event of what was typed; unknown sequences are passed over.
+  private func parsed() -> Event? {
+    while let first = input.first {
+      if first == 0x1B {
+        if let known = Self.sequences.first(where: { input.starts(with: $0.text.utf8) }) {
+          input.removeFirst(known.text.utf8.count)
+          return known.event
+        }
+        input.removeAll()
+        return nil
+      }
+      input.removeFirst()
+      switch first {
+      case UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4: return .quit
+      case UInt8(ascii: "k"): return .up
+      case UInt8(ascii: "j"): return .down
+      case UInt8(ascii: " "): return .pageDown
+      case 0x21..<0x7F: return .key(Character(Unicode.Scalar(first)))
+      default: continue
+      }
+    }
+    return nil
+  }
+}

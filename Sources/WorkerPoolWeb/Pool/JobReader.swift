@@ -1,0 +1,169 @@
+import CoreData
+import Jobs
+import PoolClient
+
+/// The jobs in the pool's store, as the pages read them: bounded pieces, as values.
+final class JobReader {
+  /// The path of the store.
+  let path: String
+  let reader: StoreReader
+
+  init(path: String) throws {
+    self.path = path
+    reader = try StoreReader(poolStore: path)
+  }
+
+  /// A job as a line of a list.
+  struct Row: Sendable {
+    var key: Int64
+    var kind: String
+    var queue: String
+    /// The name of a state; `running` for a job that runs.
+    var state: String
+    var attempts: Int
+    var crashes: Int
+    var createdAt: Date
+    var startedAt: Date?
+    var finishedAt: Date?
+    var runAt: Date?
+    var progress: (done: Int64, total: Int64)?
+    var error: String?
+  }
+
+  /// A part of a list.
+  struct Page: Sendable {
+    var rows: [Row] = []
+    /// There are older ones, before this key.
+    var next: Int64?
+    /// How many jobs fit; ``countedAtMost`` stands for that many or more.
+    var count = 0
+  }
+
+  /// Jobs of one page.
+  static let pageSize = 50
+  /// Jobs are counted no further.
+  static let countedAtMost = 10_000
+
+  /// The jobs that fit, newest first.
+  ///
+  /// - Parameter before: the key of the last job of the page before.
+  func page(_ selection: JobSelection, before: Int64?) throws -> Page {
+    var page = Page()
+    try reader.perform { context, objectID in
+      let runs = try reader.runs()
+      let condition = try condition(selection, running: runs, context, objectID)
+      let request = Job.fetchRequest()
+      request.predicate = Self.and(condition, before.flatMap(objectID).map { NSPredicate(format: "self < %@", $0) })
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+      request.fetchLimit = Self.pageSize + 1
+      request.propertiesToFetch = Job.shortAttributes + ["errors"]
+      let jobs = try context.fetch(request)
+      page.rows = jobs.prefix(Self.pageSize).map { Self.row($0, runs[$0.objectID.key ?? 0]) }
+      if jobs.count > Self.pageSize { page.next = page.rows.last?.key }
+      if before == nil, page.next == nil {
+        page.count = page.rows.count
+        return
+      }
+      let counted = Job.fetchRequest()
+      counted.predicate = condition
+      counted.fetchLimit = Self.countedAtMost
+      page.count = try context.count(for: counted)
+    }
+    return page
+  }
+
+  /// Calls `body` with a job and who runs it; false when there is none.
+  func job(_ key: Int64, body: (Job, JobRun?) throws -> Void) throws -> Bool {
+    try reader.job(reader.jobURIs[key].description, body: body)
+  }
+
+  /// How many of the jobs that fit are in each of these states; states without jobs are left out.
+  func counts(_ selection: JobSelection, in states: [JobState]) throws -> [(state: JobState, count: Int)] {
+    var counts: [(state: JobState, count: Int)] = []
+    try reader.perform { context, objectID in
+      let condition = try condition(selection, running: try reader.runs(), context, objectID)
+      for state in states {
+        let request = Job.fetchRequest()
+        request.predicate = Self.and(condition, state.predicate)
+        counts.append((state, try context.count(for: request)))
+      }
+    }
+    return counts.filter { $0.count > 0 }
+  }
+
+  /// The keys of the next jobs that fit and are in one of these states, the oldest first.
+  func keys(
+    _ selection: JobSelection, in states: [JobState], after: Int64, upTo last: Int64, limit: Int
+  ) throws -> [Int64] {
+    var keys: [Int64] = []
+    try reader.perform { context, objectID in
+      guard let first = objectID(after), let end = objectID(last) else { return }
+      let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
+      request.resultType = .managedObjectIDResultType
+      let part = NSPredicate(format: "self > %@ AND self <= %@", first, end)
+      let stated = NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))
+      request.predicate = Self.and(
+        Self.and(try condition(selection, running: try reader.runs(), context, objectID), part), stated)
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+      request.fetchLimit = limit
+      keys = try context.fetch(request).compactMap(\.key)
+    }
+    return keys
+  }
+
+  /// The key of the newest job; 0 without jobs.
+  func newest() throws -> Int64 {
+    var newest: Int64 = 0
+    try reader.perform { context, _ in newest = try Self.newest(in: context) }
+    return newest
+  }
+
+  private static func newest(in context: NSManagedObjectContext) throws -> Int64 {
+    let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
+    request.resultType = .managedObjectIDResultType
+    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+    request.fetchLimit = 1
+    return try context.fetch(request).first?.key ?? 0
+  }
+
+  /// The condition of a selection. A text is searched in the newest jobs only: it has no index.
+  private func condition(
+    _ selection: JobSelection, running runs: [Int64: JobRun], _ context: NSManagedObjectContext,
+    _ objectID: (Int64) -> NSManagedObjectID?
+  ) throws -> NSPredicate? {
+    let condition = try selection.predicate(running: reader.ids(of: runs))
+    guard selection.search != nil else { return condition }
+    let floor = objectID(max(0, try Self.newest(in: context) - Self.searched))
+    return Self.and(floor.map { NSPredicate(format: "self > %@", $0) }, condition)
+  }
+
+  /// Jobs that are searched for a text: the newest.
+  static let searched: Int64 = 50_000
+
+  /// The kinds of some jobs, by key.
+  func kinds(of keys: [Int64]) throws -> [Int64: String] {
+    var kinds: [Int64: String] = [:]
+    try reader.perform { context, objectID in
+      let request = Job.fetchRequest()
+      request.predicate = NSPredicate(format: "self IN %@", keys.compactMap(objectID))
+      request.propertiesToFetch = ["kind"]
+      for job in try context.fetch(request) { kinds[job.objectID.key ?? 0] = job.kind }
+    }
+    return kinds
+  }
+
+  private static func and(_ one: NSPredicate?, _ other: NSPredicate?) -> NSPredicate? {
+    let parts = [one, other].compactMap(\.self)
+    return parts.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: parts)
+  }
+
+  private static func row(_ job: Job, _ run: JobRun?) -> Row {
+    let failure = job.state == .succeeded ? nil : job.failures.last
+    return Row(
+      key: job.objectID.key ?? 0, kind: job.kind, queue: job.queue, state: JobText.state(job, run),
+      attempts: job.attempt, crashes: job.crashes, createdAt: job.createdAt, startedAt: run?.since ?? job.startedAt,
+      finishedAt: job.finishedAt, runAt: job.runAt,
+      progress: job.progressTotal > 0 ? (job.progressDone, job.progressTotal) : nil,
+      error: failure.map { "\($0.type): \($0.message)" })
+  }
+}

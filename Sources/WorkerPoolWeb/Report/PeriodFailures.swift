@@ -1,0 +1,70 @@
+import CoreData
+import Jobs
+import PoolClient
+
+/// The attempts of a store's jobs that failed in a period.
+struct PeriodFailures: Sendable {
+  /// Failures of one kind of job with one type of error.
+  struct Group: Hashable, Sendable {
+    var kind: String
+    var type: String
+    var count = 0
+    /// Jobs that the last of these failures made dead.
+    var dead = 0
+    var last = Date.distantPast
+    /// Of the last one.
+    var message = ""
+  }
+
+  /// One failed attempt.
+  struct Failure: Sendable {
+    var job: String
+    var kind: String
+    var state: String
+    var failure: AttemptFailure
+  }
+
+  /// The most frequent first.
+  private(set) var groups: [Group] = []
+  /// The latest first; ``shown`` of them.
+  private(set) var latest: [Failure] = []
+  private(set) var count = 0
+
+  /// Failures that ``latest`` holds at most.
+  static let shown = 200
+
+  /// Reads the failures since `start`. A job keeps the last ``AttemptFailure/kept``.
+  init(since start: Date, in reader: StoreReader) throws {
+    var byName: [[String]: Group] = [:]
+    try reader.perform { context, _ in
+      let request = Job.fetchRequest()
+      request.predicate = NSPredicate(
+        format: "errors != nil AND (finishedAt == nil OR finishedAt >= %@)", start as NSDate)
+      request.propertiesToFetch = ["kind", "state", "errors"]
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+      request.fetchBatchSize = 500
+      for job in try context.fetch(request) {
+        let name = job.objectID.objectURI?.name ?? ""
+        let failures = job.failures
+        for (number, failure) in failures.enumerated() where failure.date >= start {
+          var group = byName[[job.kind, failure.type]] ?? Group(kind: job.kind, type: failure.type)
+          group.count += 1
+          if job.state == .dead, number == failures.count - 1 { group.dead += 1 }
+          if failure.date >= group.last { (group.last, group.message) = (failure.date, failure.message) }
+          byName[[job.kind, failure.type]] = group
+          latest.append(Failure(job: name, kind: job.kind, state: job.state.name, failure: failure))
+          count += 1
+        }
+        if latest.count > 4 * Self.shown { keepLatest() }
+        context.refresh(job, mergeChanges: false)
+      }
+    }
+    keepLatest()
+    groups = byName.values.sorted { ($1.count, $0.kind, $0.type) < ($0.count, $1.kind, $1.type) }
+  }
+
+  private mutating func keepLatest() {
+    latest.sort { $0.failure.date > $1.failure.date }
+    latest = Array(latest.prefix(Self.shown))
+  }
+}

@@ -1,0 +1,111 @@
+import CoreDataPostgreSQL
+import TestFiles
+import Testing
+
+@testable import CoreData
+
+/// Connections that are lost: before, while and after a transaction is committed.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+struct CommitOutcomeTests {
+  /// A connection that is lost at its next COMMIT, before or after the server has carried it out.
+  private final class LossyConnection: ServerConnection {
+    enum Loss { case before, after }
+
+    let real: any ServerConnection
+    let losses: Losses
+
+    final class Losses {
+      var next: Loss?
+      var count = 0
+    }
+
+    init(_ real: any ServerConnection, _ losses: Losses) {
+      self.real = real
+      self.losses = losses
+    }
+
+    func run(_ script: String) throws {
+      guard script == "COMMIT", let loss = losses.next else { return try real.run(script) }
+      losses.next = nil
+      losses.count += 1
+      if loss == .after { try real.run(script) }
+      real.close()
+      throw ServerError(message: "the line is cut", isConnectionLost: true)
+    }
+
+    func execute(_ sql: String, _ parameters: ServerParameters) throws -> any ServerResult {
+      try real.execute(sql, parameters)
+    }
+    func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult] {
+      try real.pipeline(statements)
+    }
+    func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws {
+      try real.stream(sql, parameters, body)
+    }
+    func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int { try real.copy(sql, next) }
+    func cancel() { real.cancel() }
+    func notifications() throws -> [ServerNotification] { try real.notifications() }
+    var descriptor: Int32 { real.descriptor }
+    var isInTransaction: Bool { real.isInTransaction }
+    var isLost: Bool { real.isLost }
+    var version: Int { real.version }
+    func close() { real.close() }
+  }
+
+  private func database(_ losses: LossyConnection.Losses) throws -> ServerDatabase {
+    _ = NSPostgreSQLStoreType
+    let address = try ServerAddress(PostgreSQLServer.shared.url(schema: "outcomes"), nil)
+    return ServerDatabase(address, maximumReaders: 1) { LossyConnection(try ServerDriver.open($0), losses) }
+  }
+
+  private func count(_ database: ServerDatabase, _ table: String) throws -> Int64 {
+    try database.read { connection, _ in try connection.execute("SELECT count(*) FROM \(table)").integer(0, 0) }
+  }
+
+  @Test func aTransactionWhoseAnswerWasLostIsAskedFor() throws {
+    let losses = LossyConnection.Losses()
+    let database = try database(losses)
+    let table = "public.outcome_of_commits"
+    try database.write { try $0.run("DROP TABLE IF EXISTS \(table); CREATE TABLE \(table) (n bigint)") }
+    // Given a COMMIT that the server carries out, whose answer is lost, then the write succeeds.
+    losses.next = .after
+    try database.write { try $0.run("INSERT INTO \(table) VALUES (1)") }
+    try #expect(count(database, table) == 1 && losses.count == 1)
+    // Given a COMMIT that never arrives, then it fails, and nothing is written.
+    losses.next = .before
+    let error = #expect(throws: ServerError.self) {
+      try database.write { try $0.run("INSERT INTO \(table) VALUES (2)") }
+    }
+    #expect(error?.isConnectionLost == true)
+    try #expect(count(database, table) == 1 && losses.count == 2)
+    // And the next write has a new connection.
+    try database.write { try $0.run("INSERT INTO \(table) VALUES (3)") }
+    try #expect(count(database, table) == 2)
+    try database.write { try $0.run("DROP TABLE \(table)") }
+    database.close()
+  }
+
+  @Test func aSaveReconnectsAfterTheServerEndedItsSessions() throws {
+    let stack = try StoreStack(.server)
+    let store = try #require(stack.store as? ServerStore)
+    try stack.perform { context in
+      context.make("Tag", ["label": "a"])
+      try context.save()
+    }
+    // Given a server that has ended all sessions of this coordinator.
+    let other = try ServerDriver.open(PostgreSQLServer.shared.address())
+    let own = "SELECT pg_backend_pid()::bigint"
+    let processes = try [
+      store.database.write { try $0.execute(own).integer(0, 0) },
+      store.database.read { connection, _ in try connection.execute(own).integer(0, 0) },
+    ]
+    for process in processes { try other.run("SELECT pg_terminate_backend(\(process))") }
+    // Then fetches and saves go on.
+    try stack.perform { context in
+      try #expect(context.all("Tag").count == 1)
+      context.make("Tag", ["label": "b"])
+      try context.save()
+      try #expect(context.all("Tag").count == 2)
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import CoreDataPostgreSQL
+import TestFiles
+import Testing
+
+@testable import CoreData
+
+/// The driver, on a real server.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+struct ServerConnectionTests {
+  private func connect() throws -> any ServerConnection {
+    _ = NSPostgreSQLStoreType
+    return try ServerDriver.open(PostgreSQLServer.shared.address())
+  }
+
+  private func parameters(_ values: SQLiteValue...) -> ServerParameters { ServerStatement.parameters(values) }
+
+  @Test func valuesArriveAsTheyWereSent() throws {
+    let connection = try connect()
+    let data = Data([0, 1, 255])
+    let result = try connection.execute(
+      "SELECT $1, $2, $3, $4, $5", parameters(.integer(.min), .real(0.1), .text("é\u{1F600}"), .blob(data), .null))
+    let values = (0..<5).map { column in
+      result.bytes(0, column).flatMap { ServerValue.plain($0, result.type(column)) }
+    }
+    #expect(values[0] as? Int64 == .min && values[1] as? Double == 0.1 && values[2] as? String == "é\u{1F600}")
+    #expect(values[3] as? Data == data && values[4] == nil)
+  }
+
+  @Test(arguments: ["0", "1", "-1", "10000", "0.0001", "-12345678.9012", "99999999999999999999.999999999999", "0.5"])
+  func decimalsAreExact(text: String) throws {
+    let connection = try connect()
+    let decimal = try #require(Decimal(string: text))
+    var bytes: [UInt8] = []
+    ServerNumeric.append(decimal, to: &bytes)
+    var parameters = ServerParameters()
+    parameters.add(bytes, .numeric)
+    let result = try connection.execute("SELECT $1, $1::text", parameters)
+    #expect(try ServerNumeric.decimal(#require(result.bytes(0, 0))) == decimal)
+    #expect(result.text(0, 1).flatMap { Decimal(string: $0) } == decimal)
+  }
+
+  @Test func arraysKeepTheirOrderAndTheirNulls() throws {
+    let connection = try connect()
+    var texts = ServerArray(.text)
+    texts.append("a")
+    texts.append { _ in false }
+    texts.append("")
+    var parameters = ServerParameters()
+    parameters.add(texts)
+    parameters.add(ServerArray(.int8))
+    let result = try connection.execute("SELECT t, cardinality($2) FROM unnest($1) AS t", parameters)
+    #expect((0..<3).map { result.text($0, 0) } == ["a", nil, ""] && result.integer(0, 1) == 0)
+  }
+
+  @Test func rowsOutliveTheirConnection() throws {
+    let connection = try connect()
+    let result = try connection.execute("SELECT 'here'::text, n FROM generate_series(1, 3) AS n")
+    connection.close()
+    #expect(result.rowCount == 3 && result.text(2, 0) == "here" && result.integer(2, 1) == 3)
+    #expect(throws: ServerError.self) { try connection.execute("SELECT 1") }
+  }
+
+  // MARK: Pipelines
+
+  @Test func aPipelineAnswersInOrder() throws {
+    let connection = try connect()
+    for _ in 0..<3 {
+      let results = try connection.pipeline((0..<50).map { ("SELECT $1 + 1", parameters(.integer($0))) })
+      #expect(results.map { $0.integer(0, 0) } == Array(1...50))
+    }
+  }
+
+  @Test func theFirstErrorEndsAPipelineAndTheConnectionStaysUsable() throws {
+    let connection = try connect()
+    try connection.run("CREATE TEMPORARY TABLE t (n bigint)")
+    let none = ServerParameters()
+    let error = #expect(throws: ServerError.self) {
+      try connection.pipeline([
+        ("INSERT INTO t VALUES (1)", none), ("SELECT 1 / 0", none), ("INSERT INTO t VALUES (2)", none),
+      ])
+    }
+    #expect(error?.state == "22012" && error?.isConnectionLost == false)
+    // A pipeline is one transaction unless it has its own.
+    try #expect(connection.execute("SELECT count(*) FROM t").integer(0, 0) == 0)
+    try #expect(connection.pipeline([("INSERT INTO t VALUES (2)", none), ("SELECT n FROM t", none)])[1].rowCount == 1)
+  }
+
+  // MARK: Streams
+
+  @Test func aStreamGivesRowsOneByOne() throws {
+    let connection = try connect()
+    var sum: Int64 = 0
+    try connection.stream("SELECT n FROM generate_series(1, $1) AS n", parameters(.integer(1000))) {
+      #expect($0.rowCount == 1)
+      sum += $0.integer(0, 0)
+    }
+    #expect(sum == 500_500)
+  }
+
+  @Test func aStreamThatIsNotWantedAnyMoreEnds() throws {
+    struct Enough: Error {}
+    let connection = try connect()
+    var count = 0
+    #expect(throws: Enough.self) {
+      try connection.stream("SELECT n FROM generate_series(1, 10000000) AS n", ServerParameters()) { _ in
+        count += 1
+        if count == 3 { throw Enough() }
+      }
+    }
+    try #expect(count == 3 && connection.execute("SELECT 7::bigint").integer(0, 0) == 7)
+  }
+
+  @Test func aCopyWritesAllRowsOrNone() throws {
+    struct Stop: Error {}
+    let connection = try connect()
+    try connection.run("CREATE TEMPORARY TABLE t (n bigint)")
+    var rest = 0
+    func next(_ bytes: inout [UInt8]) -> Bool {
+      guard rest > 0 else { return false }
+      bytes += "\(rest)\n".utf8
+      rest -= 1
+      return true
+    }
+    rest = 20_000
+    try #expect(connection.copy("COPY t FROM STDIN", next) == 20_000)
+    rest = 20_000
+    #expect(throws: Stop.self) {
+      try connection.copy("COPY t FROM STDIN") { bytes in
+        if rest == 5 { throw Stop() }
+        return next(&bytes)
+      }
+    }
+    rest = 1
+    let error = #expect(throws: ServerError.self) {
+      try connection.copy("COPY t FROM STDIN") { bytes in
+        guard rest > 0 else { return false }
+        rest = 0
+        bytes += "no number\n".utf8
+        return true
+      }
+    }
+    #expect(error?.state == "22P02")
+    try #expect(connection.execute("SELECT count(*) FROM t").integer(0, 0) == 20_000)
+  }
+
+  // MARK: Other threads and sessions
+
+  @Test func aCancelledStatementFailsAndLaterOnesDoNot() throws {
+    // statement               other thread
+    // runs for ever
+    //                         waits until the server runs it, then cancels
+    // fails
+    let (connection, observer) = (try connect(), try connect())
+    let process = try connection.execute("SELECT pg_backend_pid()::bigint").integer(0, 0)
+    // Only `cancel()` is called on it.
+    nonisolated(unsafe) let (cancelled, other) = (connection, observer)
+    let thread = Thread {
+      let isRunning = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND query LIKE '%100000%'"
+      while (try? other.execute(isRunning, ServerStatement.parameters([.integer(process)])).rowCount) == 0 {}
+      cancelled.cancel()
+    }
+    thread.start()
+    let error = #expect(throws: ServerError.self) { try connection.execute("SELECT pg_sleep(100000)") }
+    #expect(error?.state == "57014")
+    try #expect(connection.execute("SELECT 1::bigint").integer(0, 0) == 1)
+  }
+
+  @Test func notificationsArrive() throws {
+    let (listener, sender) = (try connect(), try connect())
+    try listener.run("LISTEN here")
+    try sender.run("NOTIFY here, 'now'; NOTIFY elsewhere")
+    var descriptors = [pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)]
+    #expect(poll(&descriptors, 1, 10_000) == 1)
+    let found = try listener.notifications()
+    #expect(found.map(\.payload) == ["now"] && found.map(\.channel) == ["here"])
+  }
+
+  @Test func anEndedSessionIsALostConnection() throws {
+    let (connection, other) = (try connect(), try connect())
+    let process = try connection.execute("SELECT pg_backend_pid()::bigint").integer(0, 0)
+    try other.execute("SELECT pg_terminate_backend($1::int)", parameters(.integer(process)))
+    let error = #expect(throws: ServerError.self) { try connection.execute("SELECT 1") }
+    #expect(error?.isConnectionLost == true && connection.isLost)
+    let pipelined = #expect(throws: ServerError.self) {
+      try connection.pipeline([("SELECT 1", ServerParameters()), ("SELECT 2", ServerParameters())])
+    }
+    #expect(pipelined?.isConnectionLost == true)
+  }
+
+  // MARK: Errors
+
+  @Test func errorsSayWhatToDo() throws {
+    _ = NSPostgreSQLStoreType
+    let server = PostgreSQLServer.shared
+    for (address, advice) in [
+      (server.address(database: "nowhere"), "create it with createdb"),
+      (server.address(user: "nobody"), "create the user with createuser"),
+      ("postgresql://tests@/postgres?host=/nowhere", "check that the server runs"),
+      ("postgresql://tests@127.0.0.1:1/postgres", "check that the server runs"),
+    ] {
+      let error = #expect(throws: ServerError.self) { try ServerDriver.open(address) }
+      #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("\n") == false)
+    }
+  }
+
+  @Test func statementsAreMadeAnewWhenTheirTablesHaveChanged() throws {
+    let connection = try connect()
+    try connection.run("CREATE TEMPORARY TABLE t (n bigint); INSERT INTO t VALUES (1)")
+    try #expect(connection.execute("SELECT * FROM t").integer(0, 0) == 1)
+    try connection.run("ALTER TABLE t ADD COLUMN m text DEFAULT 'new'")
+    try #expect(connection.execute("SELECT * FROM t").text(0, 1) == "new")
+  }
+
+  @Test func aConnectionKeepsABoundedNumberOfStatements() throws {
+    let connection = try connect()
+    for number in 0..<1200 { try connection.execute("SELECT \(number)") }
+    let kept = try connection.execute("SELECT count(*) FROM pg_prepared_statements").integer(0, 0)
+    #expect(kept <= 500)
+  }
+
+  @Test func questionMarksInNamesAndTextsAreNoParameters() {
+    #expect(
+      ServerStatement.numbered("a = ? AND \"b?\" = '?' AND c = ?", from: 1) == "a = $1 AND \"b?\" = '?' AND c = $2")
+  }
+}

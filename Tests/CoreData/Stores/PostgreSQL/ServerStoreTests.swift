@@ -1,0 +1,255 @@
+import CoreDataPostgreSQL
+import TestFiles
+import Testing
+
+@testable import CoreData
+
+/// What a store on a PostgreSQL server does besides the rules for all stores.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+struct ServerStoreTests {
+  private func connect() throws -> any ServerConnection {
+    _ = NSPostgreSQLStoreType
+    return try ServerDriver.open(PostgreSQLServer.shared.address())
+  }
+
+  private func address(_ stack: StoreStack) throws -> ServerAddress { try ServerAddress(stack.url, nil) }
+
+  @Test func aSchemaHasTablesAndColumnsNamedLikeTheModel() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
+    let stack = try StoreStack(.server, model)
+    var parameters = ServerParameters()
+    parameters.add(try address(stack).schema)
+    let rows = try connect().execute(
+      """
+      SELECT c.relname::text || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) FROM pg_class c \
+      JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'r' \
+      AND a.attnum > 0 AND c.relname IN ('Book', 'Book_tags', 'Tag') ORDER BY 1
+      """, parameters)
+    #expect(
+      (0..<rows.rowCount).compactMap { rows.text($0, 0) } == [
+        "Book._entity integer", "Book._key bigint", "Book._version bigint", "Book.artist text", "Book.author bigint",
+        "Book.cover bytea", "Book.extra bytea", "Book.isRead boolean", "Book.link text", "Book.pages bigint",
+        "Book.price numeric", "Book.rating double precision", "Book.title text", "Book.uuid uuid",
+        "Book.weight double precision", "Book_tags.Book bigint", "Book_tags.tags bigint", "Tag._entity integer",
+        "Tag._key bigint", "Tag._version bigint", "Tag.label text",
+      ])
+  }
+
+  @Test func rowsOfOtherProgramsAreRowsLikeOurs() throws {
+    let stack = try StoreStack(.server)
+    let place = try address(stack)
+    let connection = try connect()
+    try connection.run(
+      """
+      INSERT INTO \(place.qualified("Author")) (name, born) VALUES ('Ada', '1815-12-10 12:00:00+00');
+      INSERT INTO \(place.qualified("Book")) (title, price, "isRead", author) \
+      SELECT 'Notes', 12.50, true, _key FROM \(place.qualified("Author"))
+      """)
+    try stack.perform { context in
+      let book = try #require(context.all("Book").first)
+      #expect(book.value(forKey: "price") as? NSDecimalNumber == NSDecimalNumber(string: "12.5"))
+      #expect(book.value(forKey: "isRead") as? Bool == true && book.object("author")?.text("name") == "Ada")
+      let born = try #require(book.object("author")?.value(forKey: "born") as? Date)
+      #expect(born.timeIntervalSince1970 == -4_861_684_800)
+      // A change by another program is a conflict for a save that relies on the row as it was.
+      book.setValue("Sketch", forKey: "title")
+      try connection.run("UPDATE \(place.qualified("Book")) SET pages = 9, _version = _version + 1")
+      expectError(133020) { try context.save() }
+      context.mergePolicy = NSMergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+      try context.save()
+      #expect(book.value(forKey: "pages") as? Int == 9)
+    }
+    try #expect(connection.execute("SELECT title FROM \(place.qualified("Book"))").text(0, 0) == "Sketch")
+  }
+
+  @Test(arguments: ConstraintPolicies.resolving)
+  func aUniqueValueIsResolvedAsThePolicySays(policy: NSMergePolicyType) throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    model.entitiesByName["Author"]?.uniquenessConstraints = [["name"]]
+    let stack = try StoreStack(.server, model)
+    try stack.perform { context in
+      context.make("Author", ["name": "Ada", "born": Date(timeIntervalSinceReferenceDate: 0)])
+      try context.save()
+    }
+    let context = stack.context()
+    try context.performAndWait {
+      context.mergePolicy = NSMergePolicy(merge: policy)
+      context.make("Author", ["name": "Ada", "born": Date(timeIntervalSinceReferenceDate: 9)])
+      try context.save()
+      let isWinning = ConstraintPolicies.winning.contains(policy)
+      let found = try stack.perform { try $0.all("Author").map { $0.value(forKey: "born") as? Date } }
+      #expect(found == [Date(timeIntervalSinceReferenceDate: isWinning ? 9 : 0)])
+    }
+  }
+
+  @Test func aReferenceToADeletedRowIsAnError() throws {
+    let stack = try StoreStack(.server)
+    let connection = try connect()
+    let place = try address(stack)
+    let context = stack.context()
+    try context.performAndWait {
+      let author = context.make("Author", ["name": "Ada"])
+      try context.save()
+      try connection.run("DELETE FROM \(place.qualified("Author"))")
+      let book = context.make("Book", ["title": "one"])
+      book.setPrimitiveValue(author, forKey: "author")
+      expectError(133000) { try context.save() }
+    }
+    try #expect(connection.execute("SELECT 1 FROM \(place.qualified("Book"))").rowCount == 0)
+  }
+
+  @Test func valuesThatPostgreSQLLacksAreRefusedWithTheirNames() throws {
+    let stack = try StoreStack(.server)
+    stack.perform { context in
+      let tag = context.make("Tag", ["label": "a\0b"])
+      expectError(134030) { try context.save() }
+      tag.setValue("a", forKey: "label")
+      context.make("Author", ["name": "Ada", "born": Date(timeIntervalSinceReferenceDate: 1e13)])
+      expectError(134030) { try context.save() }
+    }
+  }
+
+  @Test func twoStoresOfOneDatabaseAreWrittenInOneTransaction() throws {
+    let stack = try StoreStack(.server)
+    let other = StoreKind.server.place(stack.folder.appendingPathComponent("other"))
+    try stack.coordinator.addPersistentStore(ofType: NSPostgreSQLStoreType, configurationName: nil, at: other)
+    let stores = stack.coordinator.objectStores
+    #expect(stores[0].writeScope === stores[1].writeScope)
+    var good = StoreSubject.changes
+    let tag = try #require(stack.coordinator.managedObjectModel.entitiesByName["Tag"]).layout.defaults.copy()
+    good.inserted = [RowChanges.Insertion(key: -1, values: tag, members: [])]
+    var bad = StoreSubject.changes
+    let storedEntity = try #require(stores[1].storedEntities.byName["Tag"])
+    bad.checked = [RowChanges.Check(storedEntity: storedEntity, key: 4711, version: 1)]
+    #expect(throws: RowConflicts.self) {
+      try stack.coordinator.save([(stores[0], good), (stores[1], bad)]) { _ in }
+    }
+    try #expect(stores[0].count(RowFetch(entityName: "Tag")) == 0)
+    try stack.coordinator.save([(stores[0], good), (stores[1], good)]) { _ in }
+    try #expect(stores.map { try $0.count(RowFetch(entityName: "Tag")) } == [1, 1])
+  }
+
+  @Test func commitsOfOthersArePosted() async throws {
+    let options = [NSPersistentStoreRemoteChangeNotificationPostOptionKey: true, NSPersistentHistoryTrackingKey: true]
+    let stack = try StoreStack(.server, options: options)
+    let posted = AsyncStream<Int64?> { continuation in
+      let center = NotificationCenter.default
+      nonisolated(unsafe) let observer = center.addObserver(
+        forName: .NSPersistentStoreRemoteChange, object: stack.coordinator, queue: nil
+      ) { notification in
+        let token = notification.userInfo?[NSPersistentHistoryTokenKey] as? NSPersistentHistoryToken
+        continuation.yield(token?.numbers.values.first)
+      }
+      continuation.onTermination = { _ in center.removeObserver(observer) }
+    }
+    let other = try stack.another()
+    let context = stack.context(other)
+    try context.performAndWait {
+      context.make("Tag", ["label": "a"])
+      try context.save()
+    }
+    var numbers = posted.makeAsyncIterator()
+    // The store keeps a history for all who write to it.
+    let number = await numbers.next()
+    #expect(number == .some(.some(1)))
+  }
+
+  @Test func anInterruptedSaveFailsAndLaterOnesDoNot() throws {
+    let stack = try StoreStack(.server)
+    let connection = try connect()
+    let place = try address(stack)
+    // Given a row that another session has locked, and a save that waits for it.
+    try stack.perform { context in
+      let tag = context.make("Tag", ["label": "a"])
+      try context.save()
+      try connection.run("BEGIN; UPDATE \(place.qualified("Tag")) SET label = 'b'")
+      let coordinator = stack.coordinator
+      nonisolated(unsafe) let observer = try connect()
+      let waits = """
+        SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(place.schema)%'
+        """
+      let thread = Thread {
+        while (try? observer.execute(waits).rowCount) == 0 {}
+        coordinator.interruptStatements()
+      }
+      thread.start()
+      tag.setValue("c", forKey: "label")
+      // Then it can be interrupted, and repeated.
+      #expect(throws: NSError.self) { try context.save() }
+      try connection.run("ROLLBACK")
+      try context.save()
+    }
+    try #expect(connection.execute("SELECT label FROM \(place.qualified("Tag"))").text(0, 0) == "c")
+  }
+
+  @Test func aStoreThatCannotBeOpenedSaysWhatToDo() throws {
+    let connection = try connect()
+    try connection.run("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN")
+    defer { try? connection.run("DROP ROLE guest") }
+    let server = PostgreSQLServer.shared
+    for (url, advice) in [
+      (server.url(schema: "app", database: "nowhere"), "createdb"),
+      (server.url(schema: "guests", user: "guest"), "GRANT"),
+      (URL(fileURLWithPath: "/tmp/app.sqlite"), "postgresql://"),
+    ] {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+      let error = #expect(throws: NSError.self) {
+        try coordinator.addPersistentStore(ofType: NSPostgreSQLStoreType, configurationName: nil, at: url)
+      }
+      #expect(
+        error?.code == 134080 && error?.localizedDescription.contains(advice) == true, "\(String(describing: error))")
+    }
+    // A password stays out of errors.
+    let address = try ServerAddress(URL(string: "postgresql://me:secret@host/app?sslmode=require&schema=mine"), nil)
+    #expect(address.description == "postgresql://me@host/app, schema mine")
+    #expect(address.connectionString == "postgresql://me:secret@host/app?sslmode=require")
+  }
+
+  @Test func aDestroyedStoreIsGone() throws {
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      context.make("Tag", ["label": "a"])
+      try context.save()
+    }
+    try stack.coordinator.destroyPersistentStore(at: stack.url, ofType: NSPostgreSQLStoreType)
+    #expect(stack.coordinator.persistentStores.isEmpty)
+    let again = try stack.another()
+    try #expect(again.objectStores[0].count(RowFetch(entityName: "Tag")) == 0)
+  }
+
+  @Test func anotherModelIsRefused() throws {
+    let stack = try StoreStack(.server)
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.properties.append(LibraryModel.attribute("colour", .stringAttributeType))
+    expectError(134100) { try stack.another(model) }
+  }
+
+  @Test func savesAtTheSameTimeLoseNothing() throws {
+    // Given coordinators, each like a process of its own, that increment one number each.
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      context.make("Book", ["title": "one"])
+      try context.save()
+    }
+    let others = try (0..<4).map { _ in try stack.another() }
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for _ in 0..<25 {
+        // When a save is a conflict, it begins anew.
+        while true {
+          let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+          context.persistentStoreCoordinator = others[thread]
+          let isDone = context.performAndWait { () -> Bool in
+            guard let book = try? context.all("Book").first else { return false }
+            book.setValue((book.value(forKey: "pages") as? Int ?? 0) + 1, forKey: "pages")
+            return (try? context.save()) != nil
+          }
+          if isDone { break }
+        }
+      }
+    }
+    // Then every increment counts once.
+    try #expect(stack.perform { try $0.all("Book").first?.value(forKey: "pages") as? Int } == 100)
+  }
+}

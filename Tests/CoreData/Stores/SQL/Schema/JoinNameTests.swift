@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import CoreData
+
+@Suite("Names of join tables and indexes") struct JoinNameTests {
+  private func statements(_ entities: NSEntityDescription...) throws -> [String] {
+    let model = NSManagedObjectModel()
+    model.entities = entities
+    return try StoreSchema(entities: entities, prefix: "Z").creationStatements
+  }
+
+  @Test("Columns of one name are numbered by the relationships of the entity whose rows they hold")
+  func numbering() throws {
+    let (first, second, user) = (Build.entity("Alpha"), Build.entity("Beta"), Build.entity("User"))
+    // The user's names come in the other order than the entities.
+    Build.relate(first, "users", toMany: true, user, "zebras", inverseToMany: true)
+    Build.relate(second, "users", toMany: true, user, "apples", inverseToMany: true)
+    let tables = try statements(first, second, user).filter {
+      $0.hasPrefix("CREATE TABLE Z_1") || $0.hasPrefix("CREATE TABLE Z_2")
+    }
+    #expect(tables.contains { $0.contains("Z_2USERS ( Z_2APPLES INTEGER, Z_3USERS INTEGER,") })
+    #expect(tables.contains { $0.contains("Z_1USERS ( Z_1ZEBRAS INTEGER, Z_3USERS1 INTEGER,") })
+  }
+
+  @Test("Positions of both ends are in the order of the keys, and REFLEXIVE keeps its letters")
+  func positions() throws {
+    let (list, item) = (Build.entity("List"), Build.entity("XItem"))
+    Build.relate(list, "items", toMany: true, ordered: true, item, "lists", inverseToMany: true, inverseOrdered: true)
+    let friends = NSRelationshipDescription()
+    friends.name = "friends"
+    friends.isOrdered = true
+    friends.destinationEntity = item
+    item.properties.append(friends)
+    friends.inverseRelationship = friends
+    let tables = try statements(list, item)
+    #expect(
+      tables.contains {
+        $0.contains("( Z_1LISTS INTEGER, Z_2ITEMS INTEGER, Z_FOK_1LISTS INTEGER, Z_FOK_2ITEMS INTEGER, PRIMARY KEY")
+      })
+    #expect(tables.contains { $0.contains("REFLEXIVE INTEGER, Z_FOK_REFLEXIVE INTEGER, PRIMARY KEY") })
+  }
+
+  @Test("An index over relationships is made, one over a single relationship is not; an attribute is indexed once")
+  func indexes() throws {
+    let (usage, user, device) = (
+      Build.entity("Usage", Build.attribute("name")), Build.entity("User"), Build.entity("XDevice")
+    )
+    Build.relate(usage, "user", toMany: false, user, "usages", inverseToMany: true)
+    Build.relate(usage, "device", toMany: false, device, "usages", inverseToMany: true)
+    func index(_ name: String, _ properties: String...) -> NSFetchIndexDescription {
+      NSFetchIndexDescription(
+        name: name,
+        elements: properties.map { NSFetchIndexElementDescription(propertyName: $0, collationType: .binary) })
+    }
+    usage.indexes = [index("byUserAndDevice", "user", "device"), index("byUser", "user"), index("byName", "name")]
+    usage.attributesByName["name"]?.isIndexed = true
+    usage.compoundIndexes = [["user", "device"]]
+    let made = try statements(usage, user, device).filter { $0.hasPrefix("CREATE INDEX Z_Usage_") }
+    #expect(
+      made == [
+        "CREATE INDEX Z_Usage_byUserAndDevice ON ZUSAGE (ZUSER COLLATE BINARY ASC, ZDEVICE COLLATE BINARY ASC)",
+        "CREATE INDEX Z_Usage_byName ON ZUSAGE (ZNAME COLLATE BINARY ASC)",
+      ])
+  }
+
+  @Test(
+    "Fetch indexes are those of Apple's files, by the models that the files keep",
+    .disabled(if: ModelFixtures.areMissing, "no fixtures"), arguments: AppleArchiveTests.stores)
+  func fixtures(store: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let model = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: file)
+    let made = try StoreSchema(entities: model.entities, prefix: "Z").creationStatements
+      .filter { $0.hasPrefix("CREATE INDEX Z_") && !$0.contains("_INDEX ON") }
+    let found = try StoreFixtures.rows(
+      """
+      SELECT sql FROM sqlite_master WHERE type = 'index' AND sql LIKE 'CREATE INDEX Z!_%' ESCAPE '!' \
+      AND sql NOT LIKE '%!_INDEX ON%' ESCAPE '!' AND sql NOT LIKE '%TRANSACTION%'
+      """, inFile: file)
+    #expect(Set(made) == Set(found.compactMap { $0[0] }))
+  }
+}

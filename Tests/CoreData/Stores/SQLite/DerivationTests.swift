@@ -1,0 +1,103 @@
+import CoreData
+import Testing
+
+/// Every form of derived attribute that Apple documents, in a file and in memory.
+@Suite("Derivations", .serialized) struct DerivationTests {
+  private static let derivations: [(name: String, entity: String, type: NSAttributeType, format: String)] = [
+    ("copied", "Author", .stringAttributeType, "name"), ("folded", "Author", .stringAttributeType, "canonical:(name)"),
+    ("upper", "Author", .stringAttributeType, "uppercase:(name)"),
+    ("lower", "Author", .stringAttributeType, "lowercase:(name)"),
+    ("pages", "Author", .integer64AttributeType, "books.@sum.pages"),
+    ("least", "Author", .integer64AttributeType, "books.@min.pages"),
+    ("most", "Author", .integer64AttributeType, "books.@max.pages"),
+    ("count", "Author", .integer64AttributeType, "books.@count"), ("savedAt", "Author", .dateAttributeType, "now()"),
+    ("authorName", "Book", .stringAttributeType, "author.name"),
+    ("tagCount", "Book", .integer64AttributeType, "tags.@count"),
+  ]
+
+  private func model() -> NSManagedObjectModel {
+    let model = LibraryModel.make()
+    for derivation in Self.derivations {
+      let attribute = NSDerivedAttributeDescription()
+      attribute.name = "d_" + derivation.name
+      attribute.attributeType = derivation.type
+      // Mandatory: the store gives it a value, not the program.
+      attribute.isOptional = derivation.name != "copied"
+      attribute.derivationExpression = NSExpression(format: derivation.format)
+      model.entitiesByName[derivation.entity]?.properties.append(attribute)
+    }
+    return model
+  }
+
+  private func values(_ store: TemporaryStore, _ entity: String) throws -> [[String: String]] {
+    try store.read { context in
+      try context.all(entity).sorted {
+        $0.objectID.uriRepresentation().absoluteString < $1.objectID.uriRepresentation().absoluteString
+      }
+      .map { object in
+        var values: [String: String] = [:]
+        for derivation in Self.derivations where derivation.entity == entity && derivation.name != "savedAt" {
+          values[derivation.name] = object.value(forKey: "d_" + derivation.name).map { "\($0)" }
+        }
+        return values
+      }
+    }
+  }
+
+  @Test("They follow every save")
+  func following() throws {
+    let store = try TemporaryStore(model())
+    let start = Date()
+    let (author, books) = try store.save { context in
+      let author = context.make("Author", ["name": "Éda"])
+      let books = [10, 30].map { context.make("Book", ["title": "\($0)", "pages": $0, "author": author]) }
+      books[0].setValue(
+        NSSet(array: [context.make("Tag", ["label": "a"]), context.make("Tag", ["label": "b"])]), forKey: "tags")
+      return (author, books)
+    }
+    #expect(
+      try values(store, "Author") == [
+        [
+          "copied": "Éda", "folded": "eda", "upper": "ÉDA", "lower": "éda", "pages": "40", "least": "10", "most": "30",
+          "count": "2",
+        ]
+      ])
+    let savedAt = try store.read { $0.object(with: author.objectID).value(forKey: "d_savedAt") as? Date }
+    try #expect(#require(savedAt).timeIntervalSince(start) > -1 && savedAt! <= Date().addingTimeInterval(1))
+    #expect(Set(try values(store, "Book").map { $0["authorName"] }) == ["Éda"])
+    #expect(Set(try values(store, "Book").map { $0["tagCount"] }) == ["2", "0"])
+    try store.save { context in
+      context.object(with: author.objectID).setValue("Bob", forKey: "name")
+      context.object(with: books[1].objectID).setValue(50, forKey: "pages")
+      context.object(with: books[0].objectID).setValue(NSSet(), forKey: "tags")
+    }
+    try #expect(values(store, "Author").first?["upper"] == "BOB")
+    try #expect(values(store, "Author").first?["pages"] == "60")
+    #expect(Set(try values(store, "Book").map { $0["authorName"] }) == ["Bob"])
+    #expect(Set(try values(store, "Book").map { $0["tagCount"] }) == ["0"])
+    try store.save { context in
+      context.object(with: books[0].objectID).setValue(context.make("Author", ["name": "Eve"]), forKey: "author")
+      context.delete(context.object(with: books[1].objectID))
+    }
+    try #expect(values(store, "Author").map { $0["pages"] } == ["0", "10"])
+    try #expect(values(store, "Author").map { $0["count"] } == ["0", "1"])
+    try #expect(values(store, "Book").map { $0["authorName"] } == ["Eve"])
+  }
+
+  @Test("A migration computes new ones")
+  func migrating() throws {
+    let store = try TemporaryStore(LibraryModel.make())
+    try store.save { context in
+      let author = context.make("Author", ["name": "Ada"])
+      context.make("Book", ["title": "a", "pages": 10, "author": author])
+    }
+    let new = model()
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
+      options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
+    try #expect(
+      store.sql("SELECT ZD_UPPER, ZD_PAGES, ZD_COUNT FROM ZAUTHOR") == [["ADA", "10", "1"]])
+    try #expect(store.sql("SELECT ZD_AUTHORNAME, ZD_TAGCOUNT FROM ZBOOK") == [["Ada", "0"]])
+  }
+}

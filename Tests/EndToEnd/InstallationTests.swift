@@ -1,0 +1,65 @@
+import Foundation
+import TestFiles
+import Testing
+
+/// Completions and manual pages, read by the programs that they are for.
+@Suite struct InstallationTests {
+  private var commands: [String] {
+    get throws {
+      let help = try workerpool("--help").output
+      let part = try #require(help.components(separatedBy: "Commands:\n").last?.components(separatedBy: "\n\n").first)
+      // Summaries that are wrapped begin further right.
+      return part.split(separator: "\n").filter { !$0.hasPrefix("   ") }.compactMap { line in
+        line.split(separator: " ").first.map(String.init)
+      }
+    }
+  }
+
+  /// The words that bash offers at the end of a command line.
+  private func completions(_ words: String...) throws -> Set<String> {
+    let script = """
+      source <("$0" completion bash)
+      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
+      _workerpool; printf '%s\\n' "${COMPREPLY[@]}"
+      """
+    let finished = try run("/usr/bin/env", ["bash", "-c", script, Built.path("workerpool"), "workerpool"] + words)
+    #expect(finished.code == 0 && finished.errors.isEmpty, "\(finished.errors)")
+    return Set(finished.lines)
+  }
+
+  @Test func bashCompletesCommandsOptionsAndPaths() throws {
+    #expect(try completions("").isSuperset(of: commands))
+    #expect(try completions("re") == ["report", "retry", "resume", "reload"])
+    #expect(try completions("run", "--st") == ["--store", "--store-wait"])
+    #expect(try completions("run", "--store", "/etc/pass").contains("/etc/passwd"))
+    #expect(try completions("run", "--workers", "").filter { !$0.isEmpty }.isEmpty)
+  }
+
+  @Test func theScriptsOfOtherShellsNameEveryCommandAndOption() throws {
+    for shell in ["zsh", "fish"] {
+      let script = try workerpool("completion", shell).output
+      for command in try commands { #expect(script.contains(command), "\(command) for \(shell)") }
+      #expect(script.contains(shell == "zsh" ? "'--store[" : "-l store -r -F"), "\(shell)")
+    }
+    #expect(try workerpool("completion", "tcsh").code == 2)
+  }
+
+  @Test func eachCommandHasAPageThatManCanShow() throws {
+    let directory = temporaryURL("manual")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    #expect(try workerpool("manual", "--output", directory.path).code == 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+    #expect(Set(names) == Set(["workerpool.1"] + (try commands).map { "workerpool-\($0).1" }))
+    for name in names {
+      let text = try String(contentsOf: directory.appendingPathComponent(name), encoding: .utf8)
+      #expect(text.hasPrefix(".TH WORKERPOOL") && text.contains("\n.SH NAME\n"), "\(name)")
+      // Every request is one of man(7).
+      let requests = Set(text.split(separator: "\n").filter { $0.hasPrefix(".") }.map { $0.prefix { $0 != " " } })
+      #expect(
+        requests.isSubset(of: [".TH", ".SH", ".TP", ".B", ".BR", ".I", ".PP", ".nf", ".fi"]), "\(name) \(requests)")
+    }
+    let run = try workerpool("manual", "run").output
+    #expect(run.contains("\\fB\\-\\-workers\\fR \\fIN\\fR"))
+  }
+}
