@@ -5,10 +5,12 @@ internal import Foundation
 final class PostgreSQLResult: ServerResult {
   let handle: OpaquePointer
   let rowCount: Int
+  let columnCount: Int
 
   init(_ handle: OpaquePointer) {
     self.handle = handle
     rowCount = Int(PQntuples(handle))
+    columnCount = Int(PQnfields(handle))
   }
 
   deinit { PQclear(handle) }

@@ -52,6 +52,20 @@ struct RowChanges {
   }
 }
 
+extension RowChanges.Place: Comparable {
+  /// The order in which a save writes its rows.
+  static func < (one: Self, other: Self) -> Bool { one.order < other.order }
+
+  private var order: (Int, Int) {
+    switch self {
+    case .checked(let index): (0, index)
+    case .deleted(let index): (1, index)
+    case .updated(let index): (2, index)
+    case .inserted(let index): (3, index)
+    }
+  }
+}
+
 /// The changes of a to-many relationship of a row.
 struct MemberChange {
   let relationship: NSRelationshipDescription
@@ -62,6 +76,17 @@ struct MemberChange {
   var order: [Int64]?
   /// Whether `order` has all members. If not, its keys come after those that the store has.
   var isWhole = true
+
+  /// The permanent key of a member.
+  ///
+  /// - Parameter assigned: the permanent keys of the save's new rows.
+  func permanentKey(_ member: Int64, _ assigned: (RelatedKey) -> RelatedKey?) throws -> Int64 {
+    if member > 0 { return member }
+    if let assigned = assigned(RelatedKey(key: member, number: 0)) { return assigned.key }
+    throw CoreDataErrors.error(
+      .persistentStoreSave,
+      "\(relationship.owner?.name ?? "").\(relationship.name) has a new member that is not saved to the same store.")
+  }
 }
 
 /// The author of a change, as persistent history records it.

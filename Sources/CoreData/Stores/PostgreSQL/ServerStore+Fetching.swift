@@ -12,7 +12,7 @@ extension ServerStore {
     let columns =
       fetch.includesValues
       ? plan.columnList(alias: "t0") : "t0.\(names.key), t0.\(names.version), t0.\(names.entity)"
-    let statement = try select(columns, fetch, isOrdered: true)
+    let statement = ServerStatement(try select(columns, fetch, isOrdered: true))
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
@@ -51,24 +51,10 @@ extension ServerStore {
 
   func count(_ fetch: RowFetch) throws -> Int {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
-    let statement = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
+    let statement = ServerStatement(try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false))
     let sql = isWindowed ? "SELECT count(*) FROM (\(statement.sql)) AS found" : statement.sql
     let result = try query("Counting \(fetch.entityName)", fetch.generation, sql, statement.parameters)
     return Int(result.integer(0, 0))
-  }
-
-  func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> ServerStatement {
-    let generator = generator(for: fetch.entityName)
-    let sql = try SQLGenerationError.translated { try generator.select(columns, fetch, isOrdered: isOrdered) }
-    return ServerStatement(sql, generator.bindings)
-  }
-
-  /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
-  func generator(for entityName: String) -> SQLGenerator {
-    SQLGenerator(schema: schema, entity: mapping(entityName), dialect: .postgreSQL) { [storedEntities] object in
-      guard let id = object as? NSManagedObjectID, id.storedEntity.collection === storedEntities else { return nil }
-      return id.persistentKey
-    }
   }
 
   // MARK: Dictionaries

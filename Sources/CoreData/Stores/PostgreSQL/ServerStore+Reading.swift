@@ -94,39 +94,21 @@ extension ServerStore {
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     guard let source = memberSource(storedEntity, relationship) else { return }
+    let plan = plan(source.entityName, includesSubentities: true)
     var sql = """
-      SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables) \
+      SELECT \(plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables) \
       WHERE \(source.owner) = ANY($1)
       """
     if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
     let result = try query(doing, generation, sql, parameters(keys))
-    let ownerColumn = source.plan.columns.count
+    let ownerColumn = plan.columns.count
     let packer = RowPacker()
     for row in 0..<result.rowCount {
-      guard let decoder = source.plan.decoder(result, row) else { continue }
+      guard let decoder = plan.decoder(result, row) else { continue }
       body(
         result.integer(row, ownerColumn), decoder.storedEntity, result.integer(row, 0),
         decoder.decode(result, row, packer))
-    }
-  }
-
-  /// The tables with the members of a to-many relationship as `t`, each with its owner's key; nil if they are not in
-  /// this store.
-  private func memberSource(
-    _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription
-  ) -> (plan: ServerRowPlan, tables: String, owner: String, order: String?)? {
-    guard let place = mapping(storedEntity.layout.name).toManys[relationship.name] else { return nil }
-    switch place {
-    case .foreignKey(let name, let table, let inverse):
-      let plan = plan(name, includesSubentities: true)
-      return (plan, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
-    case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
-      let destination = mapping(name)
-      let tables =
-        "\(table) j JOIN \(destination.table) t ON t.\(destination.names.key) = j.\(destinationColumn)"
-      let plan = plan(name, includesSubentities: true)
-      return (plan, tables, "j.\(ownerColumn)", orderColumn.map { "j.\($0)" })
     }
   }
 

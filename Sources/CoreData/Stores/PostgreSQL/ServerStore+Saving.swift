@@ -29,12 +29,4 @@ extension ServerStore {
       }
     }
   }
-
-  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
-    try CoreDataErrors.fromServer("Looking for rows with the same unique values in \(address.description)") {
-      try database.read { connection, _ in
-        try ServerViolationFinder(self, changes, connection).violations(of: rejected)
-      }
-    }
-  }
 }

@@ -2,10 +2,11 @@
 ///
 /// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database, the
 /// reserved keys and the row cache do their own locking.
-final class ServerStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
+final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let database: ServerDatabase
   let address: ServerAddress
   let schema: StoreSchema
+  let dialect = SQLDialect.postgreSQL
   let rowCache: RowCache
   let storedEntities: StoredEntities
   let keys: ReservedKeys
@@ -29,14 +30,7 @@ final class ServerStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     storeType = opening.type
     keys = ReservedKeys(address)
     let reference = StoreReference(identifier: opened.identifier)
-    let storedEntities = StoredEntities(reference: reference)
-    var tables: [Int: Int32] = [:]
-    for mapping in schema.entities {
-      let table = tables[mapping.rootNumber] ?? StoredEntity.newTable()
-      tables[mapping.rootNumber] = table
-      storedEntities.add(
-        StoredEntity(layout: mapping.entity.layout, collection: storedEntities, number: mapping.number, table: table))
-    }
+    let storedEntities = StoredEntities(schema, reference: reference)
     self.storedEntities = storedEntities
     var plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)] = [:]
     var writers: [ServerRowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
@@ -68,12 +62,6 @@ final class ServerStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
       })
   }
 
-  /// The mapping of an entity that the store holds.
-  func mapping(_ name: String) -> TableMapping {
-    guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
-    return mapping
-  }
-
   func plan(_ name: String, includesSubentities: Bool) -> ServerRowPlan {
     guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
     return includesSubentities ? plan.deep : plan.flat
@@ -84,14 +72,6 @@ final class ServerStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
       preconditionFailure("The store holds no entity number \(number).")
     }
     return writer
-  }
-
-  /// The ID of a row, for a result.
-  func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
-    guard storedEntities.byNumber.indices.contains(number), let storedEntity = storedEntities.byNumber[number] else {
-      return nil
-    }
-    return NSManagedObjectID(storedEntity: storedEntity, key: key)
   }
 
   /// The name of one of the store's own tables in SQL.

@@ -20,7 +20,7 @@ extension ChangeWriter {
         for member in change.added {
           try connection.execute(
             "INSERT OR IGNORE INTO \(table) (\(ownerColumn), \(destinationColumn)) VALUES (?, ?)",
-            [.integer(owner), .integer(try permanentKey(member, of: change))])
+            [.integer(owner), .integer(try change.permanentKey(member, resolve))])
         }
         guard let orderColumn else { continue }
         let last = "SELECT max(\(orderColumn)) FROM \(table) WHERE \(ownerColumn) = ?"
@@ -46,18 +46,9 @@ extension ChangeWriter {
       position = last + 1024
     }
     for member in order {
-      let (sql, values) = statement(.integer(position), .integer(try permanentKey(member, of: change)))
+      let (sql, values) = statement(.integer(position), .integer(try change.permanentKey(member, resolve)))
       try connection.execute(sql, values)
       position += 1024
     }
-  }
-
-  private func permanentKey(_ member: Int64, of change: MemberChange) throws -> Int64 {
-    if member > 0 { return member }
-    if let assigned = resolve(RelatedKey(key: member, number: 0)) { return assigned.key }
-    let relationship = change.relationship
-    throw CoreDataErrors.error(
-      .persistentStoreSave,
-      "\(relationship.owner?.name ?? "").\(relationship.name) has a new member that is not saved to the same store.")
   }
 }

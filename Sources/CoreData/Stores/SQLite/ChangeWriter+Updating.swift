@@ -112,7 +112,7 @@ extension ChangeWriter {
       let row = changes.updated[index]
       guard let values = row.values, let base = row.base else { continue }
       let writer = store.writer(row.storedEntity.number)
-      let unique = Set(store.uniqueConstraints(of: writer.mapping).flatMap(\.columns))
+      let unique = Set(store.schema.uniqueConstraints(of: writer.mapping).flatMap(\.columns))
       let columns = writer.changedSteps(base, values).positions.flatMap { writer.columns[$0] }.filter(unique.contains)
       guard !columns.isEmpty else { continue }
       try connection.execute(
@@ -133,7 +133,7 @@ extension ChangeWriter {
 
   private func uniqueSteps(of writer: RowWriter) -> StepSet {
     if let known = writer.uniqueSteps { return known }
-    let unique = Set(store.uniqueConstraints(of: writer.mapping).flatMap(\.columns))
+    let unique = Set(store.schema.uniqueConstraints(of: writer.mapping).flatMap(\.columns))
     var steps = StepSet()
     for (position, columns) in writer.columns.enumerated() where !unique.isDisjoint(with: columns) {
       steps.insert(position)

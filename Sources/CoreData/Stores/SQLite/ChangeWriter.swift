@@ -186,25 +186,11 @@ final class ChangeWriter {
   /// Throws the conflicts, or else the rejected rows, in the save's order: groups may have found them in another one.
   private func throwRefusals() throws {
     if !conflicts.isEmpty {
-      throw RowConflicts(store: store, conflicts: conflicts.sorted { $0.place.precedes($1.place) })
+      throw RowConflicts(store: store, conflicts: conflicts.sorted { $0.place < $1.place })
     }
-    rejected.sort { $0.place.precedes($1.place) }
+    rejected.sort { $0.place < $1.place }
     if let first = rejected.first {
       throw RejectedRows(store: store, places: rejected.map(\.place), message: first.error.message)
-    }
-  }
-}
-
-extension RowChanges.Place {
-  /// The order in which a save writes its rows.
-  fileprivate func precedes(_ other: RowChanges.Place) -> Bool { order < other.order }
-
-  private var order: (Int, Int) {
-    switch self {
-    case .checked(let index): (0, index)
-    case .deleted(let index): (1, index)
-    case .updated(let index): (2, index)
-    case .inserted(let index): (3, index)
     }
   }
 }

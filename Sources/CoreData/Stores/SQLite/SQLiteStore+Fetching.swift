@@ -5,7 +5,7 @@ extension SQLiteStore {
       fetch.properties == nil
       ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities) : partialPlan(fetch)
     let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_OPT, t0.Z_ENT"
-    let (sql, bindings) = try select(columns, fetch, isOrdered: true)
+    let sql = try select(columns, fetch, isOrdered: true)
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
@@ -13,8 +13,8 @@ extension SQLiteStore {
     let (includesValues, isWhole) = (fetch.includesValues, fetch.properties == nil)
     try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
       try read(fetch.generation, fetch.control) { connection in
-        let statement = try connection.statement(sql)
-        statement.bind(bindings)
+        let statement = try connection.statement(sql.text)
+        statement.bind(sql.values)
         defer { statement.reset() }
         try plan.forEachRow(of: statement) { decoder, storedEntity in
           fetch.control?.countRow()
@@ -44,25 +44,11 @@ extension SQLiteStore {
 
   func count(_ fetch: RowFetch) throws -> Int {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
-    let (sql, bindings) = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
+    let sql = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
     return try CoreDataErrors.translating("Counting \(fetch.entityName)") {
       try read(fetch.generation) { connection in
-        Int(try connection.integer(isWindowed ? "SELECT count(*) FROM (\(sql))" : sql, bindings) ?? 0)
+        Int(try connection.integer(isWindowed ? "SELECT count(*) FROM (\(sql.text))" : sql.text, sql.values) ?? 0)
       }
-    }
-  }
-
-  func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> (String, [SQLiteValue]) {
-    let generator = generator(for: fetch.entityName)
-    let sql = try SQLGenerationError.translated { try generator.select(columns, fetch, isOrdered: isOrdered) }
-    return (sql, generator.bindings)
-  }
-
-  /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
-  func generator(for entityName: String) -> SQLGenerator {
-    SQLGenerator(schema: schema, entity: mapping(entityName)) { [storedEntities] object in
-      guard let id = object as? NSManagedObjectID, id.storedEntity.collection === storedEntities else { return nil }
-      return id.persistentKey
     }
   }
 }

@@ -24,8 +24,9 @@ extension SQLiteStore {
     _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     guard let source = memberSource(id.storedEntity, relationship) else { return }
+    let plan = plan(source.entityName, includesSubentities: true)
     let order = source.order.map { " ORDER BY \($0)" } ?? ""
-    let sql = "SELECT \(source.plan.columnList(alias: "t")) FROM \(source.tables) WHERE \(source.owner) = ?\(order)"
+    let sql = "SELECT \(plan.columnList(alias: "t")) FROM \(source.tables) WHERE \(source.owner) = ?\(order)"
     let cache = cache(generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
@@ -35,7 +36,7 @@ extension SQLiteStore {
         let statement = try connection.statement(sql)
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
-        try source.plan.forEachRow(of: statement) { decoder, storedEntity in
+        try plan.forEachRow(of: statement) { decoder, storedEntity in
           let snapshot = decoder.decode(statement, packer)
           body(storedEntity, statement.integer(0), snapshot)
           rows.append((statement.integer(0), storedEntity.table, snapshot))
@@ -51,34 +52,18 @@ extension SQLiteStore {
     _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     guard let source = memberSource(storedEntity, relationship) else { return }
+    let plan = plan(source.entityName, includesSubentities: true)
     let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
-    let select = "SELECT \(source.plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
-    let ownerColumn = Int32(source.plan.columns.count)
+    let select = "SELECT \(plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
+    let ownerColumn = Int32(plan.columns.count)
     let packer = RowPacker()
     try CoreDataErrors.translating("Reading \(storedEntity.layout.name).\(relationship.name) of several objects") {
       try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
         statement in
-        guard let decoder = source.plan.decoder(statement) else { return }
+        guard let decoder = plan.decoder(statement) else { return }
         body(
           statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0), decoder.decode(statement, packer))
       }
-    }
-  }
-
-  /// The tables with the members of a to-many relationship as `t`, each with its owner's key; nil if they are not in
-  /// this store.
-  private func memberSource(
-    _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription
-  ) -> (plan: RowPlan, tables: String, owner: String, order: String?)? {
-    guard let place = mapping(storedEntity.layout.name).toManys[relationship.name] else { return nil }
-    switch place {
-    case .foreignKey(let name, let table, let inverse):
-      let plan = plan(name, includesSubentities: true)
-      return (plan, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
-    case .join(let name, let table, let ownerColumn, let destinationColumn, let orderColumn):
-      let tables = "\(table) j JOIN \(mapping(name).table) t ON t.Z_PK = j.\(destinationColumn)"
-      let plan = plan(name, includesSubentities: true)
-      return (plan, tables, "j.\(ownerColumn)", orderColumn.map { "j.\($0)" })
     }
   }
 

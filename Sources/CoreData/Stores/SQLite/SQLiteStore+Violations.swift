@@ -1,122 +1,38 @@
 extension SQLiteStore {
-  /// The constraints on rows of the entity.
-  func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] { schema.uniqueConstraints(of: mapping) }
-}
-
-extension SQLiteStore {
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     try CoreDataErrors.translating("Looking for rows with the same unique values") {
       // On the writer, so that this coordinator's last commits are seen.
       try database.withWriter { connection in
-        try ConstraintViolationFinder(self, changes, connection).violations(of: rejected)
+        let rows = UniqueSQLiteRows(store: self, connection: connection, permanentIDs: changes.permanentIDs)
+        return try ViolationFinder(changes, in: rows).violations(of: rejected)
       }
     }
   }
 }
 
-/// Finds the rows behind violated constraints.
-private struct ConstraintViolationFinder {
+/// Values are compared as SQLite stores them.
+private struct UniqueSQLiteRows: UniqueRows {
   let store: SQLiteStore
-  let changes: RowChanges
   let connection: SQLiteConnection
-  /// The save's rows that are in the file, by key and table.
-  private var known: [Int32: [Int64: RowChanges.Place]] = [:]
+  let permanentIDs: [Int64: NSManagedObjectID]
 
-  init(_ store: SQLiteStore, _ changes: RowChanges, _ connection: SQLiteConnection) {
-    self.store = store
-    self.changes = changes
-    self.connection = connection
-    for (index, row) in changes.updated.enumerated() {
-      known[row.storedEntity.table, default: [:]][row.key] = .updated(index)
-    }
-    for (index, row) in changes.deleted.enumerated() {
-      known[row.storedEntity.table, default: [:]][row.key] = .deleted(index)
-    }
-  }
-
-  func violations(of rejected: [RowChanges.Place]) throws -> [ConstraintViolation] {
-    var constraints: [(root: Int, constraint: UniqueConstraint)] = []
-    for place in rejected {
-      guard let mapping = values(at: place).map({ store.mapping($0.layout.name) }) else { continue }
-      for constraint in store.uniqueConstraints(of: mapping)
-      where !constraints.contains(where: { $0.root == mapping.rootNumber && $0.constraint == constraint }) {
-        constraints.append((mapping.rootNumber, constraint))
-      }
-    }
-    return try constraints.flatMap { try violations(of: rejected, $0.constraint, root: $0.root) }
-  }
-
-  private func violations(of rejected: [RowChanges.Place], _ constraint: UniqueConstraint, root: Int) throws
-    -> [ConstraintViolation]
-  {
-    var wanted: [[SQLiteValue]] = []
-    var rivals: [[SQLiteValue]: [RowChanges.Place]] = [:]
-    for place in rejected {
-      guard let values = try uniqueValues(at: place, constraint, root), rivals[values] == nil else { continue }
-      wanted.append(values)
-      rivals[values] = []
-    }
-    let places =
-      changes.updated.indices.map(RowChanges.Place.updated) + changes.inserted.indices.map(RowChanges.Place.inserted)
-    for place in places {
-      guard let values = try uniqueValues(at: place, constraint, root), rivals[values] != nil else { continue }
-      rivals[values]?.append(place)
-    }
-    return try wanted.compactMap { values in
-      let stored = try row(with: values, constraint, root)
-      let others = (rivals[values] ?? []).filter { stored == nil || key(at: $0) != stored?.id.key }
-      guard others.count > (stored == nil ? 1 : 0) else { return nil }
-      return ConstraintViolation(names: constraint.names, rivals: others, stored: stored)
-    }
-  }
-
-  /// The row with the values, unless this save deletes or changes it.
-  private func row(with values: [SQLiteValue], _ constraint: UniqueConstraint, _ root: Int) throws
-    -> (id: NSManagedObjectID, values: Snapshot?)?
-  {
-    guard let table = store.schema.entitiesByNumber[root]?.table else { return nil }
+  func id(with values: [SQLiteValue], _ constraint: UniqueConstraint, _ table: String) throws -> NSManagedObjectID? {
     let condition = constraint.columns.map { "\($0) = ?" }.joined(separator: " AND ")
     let found = try connection.rows("SELECT Z_PK, Z_ENT FROM \(table) WHERE \(condition)", values).first
-    guard let found, case .integer(let key) = found[0], case .integer(let number) = found[1],
-      let id = store.objectID(number: Int(number), key: key)
-    else { return nil }
-    if let place = known[id.storedEntity.table]?[key] {
-      if case .deleted = place { return nil }
-      if let own = try uniqueValues(at: place, constraint, root), own != values { return nil }
-    }
-    return (id, try store.row(id, connection))
+    guard let found, case .integer(let key) = found[0], case .integer(let number) = found[1] else { return nil }
+    return store.objectID(number: Int(number), key: key)
   }
 
-  private func values(at place: RowChanges.Place) -> Snapshot? {
-    switch place {
-    case .inserted(let index): changes.inserted[index].values
-    case .updated(let index): changes.updated[index].values
-    case .deleted, .checked: nil
-    }
-  }
+  func row(_ id: NSManagedObjectID) throws -> Snapshot? { try store.row(id, connection) }
 
-  private func key(at place: RowChanges.Place) -> Int64? {
-    switch place {
-    case .inserted(let index): changes.inserted[index].key
-    case .updated(let index): changes.updated[index].key
-    case .deleted, .checked: nil
-    }
-  }
-
-  /// The values as they are written; nil if one is NULL, or the constraint does not concern the row.
-  private func uniqueValues(at place: RowChanges.Place, _ constraint: UniqueConstraint, _ root: Int) throws
-    -> [SQLiteValue]?
-  {
-    guard let snapshot = self.values(at: place) else { return nil }
-    let layout = snapshot.layout
-    let mapping = store.mapping(layout.name)
-    guard mapping.rootNumber == root, mapping.columns(of: constraint.names) == constraint.columns else { return nil }
+  func values(
+    of constraint: UniqueConstraint, in snapshot: Snapshot, _ mapping: TableMapping
+  ) throws -> [SQLiteValue]? {
     let writer = store.writer(mapping.number)
-    let permanentIDs = changes.permanentIDs
     var values: [SQLiteValue] = []
     for name in constraint.names {
       let path = name.components(separatedBy: ".")
-      guard let slot = layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
+      guard let slot = snapshot.layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
         return nil
       }
       // SQLite converts the values as it would store them. A to-one relationship may bind its entity too.

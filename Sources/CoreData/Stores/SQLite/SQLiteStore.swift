@@ -2,9 +2,10 @@
 ///
 /// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database and the
 /// row cache do their own locking; writers are used under the database's write lock.
-final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
+final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
+  let dialect = SQLDialect.sqlite
   let rowCache: RowCache
   /// Nil if changes are not recorded.
   let history: StoreHistory?
@@ -35,14 +36,7 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
     history = opened.history
     storeType = opening.type
     let reference = StoreReference(identifier: opened.identifier)
-    let storedEntities = StoredEntities(reference: reference)
-    var tables: [Int: Int32] = [:]
-    for mapping in schema.entities {
-      let table = tables[mapping.rootNumber] ?? StoredEntity.newTable()
-      tables[mapping.rootNumber] = table
-      storedEntities.add(
-        StoredEntity(layout: mapping.entity.layout, collection: storedEntities, number: mapping.number, table: table))
-    }
+    let storedEntities = StoredEntities(schema, reference: reference)
     self.storedEntities = storedEntities
     var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
     var rowQueries: [RowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
@@ -75,12 +69,6 @@ final class SQLiteStore: NSPersistentStore, ObjectStore, @unchecked Sendable {
   override func loadMetadata() throws {
     guard let url = files.first else { return }
     openMetadata.load(try SQLiteStore.metadata(at: url, options))
-  }
-
-  /// The mapping of an entity that the store holds.
-  func mapping(_ name: String) -> TableMapping {
-    guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
-    return mapping
   }
 
   func plan(_ name: String, includesSubentities: Bool) -> RowPlan {

@@ -71,16 +71,13 @@ struct ServerBatchUpdate {
   private func condition() throws -> SQL {
     let fetch = RowFetch(
       entityName: mapping.name, includesSubentities: request.includesSubentities, predicate: request.predicate)
-    let generator = store.generator(for: mapping.name)
     guard request.predicate != nil else {
+      let generator = store.generator(for: mapping.name)
       let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
       return SQL(raw: restriction.map { " WHERE \($0)" } ?? "")
     }
-    let key = mapping.names.key
-    let sql = try SQLGenerationError.translated { try generator.select("t0.\(key)", fetch, isOrdered: false) }
-    var condition = SQL(raw: " WHERE t0.\(key) IN (\(sql))")
-    condition.values = generator.bindings
-    return condition
+    let keys = try store.select("t0.\(mapping.names.key)", fetch, isOrdered: false)
+    return " WHERE t0.\(raw: mapping.names.key) IN (\(keys))"
   }
 
   // MARK: Values

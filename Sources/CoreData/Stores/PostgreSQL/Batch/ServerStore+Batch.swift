@@ -16,7 +16,7 @@ extension ServerStore {
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Deleting rows of \(fetch.entityName)", origin) { connection, history in
-      try ServerBatchDeletion(self, connection, history).run(fetch)
+      try BatchDeletion(ServerBatchTransaction(store: self, connection: connection, history: history)).run(fetch)
     }
   }
 

@@ -8,6 +8,8 @@ struct ServerStatement {
     parameters = Self.parameters(values)
   }
 
+  init(_ sql: SQL) { self.init(sql.text, sql.values) }
+
   static func parameters(_ values: [SQLiteValue]) -> ServerParameters {
     var parameters = ServerParameters()
     for value in values {

@@ -48,6 +48,7 @@ package protocol ServerConnection: AnyObject {
 /// The rows of a statement. They live as long as the result.
 package protocol ServerResult: AnyObject {
   var rowCount: Int { get }
+  var columnCount: Int { get }
 
   /// The number of rows that the statement wrote or returned.
   var affectedRows: Int { get }

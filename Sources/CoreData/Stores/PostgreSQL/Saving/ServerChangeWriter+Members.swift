@@ -36,10 +36,10 @@ extension ServerChangeWriter {
 
   private func add(_ change: MemberChange, of owner: Int64, to changes: inout Changes) throws {
     for member in change.removed where member > 0 { changes.removed.append((owner, member)) }
-    for member in change.added { changes.added.append((owner, try permanentKey(member, of: change))) }
+    for member in change.added { changes.added.append((owner, try change.permanentKey(member, resolve))) }
     // 2048 for the first and 1024 more for each, so that other programs can put rows between.
     for (index, member) in (change.order ?? []).enumerated() {
-      let (member, offset) = (try permanentKey(member, of: change), Int64(index) * 1024)
+      let (member, offset) = (try change.permanentKey(member, resolve), Int64(index) * 1024)
       if change.isWhole {
         changes.placed.append((owner, member, 2048 + offset))
       } else {
@@ -106,14 +106,5 @@ extension ServerChangeWriter {
     for place in places { positions.append(place.position) }
     parameters.add(positions)
     return parameters
-  }
-
-  private func permanentKey(_ member: Int64, of change: MemberChange) throws -> Int64 {
-    if member > 0 { return member }
-    if let assigned = resolve(RelatedKey(key: member, number: 0)) { return assigned.key }
-    let relationship = change.relationship
-    throw CoreDataErrors.error(
-      .persistentStoreSave,
-      "\(relationship.owner?.name ?? "").\(relationship.name) has a new member that is not saved to the same store.")
   }
 }

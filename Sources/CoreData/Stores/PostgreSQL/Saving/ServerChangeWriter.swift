@@ -171,9 +171,9 @@ final class ServerChangeWriter {
 
   private func throwRefusals() throws {
     if !conflicts.isEmpty {
-      throw RowConflicts(store: store, conflicts: conflicts.sorted { $0.place.precedes($1.place) })
+      throw RowConflicts(store: store, conflicts: conflicts.sorted { $0.place < $1.place })
     }
-    rejected.sort { $0.place.precedes($1.place) }
+    rejected.sort { $0.place < $1.place }
     if let first = rejected.first {
       throw RejectedRows(store: store, places: rejected.map(\.place), message: first.message)
     }
@@ -211,19 +211,5 @@ final class ServerChangeWriter {
     let steps = store.writer(row.storedEntity.number).steps
     return names
       + steps.lazy.filter { !base.isEqual(values, slot: $0.slot) }.map { row.storedEntity.layout.slots[$0.slot].name }
-  }
-}
-
-extension RowChanges.Place {
-  /// The order in which a save writes its rows.
-  fileprivate func precedes(_ other: RowChanges.Place) -> Bool { order < other.order }
-
-  private var order: (Int, Int) {
-    switch self {
-    case .checked(let index): (0, index)
-    case .deleted(let index): (1, index)
-    case .updated(let index): (2, index)
-    case .inserted(let index): (3, index)
-    }
   }
 }

@@ -200,7 +200,7 @@ extension SQLiteStore {
   fileprivate func uniqueColumns(of mapping: TableMapping, _ connection: SQLiteConnection) throws
     -> [[String]]
   {
-    let constraints = uniqueConstraints(of: mapping)
+    let constraints = schema.uniqueConstraints(of: mapping)
     if constraints.isEmpty { return [] }
     let rows = try connection.rows(
       """

@@ -70,8 +70,8 @@ struct BatchUpdate {
       let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
       return (restriction.map { " WHERE \($0)" } ?? "", [])
     }
-    let (sql, bindings) = try store.select("t0.Z_PK", fetch, isOrdered: false)
-    return (" WHERE t0.Z_PK IN (\(sql))", bindings)
+    let sql = try store.select("t0.Z_PK", fetch, isOrdered: false)
+    return (" WHERE t0.Z_PK IN (\(sql.text))", sql.values)
   }
 
   // MARK: Values

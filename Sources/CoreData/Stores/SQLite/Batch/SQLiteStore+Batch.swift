@@ -17,9 +17,9 @@ extension SQLiteStore {
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
     var files: [URL] = []
     let rows = try batch("Deleting rows of \(fetch.entityName)", origin) { connection, recorder in
-      let deletion = BatchDeletion(self, connection, recorder)
-      let rows = try deletion.run(fetch)
-      files = deletion.externalFiles
+      let transaction = SQLiteBatchTransaction(self, connection, recorder)
+      let rows = try BatchDeletion(transaction).run(fetch)
+      files = transaction.externalFiles
       return rows
     }
     // Only now is it certain that no row needs them. A file that stays does no harm.
@@ -44,13 +44,5 @@ extension SQLiteStore {
         return result
       }
     }
-  }
-
-  /// The ID of a row, for a result.
-  func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
-    guard storedEntities.byNumber.indices.contains(number), let storedEntity = storedEntities.byNumber[number] else {
-      return nil
-    }
-    return NSManagedObjectID(storedEntity: storedEntity, key: key)
   }
 }

@@ -1,32 +1,30 @@
-/// Deletes the rows that a fetch finds, and all rows that delete rules take along, at the server.
+/// Deletes the rows that a fetch finds, and all rows that delete rules take along, in SQL.
 ///
 /// A temporary table first collects the keys of the doomed rows, round by round along the Cascade rules. Then Deny
 /// rules are checked, references from remaining rows are cleared, and the rows deleted.
-struct ServerBatchDeletion {
-  private let store: ServerStore
-  private let connection: any ServerConnection
-  private let history: ServerHistoryNotes?
-  private let own = ServerLayout.ownColumns
-  private let doomedTable = "pg_temp.doomed"
+struct BatchDeletion<Transaction: BatchTransaction> {
+  private let transaction: Transaction
+  private let schema: StoreSchema
+  /// The names of the columns of keys, entities and versions are the same in all tables of a store.
+  private let own: OwnColumns
 
-  init(_ store: ServerStore, _ connection: any ServerConnection, _ history: ServerHistoryNotes?) {
-    self.store = store
-    self.connection = connection
-    self.history = history
+  init(_ transaction: Transaction) {
+    self.transaction = transaction
+    schema = transaction.store.schema
+    own = schema.entities.first?.names ?? .apple
   }
 
   func run(_ fetch: RowFetch) throws -> BatchResult {
-    try connection.run(
+    try transaction.execute(
       """
-      CREATE TEMPORARY TABLE IF NOT EXISTS doomed \
-      (root integer, key bigint, entity integer, round integer, PRIMARY KEY (root, key)) ON COMMIT DELETE ROWS; \
-      DELETE FROM \(doomedTable)
+      CREATE TEMP TABLE IF NOT EXISTS cd_doomed \
+      (root INTEGER, key BIGINT, entity INTEGER, round INTEGER, PRIMARY KEY (root, key))
       """)
-    let root = store.mapping(fetch.entityName).rootNumber
-    let statement = try store.select(
+    try transaction.execute("DELETE FROM cd_doomed")
+    let root = transaction.store.mapping(fetch.entityName).rootNumber
+    let found = try transaction.store.select(
       "\(root), t0.\(own.key), t0.\(own.entity), 0", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0)
-    try connection.execute(
-      "INSERT INTO \(doomedTable) (root, key, entity, round) \(statement.sql)", statement.parameters)
+    try transaction.execute("INSERT INTO cd_doomed (root, key, entity, round) \(found)")
     try cascade()
     let mappings = try doomedMappings()
     for mapping in mappings {
@@ -34,7 +32,8 @@ struct ServerBatchDeletion {
       try clearReferences(to: mapping)
     }
     let result = try result()
-    for mapping in mappings { try deleteRows(of: mapping) }
+    for mapping in mappings { try transaction.delete(mapping, keys: doomed(mapping)) }
+    try transaction.execute("DELETE FROM cd_doomed")
     return result
   }
 
@@ -47,13 +46,13 @@ struct ServerBatchDeletion {
       for mapping in try doomedMappings(round: round) {
         for relationship in relationships(of: mapping, .cascadeDeleteRule) {
           guard let related = related(relationship, of: mapping, round: round) else { continue }
-          found += try connection.execute(
-            """
-            INSERT INTO \(doomedTable) (root, key, entity, round) \
-            SELECT \(related.destination.rootNumber), d.\(own.key), d.\(own.entity), \(round + 1) \(related.source) \
-            ON CONFLICT DO NOTHING
-            """
-          ).affectedRows
+          found += try transaction.execute(
+            SQL(
+              raw: """
+                INSERT INTO cd_doomed (root, key, entity, round) \
+                SELECT \(related.destination.rootNumber), d.\(own.key), d.\(own.entity), \(round + 1) \
+                \(related.source) ON CONFLICT DO NOTHING
+                """))
         }
       }
       if found == 0 { return }
@@ -64,8 +63,8 @@ struct ServerBatchDeletion {
   /// The entities of doomed rows, in all rounds or in one.
   private func doomedMappings(round: Int? = nil) throws -> [TableMapping] {
     let condition = round.map { " WHERE round = \($0)" } ?? ""
-    let rows = try connection.execute("SELECT DISTINCT entity FROM \(doomedTable)\(condition) ORDER BY entity")
-    return (0..<rows.rowCount).compactMap { store.schema.entitiesByNumber[Int(rows.integer($0, 0))] }
+    return try transaction.integers(SQL(raw: "SELECT DISTINCT entity FROM cd_doomed\(condition) ORDER BY entity"))
+      .compactMap { schema.entitiesByNumber[Int($0[0])] }
   }
 
   private func relationships(of mapping: TableMapping, _ rule: NSDeleteRule) -> [NSRelationshipDescription] {
@@ -75,13 +74,12 @@ struct ServerBatchDeletion {
   /// The keys of the entity's doomed rows.
   private func doomed(_ mapping: TableMapping, round: Int? = nil) -> String {
     let condition = round.map { " AND round = \($0)" } ?? ""
-    return
-      "SELECT key FROM \(doomedTable) WHERE root = \(mapping.rootNumber) AND entity = \(mapping.number)\(condition)"
+    return "SELECT key FROM cd_doomed WHERE root = \(mapping.rootNumber) AND entity = \(mapping.number)\(condition)"
   }
 
   /// The keys of all doomed rows of the entity's table.
   private func doomedInTable(of mapping: TableMapping) -> String {
-    "SELECT key FROM \(doomedTable) WHERE root = \(mapping.rootNumber)"
+    "SELECT key FROM cd_doomed WHERE root = \(mapping.rootNumber)"
   }
 
   /// `FROM … WHERE …` of the rows, as `d`, to which a relationship of doomed rows leads; nil if it is not stored.
@@ -89,7 +87,7 @@ struct ServerBatchDeletion {
     _ relationship: NSRelationshipDescription, of mapping: TableMapping, round: Int? = nil
   ) -> (source: String, destination: TableMapping)? {
     let owners = doomed(mapping, round: round)
-    func destination(_ name: String) -> TableMapping? { store.schema.entitiesByName[name] }
+    func destination(_ name: String) -> TableMapping? { schema.entitiesByName[name] }
     if let toOne = mapping.toOnes[relationship.name], let destination = destination(toOne.destinationEntityName) {
       let keys = "SELECT t.\(toOne.column) FROM \(mapping.table) t WHERE t.\(own.key) IN (\(owners))"
       return ("FROM \(destination.table) d WHERE d.\(own.key) IN (\(keys))", destination)
@@ -112,7 +110,7 @@ struct ServerBatchDeletion {
     for relationship in relationships(of: mapping, .denyDeleteRule) {
       guard let related = related(relationship, of: mapping) else { continue }
       let staying = "\(related.source) AND d.\(own.key) NOT IN (\(doomedInTable(of: related.destination)))"
-      if try connection.execute("SELECT 1 \(staying) LIMIT 1").rowCount > 0 {
+      if try exists(staying) {
         throw CoreDataErrors.error(
           .validationRelationshipDeniedDelete,
           "\(mapping.name).\(relationship.name) denies the deletion: there are rows of \(related.destination.name) at "
@@ -121,18 +119,19 @@ struct ServerBatchDeletion {
     }
   }
 
-  /// Rows of join tables go with the rows that they refer to.
   private func clearReferences(to mapping: TableMapping) throws {
     for relationship in mapping.entity.relationshipsByName.values.sorted(by: { $0.name < $1.name }) {
+      if case .join(_, let table, let ownerColumn, _, _) = mapping.toManys[relationship.name] {
+        try transaction.execute(SQL(raw: "DELETE FROM \(table) WHERE \(ownerColumn) IN (\(doomed(mapping)))"))
+        continue
+      }
       guard relationship.deleteRule != .noActionDeleteRule, let inverse = relationship.inverseRelationship,
-        let destination = store.schema.entitiesByName[relationship.destinationEntity?.name ?? ""],
+        let destination = schema.entitiesByName[relationship.destinationEntity?.name ?? ""],
         let toOne = destination.toOnes[inverse.name]
       else { continue }
       let staying =
         "WHERE \(toOne.column) IN (\(doomed(mapping))) AND \(own.key) NOT IN (\(doomedInTable(of: destination)))"
-      if !inverse.isOptional,
-        try connection.execute("SELECT 1 FROM \(destination.table) \(staying) LIMIT 1").rowCount > 0
-      {
+      if !inverse.isOptional, try exists("FROM \(destination.table) \(staying)") {
         throw CoreDataErrors.error(
           .validationMissingMandatoryProperty,
           "\(destination.name).\(inverse.name) needs a value, and leads to rows of \(mapping.name) that would be "
@@ -140,38 +139,28 @@ struct ServerBatchDeletion {
           [NSValidationKeyErrorKey: inverse.name])
       }
       let columns = [toOne.column, toOne.entityColumn, toOne.orderColumn].compactMap { $0 }
-      let rows = try connection.execute(
-        """
-        UPDATE \(destination.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")), \
-        \(own.version) = \(own.version) + 1 \(staying) RETURNING \(own.key), \(own.entity)
-        """)
-      guard let history else { continue }
-      for row in 0..<rows.rowCount {
-        guard let changed = store.schema.entitiesByNumber[Int(rows.integer(row, 1))] else { continue }
-        history.noteUpdate(changed, rows.integer(row, 0), [inverse.name])
+      let rows = try transaction.integers(
+        SQL(
+          raw: """
+            UPDATE \(destination.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")), \
+            \(own.version) = \(own.version) + 1 \(staying) RETURNING \(own.key), \(own.entity)
+            """))
+      for row in rows {
+        guard let changed = schema.entitiesByNumber[Int(row[1])] else { continue }
+        try transaction.noteUpdate(of: changed, key: row[0], changed: [inverse.name])
       }
     }
   }
 
-  // MARK: The end
-
-  private func result() throws -> BatchResult {
-    var result = BatchResult()
-    let rows = try connection.execute("SELECT entity, key FROM \(doomedTable) ORDER BY round, root, key")
-    result.count = rows.rowCount
-    result.ids = (0..<rows.rowCount).compactMap {
-      store.objectID(number: Int(rows.integer($0, 0)), key: rows.integer($0, 1))
-    }
-    return result
+  private func exists(_ source: String) throws -> Bool {
+    try !transaction.integers(SQL(raw: "SELECT 1 \(source) LIMIT 1")).isEmpty
   }
 
-  private func deleteRows(of mapping: TableMapping) throws {
-    let preserved = history?.preserved(mapping) ?? []
-    let columns = preserved.map { ", \($0.column)" }.joined()
-    let returning = history == nil ? "" : " RETURNING \(own.key)\(columns)"
-    let rows = try connection.execute(
-      "DELETE FROM \(mapping.table) WHERE \(own.key) IN (\(doomed(mapping)))\(returning)")
-    guard let history else { return }
-    for row in 0..<rows.rowCount { history.noteDelete(mapping, rows.integer(row, 0), rows, row, preserved) }
+  private func result() throws -> BatchResult {
+    let rows = try transaction.integers("SELECT entity, key FROM cd_doomed ORDER BY round, root, key")
+    var result = BatchResult()
+    result.count = rows.count
+    result.ids = rows.compactMap { transaction.store.objectID(number: Int($0[0]), key: $0[1]) }
+    return result
   }
 }
