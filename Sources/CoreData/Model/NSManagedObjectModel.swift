@@ -87,6 +87,17 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     entityNamesByConfiguration[configuration] = entities.compactMap(\.name)
   }
 
+  /// A model with some of the entities only, and with what configurations have of them; this one if it has no others.
+  func part(named names: Set<String>) -> NSManagedObjectModel {
+    guard !entities.allSatisfy({ names.contains($0.name ?? "") }), let part = copy() as? NSManagedObjectModel else {
+      return self
+    }
+    part.entityNamesByConfiguration = entityNamesByConfiguration.mapValues { $0.filter(names.contains) }
+      .filter { !$0.value.isEmpty }
+    part.entities = part.entities.filter { names.contains($0.name ?? "") }
+    return part
+  }
+
   deinit {
     // A layout holds its entity and the entity's cache holds the layout: break that cycle with the model's end.
     for entity in storedEntities {

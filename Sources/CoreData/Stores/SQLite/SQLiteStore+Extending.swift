@@ -32,7 +32,7 @@ extension SQLiteStore {
       try remakeIndexes(StoreSchema(entities: entities, prefix: prefix, file: extended), connection)
       StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
       try writeMetadata(metadata, prefix: prefix, connection)
-      try keepModel(model, prefix, connection)
+      try keepModel(model, of: entities, prefix, connection)
     }
   }
 

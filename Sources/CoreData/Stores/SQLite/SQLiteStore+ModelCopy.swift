@@ -1,9 +1,17 @@
 /// The copy of its model that a store keeps: a packed keyed archive in a table of one row, as in Apple's files.
 extension SQLiteStore {
   /// Keeps a model in a store's file, in place of an earlier one. Stores of old frameworks lack the table.
-  static func keepModel(_ model: NSManagedObjectModel, _ prefix: String, _ connection: SQLiteConnection) throws {
+  ///
+  /// - Parameter entities: those of the store's configuration; nil for all. Another program that opens the store by its
+  ///   copy must not look for entities of a store that shares the file.
+  static func keepModel(
+    _ model: NSManagedObjectModel, of entities: [NSEntityDescription]? = nil, _ prefix: String,
+    _ connection: SQLiteConnection
+  ) throws {
     let table = "\(prefix)_MODELCACHE"
     guard try hasTable(table, connection) else { return }
+    let names = entities.map { Set($0.compactMap(\.name)) }
+    let model = names.map(model.part) ?? model
     try connection.execute("DELETE FROM \(table)")
     try connection.execute(
       "INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(Deflate.pack(ModelArchive.data(of: model)))])
@@ -39,7 +47,8 @@ extension SQLiteStore {
           .persistentStoreIncompatibleSchema,
           "The copy of its model that \(url.path) keeps is not that of its content: open it with the model's file.")
       }
-      return model
+      // Earlier versions kept the entities of other stores in the file as well.
+      return model.part(named: Set(hashes.keys))
     }
   }
 

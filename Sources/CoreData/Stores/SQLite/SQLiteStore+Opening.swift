@@ -128,7 +128,7 @@ extension SQLiteStore {
     try connection.execute(
       "INSERT INTO \(schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
       [.text(UUID().uuidString), .blob(try StoreMetadata.encode(metadata))])
-    try keepModel(model, prefix, connection)
+    try keepModel(model, of: entities, prefix, connection)
   }
 
   static func readMetadata(_ prefix: String, _ connection: SQLiteConnection) throws -> (String, [String: Any]) {

@@ -51,6 +51,28 @@ import Testing
     #expect(try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store.url) == new)
   }
 
+  @Test("A store keeps the entities of its own configuration only, and opens with them")
+  func keepingOneConfiguration() throws {
+    let store = try TemporaryStore()
+    let whole = try #require(store.model.copy() as? NSManagedObjectModel)
+    let stranger = NSEntityDescription()
+    stranger.name = "Stranger"
+    let own = whole.entities
+    whole.entities = own + [stranger]
+    whole.setEntities(own, forConfigurationName: "App")
+    whole.setEntities([stranger], forConfigurationName: "Other")
+    let url = store.url.deletingLastPathComponent().appendingPathComponent("part.sqlite")
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: whole)
+    let part = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: "App", at: url, options: nil)
+    try coordinator.remove(part)
+    let kept = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
+    #expect(Set(kept.entities.compactMap(\.name)) == Set(own.compactMap(\.name)))
+    #expect(kept.configurations.contains("App") && !kept.configurations.contains("Other"))
+    try NSPersistentStoreCoordinator(managedObjectModel: kept).addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+  }
+
   @Test("A store without a model, or with another one, says so")
   func withoutModel() throws {
     let store = try TemporaryStore()

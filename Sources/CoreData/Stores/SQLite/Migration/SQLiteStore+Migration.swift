@@ -20,7 +20,7 @@ extension SQLiteStore {
         try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run()
         StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
         try writeMetadata(metadata, prefix: prefix, connection)
-        try keepModel(model, prefix, connection)
+        try keepModel(model, of: entities, prefix, connection)
       }
     } catch let error as SQLiteError where error.primaryCode != 5 && error.primaryCode != 6 {
       throw CoreDataErrors.error(
