@@ -44,10 +44,4 @@ import Testing
     #expect(Count.text(1, "crash") == "1 crash" && Count.text(2, "crash") == "2 crashes")
     #expect(Count.text(3, "worker process") == "3 worker processes")
   }
-
-  @Test func percentilesAreNearestRanks() {
-    #expect(FinishedJobs.percentiles([]) == nil)
-    #expect(FinishedJobs.percentiles([3]) == [3, 3, 3])
-    #expect(FinishedJobs.percentiles((1...100).map(Double.init)) == [50, 95, 99])
-  }
 }

@@ -29,6 +29,8 @@ protocol JobSource: AnyObject, Sendable {
   func submitPeriodic()
   /// Deletes finished jobs that are past their retention.
   func prune()
+  /// Notes in the store how the pool stands and what the last minute brought, unless that was nothing.
+  func noteHistory(_ gauges: HistoryGauges)
   /// Takes the named job files, or scans for all with nil; answered with `took`.
   func takeFiles(_ names: [String]?)
   /// Finds the jobs of the submissions with these tokens; answered with `submissions`.

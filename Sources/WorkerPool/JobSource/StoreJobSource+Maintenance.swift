@@ -24,6 +24,15 @@ extension StoreJobSource {
     }
   }
 
+  func noteHistory(_ gauges: HistoryGauges) {
+    work(on: pruningContext) { [self] context in
+      guard try store.noteHistory(gauges, at: Date(), in: context) else { return }
+      try context.save()
+    } onFailure: { [report] error in
+      report(.trouble("the pool's history cannot be kept: \(ErrorText.text(error))"))
+    }
+  }
+
   func prune() {
     let context = pruningContext
     work(on: context) { [self] _ in

@@ -26,6 +26,7 @@ final class PoolServer {
   private let supervisor: Supervisor
   private let sockets: WorkerServer
   private let status: StatusService
+  private let history: HistoryKeeper
   private let workers: WorkerService
   private let runtime: RuntimeDirectoryWatch
   private let serviceManager: ServiceManager?
@@ -61,9 +62,9 @@ final class PoolServer {
     if configuration.handlesSignals {
       supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
     }
-    status = StatusService(
-      core, supervisor, ready, survivors, upkeep,
-      StatusCollector(core, supervisor, survivors, upkeep.files, problems, mailbox))
+    let collector = StatusCollector(core, supervisor, survivors, upkeep.files, problems, mailbox)
+    status = StatusService(core, supervisor, ready, survivors, upkeep, collector)
+    history = HistoryKeeper(core, collector)
     workers = WorkerService(core, supervisor, sockets, status, survivors, upkeep.checkpoints, output)
     runtime = RuntimeDirectoryWatch(core, sockets, status)
     try connect()
@@ -107,6 +108,7 @@ final class PoolServer {
     upkeep.prune()
     upkeep.checkpoints.walWasWritten()
     status.metrics.start()
+    history.start()
     serviceManager?.ready(loop: core.loop)
     let configuration = core.configuration
     core.log(

@@ -103,9 +103,12 @@ extension Site {
 
   private func plots(_ period: Period) -> HTML {
     var plots: [HTML] = []
+    var kept: [HistoryGauges?] = []
     let grid = period.grid(until: Date())
     do {
-      plots = JobPlots.html(try finished.intervals(grid, in: try openJobReader()), step: grid)
+      let intervals = try finished.intervals(grid, in: try openJobReader())
+      plots = JobPlots.html(intervals, step: grid)
+      kept = intervals.map(\.gauges)
     } catch let error as PageError {
       return problem(error.text, error.advice)
     } catch {
@@ -115,33 +118,40 @@ extension Site {
     }
     return tag("div", .class("plots")) {
       plots
-      samplePlots(grid)
+      samplePlots(grid, kept)
     }
   }
 
-  /// What this program saw by itself: for each interval the mean of its samples.
-  private func samplePlots(_ grid: TimeGrid) -> [HTML] {
+  /// How the pool stood: what this program saw by itself, for each interval the mean of its samples, and before that
+  /// what the pool has kept.
+  private func samplePlots(_ grid: TimeGrid, _ kept: [HistoryGauges?]) -> [HTML] {
     let times = grid.times
     var groups = [[StatusHistory.Sample]](repeating: [], count: times.count)
     for sample in monitor.history.samples(since: times[0]) {
       let index = Int(sample.date.timeIntervalSince(times[0]) / grid.step)
       if groups.indices.contains(index) { groups[index].append(sample) }
     }
-    // Where intervals are shorter than the time between two looks, the last value holds.
+    // Where intervals are shorter than the time between two looks, the last value holds; a minute that the pool has
+    // kept lasts a minute.
     let held = Int((PoolMonitor.longestPause / grid.step).rounded(.up))
-    func values(_ value: (StatusHistory.Sample) -> Double) -> [Double?] {
-      var last: (index: Int, value: Double)?
+    let heldMinute = Int((JobStore.HistoryStep.minute.rawValue / grid.step).rounded(.up)) - 1
+    func values(
+      _ value: (StatusHistory.Sample) -> Double, _ keptValue: (HistoryGauges) -> Double
+    ) -> [Double?] {
+      var last: (index: Int, value: Double, held: Int)?
       return groups.indices.map { index in
         let group = groups[index]
         if !group.isEmpty {
-          last = (index, group.reduce(0) { $0 + value($1) } / Double(group.count))
-        } else if let known = last, index - known.index > held {
+          last = (index, group.reduce(0) { $0 + value($1) } / Double(group.count), held)
+        } else if kept.indices.contains(index), let gauges = kept[index] {
+          last = (index, keptValue(gauges), heldMinute)
+        } else if let known = last, index - known.index > known.held {
           last = nil
         }
         return last?.value
       }
     }
-    let note = "As workerpool web has seen it since it was started."
+    let note = "As the pool has kept it in the store, minute by minute."
     func plot(_ title: String, _ unit: String, _ series: [Plot.Series], _ text: @escaping (Double) -> String) -> HTML {
       Plot(
         title: title, unit: unit, note: note, shape: .lines, times: times, step: grid.step, series: series, text: text
@@ -154,11 +164,13 @@ extension Site {
       plot(
         "Queue depth", "jobs",
         [
-          .init(name: "can run", values: values(\.waiting)),
-          .init(name: "wait for a time or others", values: values(\.later)),
+          .init(name: "can run", values: values(\.waiting, \.waiting)),
+          .init(name: "wait for a time or others", values: values(\.later, \.later)),
         ], count),
-      plot("Memory", "MiB of all workers", [.init(name: "resident", values: values { $0.memory / 1_048_576 })], count),
-      plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors))]) {
+      plot(
+        "Memory", "MiB of all workers",
+        [.init(name: "resident", values: values({ $0.memory / 1_048_576 }, { $0.memory / 1_048_576 }))], count),
+      plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors, \.processors))]) {
         $0 == 0 ? "0" : String(($0 * 100).rounded() / 100)
       },
     ]

@@ -8,8 +8,7 @@ enum JobPlots {
     let note = "Of up to \(FinishedJobs.sampled) jobs that succeeded in each interval."
     let throughput = Plot(
       title: "Throughput", unit: "jobs in \(grid.stepTitle)",
-      note:
-        "Jobs in the store by the time at which they ended. Jobs that were deleted before this was read are missing.",
+      note: "Jobs by the time at which they ended, deleted ones too, as far as a pool ran when they ended.",
       shape: .bars, times: grid.times, step: grid.step,
       series: FinishedJobs.outcomes.enumerated().map { number, state in
         Plot.Series(name: state.name, values: intervals.map { Double($0.counts[number]) })

@@ -2,31 +2,19 @@ import CoreData
 import Jobs
 import PoolClient
 
-/// How many jobs ended over a period, and how long they waited and ran: from the rows of finished jobs.
+/// What a pool did over a period: how many jobs ended, how long they waited and ran, and how the pool stood.
 ///
-/// What lies in the past does not change, so each interval is read once and remembered, even when its jobs are deleted
-/// later. Intervals begin at round times.
+/// Jobs are counted in the rows of finished jobs. Where rows have been deleted, and for what no row tells, the history
+/// is used that the pool keeps in the store. What lies in the past does not change, so each interval is counted once and
+/// remembered. Intervals begin at round times.
 struct FinishedJobs {
-  /// One interval of a period.
-  struct Interval: Sendable {
-    var start: Date
-    /// Jobs by ``outcomes``.
-    var counts: [Int]
-    /// Seconds from arrival to start: the median, 95 % and 99 %.
-    var waiting: [Double]?
-    /// Seconds from start to end: the same.
-    var running: [Double]?
-  }
+  typealias Interval = HistoryInterval
 
-  static let outcomes: [JobState] = [.succeeded, .dead, .cancelled]
-  static let shares = [0.5, 0.95, 0.99]
-  /// Jobs of an interval whose times are looked at.
-  static let sampled = 200
+  static let outcomes = HistoryInterval.outcomes
+  static let sampled = HistoryInterval.sampled
 
-  private var known: [Step: [Date: Interval]] = [:]
+  private var known: [Double: [Date: Interval]] = [:]
   private var path: String?
-
-  private typealias Step = Double
 
   /// The intervals of a grid, the oldest first.
   mutating func intervals(_ grid: TimeGrid, in jobReader: JobReader) throws -> [Interval] {
@@ -34,6 +22,7 @@ struct FinishedJobs {
     path = jobReader.path
     let step = grid.step
     let starts = grid.times
+    guard let oldest = starts.first else { return [] }
     let now = Date()
     var intervals: [Interval] = []
     try jobReader.reader.perform { context, _ in
@@ -42,58 +31,47 @@ struct FinishedJobs {
           intervals.append(interval)
           continue
         }
-        let interval = try Self.interval(from: start, to: start + step, in: context)
+        let interval = try JobStore.finishedJobs(from: start, to: start + step, in: context)
         intervals.append(interval)
         // A job's row may be seen a little after the time that stands in it.
         if start + step + Self.settling < now { known[step, default: [:]][start] = interval }
       }
+      let kept = try Self.kept(grid, since: oldest, in: context)
+      for index in intervals.indices { intervals[index].take(kept[starts[index]] ?? []) }
     }
-    if let oldest = starts.first { known[step]?.keys.filter { $0 < oldest }.forEach { known[step]?[$0] = nil } }
+    known[step]?.keys.filter { $0 < oldest }.forEach { known[step]?[$0] = nil }
     return intervals
   }
 
   /// Seconds after its end from which an interval does not change any more.
   private static let settling = 15.0
 
-  private static func interval(from start: Date, to end: Date, in context: NSManagedObjectContext) throws -> Interval {
-    var interval = Interval(start: start, counts: [])
-    for state in outcomes {
-      let request = Job.fetchRequest()
-      request.predicate = condition(state, start, end)
-      interval.counts.append(try context.count(for: request))
+  /// What the pool has kept, by the interval of the grid in which it lies.
+  private static func kept(
+    _ grid: TimeGrid, since start: Date, in context: NSManagedObjectContext
+  ) throws -> [Date: [Interval]] {
+    var kept: [Interval] = []
+    if grid.step >= JobStore.HistoryStep.halfHour.rawValue {
+      kept = try JobStore.history(.halfHour, since: start, in: context)
     }
-    guard interval.counts[0] > 0 else { return interval }
-    let request = NSFetchRequest<NSDictionary>(entityName: Job.entityName)
-    request.resultType = .dictionaryResultType
-    request.propertiesToFetch = ["createdAt", "startedAt", "finishedAt", "attempt"]
-    request.predicate = condition(.succeeded, start, end)
-    request.fetchLimit = sampled
-    var waiting: [Double] = []
-    var running: [Double] = []
-    for row in try context.fetch(request) {
-      guard let created = row["createdAt"] as? Date, let started = row["startedAt"] as? Date,
-        let finished = row["finishedAt"] as? Date
-      else { continue }
-      running.append(max(0, finished.timeIntervalSince(started)))
-      if (row["attempt"] as? NSNumber)?.intValue ?? 0 <= 1 {
-        waiting.append(max(0, started.timeIntervalSince(created)))
-      }
+    // The latest half-hour is not over yet. Shorter intervals are made of minutes.
+    let rest = kept.last.map { $0.start + JobStore.HistoryStep.halfHour.rawValue } ?? start
+    kept += try JobStore.history(.minute, since: rest, in: context)
+    let indexed = kept.map { (Int($0.start.timeIntervalSince(start) / grid.step), $0) }
+    return Dictionary(grouping: indexed) { $0.0 }.reduce(into: [:]) { result, group in
+      guard grid.times.indices.contains(group.key) else { return }
+      result[grid.times[group.key]] = group.value.map(\.1)
     }
-    interval.waiting = percentiles(waiting)
-    interval.running = percentiles(running)
-    return interval
   }
+}
 
-  private static func condition(_ state: JobState, _ start: Date, _ end: Date) -> NSPredicate {
-    NSPredicate(
-      format: "state == %d AND finishedAt != nil AND finishedAt >= %@ AND finishedAt < %@", Int(state.rawValue),
-      start as NSDate, end as NSDate)
-  }
-
-  /// The nearest ranks of ``shares``; nil without values.
-  static func percentiles(_ values: [Double]) -> [Double]? {
-    guard !values.isEmpty else { return nil }
-    let sorted = values.sorted()
-    return shares.map { sorted[min(sorted.count - 1, Int((Double(sorted.count) * $0).rounded(.up)) - 1)] }
+extension HistoryInterval {
+  /// Adds what the pool has kept of this time. Rows say more while they are there; the history remains without them.
+  fileprivate mutating func take(_ parts: [HistoryInterval]) {
+    guard !parts.isEmpty else { return }
+    let joined = HistoryInterval(start: start, joining: parts)
+    gauges = joined.gauges
+    guard joined.counts.reduce(0, +) > counts.reduce(0, +) else { return }
+    (counts, waiting, running) = (joined.counts, joined.waiting, joined.running)
   }
 }

@@ -124,6 +124,7 @@ final class MemoryJobSource: JobSource {
   }
 
   func prune() {}
+  func noteHistory(_ gauges: HistoryGauges) { _ = gauges }
   func readOverview(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
     if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
   }

@@ -1,0 +1,120 @@
+import CoreData
+
+/// What a pool did in an interval of time, and how it stood at the interval's end.
+public struct HistoryInterval: Equatable, Sendable {
+  /// When the interval begins. Intervals begin at round times.
+  public var start: Date
+  /// Jobs that ended, by ``outcomes``.
+  public var counts: [Int]
+  /// Seconds from arrival to start of jobs that succeeded at their first attempt: by ``shares``. Nil for none.
+  public var waiting: [Double]?
+  /// Seconds from start to end of jobs that succeeded: by ``shares``. Nil for none.
+  public var running: [Double]?
+  /// How the pool stood; nil where no pool has said so.
+  public var gauges: HistoryGauges?
+
+  /// The states that jobs end in.
+  public static let outcomes: [JobState] = [.succeeded, .dead, .cancelled]
+  /// Half, 95 % and 99 % of the jobs took at most that long.
+  public static let shares = [0.5, 0.95, 0.99]
+  /// Jobs of an interval whose times are looked at.
+  public static let sampled = 200
+
+  /// An interval in which nothing is known to have ended.
+  public init(start: Date, counts: [Int] = [0, 0, 0]) {
+    self.start = start
+    self.counts = counts
+  }
+
+  /// Whether nothing happened, nothing waits and no worker is there.
+  public var isIdle: Bool { counts.allSatisfy { $0 == 0 } && gauges.map { $0 == HistoryGauges() } ?? true }
+
+  /// Several intervals as one: sums, means, and of the times the median of the medians and the largest of the others.
+  ///
+  /// - Parameter parts: at least one, in their order.
+  public init(start: Date, joining parts: [HistoryInterval]) {
+    self.init(start: start)
+    for part in parts {
+      for index in counts.indices where part.counts.indices.contains(index) { counts[index] += part.counts[index] }
+    }
+    waiting = Self.joined(parts.compactMap { part in part.waiting.map { ($0, part.counts[0]) } })
+    running = Self.joined(parts.compactMap { part in part.running.map { ($0, part.counts[0]) } })
+    gauges = HistoryGauges(meanOf: parts.compactMap(\.gauges))
+  }
+
+  private static func joined(_ parts: [(times: [Double], jobs: Int)]) -> [Double]? {
+    guard !parts.isEmpty else { return nil }
+    let byMedian = parts.sorted { $0.times[0] < $1.times[0] }
+    let half = Double(parts.reduce(0) { $0 + max(1, $1.jobs) }) / 2
+    var jobs = 0
+    let middle = byMedian.first { part in
+      jobs += max(1, part.jobs)
+      return Double(jobs) >= half
+    }
+    return [middle?.times[0] ?? 0] + [1, 2].map { index in parts.map { $0.times[index] }.max() ?? 0 }
+  }
+}
+
+/// How a pool stands at a moment.
+public struct HistoryGauges: Equatable, Sendable {
+  /// Jobs that could run now and do not.
+  public var waiting = 0.0
+  /// Jobs that wait for a time or for other jobs.
+  public var later = 0.0
+  /// Jobs that run.
+  public var running = 0.0
+  /// Resident memory of all workers, in bytes.
+  public var memory = 0.0
+  /// Processors that the workers kept busy.
+  public var processors = 0.0
+
+  /// Nothing waits, and nobody is there.
+  public init() {}
+
+  init?(meanOf all: [HistoryGauges]) {
+    guard !all.isEmpty else { return nil }
+    for field in Self.fields {
+      self[keyPath: field] = all.reduce(0) { $0 + $1[keyPath: field] } / Double(all.count)
+    }
+  }
+
+  // `nonisolated(unsafe)`: a constant list of key paths without captured values.
+  nonisolated(unsafe) fileprivate static let fields: [WritableKeyPath<HistoryGauges, Double>] = [
+    \.waiting, \.later, \.running, \.memory, \.processors,
+  ]
+}
+
+extension HistoryInterval {
+  /// The interval as a line of text: seconds since 2001, counts, gauges, times, separated by spaces; "-" for what is not
+  /// known.
+  var line: String {
+    func text(_ value: Double?) -> String {
+      guard let value else { return "-" }
+      let rounded = (value * 10_000).rounded() / 10_000
+      return rounded == rounded.rounded() && abs(rounded) < 1e15 ? String(Int64(rounded)) : String(rounded)
+    }
+    var fields = [text(start.timeIntervalSinceReferenceDate)] + counts.map(String.init)
+    fields += HistoryGauges.fields.map { field in text(gauges.map { $0[keyPath: field] }) }
+    fields += [waiting, running].flatMap { times in [0, 1, 2].map { text(times?[$0]) } }
+    return fields.joined(separator: " ")
+  }
+
+  /// Reads ``line``; nil for a line that is none.
+  init?(line: Substring) {
+    let fields = line.split(separator: " ")
+    guard fields.count == 15, let start = Double(fields[0]), start.isFinite else { return nil }
+    let counts = fields[1...3].compactMap { Int($0) }
+    guard counts.count == 3 else { return nil }
+    self.init(start: Date(timeIntervalSinceReferenceDate: start), counts: counts)
+    let gauges = fields[4...8].compactMap { Double($0) }
+    if gauges.count == 5 {
+      var value = HistoryGauges()
+      for (field, number) in zip(HistoryGauges.fields, gauges) { value[keyPath: field] = number }
+      self.gauges = value
+    }
+    let times = fields[9...14].map { Double($0) }
+    let known = [Array(times[0..<3]), Array(times[3..<6])].map { $0.compactMap(\.self) }
+    waiting = known[0].count == 3 ? known[0] : nil
+    running = known[1].count == 3 ? known[1] : nil
+  }
+}
