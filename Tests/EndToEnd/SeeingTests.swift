@@ -137,10 +137,9 @@ import WorkerPool
   }
 
   @Test func everyEventIsInTheTable() throws {
-    let readme = try String(
-      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../README.md"),
-      encoding: .utf8)
-    for event in LogEvent.allCases { #expect(readme.contains("`\(event.rawValue)`"), "\(event.rawValue)") }
+    let page = DocumentationPage.package.appendingPathComponent("Sources/WorkerPool/WorkerPool.docc/Operating.md")
+    let text = try String(contentsOf: page, encoding: .utf8)
+    for event in LogEvent.allCases { #expect(text.contains("`\(event.rawValue)`"), "\(event.rawValue)") }
   }
 }
 

@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func everyFieldOfARequestIsInTheManualsTable() throws {
-    let manual = try Self.document("README.md")
+    let manual = try Self.document("Sources/WorkerPool/WorkerPool.docc/SubmittingJobs.md")
     let rows = manual.split(separator: "\n").filter { $0.hasPrefix("| `") }
     for field in JobField.asked { #expect(rows.contains { $0.contains("`\(field.name)`") }, "\(field.name)") }
   }

@@ -1,4 +1,4 @@
-/// What a line of the log tells: one for each change of state. README lists them.
+/// What a line of the log tells: one for each change of state. The page on operating lists them.
 public enum LogEvent: String, Sendable, CaseIterable {
   /// The pool takes jobs.
   case poolStarted = "pool.started"
