@@ -7,15 +7,23 @@ static const enum MHD_Result cmicrohttpd_no = MHD_NO;
 static const enum MHD_Result cmicrohttpd_yes = MHD_YES;
 static const enum MHD_ValueKind cmicrohttpd_header = MHD_HEADER_KIND;
 static const enum MHD_ValueKind cmicrohttpd_argument = MHD_GET_ARGUMENT_KIND;
+static const enum MHD_ConnectionNotificationCode cmicrohttpd_started = MHD_CONNECTION_NOTIFY_STARTED;
 static const enum MHD_ResponseMemoryMode cmicrohttpd_copy = MHD_RESPMEM_MUST_COPY;
 
 /// Starts a server with one thread on a listening socket. NULL when there are no resources.
 static inline struct MHD_Daemon *cmicrohttpd_start(
     int listener, unsigned int connections, size_t bytes_of_connection, unsigned int idle_seconds,
-    MHD_AccessHandlerCallback handler, MHD_RequestCompletedCallback completed, void *closure) {
+    MHD_AccessHandlerCallback handler, MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback notified,
+    void *closure) {
   return MHD_start_daemon(
       MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, closure,
       MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, bytes_of_connection, MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
-      MHD_OPTION_NOTIFY_COMPLETED, completed, closure, MHD_OPTION_END);
+      MHD_OPTION_NOTIFY_COMPLETED, completed, closure, MHD_OPTION_NOTIFY_CONNECTION, notified, closure, MHD_OPTION_END);
+}
+
+/// The socket of a connection; -1 when it has none.
+static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// on, its connection rests.
 final class HTTPServer: Sendable {
   enum Bound {
-    static let connections: UInt32 = 64
+    static let connections: UInt32 = 512
     /// Bytes of a connection's buffers; the headers of a request are smaller.
     static let connectionBytes = 32 << 10
     static let bodyBytes = 64 << 10
@@ -21,6 +21,7 @@ final class HTTPServer: Sendable {
   /// Answers a request, on `queue`.
   private let work: @Sendable (HTTPRequest) -> HTTPResponse
   private let queue: DispatchQueue
+  private let deadlines = RequestDeadlines()
 
   /// - Parameters:
   ///   - listener: a listening socket, which belongs to the server from now on. The server runs until the process ends.
@@ -52,10 +53,22 @@ final class HTTPServer: Sendable {
         }
         return server.goOn(exchange, connection)
       },
-      { _, _, slot, _ in
+      { closure, connection, slot, _ in
         guard let known = slot?.pointee else { return }
         Unmanaged<Exchange>.fromOpaque(known).release()
         slot?.pointee = nil
+        guard let closure, let connection else { return }
+        let server = Unmanaged<HTTPServer>.fromOpaque(closure).takeUnretainedValue()
+        server.deadlines.expect(connection, socket: cmicrohttpd_socket(connection))
+      },
+      { closure, connection, _, code in
+        guard let closure, let connection else { return }
+        let deadlines = Unmanaged<HTTPServer>.fromOpaque(closure).takeUnretainedValue().deadlines
+        if code == cmicrohttpd_started {
+          deadlines.expect(connection, socket: cmicrohttpd_socket(connection))
+        } else {
+          deadlines.forget(connection)
+        }
       }, closure)
     guard daemon != nil else { throw ServerStartError() }
   }
@@ -87,6 +100,7 @@ final class HTTPServer: Sendable {
       let text = "the request has more than \(Bound.bodyBytes >> 10) KiB\n"
       return Self.answer(connection, HTTPResponse(413, "text/plain; charset=utf-8", Array(text.utf8)))
     }
+    deadlines.forget(connection)
     let request = exchange.request
     if let response = atOnce(request) { return Self.answer(connection, response) }
     MHD_suspend_connection(connection)

@@ -136,6 +136,36 @@ import Testing
     try pool.stop()
   }
 
+  /// Anybody on the machine can connect. Connections that send a line now and then are closed, and keep nobody out.
+  @Test(.timeLimit(.minutes(20)))
+  func slowConnectionsKeepNobodyOut() throws {
+    let items = try ItemPool()
+    let web = try RunningWeb(queue: items.queue)
+    let client = try web.client()
+    var sockets: [Int32] = []
+    for _ in 0..<100 { sockets.append(try client.connected()) }
+    defer { sockets.forEach { close($0) } }
+    func sendLine(_ text: String) {
+      for socket in sockets { _ = text.withCString { send(socket, $0, strlen($0), Int32(MSG_NOSIGNAL)) } }
+    }
+    sendLine("GET / HTTP/1.1\r\n")
+    #expect(try client.get("/jobs").status == 200)
+    // They go on sending, and the server closes each of them.
+    let start = ContinuousClock.now
+    for socket in sockets {
+      var isClosed = false
+      while !isClosed, ContinuousClock.now - start < .seconds(120) {
+        sendLine("X: y\r\n")
+        var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        var byte: UInt8 = 0
+        isClosed = poll(&ready, 1, 500) == 1 && recv(socket, &byte, 1, Int32(MSG_DONTWAIT)) <= 0
+      }
+      #expect(isClosed)
+    }
+    #expect(try client.get("/jobs").status == 200)
+    #expect(web.isRunning)
+  }
+
   @Test(.timeLimit(.minutes(20)))
   func aUnixSocketIsThisUsersOnly() throws {
     let items = try ItemPool()
