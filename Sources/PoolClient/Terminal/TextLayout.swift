@@ -27,12 +27,13 @@ public struct TextLayout: Hashable, Sendable {
     let margin = String(repeating: " ", count: indentation)
     var lines: [String] = []
     var line = ""
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+    for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
       if !line.isEmpty, line != margin, line.count + 1 + word.count > columns {
         lines.append(line)
         line = margin + word
       } else {
-        line += line.isEmpty && lines.isEmpty ? "" : " "
+        // A text may begin with spaces of its own.
+        line += index == 0 ? "" : " "
         line += word
       }
     }

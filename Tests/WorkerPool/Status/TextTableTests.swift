@@ -52,6 +52,8 @@ import Testing
     #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("    ") })
     #expect(lines.map { $0.trimmingPrefix("    ") }.joined(separator: " ") == text)
     #expect(layout(nil).wrapped(text) == [text])
+    // A text keeps the spaces that it begins with.
+    #expect(layout(9).wrapped("  one two three", indentation: 4) == ["  one two", "    three"])
   }
 
   @Test(arguments: [
