@@ -91,9 +91,11 @@ public final class JobFollower {
       return observe() ? unfinished : []
     }
     var ended: Set<Int64> = []
-    var timeout = Self.fewInterval
+    // Messages about what jobs save may come without a pause, and end none of them.
+    let end = Clock.now + Self.fewInterval
     for _ in 0..<Self.mostMessages {
       do {
+        let timeout = ended.isEmpty ? max(0, end - Clock.now) : 0
         guard let reply = try observer?.next(within: timeout) else { break }
         for uri in reply.ended ?? [] {
           if let key = reader.jobURIs.key(uri), unfinished.contains(key) { ended.insert(key) }
@@ -103,7 +105,7 @@ public final class JobFollower {
         observer = nil
         return unfinished
       }
-      if !ended.isEmpty { timeout = 0 }
+      if Clock.now >= end { break }
     }
     return ended
   }

@@ -124,6 +124,22 @@ import Testing
     try pool.stop()
   }
 
+  /// Who waits for one job sees how far it is, as its worker counts.
+  @Test(.timeLimit(.minutes(20)))
+  func aJobThatIsWaitedForShowsItsProgress() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let end = items.place.path("end")
+    let terminal = try Terminal([
+      "submit", "wait", items.items[0], "--set", "until=\(end)", "--wait", "--queue", items.queue,
+    ])
+    #expect(terminal.read { $0.contains("1 of 2 done") }.contains("1 of 2 done"))
+    try Data().write(to: URL(fileURLWithPath: end))
+    #expect(terminal.wait() == 0)
+    #expect(String(decoding: terminal.output, as: UTF8.self).contains("succeeded"))
+    try pool.stop()
+  }
+
   /// A wrong word, a missing pool: what to do is said, with the exit code of the case.
   @Test(.timeLimit(.minutes(20)))
   func mistakesOnTheCommandLineSayWhatToDo() throws {

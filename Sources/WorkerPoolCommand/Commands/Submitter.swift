@@ -120,7 +120,9 @@ struct Submitter {
       let failed = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
       let count = tally.succeeded + tally.failed
       let ended = "\(count) of \(Plural.text(keys.count, "job")) ended\(failed)"
-      if poolRuns {
+      if poolRuns, keys.count == 1, let part = Self.progress(of: submission.jobURIs[keys[0]].description, queue) {
+        progress.show("\(part.done) of \(part.total) done", done: part.done, of: part.total)
+      } else if poolRuns {
         progress.show(ended, done: count, of: keys.count)
       } else {
         progress.show("\(ended); no pool is running on \(queue)")
@@ -128,5 +130,15 @@ struct Submitter {
     }
     progress.clear()
     return follower.tally.failed == 0 ? .success : .failure
+  }
+
+  /// How far the only job is, in the units in which its worker counts: bytes of an import, rows of an export, pages of a
+  /// backup. Nil while it does not run, or does not say.
+  private static func progress(of job: String, _ queue: String) -> (done: Int, total: Int)? {
+    guard let status = try? StatusClient(queue: queue).request(StatusRequest(.status), within: 1).status,
+      let worker = status.workers.first(where: { $0.running.contains(job) }), let done = worker.progressDone,
+      let total = worker.progressTotal, total > 0
+    else { return nil }
+    return (done, total)
   }
 }

@@ -15,6 +15,13 @@ import Testing
     "ini",  // a file, or the output of a command
   ]
 
+  @Test func allCataloguesAreFound() {
+    for catalogue in ["CoreData", "WorkerKit", "PoolClient", "WorkerPool", "WorkerProtocol"] {
+      #expect(DocumentationPage.all.contains { $0.path.contains("\(catalogue).docc/") }, "\(catalogue)")
+    }
+    #expect(DocumentationPage.all.contains { $0.path == "README.md" && $0.blocks.count > 5 })
+  }
+
   @Test(arguments: DocumentationPage.all)
   func everyBlockIsOfAKindThatIsTested(page: DocumentationPage) {
     #expect(page.indentedCode.isEmpty, "\(page.path): write fences around the code in lines \(page.indentedCode)")
@@ -114,6 +121,17 @@ import Testing
         let explained = try sqlite(items.store, "EXPLAIN " + statement.trimmingCharacters(in: .whitespacesAndNewlines))
         #expect(!explained.isEmpty, "\(page.path):\(block.line): \(statement)")
       }
+    }
+  }
+
+  @Test(arguments: DocumentationPage.all)
+  func picturesAreThere(page: DocumentationPage) throws {
+    let file = DocumentationPage.package.appendingPathComponent(page.path)
+    let text = try String(contentsOf: file, encoding: .utf8)
+    for picture in text.matches(of: /!\[[^\]]+\]\(([^)]+)\)/) {
+      let name = String(picture.output.1)
+      let path = file.deletingLastPathComponent().appendingPathComponent(name.hasSuffix(".png") ? name : name + ".png")
+      #expect(FileManager.default.fileExists(atPath: path.path), "\(page.path): \(name)")
     }
   }
 
