@@ -53,7 +53,7 @@ let package = Package(
       dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPoolWeb",
-      dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "CMicroHTTPD"],
+      dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "WorkerProtocol", "CMicroHTTPD"],
       resources: [
         .embedInCode("Assets/style.css"), .embedInCode("Assets/script.js"), .embedInCode("Assets/icon.svg"),
       ]),

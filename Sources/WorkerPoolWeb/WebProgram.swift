@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import LinuxSystem
+import WorkerProtocol
 
 /// The program `workerpool-web`: pages about a pool for a browser.
 public enum WebProgram {
@@ -61,6 +62,10 @@ public enum WebProgram {
     if arguments.first == "report" { return ReportProgram.run(Array(arguments.dropFirst())) }
     if arguments.contains("--help") || arguments.contains("-h") {
       write(help, to: STDOUT_FILENO)
+      return 0
+    }
+    if arguments.first == "--version" {
+      write("workerpool-web, workerpool \(Release.text)\n", to: STDOUT_FILENO)
       return 0
     }
     do {

@@ -168,12 +168,14 @@ import WorkerPool
       return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
     let pool = try items.start(environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"])
+    // The unit of a package has one limit for all pools, so a pool asks for the time that it needs.
+    #expect(try next() == "EXTEND_TIMEOUT_USEC=90000000")
     #expect(try next() == "READY=1")
     for _ in 1...3 { #expect(try next() == "WATCHDOG=1") }
     pool.signal(SIGTERM)
     var last = try next()
     while last == "WATCHDOG=1" { last = try next() }
-    #expect(last == "STOPPING=1")
+    #expect(last.hasPrefix("STOPPING=1\nEXTEND_TIMEOUT_USEC="))
     #expect(pool.waitForExit() == 0)
   }
 
@@ -195,6 +197,49 @@ import WorkerPool
     #expect(finished.output.contains("\nOOMPolicy=continue\n"))
     #expect(finished.output.contains("TimeoutStartSec=150\n"), "the store may take so long, and a bit")
     #expect(try workerpool("systemd-unit").code == 2)
+  }
+
+  @Test func theUnitOfAPackageReadsTheOptionsOfItsInstance() throws {
+    let unit = try workerpool("systemd-unit", "--template").lines
+    #expect(unit.contains("ExecStart=\(Built.path("workerpool")) run --config /etc/workerpool/%i.conf"), "\(unit)")
+    #expect(unit.contains("ConditionPathExists=/etc/workerpool/%i.conf") && unit.contains("User=workerpool"))
+  }
+
+  @Test(.timeLimit(.minutes(20))) func aPoolRunsWithTheOptionsOfAFile() throws {
+    // Given a file with options, values with spaces among them
+    let items = try ItemPool()
+    let plugins = try items.place.plugins("worker-test")
+    let file = try items.place.write(
+      """
+      # the pool of a test
+      store    \(items.store)
+      model    \(items.model)
+        queue  \(items.place.path("the queue"))
+
+      plugins  \(plugins)
+      workers  1
+      without-bundled
+      """, to: "pool.conf")
+    // When a unit is made of it, with an option that it has, too
+    let unit = try workerpool("systemd-unit", "--config", file, "--workers", "3")
+    // Then the file's options are in it, and the command line has replaced what both have
+    let start = try #require(unit.lines.first { $0.hasPrefix("ExecStart=") })
+    #expect(start.contains("run --workers 3 --store \(items.store) --model \(items.model)"), "\(start)")
+    #expect(start.contains("--queue \"\(items.place.path("the queue"))\"") && start.hasSuffix("--without-bundled"))
+    // And mistakes are told with their line
+    for (line, expected) in [
+      ("wrokers 3", "pool.conf, line 9: workerpool run has no option --wrokers; did you mean --workers?"),
+      ("workers", "pool.conf, line 9: --workers needs a value: --workers N"),
+      ("store other", "pool.conf, line 9: --store is given twice"),
+      ("store=other", "pool.conf, line 9: \"store=other\" is not the name of an option"),
+      ("without-bundled yes", "pool.conf, line 9: --without-bundled takes no value"),
+    ] {
+      try items.place.write(String(contentsOfFile: file, encoding: .utf8) + "\n" + line, to: "bad/pool.conf")
+      let finished = try workerpool("run", "--config", items.place.path("bad/pool.conf"))
+      #expect(finished.code == 2 && finished.errors.contains(expected), "\(finished)")
+    }
+    let missing = try workerpool("run", "--config", items.place.path("none.conf"))
+    #expect(missing.code == 2 && missing.errors.contains("none.conf is not there"), "\(missing)")
   }
 
   /// Source: systemd.syntax(7), "Quoting", and systemd.service(5), "Command lines".

@@ -21,14 +21,21 @@ final class ServiceManager {
 
   deinit { close(socket) }
 
+  /// The pool opens its store, which may take so many seconds. The manager's own limit may be shorter.
+  func opening(within seconds: Double) { send("EXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))") }
+
   /// The pool takes jobs. From now on the loop gives signs of life, if they are wanted.
   func ready(loop: EventLoop) {
     send("READY=1")
     giveSignOfLife(loop)
   }
 
-  /// The pool lets its workers finish.
-  func stopping() { send("STOPPING=1") }
+  /// The pool lets its workers finish, which may take so many seconds. The manager's own limit may be shorter.
+  func stopping(within seconds: Double) {
+    send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))")
+  }
+
+  private static func microseconds(_ seconds: Double) -> Int { Int(seconds * 1e6) }
 
   private func giveSignOfLife(_ loop: EventLoop) {
     guard let interval else { return }

@@ -6,18 +6,44 @@ public enum SystemdUnit {
   public static func text(executable: String, arguments: [String], storeTimeout: Double, stopDeadline: Double)
     -> String
   {
+    let words = [quoted(executable, isProgram: true)] + (["run"] + arguments).map { quoted($0) }
+    return unit(
+      head: "Put this into /etc/systemd/system/workerpool.service, set User=, then: systemctl enable --now workerpool",
+      condition: "", command: words.joined(separator: " "), storeTimeout: storeTimeout, stopDeadline: stopDeadline,
+      place: "#User=workerpool")
+  }
+
+  /// The text of a unit with instances: `workerpool@NAME` runs a pool with the options in `/etc/workerpool/NAME.conf`.
+  ///
+  /// The file may have longer limits than the unit, so the pool asks systemd for the time that it needs.
+  public static func template(executable: String) -> String {
+    let options = "/etc/workerpool/%i.conf"
+    let pool = PoolConfiguration(store: "", model: "", queue: "")
+    return unit(
+      head: "Put this into /etc/systemd/system/workerpool@.service, write \(options), then:\n"
+        + "# systemctl enable --now workerpool@NAME",
+      condition: "ConditionPathExists=\(options)\n",
+      command: "\(quoted(executable, isProgram: true)) run --config \(options)", storeTimeout: pool.storeTimeout,
+      stopDeadline: pool.stopDeadline,
+      place: """
+        User=workerpool
+        StateDirectory=workerpool/%i
+        StateDirectoryMode=0700
+        WorkingDirectory=%S/workerpool/%i
+        """)
+  }
+
+  private static func unit(
+    head: String, condition: String, command: String, storeTimeout: Double, stopDeadline: Double, place: String
+  ) -> String {
     // The pool is ready when its store is open.
     let startTime = Int(storeTimeout) + 30
-    // Beside the deadline workers get five seconds between TERM and KILL, and the pool some to write down what
-    // happened.
-    let stopTime = Int(stopDeadline) + 30
-    let words = [quoted(executable, isProgram: true)] + (["run"] + arguments).map { quoted($0) }
-    let command = words.joined(separator: " ")
+    let stopTime = Int(stopDeadline) + Int(PoolServer.timeToEnd)
     return """
-      # Put this into /etc/systemd/system/workerpool.service, set User=, then: systemctl enable --now workerpool
+      # \(head)
       [Unit]
       Description=workerpool: worker processes on a Core Data store
-      StartLimitIntervalSec=0
+      \(condition)StartLimitIntervalSec=0
 
       [Service]
       Type=notify
@@ -41,7 +67,7 @@ public enum SystemdUnit {
       PrivateTmp=yes
       ProtectSystem=full
       UMask=0077
-      #User=workerpool
+      \(place)
 
       [Install]
       WantedBy=multi-user.target

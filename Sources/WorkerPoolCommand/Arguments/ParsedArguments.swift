@@ -3,13 +3,15 @@ import Jobs
 /// The arguments of one command, checked against its description.
 struct ParsedArguments: Sendable {
   private(set) var operands: [String] = []
-  private var values: [String: [String]] = [:]
+  private(set) var values: [String: [String]] = [:]
   private(set) var wantsHelp = false
+  private let command: CommandDescription
 
   /// Reads `--name value`, `--name=value`, `--switch` and operands in any order; after `--` all are operands.
   ///
   /// - Throws: ``UsageError`` that names the argument, and the nearest known one.
   init(_ arguments: [String], for command: CommandDescription) throws(UsageError) {
+    self.command = command
     var rest = arguments[...]
     var optionsEnded = false
     while let argument = rest.popFirst() {
@@ -49,6 +51,17 @@ struct ParsedArguments: Sendable {
       throw UsageError("--\(name) needs a value: --\(name) \(valueName)")
     }
     values[name, default: []].append(value)
+  }
+
+  /// These arguments, and those of the file that an option names. What both have, the file does not decide.
+  ///
+  /// - Throws: ``UsageError`` that names file and line.
+  func withFile(_ option: String) throws -> ParsedArguments {
+    guard let path = string(option) else { return self }
+    let file = try OptionsFile(path, for: command)
+    var all = self
+    all.values.merge(file.arguments.values) { own, _ in own }
+    return all
   }
 
   private func checkOperands(_ command: CommandDescription) throws(UsageError) {

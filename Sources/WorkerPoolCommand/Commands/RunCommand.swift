@@ -19,6 +19,11 @@ let runCommand = CommandDescription(
     """,
   options: [
     CommandOption(
+      name: "config", value: "FILE",
+      help:
+        "read options from this file, one on each line: its name without the dashes, then its value; # begins a "
+        + "comment; an option of the command line replaces the file's"),
+    CommandOption(
       name: "workers", value: "N",
       help: "worker processes in all; NAME=K keeps K of them for one plugin; may be repeated",
       defaultText: text(defaults.workers), isRepeating: true),
@@ -112,13 +117,24 @@ let systemdUnitCommand = CommandDescription(
     Takes the options of `workerpool run`; paths in it become absolute.
 
       workerpool systemd-unit --store app.sqlite --model App.xcdatamodeld --queue queue/ > workerpool.service
+      workerpool systemd-unit --template > workerpool@.service
     """,
-  options: runCommand.options,
+  options: runCommand.options + [
+    CommandOption(
+      name: "template",
+      help: "print a unit with instances: workerpool@NAME takes its options from /etc/workerpool/NAME.conf")
+  ],
   run: { arguments in
+    if arguments.has("template") {
+      Output.text(SystemdUnit.template(executable: PoolConfiguration.executablePath))
+      return .success
+    }
+    let arguments = try arguments.withFile("config")
     let configuration = try configuration(arguments)
     let paths = ["store", "model", "queue", "plugins", "record", "metrics-file"]
     var words: [String] = []
-    for option in runCommand.options where arguments.has(option.name) || option.name == "queue" {
+    for option in runCommand.options
+    where option.name != "config" && arguments.has(option.name) || option.name == "queue" {
       let values = option.name == "queue" ? [arguments.queue] : arguments.strings(option.name)
       if option.value == nil { words.append("--\(option.name)") }
       for value in values {
@@ -134,7 +150,7 @@ let systemdUnitCommand = CommandDescription(
   })
 
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
-  ExitCode(rawValue: try Pool.run(try configuration(arguments))) ?? .failure
+  ExitCode(rawValue: try Pool.run(try configuration(arguments.withFile("config")))) ?? .failure
 }
 
 private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {

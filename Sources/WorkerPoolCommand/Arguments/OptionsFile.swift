@@ -1,0 +1,48 @@
+import Foundation
+import LinuxSystem
+
+/// A file with options of a command, as `--config` reads it:
+///
+///     # the store of the app
+///     store   /srv/app/app.sqlite
+///     workers 4
+///     workers import=1
+///     allow-group
+///
+/// A value is the rest of its line, so it needs no quotes, and may have spaces.
+struct OptionsFile {
+  let arguments: ParsedArguments
+
+  /// - Throws: ``UsageError`` that names file and line.
+  init(_ path: String, for command: CommandDescription) throws(UsageError) {
+    let bytes: [UInt8]
+    do throws(GuardedFile.Refusal) {
+      bytes = try GuardedFile(path, links: .followed).bytes(atMost: 1 << 20)
+    } catch {
+      throw UsageError("\(path) \(error)")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw UsageError("\(path) is not text in UTF-8") }
+    var words: [String] = []
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
+      guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+      let name = String(line.prefix { !$0.isWhitespace })
+      let value = line.dropFirst(name.count).trimmingCharacters(in: .whitespaces)
+      let option = value.isEmpty ? ["--\(name)"] : ["--\(name)=\(value)"]
+      do throws(UsageError) {
+        guard !name.hasPrefix("-"), !name.contains("=") else {
+          throw UsageError(
+            "\"\(name)\" is not the name of an option; a line is its name and its value: store app.sqlite")
+        }
+        guard name != "config", name != "help" else { throw UsageError("\(name) cannot be in a file") }
+        _ = try ParsedArguments(option, for: command)
+        words += option
+        // Twice what may be there once is told with its line, too.
+        _ = try ParsedArguments(words, for: command)
+      } catch {
+        throw UsageError("\(path), line \(index + 1): \(error.description)")
+      }
+    }
+    arguments = try ParsedArguments(words, for: command)
+  }
+}
