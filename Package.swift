@@ -59,7 +59,8 @@ let package = Package(
       ]),
     .executableTarget(name: "workerpool-web", dependencies: ["WorkerPoolWeb"]),
     .executableTarget(
-      name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"]),
+      name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"],
+      resources: [.embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml")]),
     .target(name: "CCounters"),
     .executableTarget(
       name: "Benchmarks",

@@ -83,6 +83,33 @@ extension JobStore {
     return request
   }
 
+  /// Since when the job has been waiting that waits longest, by kind. Jobs that run are left out.
+  ///
+  /// - Complexity: one pass over the rows of available jobs.
+  public func oldestWaiting(except running: [Int64], in context: NSManagedObjectContext) throws -> [String: Date] {
+    var oldest: [String: Date] = [:]
+    for (condition, key) in [("runAt == nil", "createdAt"), ("runAt != nil", "runAt")] {
+      let earliest = NSExpressionDescription()
+      earliest.name = "earliest"
+      earliest.expression = NSExpression(forFunction: "min:", arguments: [NSExpression(forKeyPath: key)])
+      earliest.expressionResultType = .dateAttributeType
+      let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
+      request.resultType = .dictionaryResultType
+      request.propertiesToGroupBy = ["kind"]
+      request.propertiesToFetch = ["kind", earliest]
+      request.predicate = NSCompoundPredicate(
+        andPredicateWithSubpredicates: [
+          JobState.available.predicate, NSPredicate(format: "finishedAt == nil"), NSPredicate(format: condition),
+          NSPredicate(format: "NOT (self IN %@)", running.compactMap(objectID(job:))),
+        ])
+      for row in try context.fetch(request) {
+        guard let kind = row["kind"] as? String, let date = row["earliest"] as? Date else { continue }
+        oldest[kind] = min(oldest[kind] ?? date, date)
+      }
+    }
+    return oldest
+  }
+
   /// How long these jobs waited and ran, as far as they have.
   public func times(of keys: [Int64], in context: NSManagedObjectContext) throws -> JobTimes {
     let ids = keys.compactMap(objectID(job:))
@@ -91,8 +118,7 @@ extension JobStore {
     request.propertiesToFetch = ["createdAt", "runAt", "startedAt", "finishedAt"]
     return try context.fetch(request).reduce(into: JobTimes()) { times, job in
       guard let startedAt = job.startedAt else { return }
-      let couldBegin = job.runAt.map { max($0, job.createdAt) } ?? job.createdAt
-      times.waiting.append(max(0, startedAt.timeIntervalSince(couldBegin)))
+      times.waiting.append(max(0, startedAt.timeIntervalSince(job.couldBeginAt)))
       if let finishedAt = job.finishedAt { times.running.append(max(0, finishedAt.timeIntervalSince(startedAt))) }
     }
   }

@@ -50,7 +50,7 @@ extension JobStore {
     var intake = PlainIntake(files: ids[1], count: jobs.count)
     if let first = ids[0].first?.key, let last = ids[0].last?.key { intake.keys = first...last }
     for (id, job) in zip(ids[0], jobs) where fields.state(of: job) == .available {
-      if let key = id.key { intake.ready.append(JobSummary(job, key: key)) }
+      if let key = id.key { intake.ready.append(JobSummary(job, key: key, createdAt: now)) }
     }
     return intake
   }

@@ -33,7 +33,7 @@ extension JobStore {
       NSSortDescriptor(key: "priority", ascending: false), NSSortDescriptor(key: "objectID", ascending: true),
     ]
     request.fetchLimit = limit
-    request.propertiesToFetch = ["state", "kind", "queue", "priority", "timeout", "limitKey"]
+    request.propertiesToFetch = ["state", "kind", "queue", "priority", "timeout", "limitKey", "createdAt", "runAt"]
     request.includesPendingChanges = false
     return request
   }

@@ -16,11 +16,13 @@ public struct JobSummary: Hashable, Sendable {
   public let limitKey: String?
   /// How many jobs of the same ``limitKey`` run at a time; nil is the kind's own limit.
   public let limit: Int?
+  /// Since when it may run; nil where nobody needs to know.
+  public let readyAt: Date?
 
   /// A summary of a job that may run now.
   public init(
     key: Int64, kind: String, queue: String = JobRequest.defaultQueue, priority: Int16 = 0, timeout: Double? = nil,
-    limitKey: String? = nil, limit: Int? = nil
+    limitKey: String? = nil, limit: Int? = nil, readyAt: Date? = nil
   ) {
     self.key = key
     self.kind = kind
@@ -29,6 +31,7 @@ public struct JobSummary: Hashable, Sendable {
     self.timeout = timeout
     self.limitKey = limitKey
     self.limit = limit
+    self.readyAt = readyAt
   }
 
   /// The summary of a saved job; nil for one that may not run now.
@@ -37,17 +40,18 @@ public struct JobSummary: Hashable, Sendable {
   }
 
   /// The summary of a new job in this row, which may run at once.
-  init(_ request: JobRequest, key: JobKey) {
+  init(_ request: JobRequest, key: JobKey, createdAt: Date) {
     self.init(
       key: key, kind: request.kind, queue: request.queue, priority: request.priority, timeout: request.timeout,
-      limitKey: request.limitKey, limit: request.limitKey == nil ? nil : request.options.limit)
+      limitKey: request.limitKey, limit: request.limitKey == nil ? nil : request.options.limit,
+      readyAt: request.runAt.map { max($0, createdAt) } ?? createdAt)
   }
 
   init?(_ job: PoolJob, limit: Int?) {
     guard job.state == .available, let key = job.objectID.key else { return nil }
     self.init(
       key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, limitKey: job.limitKey,
-      limit: limit)
+      limit: limit, readyAt: job.couldBeginAt)
   }
 }
 

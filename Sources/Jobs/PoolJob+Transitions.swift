@@ -90,8 +90,14 @@ extension PoolJob {
   ///
   /// - Throws: ``JobTransitionError`` when the job waits for no time.
   public func markDue() throws {
+    // The time stays: the job has been waiting for a worker since then.
+    let due = runAt
     try move(.due, policy: RetryPolicy(), at: Date())
+    runAt = due
   }
+
+  /// Since when the job could run: when it came, or when its time came.
+  package var couldBeginAt: Date { runAt.map { max($0, createdAt) } ?? createdAt }
 
   private func move(_ event: JobEvent, policy: RetryPolicy, at now: Date) throws {
     guard let next = state.after(event, policy: policy) else {

@@ -146,6 +146,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var backlog: [JobBacklog]?
   /// Unfinished jobs that are in no group of `backlog`, by state.
   public var backlogRest: [String: Int]?
+  /// The kinds that have run since the start, or wait, by name.
+  public var kinds: [Kind]?
   /// What went wrong last, the latest at the end.
   public var problems: [Problem]
   /// Files in `rejected/`.

@@ -31,6 +31,7 @@ public enum PrometheusText {
     text.add(
       "job_waiting_seconds", "gauge", "How long the jobs that ended last had waited.", spread(status.waitingTime))
     text.add("job_run_seconds", "gauge", "How long the jobs that ended last ran.", spread(status.runTime))
+    addKinds(status.kinds ?? [], to: &text)
     text.add("workers_wanted", "gauge", "Worker processes that there should be.", [([:], Double(status.workerCount))])
     text.add(
       "worker_restarts_total", "counter", "Worker processes that died and were replaced.",
@@ -67,6 +68,26 @@ public enum PrometheusText {
     try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, surviving: .processes)
   }
 
+  private static func addKinds(_ kinds: [PoolStatus.Kind], to text: inout Text) {
+    let outcomes: [(String, KeyPath<KindCounters, Int>)] = [
+      ("done", \.done), ("failed", \.failed), ("crashed", \.crashed), ("timed_out", \.timedOut),
+    ]
+    text.add(
+      "attempts_total", "counter", "Attempts since the start of the pool by kind and what came of them.",
+      kinds.flatMap { kind in
+        outcomes.map { (["kind": kind.kind, "outcome": $0.0], Double(kind.counters[keyPath: $0.1])) }
+      })
+    text.add(
+      "oldest_waiting_job_seconds", "gauge", "For how long the job has waited that waits longest, by kind.",
+      kinds.compactMap { kind in kind.oldestWaiting.map { (["kind": kind.kind], $0) } })
+    text.addHistograms(
+      "job_wait_duration_seconds", "From when a job could begin to when it did, by kind.",
+      kinds.map { ($0.kind, $0.waiting) })
+    text.addHistograms(
+      "job_run_duration_seconds", "From when a job began to when its attempt ended, by kind.",
+      kinds.map { ($0.kind, $0.running) })
+  }
+
   private static func spread(_ spread: PoolStatus.Spread?) -> [([String: String], Double)] {
     guard let spread else { return [] }
     return [
@@ -80,12 +101,34 @@ public enum PrometheusText {
 
     mutating func add(_ name: String, _ type: String, _ help: String, _ samples: [([String: String], Double)]) {
       guard !samples.isEmpty else { return }
-      lines += "# HELP workerpool_\(name) \(help)\n# TYPE workerpool_\(name) \(type)\n"
+      begin(name, type, help)
       for (labels, value) in samples {
-        let text = labels.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(Self.escaped($0.value))\"" }
-        let number = Int(exactly: value).map(String.init) ?? String(value)
-        lines += "workerpool_\(name)\(text.isEmpty ? "" : "{\(text.joined(separator: ","))}") \(number)\n"
+        line(name, labels.sorted { $0.key < $1.key }, Int(exactly: value).map(String.init) ?? String(value))
       }
+    }
+
+    /// Buckets count all times up to their bound, so each holds those before it.
+    mutating func addHistograms(_ name: String, _ help: String, _ samples: [(kind: String, TimeHistogram)]) {
+      guard !samples.isEmpty else { return }
+      begin(name, "histogram", help)
+      for (kind, histogram) in samples {
+        var count = 0
+        for (bound, number) in zip(TimeHistogram.bounds.map { "\($0)" } + ["+Inf"], histogram.counts) {
+          count += number
+          line("\(name)_bucket", [("kind", kind), ("le", bound)], "\(count)")
+        }
+        line("\(name)_sum", [("kind", kind)], "\(histogram.sum)")
+        line("\(name)_count", [("kind", kind)], "\(count)")
+      }
+    }
+
+    private mutating func begin(_ name: String, _ type: String, _ help: String) {
+      lines += "# HELP workerpool_\(name) \(help)\n# TYPE workerpool_\(name) \(type)\n"
+    }
+
+    private mutating func line(_ name: String, _ labels: [(key: String, value: String)], _ value: String) {
+      let text = labels.map { "\($0.key)=\"\(Self.escaped($0.value))\"" }
+      lines += "workerpool_\(name)\(text.isEmpty ? "" : "{\(text.joined(separator: ","))}") \(value)\n"
     }
 
     /// Backslash, quotation mark and newline are escaped in a label's value.

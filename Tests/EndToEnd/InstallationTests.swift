@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import TestFiles
 import Testing
 
@@ -42,6 +43,31 @@ import Testing
       #expect(script.contains(shell == "zsh" ? "'--store[" : "-l store -r -F"), "\(shell)")
     }
     #expect(try workerpool("completion", "tcsh").code == 2)
+  }
+
+  @Test(.timeLimit(.minutes(20))) func theDashboardAndTheAlertsUseMetricsThatAPoolHas() throws {
+    // Given the metrics of a pool whose jobs have run
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("nothing")
+    try pool.waitForJobs(1)
+    #expect(try pool.status().kinds?.first { $0.kind == "nothing" }?.counters.done == 1)
+    // And another job waits, since all is paused
+    #expect(try pool.command("pause").code == 0)
+    try items.submit("nothing")
+    try pool.wait { $0.kinds?.first { $0.kind == "nothing" }?.oldestWaiting.map { $0 >= 0 && $0 < 600 } == true }
+    let metrics = try pool.command("status", "--prometheus").output
+    try pool.stop()
+    // When the names of metrics are taken from both files
+    for what in ["dashboard", "alerts"] {
+      let text = try workerpool("monitoring", what).output
+      let names = Set(text.matches(of: #/workerpool_[a-z_]+/#).map { String($0.output) })
+      // Then the pool has them all
+      let missing = names.filter { !metrics.contains("\n\($0){") && !metrics.contains("\n\($0) ") }
+      #expect(names.count > 5 && missing.isEmpty, "\(what): \(missing)\n\(metrics)")
+    }
+    #expect(throws: Never.self) { try JSONParser.parse(try workerpool("monitoring", "dashboard").output) }
+    #expect(try workerpool("monitoring", "other").code == 2)
   }
 
   @Test func eachCommandHasAPageThatManCanShow() throws {

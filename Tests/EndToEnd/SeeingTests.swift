@@ -208,7 +208,6 @@ import WorkerPool
   @Test(.timeLimit(.minutes(20))) func aPoolRunsWithTheOptionsOfAFile() throws {
     // Given a file with options, values with spaces among them
     let items = try ItemPool()
-    let plugins = try items.place.plugins("worker-test")
     let file = try items.place.write(
       """
       # the pool of a test
@@ -216,7 +215,7 @@ import WorkerPool
       model    \(items.model)
         queue  \(items.place.path("the queue"))
 
-      plugins  \(plugins)
+      plugins  \(items.plugins)
       workers  1
       without-bundled
       """, to: "pool.conf")

@@ -1,4 +1,5 @@
 import Jobs
+import PoolClient
 import WorkerProtocol
 
 /// How jobs leave a worker's hand: they end, come back, or their worker dies.
@@ -10,6 +11,8 @@ extension Coordinator {
     let jobs = worker.held.compactMap { held[$0]?.job }.sorted { $0.precedes($1) }
     let cancelled = worker.held.filter { held[$0]?.isCancelled == true }
     if obituary.cause != .stopped { keepLedgerEntries(of: begun) }
+    let blamed = begun.count == 1 ? begun.filter { held[$0]?.isCancelled != true } : []
+    if obituary.cause != .stopped { noteEnd(of: blamed, obituary.cause == .timedOut ? \.timedOut : \.crashed) }
     _ = release(worker.held)
     for job in jobs {
       if cancelled.contains(job.key) {
@@ -84,7 +87,8 @@ extension Coordinator {
 
   /// The attempts of these jobs have ended. `CANCEL` may have come too late for them: a job that has failed or snoozed
   /// would run again.
-  mutating func endAttempts(_ jobs: [JobKey]) -> Int {
+  mutating func endAttempts(_ jobs: [JobKey], _ counter: WritableKeyPath<KindCounters, Int>) -> Int {
+    noteEnd(of: jobs, counter)
     let cancelled = jobs.filter { held[$0]?.isCancelled == true }
     defer { for job in cancelled { cancelStored(job) } }
     return end(jobs)

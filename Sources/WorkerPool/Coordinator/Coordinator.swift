@@ -82,6 +82,8 @@ struct Coordinator {
 
   /// Seconds of the monotonic clock; set before each event.
   var now = 0.0
+  /// Seconds since the reference date, for comparison with times in rows; set before jobs begin.
+  var wallClock: Double?
   var effects: [CoordinatorEffect] = []
 
   /// Turns keys into the URIs by which workers know the jobs.
@@ -133,6 +135,7 @@ struct Coordinator {
   /// Notes for the next pool who holds what. Nil in tests that need none.
   var ledger: JobLedger?
   var counters = Counters()
+  var kindTimes: [String: KindTimes] = [:]
 
   /// Takes the effects, in order.
   ///
@@ -191,12 +194,12 @@ struct Coordinator {
     case .waiting(let reason, let uris): waits(inHand(uris, of: id), reason, id)
     case .saved(let change, let objects): saved(change, objects, by: id)
     case .done(let uris):
-      let count = endAttempts(inHand(uris, of: id))
+      let count = endAttempts(inHand(uris, of: id), \.done)
       counters.done += count
       if count > 0 { effects.append(.worked(id, jobs: count)) }
       mustDispatch = true
     case .failed(let uri):
-      let count = endAttempts(inHand([uri], of: id))
+      let count = endAttempts(inHand([uri], of: id), \.failed)
       guard count > 0 else { return }
       counters.failed += count
       effects.append(.worked(id, jobs: count))
@@ -253,7 +256,10 @@ struct Coordinator {
     var ledgerIndices: [Int] = []
     for job in jobs {
       guard let entry = held[job] else { continue }
-      if entry.begunAt == nil { kinds[entry.job.kind]?.begun += 1 }
+      if entry.begunAt == nil {
+        kinds[entry.job.kind]?.begun += 1
+        noteBegin(of: entry.job)
+      }
       held[job]?.begunAt = now
       held[job]?.storeWait = nil
       held[job]?.timeLeft = nil

@@ -30,7 +30,7 @@ extension StoreJobSource {
       WindowJob(
         key: job.key, kind: job.kind, queue: job.queue, priority: Int(job.priority),
         timeout: job.timeout ?? kinds[job.kind]?.timeout, limitKey: job.limitKey,
-        limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1)
+        limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1, readyAt: job.readyAt?.timeIntervalSinceReferenceDate)
     }
   }
 

@@ -11,6 +11,8 @@ struct StoreOverview: Equatable, Sendable {
   var backlog: [JobBacklog]?
   var backlogRest: [String: Int]?
   var times = JobTimes()
+  /// Since when the job has been waiting that waits longest, by kind.
+  var oldestWaiting: [String: Date] = [:]
   var rejectedFiles: Int?
   var wal = WALStatus()
 
@@ -31,6 +33,7 @@ extension StoreJobSource {
         overview.jobs = counted.jobs
         overview.backlog = counted.backlog
         overview.backlogRest = counted.rest
+        overview.oldestWaiting = counted.oldestWaiting
       }
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
       countingContext.reset()
@@ -45,10 +48,12 @@ extension StoreJobSource {
     let context = countingContext
     try context.setQueryGenerationFrom(.current)
     defer { try? context.setQueryGenerationFrom(nil) }
-    return CountedJobs(
+    var counted = CountedJobs(
       states: try store.counts(in: context),
       backlog: try store.backlog(limit: StoreOverview.mostGroups, in: context),
       running: try store.available(among: running, in: context))
+    counted.oldestWaiting = try store.oldestWaiting(except: running, in: context)
+    return counted
   }
 }
 
@@ -58,6 +63,8 @@ struct CountedJobs: Equatable, Sendable {
   var backlog: [JobBacklog]
   /// By state, how many unfinished jobs are in no group of the backlog; states without any are left out.
   var rest: [String: Int]
+  /// Since when the job has been waiting that waits longest, by kind.
+  var oldestWaiting: [String: Date] = [:]
 
   /// - Parameters:
   ///   - states: the jobs by the state in their rows.

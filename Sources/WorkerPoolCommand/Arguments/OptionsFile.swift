@@ -17,7 +17,7 @@ struct OptionsFile {
   init(_ path: String, for command: CommandDescription) throws(UsageError) {
     let bytes: [UInt8]
     do throws(GuardedFile.Refusal) {
-      bytes = try GuardedFile(path, links: .followed).bytes(atMost: 1 << 20)
+      bytes = try GuardedFile(path, path: path, links: .followed).bytes(atMost: 1 << 20)
     } catch {
       throw UsageError("\(path) \(error)")
     }

@@ -3,5 +3,6 @@ let allCommands: [CommandDescription] = [
   runCommand, submitCommand, statusCommand, webCommand, reportCommand, jobsCommand, periodicCommand, workersCommand,
   fetchCommand, logsCommand, retryCommand, cancelCommand, deleteCommand,
   pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, systemdUnitCommand,
+  monitoringCommand,
   completionCommand, manualCommand, demoCommand,
 ]

@@ -19,6 +19,24 @@ let completionCommand = CommandDescription(
     return .success
   })
 
+let monitoringCommand = CommandDescription(
+  name: "monitoring", summary: "Print a dashboard for Grafana, or alert rules for Prometheus",
+  discussion: """
+    Both use the metrics of `run --metrics-file`, which Prometheus' node exporter collects:
+
+      workerpool monitoring dashboard > dashboard.json     # in Grafana: Dashboards, New, Import
+      workerpool monitoring alerts > workerpool.yml        # beside prometheus.yml; rule_files names it
+    """,
+  operands: [Operand(name: "WHAT", help: "dashboard or alerts")], options: [],
+  run: { arguments in
+    switch arguments.operands[0] {
+    case "dashboard": Output.text(String(decoding: PackageResources.dashboard_json, as: UTF8.self))
+    case "alerts": Output.text(String(decoding: PackageResources.alerts_yml, as: UTF8.self))
+    case let other: throw UsageError("\"\(other)\" is neither dashboard nor alerts")
+    }
+    return .success
+  })
+
 let manualCommand = CommandDescription(
   name: "manual", summary: "Print a manual page, or write all of them into a directory",
   discussion: """

@@ -85,9 +85,34 @@ import Testing
     #expect(text.contains(#"workerpool_backlog{kind="b",queue="q\"1\"",state="available"} 5"#))
     #expect(text.contains(#"workerpool_job_run_seconds{quantile="0.5"} 2"#))
     #expect(text.contains(#"workerpool_worker_resident_memory_bytes{pid="77",plugin="a"} 1048576"#))
-    let sample = try Regex(#"workerpool_[a-z_]+(\{[a-z]+="([^"\\\n]|\\.)*"(,[a-z]+="([^"\\\n]|\\.)*")*\})? [0-9.e+-]+"#)
-    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-      #expect(line.wholeMatch(of: sample) != nil, "\(line)")
+    let families = try PrometheusParser(text).families
+    #expect(families["workerpool_backlog"]?.samples.last?.labels["queue"] == "one\r\ntwo\\")
+  }
+
+  @Test func metricsTellTimesAndOutcomesByKind() throws {
+    // Given two kinds, one of which only waits
+    var status = status
+    var ran = PoolStatus.Kind(kind: "in\"dex")
+    for seconds in [0.001, 0.005, 0.4, 10_000] { ran.running.add(seconds) }
+    for seconds in [-1.0, 2] { ran.waiting.add(seconds) }
+    ran.counters.done = 3
+    ran.counters.timedOut = 1
+    status.kinds = [ran, PoolStatus.Kind(kind: "mail", oldestWaiting: 90.5)]
+    // When they are written
+    let families = try PrometheusParser(PrometheusText.text(status)).families
+    // Then buckets hold those before them, and a time that equals a bound is in its bucket
+    func samples(_ name: String, _ kind: String) -> [PrometheusParser.Sample] {
+      families.values.flatMap(\.samples).filter { $0.name == "workerpool_" + name && $0.labels["kind"] == kind }
     }
+    let run = samples("job_run_duration_seconds_bucket", "in\"dex")
+    #expect(run.map(\.value) == [2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4])
+    #expect(run.map { $0.labels["le"] } == TimeHistogram.bounds.map { "\($0)" } + ["+Inf"])
+    #expect(samples("job_run_duration_seconds_sum", "in\"dex").map(\.value) == [10_000.406])
+    // And a clock that was set back makes no negative time
+    #expect(samples("job_wait_duration_seconds_sum", "in\"dex").map(\.value) == [2])
+    #expect(samples("job_wait_duration_seconds_count", "in\"dex").map(\.value) == [2])
+    #expect(samples("oldest_waiting_job_seconds", "mail").map(\.value) == [90.5])
+    #expect(samples("oldest_waiting_job_seconds", "in\"dex").isEmpty)
+    #expect(samples("attempts_total", "in\"dex").map(\.value) == [3, 0, 0, 1])
   }
 }

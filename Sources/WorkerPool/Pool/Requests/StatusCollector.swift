@@ -93,6 +93,9 @@ final class StatusCollector {
         handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
         crashed: counters.crashed, timedOut: counters.timedOut),
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
+    status.kinds = coordinator.kindTimes.sorted { $0.key < $1.key }.map { kind, times in
+      PoolStatus.Kind(kind: kind, waiting: times.waiting, running: times.running, counters: times.counters)
+    }
     status.storeFailure = storeFiles.failure
     status.survivors = survivors.all.sorted { $0.key < $1.key }.map { pid, survivor in
       PoolStatus.Survivor(pid: pid, jobs: coordinator.jobURIs.texts(survivor.jobs.map(\.key)).sorted())
@@ -141,5 +144,12 @@ extension PoolStatus {
     waitingTime = Spread(overview.times.waiting)
     runTime = Spread(overview.times.running)
     rejectedFiles = overview.rejectedFiles
+    var kinds = kinds ?? []
+    for (name, since) in overview.oldestWaiting.sorted(by: { $0.key < $1.key }) {
+      let index = kinds.firstIndex { $0.kind == name } ?? kinds.endIndex
+      if index == kinds.endIndex { kinds.append(Kind(kind: name)) }
+      kinds[index].oldestWaiting = max(0, -since.timeIntervalSinceNow)
+    }
+    self.kinds = kinds
   }
 }

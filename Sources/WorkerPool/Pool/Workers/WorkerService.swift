@@ -168,6 +168,9 @@ extension WorkerService: WorkerServerDelegate {
     switch message {
     case .hello(_, _, let kinds) where core.coordinator.workers[id] == nil:
       core.coordinator.workerCameUp(id, kinds: kinds)
+    case .begin:
+      core.coordinator.wallClock = Date().timeIntervalSinceReferenceDate
+      core.coordinator.workerSaid(message, id)
     case .progress:
       core.coordinator.workerSaid(message, id)
       checkpoints.walWasWritten()

@@ -1,0 +1,67 @@
+/// How often a time was how long: counts between fixed bounds. Adding costs a few comparisons.
+public struct TimeHistogram: Codable, Equatable, Sendable {
+  /// The upper bounds in seconds; a time that equals a bound counts below it.
+  public static let bounds = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200]
+
+  /// How many times lie below each bound and above the one before; the last number counts those above all bounds.
+  public private(set) var counts: [Int]
+  /// All times together, in seconds.
+  public private(set) var sum: Double
+
+  /// Without any time.
+  public init() {
+    counts = [Int](repeating: 0, count: Self.bounds.count + 1)
+    sum = 0
+  }
+
+  /// Adds a time. A negative one, after somebody set the clock back, counts as zero.
+  package mutating func add(_ seconds: Double) {
+    let seconds = max(0, seconds)
+    counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
+    sum += seconds
+  }
+}
+
+/// Attempts of one kind of jobs since the pool was started.
+public struct KindCounters: Codable, Equatable, Sendable {
+  /// Attempts that succeeded.
+  public var done = 0
+  /// Attempts that ended in an error.
+  public var failed = 0
+  /// Attempts that ended with the death of the worker.
+  public var crashed = 0
+  /// Attempts whose worker was killed, because the job did not stop when its time was over.
+  public var timedOut = 0
+
+  /// Without any attempt.
+  public init() {}
+}
+
+extension PoolStatus {
+  /// What happened to the jobs of one kind since this pool was started.
+  public struct Kind: Codable, Equatable, Sendable {
+    /// The kind's name.
+    public var kind: String
+    /// From when a job could begin to when it did, for each attempt.
+    public var waiting: TimeHistogram
+    /// From when a job began to when the pool heard of its end. Short jobs that share a transaction end together.
+    public var running: TimeHistogram
+    /// What came of its attempts.
+    public var counters: KindCounters
+    /// Seconds for which the job has been waiting that waits longest; nil where none waits, or where the store could
+    /// not say.
+    public var oldestWaiting: Double?
+
+    package init(
+      kind: String, waiting: TimeHistogram = .init(), running: TimeHistogram = .init(),
+      counters: KindCounters = .init(),
+      oldestWaiting: Double? = nil
+    ) {
+      self.kind = kind
+      self.waiting = waiting
+      self.running = running
+      self.counters = counters
+      self.oldestWaiting = oldestWaiting
+    }
+  }
+}
