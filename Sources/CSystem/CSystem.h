@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "CConfinement.h"
+
 // Open-file-description locks, which fcntl.h shows under _GNU_SOURCE only. Source: fcntl(2), <asm-generic/fcntl.h>.
 #ifndef F_OFD_SETLKW
 #define F_OFD_SETLKW 38
@@ -261,6 +263,10 @@ struct csystem_program {
   int is_subreaper;
   // A place in the environment for its process ID, ten digits and a zero; null for none.
   char *own_pid;
+  // The Landlock ruleset and the filter that confine it; 0 and null for none.
+  int ruleset;
+  const struct sock_filter *filter;
+  int filter_length;
 };
 
 // What the child does between vfork(2) and execve(2): system calls only, since it shares this process's memory.
@@ -298,6 +304,7 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
   dup2(nothing, 0);
   dup2(program->standard_output, 1);
   dup2(program->standard_error, 2);
+  if (program->ruleset > 0 && csystem_confine(program->ruleset, program->filter, program->filter_length) != 0) return;
   // close_range(2): also what this program was itself started with.
   syscall(436, 3, ~0U, 0);
   sigset_t none;

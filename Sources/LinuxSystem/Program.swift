@@ -17,6 +17,8 @@ package struct Program: Sendable {
   /// The environment variable in which the process finds its own process ID. Processes that it starts inherit the
   /// variable, and have other IDs.
   package var pidVariable: String?
+  /// What the process and all that it starts may do; nil for what this process may.
+  package var confinement: Confinement?
 
   package init(
     path: String, arguments: [String] = [], environment: [String: String], limits: [ResourceLimit] = [],
@@ -36,6 +38,7 @@ package struct Program: Sendable {
   /// - Returns: the ID of the process, which the caller waits for.
   package func start(input: Descriptor? = nil, output: Descriptor, errors: Descriptor) throws(SystemCallError) -> pid_t
   {
+    let bounds = try confinement?.prepare()
     let pidText = pidVariable.map { strdup("\($0)=0000000000") }
     var arguments = ([path] + arguments).map { strdup($0) } + [nil]
     var environment = environment.map { strdup("\($0.key)=\($0.value)") } + (pidText.map { [$0] } ?? []) + [nil]
@@ -43,17 +46,20 @@ package struct Program: Sendable {
     defer { for string in arguments + environment + [folder] { free(string) } }
     let limits = limits.map { csystem_limit(resource: $0.resource, value: $0.value) }
     var pid: pid_t = 0
-    let error = path.withCString { path in
-      arguments.withUnsafeMutableBufferPointer { arguments in
-        environment.withUnsafeMutableBufferPointer { environment in
-          limits.withUnsafeBufferPointer { limits in
-            var program = csystem_program(
-              path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
-              standard_output: output.number, standard_error: errors.number, parent_death_signal: parentDeathSignal,
-              limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
-              directory: folder.map { UnsafePointer($0) }, is_subreaper: isSubreaper ? 1 : 0,
-              own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 })
-            return csystem_spawn(&program, &pid)
+    let error = (bounds?.filter ?? []).withUnsafeBufferPointer { filter in
+      path.withCString { path in
+        arguments.withUnsafeMutableBufferPointer { arguments in
+          environment.withUnsafeMutableBufferPointer { environment in
+            limits.withUnsafeBufferPointer { limits in
+              var program = csystem_program(
+                path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
+                standard_output: output.number, standard_error: errors.number, parent_death_signal: parentDeathSignal,
+                limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
+                directory: folder.map { UnsafePointer($0) }, is_subreaper: isSubreaper ? 1 : 0,
+                own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 },
+                ruleset: bounds?.ruleset.number ?? 0, filter: filter.baseAddress, filter_length: Int32(filter.count))
+              return csystem_spawn(&program, &pid)
+            }
           }
         }
       }

@@ -14,6 +14,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case poolResumed = "pool.resumed"
   /// The store is not open yet or does not answer, or a job waits for it.
   case storeWaiting = "store.waiting"
+  /// The store is migrated to a newer model.
+  case storeMigrated = "store.migrated"
   /// The store's path does not lead to the open file any more; the pool ends.
   case storeParted = "store.parted"
   /// An executable that can be used.

@@ -38,8 +38,9 @@ public enum Pool {
           + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs "
           + "there"
       case .modelDoesNotFit(let model, let store, let difference):
-        "the model \(model) does not fit the store \(store): \(difference); let the app migrate the store first "
-          + "(NSMigratePersistentStoresAutomaticallyOption), or give --model the version that the store was made with"
+        "the model \(model) does not fit the store \(store): \(difference); to migrate the store: "
+          + "workerpool migrate --store \(store) --model \(model) (with --dry-run it shows what changes), or run "
+          + "--migrate; else give --model the version that the store was made with"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"
       }
@@ -91,6 +92,7 @@ public enum Pool {
     }
     let successor = Successor(
       queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
+    if configuration.migratesStore { try migrate(configuration, log) }
     let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
       try openSource(configuration, layout, successor)
     }
@@ -100,6 +102,40 @@ public enum Pool {
     if let source { code = try PoolServer(configuration, source: source, signals: signals).run() }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
+  }
+
+  /// Migrates the store if its model is an older one.
+  private static func migrate(_ configuration: PoolConfiguration, _ log: Log) throws {
+    // A store that is made only now has no model yet.
+    let attributes = try? FileManager.default.attributesOfItem(atPath: configuration.store)
+    guard (attributes?[.size] as? NSNumber)?.intValue != 0,
+      let migration = try ModelMigration(store: configuration.store, model: configuration.model)
+    else { return }
+    let backup = ModelMigration.backupPath(of: configuration.store)
+    log(
+      .storeMigrated,
+      "the store is being migrated: \(migration.changes.count) of its entities change; the backup is \(backup)",
+      .path(configuration.store))
+    let manager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
+    try migration.run(backup: backup) { _ in
+      manager?.opening(within: configuration.storeTimeout + PoolServer.timeToEnd)
+    }
+    log(.storeMigrated, "the store is migrated", .path(configuration.store))
+  }
+
+  /// Migrates a store on which no pool runs, or says what would change.
+  ///
+  /// - Parameter body: gets the migration; nil for a store that is of the model already.
+  /// - Throws: ``StartError/storeIsTaken(path:pid:queue:)``, ``StartError/storeIsReadOnly(path:directory:reason:)``,
+  ///   ``ModelMigration/Failure``, `ModelFileError`, or what the body throws.
+  public static func withMigration(
+    store: String, model: String, from old: String? = nil, _ body: (ModelMigration?) throws -> Void
+  ) throws {
+    guard FileManager.default.fileExists(atPath: store) else { throw ModelMigration.Failure.noStore(store) }
+    try StoreFitness.requireWritable(store)
+    let lock = try takeStore(store)
+    defer { lock.release() }
+    try body(try ModelMigration(store: lock.path, model: model, from: old))
   }
 
   /// Makes this the one pool of the store. Nothing is written before that.

@@ -36,6 +36,9 @@ public struct PoolConfiguration: Sendable {
   public var stopDeadline = 30.0
   /// A file to which the conversation of coordinator and workers is appended; default none.
   public var recording: String?
+  /// Whether a store of an older model is migrated at the start, after a backup. Default `false`: the pool does not
+  /// start then.
+  public var migratesStore = false
   /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
   /// else.
   public var handlesSignals = true

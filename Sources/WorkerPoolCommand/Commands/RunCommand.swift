@@ -29,6 +29,8 @@ let runCommand = CommandDescription(
       defaultText: text(defaults.workers), isRepeating: true),
     CommandOption(name: "store", value: "FILE", help: "the SQLite store; made if it is not there yet"),
     CommandOption(name: "model", value: "PATH", help: "its model: .xcdatamodeld, .xcdatamodel or .momd"),
+    CommandOption(
+      name: "migrate", help: "migrate a store of an older model at the start; a backup is made beside it"),
     CommonOptions.queue,
     CommandOption(
       name: "plugins", value: "DIR",
@@ -180,6 +182,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }
   configuration.allowsGroup = arguments.has("allow-group")
+  configuration.migratesStore = arguments.has("migrate")
   configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
   configuration.metricsFile = arguments.string("metrics-file")

@@ -50,12 +50,16 @@ enum StoreFitness {
 
   /// The name of the model's version that the store was made with.
   private static func version(of path: String, thatFits metadata: [String: Any]) -> String? {
+    versions(of: path).first { $0.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) }?.name
+  }
+
+  /// The versions in a bundle of a model that can be read, by name; none for a path that is no bundle.
+  static func versions(of path: String) -> [(name: String?, model: NSManagedObjectModel)] {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-    return files.sorted().lazy.map { URL(fileURLWithPath: "\(path)/\($0)") }
+    return files.sorted().map { URL(fileURLWithPath: "\(path)/\($0)") }
       .filter { ["xcdatamodel", "mom"].contains($0.pathExtension) }
-      .first {
-        NSManagedObjectModel(contentsOf: $0)?.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
-          ?? false
-      }?.deletingPathExtension().lastPathComponent
+      .compactMap { url in
+        NSManagedObjectModel(contentsOf: url).map { (url.deletingPathExtension().lastPathComponent, $0) }
+      }
   }
 }

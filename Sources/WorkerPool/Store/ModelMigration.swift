@@ -1,0 +1,273 @@
+import CoreData
+import Foundation
+import Jobs
+import LinuxSystem
+
+/// The migration of a store to a newer model: what it changes, a backup, and the work itself.
+///
+/// It is lightweight migration with an inferred mapping, in the store's own file. The pool's jobs lie in tables of their
+/// own there, and stay.
+public struct ModelMigration {
+  /// Why there is no migration.
+  public enum Failure: Error, CustomStringConvertible {
+    /// There is no file at the path.
+    case noStore(String)
+    /// The store cannot be opened or read.
+    case unreadable(store: String, reason: String)
+    /// No known model is the one that the store was made with.
+    case unknownModel(store: String, difference: String?)
+    /// The models differ in a way that no mapping can be inferred for.
+    case notInferred(store: String, reason: String)
+    /// The backup cannot be written.
+    case backup(path: String, reason: String)
+    /// The migration began and was taken back.
+    case failed(store: String, reason: String, backup: String?)
+
+    /// What happened and what to do, as one line.
+    public var description: String {
+      switch self {
+      case .noStore(let path): "there is no store at \(path)"
+      case .unreadable(let store, let reason): "the store \(store) cannot be read: \(reason)"
+      case .unknownModel(let store, let difference):
+        "the store \(store) was made with a model that is not known here"
+          + (difference.map { " (\($0))" } ?? "") + ": give its file with --from"
+      case .notInferred(let store, let reason):
+        "the store \(store) cannot be migrated without a mapping model: \(reason); let a program of the app do it "
+          + "(NSMigrationManager)"
+      case .backup(let path, let reason): "nothing was changed: the backup \(path) cannot be written: \(reason)"
+      case .failed(let store, let reason, let backup):
+        "the store \(store) is as it was: \(reason)" + (backup.map { "; the backup is \($0)" } ?? "")
+      }
+    }
+  }
+
+  /// What happens to one entity.
+  public struct EntityChange: Equatable, Sendable {
+    /// Its name in the new model; in the old one for an entity that is gone.
+    public var name: String
+    /// Its objects now, those of its subentities left out.
+    public var rows: Int
+    /// Phrases such as "new: name". Empty where the entity stays as it is.
+    public var changes: [String]
+  }
+
+  /// How far the work is.
+  public enum Progress: Equatable, Sendable {
+    /// So many pages of all pages are in the backup.
+    case backingUp(Int, of: Int)
+    /// The migration runs, and has written so many bytes to the write-ahead log.
+    case migrating(Int)
+  }
+
+  /// The entities that change, by name.
+  public let changes: [EntityChange]
+  /// How many entities stay as they are, and the objects of all.
+  public let unchanged: Int
+  public let rows: Int
+  /// The name of the version that the store has; nil where only the store's own copy of its model is known.
+  public let version: String?
+
+  private let store: URL
+  private let source: NSManagedObjectModel
+  private let destination: NSManagedObjectModel
+
+  /// Compares store and model. Nothing is written.
+  ///
+  /// - Parameters:
+  ///   - path: the store's file.
+  ///   - model: the new model, or a bundle of versions whose current one it is.
+  ///   - old: the model that the store was made with; nil for a version of `model`, or the copy that the store keeps.
+  /// - Returns: nil for a store that is of the model already.
+  /// - Throws: ``Failure``, or `ModelFileError`.
+  public init?(store path: String, model: String, from old: String? = nil) throws {
+    guard FileManager.default.fileExists(atPath: path) else { throw Failure.noStore(path) }
+    destination = try ModelFile.load(model)
+    store = URL(fileURLWithPath: path)
+    let metadata: [String: Any]
+    do {
+      try StoreFiles.requireRegular(path)
+      metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+        ofType: NSSQLiteStoreType, at: store, options: nil)
+    } catch {
+      throw Failure.unreadable(store: path, reason: ErrorText.text(error))
+    }
+    if destination.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { return nil }
+    var known =
+      try old.map { [(name: String?.none, model: try ModelFile.load($0))] } ?? StoreFitness.versions(of: model)
+    if old == nil, let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store) {
+      known.append((nil, kept))
+    }
+    guard
+      let found = known.first(where: { $0.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) })
+    else {
+      throw Failure.unknownModel(
+        store: path, difference: StoreFitness.misfit(model: old ?? model, store: path))
+    }
+    (version, source) = found
+    let mapping: NSMappingModel
+    do {
+      mapping = try NSMappingModel.inferredMappingModel(forSourceModel: source, destinationModel: destination)
+    } catch {
+      throw Failure.notInferred(store: path, reason: ErrorText.text(error))
+    }
+    let counts = try Self.count(store, source)
+    rows = counts.values.reduce(0, +)
+    let (old, new) = (source, destination)
+    let all = (mapping.entityMappings ?? []).map { Self.change($0, old, new, counts) }
+    changes = all.filter { !$0.changes.isEmpty }.sorted { $0.name < $1.name }
+    unchanged = all.count - changes.count
+  }
+
+  // MARK: What changes
+
+  private static func count(_ store: URL, _ model: NSManagedObjectModel) throws -> [String: Int] {
+    do {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: store, options: [NSReadOnlyPersistentStoreOption: true])
+      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      context.persistentStoreCoordinator = coordinator
+      return try context.performAndWait {
+        var counts: [String: Int] = [:]
+        for entity in model.entities {
+          let request = NSFetchRequest<NSManagedObject>(entityName: entity.name ?? "")
+          request.includesSubentities = false
+          counts[entity.name ?? ""] = try context.count(for: request)
+        }
+        return counts
+      }
+    } catch {
+      throw Failure.unreadable(store: store.path, reason: ErrorText.text(error))
+    }
+  }
+
+  private static func change(
+    _ mapping: NSEntityMapping, _ source: NSManagedObjectModel, _ destination: NSManagedObjectModel,
+    _ counts: [String: Int]
+  ) -> EntityChange {
+    let old = mapping.sourceEntityName.flatMap { source.entitiesByName[$0] }
+    let new = mapping.destinationEntityName.flatMap { destination.entitiesByName[$0] }
+    let rows = old.flatMap { counts[$0.name ?? ""] } ?? 0
+    guard let new else { return EntityChange(name: old?.name ?? "", rows: rows, changes: ["the entity is gone"]) }
+    let name = new.name ?? ""
+    guard let old else { return EntityChange(name: name, rows: 0, changes: ["the entity is new"]) }
+    var changes = old.name == new.name ? [] : ["the entity was \(old.name ?? "")"]
+    changes += propertyChanges(old, new)
+    if changes.isEmpty, old.versionHash != new.versionHash { changes.append("its place among the entities changes") }
+    return EntityChange(name: name, rows: rows, changes: changes)
+  }
+
+  /// What becomes of the properties, by the rule of lightweight migration: a renaming identifier first, then the name.
+  private static func propertyChanges(_ old: NSEntityDescription, _ new: NSEntityDescription) -> [String] {
+    var left = old.propertiesByName.filter { !$0.value.isTransient }
+    var (added, renamed, changed): ([String], [String], [String]) = ([], [], [])
+    for (name, property) in new.propertiesByName.sorted(by: { $0.key < $1.key }) where !property.isTransient {
+      let identifier = property.renamingIdentifier ?? name
+      let found =
+        left.first { $0.value.renamingIdentifier == identifier }?.key ?? (left[identifier] != nil ? identifier : nil)
+        ?? (left[name] != nil ? name : nil)
+      guard let found, let was = left.removeValue(forKey: found) else {
+        added.append(name)
+        continue
+      }
+      if found != name { renamed.append("\(found) to \(name)") }
+      if let what = difference(was, property) { changed.append("\(name) \(what)") }
+    }
+    return [
+      ("new", added), ("gone", left.keys.sorted()), ("renamed", renamed), ("changed", changed),
+    ].filter { !$0.1.isEmpty }.map { "\($0.0): \($0.1.joined(separator: ", "))" }
+  }
+
+  private static func difference(_ old: NSPropertyDescription, _ new: NSPropertyDescription) -> String? {
+    if old.isOptional != new.isOptional { return new.isOptional ? "becomes optional" : "becomes mandatory" }
+    if let old = old as? NSRelationshipDescription, let new = new as? NSRelationshipDescription {
+      if old.isToMany != new.isToMany { return new.isToMany ? "becomes to-many" : "becomes to-one" }
+      return old.versionHash == new.versionHash ? nil : "leads elsewhere, or counts otherwise"
+    }
+    return old.versionHash == new.versionHash || old.name != new.name ? nil : "gets another type or other rules"
+  }
+
+  // MARK: The work
+
+  /// Where the backup of a store goes when nobody says where.
+  public static func backupPath(of store: String, at now: Date = Date()) -> String {
+    let digits = Timestamp.text(Date(timeIntervalSinceReferenceDate: now.timeIntervalSinceReferenceDate.rounded(.down)))
+    return store + ".before-migration-" + digits.replacing("-", with: "").replacing(":", with: "")
+  }
+
+  /// Makes the backup, then migrates the store in one transaction.
+  ///
+  /// - Parameters:
+  ///   - backup: where the copy of the store goes; nil for none.
+  ///   - progress: called on the calling thread, now and then.
+  /// - Throws: ``Failure``. The store is then as it was.
+  public func run(backup: String?, progress: (Progress) -> Void = { _ in }) throws {
+    if let backup {
+      do {
+        try StoreMaintenance(url: store).backUp(to: URL(fileURLWithPath: backup)) { done, all in
+          progress(.backingUp(done, of: all))
+        }
+      } catch {
+        throw Failure.backup(path: backup, reason: ErrorText.text(error))
+      }
+    }
+    do {
+      try migrate(progress)
+    } catch {
+      throw Failure.failed(store: store.path, reason: ErrorText.text(error), backup: backup)
+    }
+  }
+
+  /// Seconds between two reports while SQLite works.
+  private static let interval = 0.5
+
+  private func migrate(_ progress: (Progress) -> Void) throws {
+    let outcome = MigrationOutcome()
+    // Coordinators find the old model among those in use.
+    let models = (source, destination)
+    let url = store
+    Thread.detachNewThread {
+      outcome.end(
+        with: Result {
+          let coordinator = NSPersistentStoreCoordinator(managedObjectModel: models.1)
+          let opened = try withExtendedLifetime(models.0) {
+            try coordinator.addPersistentStore(
+              ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+              options: [
+                NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+              ])
+          }
+          try coordinator.remove(opened)
+        })
+    }
+    while true {
+      if let result = outcome.wait(Self.interval) { return try result.get() }
+      let attributes = try? FileManager.default.attributesOfItem(atPath: store.path + "-wal")
+      progress(.migrating((attributes?[.size] as? NSNumber)?.intValue ?? 0))
+    }
+  }
+}
+
+/// What came of the migration's thread.
+///
+/// `@unchecked Sendable`: the condition guards the result.
+private final class MigrationOutcome: @unchecked Sendable {
+  private let condition = NSCondition()
+  private var result: Result<Void, any Error>?
+
+  func end(with result: Result<Void, any Error>) {
+    condition.withLock {
+      self.result = result
+      condition.broadcast()
+    }
+  }
+
+  /// The result, or nil after so many seconds without one.
+  func wait(_ seconds: Double) -> Result<Void, any Error>? {
+    condition.withLock {
+      let end = Date(timeIntervalSinceNow: seconds)
+      while result == nil, condition.wait(until: end) {}
+      return result
+    }
+  }
+}
