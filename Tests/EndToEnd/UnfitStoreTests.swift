@@ -33,7 +33,8 @@ import WorkerPool
     #expect(finished.code == 7)
     #expect(finished.errors.split(separator: "\n").count == 1, "\(finished.errors)")
     #expect(
-      finished.errors.contains("does not fit the store \(items.store): Tag is in the model only, Item differs; to migrate"))
+      finished.errors.contains(
+        "does not fit the store \(items.store): Tag is in the model only, Item differs; to migrate the store: "))
     #expect(!finished.errors.contains("NSCocoaErrorDomain"))
   }
 
@@ -48,7 +49,9 @@ import WorkerPool
     let finished = try refusal(items, model: bundle)
     #expect(finished.code == 7)
     #expect(
-      finished.errors.contains("the store is of its version \"First\"; to migrate the store: workerpool migrate --store "), "\(finished.errors)")
+      finished.errors.contains(
+        "the store is of its version \"First\"; to migrate the store: workerpool migrate --store "),
+      "\(finished.errors)")
   }
 
   @Test(.timeLimit(.minutes(20)), arguments: ["app.sqlite", ""])

@@ -61,8 +61,9 @@ public struct ModelMigration {
 
   /// The entities that change, by name.
   public let changes: [EntityChange]
-  /// How many entities stay as they are, and the objects of all.
+  /// How many entities stay as they are.
   public let unchanged: Int
+  /// The objects of all entities.
   public let rows: Int
   /// The name of the version that the store has; nil where only the store's own copy of its model is known.
   public let version: String?
