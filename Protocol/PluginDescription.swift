@@ -50,6 +50,50 @@ public struct PluginDescription: Codable, Equatable, Sendable {
     }
   }
 
+  /// What a plugin's processes need beside the store, its model and the queue directory, where the pool confines them.
+  /// All paths are absolute; a directory stands for all below it.
+  public struct Needs: Codable, Equatable, Sendable {
+    /// What they read.
+    public var read: [String]?
+    /// What they read and write.
+    public var write: [String]?
+    /// The programs that they start.
+    public var execute: [String]?
+    /// Whether they use networks.
+    public var network: Bool?
+
+    /// Needs nothing unless told.
+    public init(read: [String]? = nil, write: [String]? = nil, execute: [String]? = nil, network: Bool? = nil) {
+      self.read = read
+      self.write = write
+      self.execute = execute
+      self.network = network
+    }
+
+    /// All that one of these plugins needs.
+    package init(all needs: [Needs]) {
+      func places(_ path: KeyPath<Needs, [String]?>) -> [String]? {
+        let all = needs.flatMap { $0[keyPath: path] ?? [] }
+        return all.isEmpty ? nil : Set(all).sorted()
+      }
+      self.init(
+        read: places(\.read), write: places(\.write), execute: places(\.execute),
+        network: needs.contains { $0.network == true } ? true : nil)
+    }
+
+    package var isNothing: Bool { self == Needs() }
+
+    /// Why these cannot be needs, if they cannot.
+    package var problem: String? {
+      for (name, places) in [("read", read), ("write", write), ("execute", execute)] {
+        if let place = places?.first(where: { !$0.hasPrefix("/") }) {
+          return "\"\(place)\" in needs.\(name) does not begin with /"
+        }
+      }
+      return nil
+    }
+  }
+
   /// The NAME in its file's `worker-NAME`.
   public var name: String
   /// Any text, for `status`.
@@ -60,6 +104,8 @@ public struct PluginDescription: Codable, Equatable, Sendable {
   public var kinds: [Kind]
   /// Whether its processes answer `PING` at any time, even while a job runs; `nil`: no.
   public var heartbeat: Bool?
+  /// What its processes need where the pool confines them; `nil`: nothing but the store and the queue directory.
+  public var needs: Needs?
 
   /// Describes a plugin.
   public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind], heartbeat: Bool? = nil) {

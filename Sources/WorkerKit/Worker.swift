@@ -1,8 +1,12 @@
 import Foundation
 import LinuxSystem
+import WorkerProtocol
 
 @_exported import CoreData
 @_exported import Jobs
+
+/// What a plugin's processes need where the pool confines them.
+public typealias WorkerNeeds = PluginDescription.Needs
 
 /// What a plugin author writes: what to do for one kind of job.
 ///
@@ -48,6 +52,9 @@ public protocol Worker: SendableMetatype {
   /// is full, or another process has it locked. After that the attempt has failed, with an error of the type "commit".
   /// Default 300.
   static var commitTimeout: Double { get }
+  /// What the plugin's processes need beside the store, its model and the queue directory, where the pool runs with
+  /// `--confine`: files to read and write, programs to start, networks. Default: nothing.
+  static var needs: WorkerNeeds { get }
 
   /// Makes the value whose `run` is called. Each attempt has one of its own.
   init()
@@ -82,6 +89,9 @@ extension Worker {
   public static var rate: (jobs: Int, period: Double)? { nil }
   /// The default: no limit.
   public static var limit: Int? { nil }
+
+  /// The default: nothing but the store, its model and the queue directory.
+  public static var needs: WorkerNeeds { WorkerNeeds() }
 
   /// The kind's own policy, without what a job wishes.
   static var retryPolicy: RetryPolicy {

@@ -40,9 +40,12 @@ struct WorkerProgram {
 
   /// The answer to `describe`.
   var description: PluginDescription {
-    PluginDescription(
+    var description = PluginDescription(
       name: name, version: workers.first?.version ?? "1.0", protocolVersions: [ProtocolVersion.current],
       kinds: workers.map(Self.kind), heartbeat: true)
+    let needs = PluginDescription.Needs(all: workers.map { $0.needs })
+    if !needs.isNothing { description.needs = needs }
+    return description
   }
 
   private static func kind(_ worker: any Worker.Type) -> PluginDescription.Kind {

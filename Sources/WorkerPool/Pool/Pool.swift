@@ -1,5 +1,6 @@
 @_exported import PoolClient
 @_exported import struct WorkerProtocol.JobRate
+@_exported import struct WorkerProtocol.PluginDescription
 import LinuxSystem
 import CSystem
 import CoreData
@@ -21,6 +22,8 @@ public enum Pool {
     case storeIsReadOnly(path: String, directory: String?, reason: String)
     /// The store was made with another model, or with another version of it.
     case modelDoesNotFit(model: String, store: String, difference: String)
+    /// The kernel cannot confine workers.
+    case confinement(reason: String)
     /// The store was not open after this many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
@@ -41,6 +44,7 @@ public enum Pool {
         "the model \(model) does not fit the store \(store): \(difference); to migrate the store: "
           + "workerpool migrate --store \(store) --model \(model) (with --dry-run it shows what changes), or run "
           + "--migrate; else give --model the version that the store was made with"
+      case .confinement(let reason): "workers cannot be confined: \(reason); without --confine they run as they are"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"
       }
@@ -54,6 +58,9 @@ public enum Pool {
   /// supervisor's death when the thread ends that started them. Throws ``StartError``, `FileError`, an error that says
   /// that another pool runs on the queue directory, or a failed system call.
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
+    if configuration.confinesWorkers, let reason = Confinement.obstacle {
+      throw StartError.confinement(reason: reason)
+    }
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)

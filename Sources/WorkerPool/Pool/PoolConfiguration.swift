@@ -48,6 +48,10 @@ public struct PoolConfiguration: Sendable {
   public var extraEnvironment: [String: String] = [:]
   /// What one worker process may use.
   public var limits = WorkerLimits()
+  /// Whether the kernel denies the workers all that they do not need: see `needs` in PROTOCOL.md. Default `false`.
+  public var confinesWorkers = false
+  /// What confined workers of all plugins may use beside what their plugins declare. Default: nothing.
+  public var confinedNeeds = PluginDescription.Needs()
   /// Seconds between liveness checks of workers that hold jobs. One that has been silent for two to three of them
   /// hangs, and is killed. 0: never. Default 15.
   public var heartbeat = 15.0
@@ -103,6 +107,12 @@ public struct PoolConfiguration: Sendable {
     // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory
     // holds.
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
+    // Confined workers cannot write into the usual directories for temporary files.
+    if confinesWorkers {
+      for name in ["TMPDIR", "SQLITE_TMPDIR"] {
+        environment[name] = URL(fileURLWithPath: QueueLayout(root: queue).run).path
+      }
+    }
     environment.merge(extraEnvironment) { $1 }
     environment[.protocolEdition] = ProtocolEdition.current.description
     environment[.socket] = URL(fileURLWithPath: socket).path

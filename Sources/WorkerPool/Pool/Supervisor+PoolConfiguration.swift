@@ -6,6 +6,7 @@ extension Supervisor.Configuration {
     self.init(
       pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
       fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment(socket: socket),
-      limits: configuration.limits)
+      limits: configuration.limits,
+      confinement: configuration.confinesWorkers ? WorkerConfinement(configuration) : nil)
   }
 }

@@ -27,6 +27,7 @@ final class PluginDiscovery {
   private let loop: EventLoop
   private let starter: ProcessStarter
   private let environment: [String: String]
+  private let confinement: WorkerConfinement?
   private var result = Result()
   private var probes: [String: Probe] = [:]
   /// Plugins that could not be asked, and are asked again.
@@ -60,11 +61,14 @@ final class PluginDiscovery {
   /// Searches `directories`, of which the first one that has a plugin's name wins; calls `completion` once, with the
   /// plugins ordered by name.
   ///
-  /// - Parameter environment: what the plugins' processes get.
+  /// - Parameters:
+  ///   - environment: what the plugins' processes get.
+  ///   - confinement: what confines them; nil for nothing.
   init(
-    directories: [String], environment: [String: String], loop: EventLoop, starter: ProcessStarter,
-    completion: @escaping (Result) -> Void
+    directories: [String], environment: [String: String], confinement: WorkerConfinement? = nil, loop: EventLoop,
+    starter: ProcessStarter, completion: @escaping (Result) -> Void
   ) {
+    self.confinement = confinement
     self.loop = loop
     self.starter = starter
     self.environment = environment
@@ -97,9 +101,10 @@ final class PluginDiscovery {
 
   private func start(_ name: String, _ path: String, triesLeft: Int = retries) {
     do {
+      var program = Program(path: path, arguments: ["describe"], environment: environment)
+      program.confinement = confinement?.bounds(of: path, needs: nil)
       let process = try ChildProcess(
-        Program(path: path, arguments: ["describe"], environment: environment), longestLine: Self.outputLimit,
-        loop: loop, starter: starter,
+        program, longestLine: Self.outputLimit, loop: loop, starter: starter,
         onStart: { [weak self] error in
           if let error { self?.couldNotStart(name, path, error) }
         },
@@ -194,7 +199,7 @@ final class PluginDiscovery {
       throw .badDescription(
         path: path, reason: "it gives the name \"\(description.name)\"; its file says that its name is \"\(name)\"")
     }
-    if let problem = description.kinds.lazy.compactMap(\.problem).first {
+    if let problem = description.kinds.lazy.compactMap(\.problem).first ?? description.needs?.problem {
       throw .badDescription(path: path, reason: problem)
     }
     return Plugin(name: name, path: path, description: description)

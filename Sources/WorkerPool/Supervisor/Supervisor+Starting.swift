@@ -16,14 +16,15 @@ extension Supervisor {
     demandHistory.started(plugin.name)
     var environment = configuration.environment
     environment[.token] = worker.token
+    var program = Program(
+      path: plugin.path, environment: environment, limits: limits.resources,
+      // A worker asks for another signal when it is ready to go on alone.
+      parentDeathSignal: SIGTERM)
+    program.confinement = configuration.confinement?.bounds(of: plugin.path, needs: plugin.description.needs)
     do throws(SystemCallError) {
       try OpenFileLimit.requireRoomForStart(connections: workers.count(in: [.spawning, .greeting]))
       worker.process = try ChildProcess(
-        .init(
-          path: plugin.path, environment: environment, limits: limits.resources,
-          // A worker asks for another signal when it is ready to go on alone.
-          parentDeathSignal: SIGTERM),
-        loop: loop, starter: starter,
+        program, loop: loop, starter: starter,
         onStart: { [weak self, weak worker] error in
           guard let self, let worker else { return }
           apply(error.map(WorkerLife.Event.couldNotStart) ?? .started, to: worker)

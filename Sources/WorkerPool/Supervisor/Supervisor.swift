@@ -39,6 +39,8 @@ final class Supervisor {
     /// The environment of the workers; the token is added for each.
     var environment: [String: String]
     var limits = WorkerLimits()
+    /// What confines the processes; nil for nothing.
+    var confinement: WorkerConfinement?
     /// Seconds that a started process has to say hello.
     var helloTimeout = 10.0
     /// Seconds between SIGTERM and SIGKILL.
@@ -95,8 +97,8 @@ final class Supervisor {
   func reload() {
     guard !stopping else { return }
     discovery = PluginDiscovery(
-      directories: configuration.pluginDirectories, environment: configuration.environment, loop: loop,
-      starter: starter
+      directories: configuration.pluginDirectories, environment: configuration.environment,
+      confinement: configuration.confinement, loop: loop, starter: starter
     ) { [weak self] result in
       guard let self, !stopping else { return }
       found(result)

@@ -89,6 +89,17 @@ let runCommand = CommandDescription(
       name: "open-files", value: "N", help: "the most files that a worker process may have open",
       defaultText: text(defaults.limits.openFiles)),
     CommandOption(
+      name: "confine",
+      help:
+        "let the kernel deny the workers all but the store, the queue directory, the system's libraries and what "
+        + "their plugin declares: files, networks, other processes"),
+    CommandOption(
+      name: "confine-read", value: "PATH", help: "let confined workers read this, too; may be repeated",
+      isRepeating: true),
+    CommandOption(
+      name: "confine-write", value: "PATH", help: "let confined workers read and write this, too; may be repeated",
+      isRepeating: true),
+    CommandOption(
       name: "recycle-jobs", value: "N", help: "replace a worker process after N jobs, give or take a tenth",
       defaultText: "never"),
     CommandOption(
@@ -133,7 +144,7 @@ let systemdUnitCommand = CommandDescription(
     }
     let arguments = try arguments.withFile("config")
     let configuration = try configuration(arguments)
-    let paths = ["store", "model", "queue", "plugins", "record", "metrics-file"]
+    let paths = ["store", "model", "queue", "plugins", "record", "metrics-file", "confine-read", "confine-write"]
     var words: [String] = []
     for option in runCommand.options
     where option.name != "config" && arguments.has(option.name) || option.name == "queue" {
@@ -182,6 +193,8 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }
   configuration.allowsGroup = arguments.has("allow-group")
+  configuration.confinesWorkers = arguments.has("confine")
+  configuration.confinedNeeds = try confinedNeeds(arguments)
   configuration.migratesStore = arguments.has("migrate")
   configuration.stopsWithParent = arguments.has("with-parent")
   configuration.recording = arguments.string("record")
@@ -229,6 +242,15 @@ private func setLimit(_ text: String, in configuration: inout PoolConfiguration)
     configuration.queueLimits[name] = limit
   default: throw UsageError("--limit \(text) must begin with a kind or with queue:, \(forms)")
   }
+}
+
+private func confinedNeeds(_ arguments: ParsedArguments) throws(UsageError) -> PluginDescription.Needs {
+  func places(_ option: String) throws(UsageError) -> [String]? {
+    let paths = arguments.strings(option)
+    guard paths.isEmpty || arguments.has("confine") else { throw UsageError("--\(option) goes with --confine") }
+    return paths.isEmpty ? nil : paths.map { URL(fileURLWithPath: $0).path }
+  }
+  return PluginDescription.Needs(read: try places("confine-read"), write: try places("confine-write"))
 }
 
 private func limits(_ arguments: ParsedArguments) throws(UsageError) -> WorkerLimits {

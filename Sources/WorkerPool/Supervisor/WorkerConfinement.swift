@@ -1,0 +1,94 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import WorkerProtocol
+
+/// What confined workers may do: use the store, its model, the queue directory and the system's programs and libraries,
+/// and what their plugin declares in `describe`.
+struct WorkerConfinement: Equatable, Sendable {
+  /// Directories in which a worker reads and writes: the store's and the queue.
+  let own: [String]
+  /// What it reads beside the system's files.
+  let readable: [String]
+  /// What the operator allows to all workers, beside what plugins declare.
+  let extra: PluginDescription.Needs
+
+  init(_ configuration: PoolConfiguration) {
+    func directory(of path: String) -> String {
+      URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    }
+    own = [directory(of: configuration.store), URL(fileURLWithPath: configuration.queue).path]
+    readable = [URL(fileURLWithPath: configuration.model).path]
+    extra = configuration.confinedNeeds
+  }
+
+  /// The bounds of a plugin's processes. `describe` runs without needs, since nobody knows them yet.
+  func bounds(of path: String, needs: PluginDescription.Needs?) -> Confinement {
+    var confinement = Confinement()
+    for place in Self.system + readable + Self.librariesOfThisProcess {
+      confinement.allow(.read, place)
+    }
+    for device in Self.devices { confinement.allow([.read, .write], device) }
+    for place in own { confinement.allow([.read, .write], place) }
+    let program = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    // What lies beside it are its resources.
+    confinement.allow(.read, URL(fileURLWithPath: program).deletingLastPathComponent().path)
+    for file in [program] + Self.interpreters(of: program) {
+      confinement.allow([.read, .execute], file)
+    }
+    for needs in [extra, needs].compactMap(\.self) {
+      for place in needs.read ?? [] { confinement.allow(.read, place) }
+      for place in needs.write ?? [] { confinement.allow([.read, .write], place) }
+      for place in needs.execute ?? [] { confinement.allow([.read, .execute], place) }
+      if needs.network == true { confinement.allowsNetwork = true }
+    }
+    return confinement
+  }
+
+  /// What programs read everywhere: libraries, time zones, names. Of /etc only files without secrets.
+  private static let system =
+    [
+      "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/proc", "/sys/devices/system",
+      "/sys/fs/cgroup",
+    ]
+    + [
+      "alternatives", "ca-certificates", "debian_version", "group", "host.conf", "hosts",
+      "ld.so.cache", "ld.so.conf",
+      "ld.so.conf.d", "ld.so.preload", "locale.alias", "localtime", "mime.types", "nsswitch.conf",
+      "os-release",
+      "passwd", "protocols", "python3", "resolv.conf", "services", "ssl/certs", "ssl/openssl.cnf",
+      "timezone",
+    ].map { "/etc/" + $0 }
+
+  private static let devices = ["null", "zero", "full", "random", "urandom"].map { "/dev/" + $0 }
+
+  /// The directories from which this process has loaded code: a toolchain's libraries lie anywhere.
+  private static let librariesOfThisProcess: [String] = {
+    let maps = KernelFile.text("/proc/self/maps") ?? ""
+    let paths = maps.split(separator: "\n").compactMap { line -> String? in
+      guard let start = line.firstIndex(of: "/"), line.contains("r-x") else { return nil }
+      return URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent().path
+    }
+    return Array(Set(paths))
+  }()
+
+  /// The programs that the kernel starts for a file: the dynamic loader, and for a script its interpreter, with the one
+  /// that env(1) finds.
+  private static func interpreters(of path: String) -> [String] {
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"]
+    guard let file = FileHandle(forReadingAtPath: path), let head = try? file.read(upToCount: 256)
+    else { return loaders }
+    let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    guard line.hasPrefix("#!") else { return loaders }
+    let words = line.dropFirst(2).split(separator: " ").map(String.init)
+    guard let first = words.first else { return loaders }
+    var programs = [first]
+    if first.hasSuffix("/env"), let name = words.dropFirst().first(where: { !$0.hasPrefix("-") }) {
+      programs += (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(
+        separator: ":"
+      )
+      .map { "\($0)/\(name)" }
+    }
+    return loaders + programs
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import TestFiles
+import Testing
+
+/// Workers that the kernel confines, and what they try.
+///
+/// Skipped where the kernel has no Landlock: there the pool says so, which the last test checks.
+@Suite(.serialized) struct ConfinementTests {
+  /// What a worker was let do, by a name: 0, or the error number.
+  private func attempts(_ options: [String], outside: TestPlace) throws -> [String: Int32] {
+    let items = try ItemPool()
+    try outside.write("secret", to: "secret")
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        #expect(
+          bind(listener, $0, length) == 0 && listen(listener, 1) == 0
+            && getsockname(listener, $0, &length) == 0)
+      }
+    }
+    let pool = try items.start(options: options)
+    try items.submit(
+      "trespass", "--set", "outside=\(outside.url.path)", "--set",
+      "port=\(UInt16(bigEndian: address.sin_port))")
+    try pool.waitForJobs(1)
+    try pool.stop()
+    // The job's own work is saved, confined or not.
+    #expect(try sqlite(items.store, "SELECT ZVALUE FROM ZITEM") == "1")
+    let text = try String(contentsOfFile: items.queue + "/trespass", encoding: .utf8)
+    return Dictionary(
+      uniqueKeysWithValues: text.split(separator: "\n").compactMap { line in
+        let parts = line.components(separatedBy: ": ")
+        return Int32(parts.last ?? "").map { (parts[0], $0) }
+      })
+  }
+
+  private static let allowed: Set = [
+    "start what is declared", "write into the queue", "write a temporary file",
+  ]
+
+  @Test(
+    .timeLimit(.minutes(20)),
+    .enabled(if: Confinement.obstacle == nil, "this kernel has no Landlock"))
+  func aConfinedWorkerCanDoNothingThatItsPluginDoesNotDeclare() throws {
+    let done = try attempts(["--confine"], outside: try TestPlace())
+    #expect(done.count == 13)
+    for (what, error) in done {
+      if Self.allowed.contains(what) {
+        #expect(error == 0, "\(what)")
+      } else {
+        #expect(error == EACCES || error == EPERM, "\(what): \(error)")
+      }
+    }
+  }
+
+  /// Otherwise the test above could pass because the attempts fail anyway.
+  @Test(
+    .timeLimit(.minutes(20)), .enabled(if: geteuid() == 0, "needs root, who may read the passwords")
+  )
+  func aWorkerThatIsNotConfinedIsLetDoAllOfIt() throws {
+    let done = try attempts([], outside: try TestPlace())
+    #expect(done.count == 13 && done.values.allSatisfy { $0 == 0 }, "\(done)")
+  }
+
+  @Test(
+    .timeLimit(.minutes(20)),
+    .enabled(if: Confinement.obstacle == nil, "this kernel has no Landlock"))
+  func theOperatorCanAllowMore() throws {
+    let outside = try TestPlace()
+    let reading = try attempts(["--confine", "--confine-read", outside.url.path], outside: outside)
+    #expect(reading["read a file outside"] == 0 && reading["write a file outside"] == EACCES)
+    let writing = try attempts(
+      ["--confine", "--confine-write", outside.url.path], outside: outside)
+    #expect(writing["read a file outside"] == 0 && writing["write a file outside"] == 0)
+    #expect(writing["read the passwords"] == EACCES)
+  }
+
+  @Test func whatTheKernelCannotDoIsSaid() throws {
+    let finished = try workerpool("run", "--store", "a", "--model", "b", "--confine-read", "/tmp")
+    #expect(
+      finished.code == 2 && finished.errors.contains("--confine-read goes with --confine"),
+      "\(finished)")
+    guard let obstacle = Confinement.obstacle else { return }
+    let items = try ItemPool()
+    let refused = try workerpool("run", "--store", items.store, "--model", items.model, "--confine")
+    #expect(
+      refused.code == 1 && refused.errors.contains("workers cannot be confined: \(obstacle)"),
+      "\(refused)")
+  }
+}
