@@ -18,13 +18,13 @@ import Testing
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        #expect(
-          bind(listener, $0, length) == 0 && listen(listener, 1) == 0
-            && getsockname(listener, $0, &length) == 0)
+    let listens = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(listener, address, length) == 0 && listen(listener, 1) == 0
+          && getsockname(listener, address, &length) == 0
       }
     }
+    try #require(listens)
     let pool = try items.start(options: options)
     try items.submit(
       "trespass", "--set", "outside=\(outside.url.path)", "--set",
