@@ -44,7 +44,8 @@ let package = Package(
       exclude: ["PROTOCOL.md", "Vectors"]),
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .target(
-      name: "Jobs", dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
+      name: "Jobs",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
       plugins: ["ModelCompilerPlugin"]),
     .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
     .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),

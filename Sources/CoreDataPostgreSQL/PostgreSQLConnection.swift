@@ -125,7 +125,16 @@ final class PostgreSQLConnection: ServerConnection {
 enum ConnectionFailure {
   static func error(_ message: String) -> ServerError {
     let line = message.split(separator: "\n").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? message
-    return ServerError(message: advice(message).map { "\(line): \($0)" } ?? line, isConnectionLost: true)
+    return ServerError(
+      message: advice(message).map { "\(line): \($0)" } ?? line, state: state(message), isConnectionLost: true)
+  }
+
+  /// The server's code for what only a person can mend; empty for what may be over soon.
+  private static func state(_ message: String) -> String {
+    if message.contains("password authentication failed") || message.contains("no password supplied") { return "28P01" }
+    if message.contains("no pg_hba.conf entry") || message.contains("Peer authentication failed") { return "28000" }
+    guard message.contains("does not exist") else { return "" }
+    return message.contains("database \"") ? "3D000" : message.contains("role \"") ? "28000" : ""
   }
 
   private static func advice(_ message: String) -> String? {

@@ -14,16 +14,24 @@ public enum JobModel {
   public static let tablePrefix = "WP"
 
   /// A new model of the pool's entities alone, in the configuration ``poolConfiguration``.
-  public static func make() -> NSManagedObjectModel { EmbeddedModel.pool.makeModel() }
+  ///
+  /// - Parameter isShared: whether the store is at a server, where pools of several hosts use it: see ``PoolMember``.
+  public static func make(isShared: Bool = false) -> NSManagedObjectModel {
+    let model = EmbeddedModel.pool.makeModel()
+    if isShared { PoolMember.extend(model) }
+    return model
+  }
 
   /// A new model of the app's entities and the pool's, with a configuration for each store.
   ///
-  /// - Parameter configuration: the configuration of the app's model that its store has; nil for all its entities.
+  /// - Parameters:
+  ///   - configuration: the configuration of the app's model that its store has; nil for all its entities.
+  ///   - isShared: whether the store is at a server.
   /// - Throws: ``JobModelError`` when the app's model has an entity of the pool's name, or lacks the configuration.
   public static func merged(
-    with app: NSManagedObjectModel, configuration: String? = nil
+    with app: NSManagedObjectModel, configuration: String? = nil, isShared: Bool = false
   ) throws -> NSManagedObjectModel {
-    let pool = make()
+    let pool = make(isShared: isShared)
     let poolNames = Set(pool.entities.compactMap(\.name))
     if let name = app.entities.compactMap(\.name).first(where: poolNames.contains) {
       throw JobModelError.entityExists(name)

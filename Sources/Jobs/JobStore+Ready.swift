@@ -5,10 +5,20 @@ extension JobStore {
   ///
   /// - Complexity: reads `limit` rows from a part of an index, without parameters, no matter how many jobs wait; it
   ///   skips jobs of the groups that are left out.
-  public func readyJobs(_ query: ReadyQuery, in context: NSManagedObjectContext) throws -> [JobSummary] {
+  ///
+  /// - Parameter member: only jobs that this pool has claimed; nil in a store that no other pool uses.
+  public func readyJobs(
+    _ query: ReadyQuery, claimedBy member: Int64? = nil, in context: NSManagedObjectContext
+  ) throws -> [JobSummary] {
     var jobs: [PoolJob] = []
     for stretch in stretches(of: query) where jobs.count < query.limit {
-      jobs += try context.fetch(readyRequest(query, where: stretch, limit: query.limit - jobs.count))
+      let request = readyRequest(query, where: stretch, limit: query.limit - jobs.count)
+      if let member {
+        let isOwn = NSPredicate(format: "claimant == %lld", member)
+        request.predicate = NSCompoundPredicate(
+          andPredicateWithSubpredicates: [request.predicate, isOwn].compactMap(\.self))
+      }
+      jobs += try context.fetch(request)
     }
     let limits = try limits(of: jobs.filter { $0.limitKey != nil }, in: context)
     return jobs.compactMap { JobSummary($0, limit: $0.objectID.key.flatMap { limits[$0] }) }

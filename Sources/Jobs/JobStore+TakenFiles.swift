@@ -4,19 +4,29 @@ import CoreData
 extension JobStore {
   /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
   ///
-  /// - Parameter name: the file's private name, unique for ever.
-  public func insertTakenFile(_ name: String, into context: NSManagedObjectContext) -> NSManagedObject {
+  /// - Parameters:
+  ///   - name: the file's private name, unique for ever.
+  ///   - pool: the identity of the pool that takes it, in a store that several pools share.
+  public func insertTakenFile(
+    _ name: String, of pool: String? = nil, into context: NSManagedObjectContext
+  ) -> NSManagedObject {
     let file = PoolFile(context: context)
-    file.name = name
+    file.name = (pool.map { $0 + "/" } ?? "") + name
     return file
   }
 
   /// The files whose jobs are in the store, but which may still lie in the queue directory.
-  public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
+  ///
+  /// - Parameter pool: the identity of the pool that asks, in a store that several pools share.
+  public func takenFiles(of pool: String? = nil, in context: NSManagedObjectContext) throws -> [TakenFileRow] {
     let request = PoolFile.fetchRequest()
     request.returnsObjectsAsFaults = false
-    return try context.fetch(request).map {
-      TakenFileRow(objectID: $0.objectID, name: $0.name, earlierIdentity: $0.earlierIdentity)
+    return try context.fetch(request).map { row in
+      // No file's name has a slash.
+      let parts = row.name.split(separator: "/", maxSplits: 1).map(String.init)
+      return TakenFileRow(
+        objectID: row.objectID, name: parts.last ?? row.name, isOwn: parts.count < 2 || parts[0] == pool,
+        earlierIdentity: row.earlierIdentity)
     }
   }
 
@@ -35,6 +45,8 @@ public struct TakenFileRow: Sendable {
   public let objectID: NSManagedObjectID
   /// The file's private name.
   public let name: String
+  /// Whether no other pool has taken the file, so that it lies in this pool's queue directory or nowhere.
+  public let isOwn: Bool
   /// Only in rows that an earlier version of the pool wrote.
   public let earlierIdentity: EarlierFileIdentity?
 }

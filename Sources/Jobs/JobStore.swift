@@ -1,14 +1,15 @@
 import CoreData
 
-/// The two stores of a pool on one coordinator: the app's, and the pool's own in the same file.
+/// The two stores of a pool on one coordinator: the app's, and the pool's own in the same file, or in the same database
+/// of a server.
 ///
 /// Each process opens its own: the coordinator one, each worker one. A context of it sees the app's entities and the
 /// pool's, and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside
 /// `perform` of the context that they are given; they save nothing themselves unless they say so.
 public final class JobStore: Sendable {
-  /// The file of both stores.
+  /// The file of both stores, or their database.
   public let url: URL
-  /// The files that are open.
+  /// The files that are open; none of a server.
   public let files: StoreFiles
   /// The coordinator that has both stores.
   public let coordinator: NSPersistentStoreCoordinator
@@ -16,6 +17,8 @@ public final class JobStore: Sendable {
   public let appIdentifier: String
   /// The URIs of the jobs in the pool's store.
   public let jobURIs: JobURIs
+  /// Whether pools of several hosts may use the store: it is at a server.
+  public var isShared: Bool { !url.isFileURL }
 
   /// Opens both stores; a file or a pool's store that is not there is created.
   ///
@@ -30,22 +33,22 @@ public final class JobStore: Sendable {
     url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:],
     cachedRows: Int? = nil
   ) throws {
-    let merged = try JobModel.merged(with: model, configuration: configuration)
+    let merged = try JobModel.merged(with: model, configuration: configuration, isShared: !url.isFileURL)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
     let app = try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: options)
+      ofType: StorePlace.storeType(at: url), configurationName: JobModel.appConfiguration, at: url, options: options)
     var poolOptions = options
     if let cachedRows { poolOptions[NSPersistentStoreRowCacheOption] = cachedRows }
     let pool = try Self.addPoolStore(to: coordinator, at: url, options: poolOptions)
     self.url = url
-    files = StoreFiles(path: url.path)
+    files = url.isFileURL ? StoreFiles(path: url.path) : StoreFiles.none
     self.coordinator = coordinator
     self.appIdentifier = app.identifier
     jobURIs = JobURIs(store: pool.identifier)
   }
 
-  /// Opens the pool's store in the file on a coordinator of a merged model; one that is not there is created, an older
-  /// one is brought up to date.
+  /// Opens the pool's store in the file, or in a schema of its own beside the app's, on a coordinator of a merged model;
+  /// one that is not there is created, an older one is brought up to date.
   ///
   /// - Throws: ``JobModelError/storeIsNewer(_:)``, or an `NSError` of Core Data.
   @discardableResult
@@ -57,10 +60,11 @@ public final class JobStore: Sendable {
     options[NSPersistentStoreExtendOption] = true
     do {
       return try coordinator.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: JobModel.poolConfiguration, at: url, options: options)
+        ofType: StorePlace.storeType(at: url), configurationName: JobModel.poolConfiguration, at: url,
+        options: options)
     } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
       // What older versions lack is added, so the store has something that this version does not know.
-      throw JobModelError.storeIsNewer(url.path)
+      throw JobModelError.storeIsNewer(StorePlace(url).description)
     }
   }
 

@@ -103,6 +103,8 @@ extension PoolJob {
     guard let next = state.after(event, policy: policy) else {
       throw JobTransitionError(job: objectID.uriString, state: state, event: event)
     }
+    // Whoever finds it available next may run it.
+    if next.isUnfinished { dropClaim() }
     state = next
     runAt = nil
     finishedAt = next.isUnfinished ? nil : now

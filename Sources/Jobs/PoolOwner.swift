@@ -19,23 +19,37 @@ public struct PoolOwner: Hashable, Sendable {
     self.ledger = ledger
   }
 
-  private static let settingName = "owner"
+  /// The name of the setting; in a store that several pools share, each has its own.
+  private static func settingName(_ pool: String?) -> String { pool.map { "owner \($0)" } ?? "owner" }
 
   /// Reads the owner; nil for a store on which no pool has run.
-  public static func find(in context: NSManagedObjectContext) throws -> PoolOwner? {
-    guard let text = try PoolSetting.find(settingName, in: context)?.value, let json = try? JSONParser.parse(text),
+  ///
+  /// - Parameter pool: the identity of one of the pools that share the store; nil in a store with one pool.
+  public static func find(_ pool: String? = nil, in context: NSManagedObjectContext) throws -> PoolOwner? {
+    try PoolSetting.find(settingName(pool), in: context).flatMap(PoolOwner.init)
+  }
+
+  /// The owners of the store: one, or each pool that has ever shared it.
+  public static func all(in context: NSManagedObjectContext) throws -> [PoolOwner] {
+    let request = PoolSetting.fetchRequest()
+    request.predicate = NSPredicate(format: "name BEGINSWITH %@", settingName(nil))
+    return try context.fetch(request).compactMap(PoolOwner.init)
+  }
+
+  private init?(_ setting: PoolSetting) {
+    guard let text = setting.value, let json = try? JSONParser.parse(text),
       let queue = json["queue"]?.stringValue, let pool = json["pool"]?.stringValue,
       let ledger = json["ledger"]?.stringValue
     else { return nil }
-    return PoolOwner(pid: Int32(clamping: json["pid"]?.intValue ?? 0), queue: queue, pool: pool, ledger: ledger)
+    self.init(pid: Int32(clamping: json["pid"]?.intValue ?? 0), queue: queue, pool: pool, ledger: ledger)
   }
 
-  /// Makes it the owner, without saving.
-  public func write(in context: NSManagedObjectContext) throws {
+  /// Makes it the owner, or one of those that share the store, without saving.
+  public func write(isShared: Bool = false, in context: NSManagedObjectContext) throws {
     let json = JSONValue.object([
       JSONMember("pid", .number(pid)), JSONMember("queue", .string(queue)), JSONMember("pool", .string(pool)),
       JSONMember("ledger", .string(ledger)),
     ])
-    try PoolSetting.set(Self.settingName, json.text, in: context)
+    try PoolSetting.set(Self.settingName(isShared ? pool : nil), json.text, in: context)
   }
 }

@@ -36,16 +36,20 @@ public struct ReadyQuery: Hashable, Sendable {
   public var after: JobPosition?
   /// How many at most.
   public var limit: Int
+  /// How many jobs the pool claims at most, in a store that other pools use, too.
+  public var claims: Int
 
   /// A query for jobs of a kind, in all groups by default.
   public init(
-    kind: String, groups: Set<JobGroup> = [], without: Set<JobGroup> = [], after: JobPosition? = nil, limit: Int
+    kind: String, groups: Set<JobGroup> = [], without: Set<JobGroup> = [], after: JobPosition? = nil, limit: Int,
+    claims: Int? = nil
   ) {
     self.kind = kind
     self.groups = groups
     self.without = without
     self.after = after
     self.limit = limit
+    self.claims = claims ?? limit
   }
 }
 

@@ -52,6 +52,14 @@ public struct StoreFiles: Hashable, Sendable {
     files = ["", "-wal", "-shm"].reduce(into: [:]) { $0[$1] = FileID(path: path + $1) }
   }
 
+  /// No files: those of a store at a server.
+  public static let none = StoreFiles()
+
+  private init() {
+    path = ""
+    files = [:]
+  }
+
   /// Refuses a path that leads to something other than a regular file: SQLite would wait without end for the writer of
   /// a named pipe. Accepts a path at which there is nothing.
   public static func requireRegular(_ path: String) throws(NotAStoreFile) {
@@ -66,6 +74,7 @@ public struct StoreFiles: Hashable, Sendable {
   /// Whether a file that is put at the path would take the place of one of them, or of a file that SQLite makes beside
   /// them when it needs it.
   public func contains(path other: String) -> Bool {
+    if files.isEmpty, path.isEmpty { return false }
     if let file = FileID(path: other), files.values.contains(file) { return true }
     let (place, name) = Self.split(path)
     let (otherPlace, otherName) = Self.split(other)

@@ -2,7 +2,7 @@ import CoreData
 import Jobs
 import LinuxSystem
 
-/// Reads a store: the app's own, or the pool's in the same file.
+/// Reads a store: the app's own, or the pool's in the same file or database.
 public final class StoreReader {
   private let coordinator: NSPersistentStoreCoordinator
   private let context: NSManagedObjectContext
@@ -14,26 +14,36 @@ public final class StoreReader {
   /// - Parameter modelPath: the model's file; nil for the copy that the store keeps.
   /// - Throws: ``ModelFileError``, or an `NSError` of Core Data.
   public convenience init(store path: String, model modelPath: String?) throws {
-    guard FileManager.default.fileExists(atPath: path) else { throw StoreReaderError.noFile(path) }
+    let place = try Self.existing(path)
+    if place.isServer, modelPath == nil { throw StoreReaderError.noModel(path) }
     let model =
       try modelPath.map { try ModelFile.load($0) }
-      ?? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: URL(fileURLWithPath: path))
-    try self.init(store: path, model: model, prefix: nil)
+      ?? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: place.url)
+    try self.init(place, model: model, prefix: nil)
   }
 
-  /// Opens the pool's own store in the file.
+  /// Opens the pool's own store in the file, or in the database.
   public convenience init(poolStore path: String) throws {
-    try self.init(store: path, model: JobModel.make(), prefix: JobModel.tablePrefix)
+    let place = try Self.existing(path)
+    try self.init(place, model: JobModel.make(isShared: place.isServer), prefix: JobModel.tablePrefix)
   }
 
-  private init(store path: String, model: NSManagedObjectModel, prefix: String?) throws {
-    guard FileManager.default.fileExists(atPath: path) else { throw StoreReaderError.noFile(path) }
-    try StoreFiles.requireRegular(path)
+  /// The place of a store that is there. A server is asked when the store is opened.
+  private static func existing(_ text: String) throws -> StorePlace {
+    let place = StorePlace(text)
+    try place.check()
+    guard !place.isServer else { return place }
+    guard FileManager.default.fileExists(atPath: text) else { throw StoreReaderError.noFile(text) }
+    try StoreFiles.requireRegular(text)
+    return place
+  }
+
+  private init(_ place: StorePlace, model: NSManagedObjectModel, prefix: String?) throws {
     coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     var options: [AnyHashable: Any] = [NSReadOnlyPersistentStoreOption: true]
     if let prefix { options[NSPersistentStoreTablePrefixOption] = prefix }
     let store = try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: path), options: options)
+      ofType: place.storeType, configurationName: nil, at: place.url, options: options)
     jobURIs = JobURIs(store: store.identifier)
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
@@ -147,11 +157,11 @@ public final class StoreReader {
   /// The process that runs each job, by the pool's ledger; workers of a dead pool that are alive count, too. On the
   /// context's queue.
   package func runs() throws -> [Int64: JobRun] {
-    guard let owner = try PoolOwner.find(in: context),
-      let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
-      ledger.boot == Boot.id()
-    else { return [:] }
-    let begun = ledger.entries.filter { $0.state == .begun }
+    // The ledgers of other hosts cannot be read here.
+    let ledgers = try PoolOwner.all(in: context).compactMap {
+      try? LedgerContents(path: QueueLayout(root: $0.queue).ledger($0.ledger))
+    }
+    let begun = ledgers.filter { $0.boot == Boot.id() }.flatMap(\.entries).filter { $0.state == .begun }
     let alive = Set(begun.map(\.process)).filter(\.isAlive)
     return begun.reduce(into: [:]) { runs, entry in
       if alive.contains(entry.process) { runs[entry.job] = JobRun(pid: entry.process.pid, since: entry.begunAt) }
@@ -171,11 +181,14 @@ public struct JobRun: Hashable, Sendable {
 public enum StoreReaderError: Error, Hashable, Sendable, CustomStringConvertible {
   /// There is no file at the path.
   case noFile(String)
+  /// A store at a server keeps no model.
+  case noModel(String)
 
   /// What is missing, in one sentence.
   public var description: String {
     switch self {
     case .noFile(let path): "there is no store at \(path)"
+    case .noModel(let place): "the store at \(place) keeps no model: name it with --model"
     }
   }
 }

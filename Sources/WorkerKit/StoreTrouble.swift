@@ -12,7 +12,12 @@ struct StoreTrouble: Error, CustomStringConvertible {
   /// Source of the codes: https://www.sqlite.org/rescode.html
   init?(_ error: any Error) {
     if let trouble = error as? StoreTrouble {
-      self = trouble
+      (reason, description) = (trouble.reason, trouble.description)
+      return
+    }
+    if let reason = Self.serverTrouble(error as NSError) {
+      self.reason = reason
+      description = FailureText.text(error)
       return
     }
     guard let code = (error as NSError).userInfo[NSSQLiteErrorDomain] as? NSNumber else { return nil }
@@ -28,6 +33,22 @@ struct StoreTrouble: Error, CustomStringConvertible {
     description = FailureText.text(error)
   }
 
+  /// What keeps a server from reading or writing for now: a lost connection, a restart, a deadlock, a full disk.
+  ///
+  /// Source of the codes: https://www.postgresql.org/docs/15/errcodes-appendix.html
+  private static func serverTrouble(_ error: NSError) -> StoreWait? {
+    guard let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError, cause.domain == NSPostgreSQLErrorDomain,
+      let state = cause.userInfo["SQLSTATE"] as? String
+    else { return nil }
+    switch state {
+    case "40001", "40P01", "55P03": return .locked
+    case "53100": return .full
+    // Without a code the connection was lost, or none could be opened. 25006: the server is a standby for now.
+    case "", "25006": return .failing
+    default: return ["08", "53", "57"].contains(state.prefix(2)) ? .failing : nil
+    }
+  }
+
   private init(_ reason: StoreWait, _ description: String) {
     self.reason = reason
     self.description = description
@@ -40,6 +61,8 @@ struct StoreTrouble: Error, CustomStringConvertible {
   ///
   /// Source: statvfs(3).
   static func checkRoom(_ store: JobStore) throws {
+    // The server sees to its own disk.
+    guard store.url.isFileURL else { return }
     let directory = store.url.deletingLastPathComponent().path
     var status = statvfs()
     guard statvfs(directory, &status) == 0 else { return }

@@ -50,7 +50,7 @@ struct WorkerEnvironment {
     var options: [AnyHashable: Any] = [NSSQLitePragmasOption: pragmas, NSPersistentStoreMustExistOption: true]
     if let writeTurn { options[NSPersistentStoreWriteTurnOption] = writeTurn }
     // A worker reads a hand of jobs and is done with them. The app's rows have a cache of the usual size.
-    let opened = try JobStore(url: URL(fileURLWithPath: store), model: model, options: options, cachedRows: 1000)
+    let opened = try JobStore(url: StorePlace(store).url, model: model, options: options, cachedRows: 1000)
     try checkStoreFile(opened.files.main)
     return opened
   }

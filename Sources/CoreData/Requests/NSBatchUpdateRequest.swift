@@ -34,6 +34,15 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The form of the result. Default: `.statusOnlyResultType`.
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
+  /// The number of rows to update, the first ones by `order`; 0 for all. Only stores at a server know this and the
+  /// next; the others update all rows.
+  package final var limit = 0
+
+  package final var order: [NSSortDescriptor] = []
+
+  /// Whether rows that others are writing are passed over, instead of waiting for them.
+  package final var skipsLockedRows = false
+
   init(entity: NSEntityDescription?, name: String) {
     givenEntity = entity
     entityName = name
@@ -55,6 +64,9 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     copy.propertiesToUpdate = propertiesToUpdate
     copy.resultType = resultType
     copy.affectedStores = affectedStores
+    copy.limit = limit
+    copy.order = order
+    copy.skipsLockedRows = skipsLockedRows
     return copy
   }
 }

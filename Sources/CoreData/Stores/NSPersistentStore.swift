@@ -170,6 +170,11 @@ public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 /// `true` makes opening a missing file an error instead of creating it. An addition to Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
+/// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to `StoreSession`s. With
+/// the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets one of these numbers. An addition to Apple's
+/// keys.
+package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
+
 /// A metadata key that Apple's framework may write. Kept and without effect.
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 /// The URL of the store that a remote-change notification is about.

@@ -94,6 +94,13 @@ protocol ObjectStore: NSPersistentStore {
   /// Returns the number of deleted transactions.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int
 
+  // MARK: Sessions
+
+  /// Opens a session with the store's server; nil for a store without one.
+  func openSession(
+    holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
+  ) throws -> (any StoreSession)?
+
   // MARK: Contexts
 
   /// Called with the IDs of objects that a context has from now on, if `storedEntities.isFollowed`.
@@ -192,6 +199,10 @@ extension ObjectStore {
   }
 
   static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? { nil }
+
+  func openSession(
+    holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
+  ) throws -> (any StoreSession)? { nil }
 
   func releaseMemory() {}
 

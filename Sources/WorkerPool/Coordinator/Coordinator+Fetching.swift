@@ -52,7 +52,8 @@ extension Coordinator {
   }
 
   private func query(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
-    var query = ReadyQuery(kind: key.kind, limit: windowSize)
+    let size = windowSize
+    var query = ReadyQuery(kind: key.kind, limit: size, claims: max(0, size - window.count))
     query.without = window.cut
     if key.lane == QueueWeights.rest {
       query.without.formUnion(weights.queues.map(JobGroup.queue))

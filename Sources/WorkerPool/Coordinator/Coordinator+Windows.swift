@@ -4,7 +4,10 @@ import WorkerProtocol
 /// Keeping the windows of ready jobs filled.
 extension Coordinator {
   /// How many jobs each window should hold.
-  var windowSize: Int { max(JobWindow.smallest, min(JobWindow.size, JobWindow.sizeOfAll / max(1, windows.count))) }
+  var windowSize: Int {
+    let size = max(JobWindow.smallest, min(JobWindow.size, JobWindow.sizeOfAll / max(1, windows.count)))
+    return claimPace.map { min(size, $0.size(workers: workers.count, now: now)) } ?? size
+  }
 
   /// Whether jobs of a kind may be handed out as things are.
   func isOpen(_ kind: String) -> Bool { !pauses.all && !pauses.kinds.contains(kind) }
@@ -14,6 +17,7 @@ extension Coordinator {
   /// Remembers jobs that are no longer ready: answers under way may still list them.
   mutating func noteEnded(_ jobs: some Collection<JobKey>) {
     for key in fetching { windows[key]?.endedDuringFetch.formUnion(jobs) }
+    claimPace?.note(jobs.count, now: now)
   }
 
   /// The store may have better jobs that no event announced.

@@ -92,6 +92,8 @@ struct Coordinator {
   var windows: [WindowKey: JobWindow] = [:]
   /// The best job of each window.
   var heads = JobHeads()
+  /// How many jobs the pool claims ahead; nil in a store that no other pool uses.
+  var claimPace: ClaimPace?
   /// Windows that may need a fetch, for `refill`.
   var listed: ArraySlice<WindowKey> = []
   /// Windows with a fetch under way, and those whose refetch has to wait for its time.

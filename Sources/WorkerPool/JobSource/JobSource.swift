@@ -74,6 +74,8 @@ struct JobSourceStart: Equatable, Sendable {
   var messages: [String] = []
   /// The files of the store, if it has any.
   var files: StoreFiles?
+  /// Whether pools of other hosts may use the store, too.
+  var isShared = false
 }
 
 /// What a checkpoint found.
@@ -124,6 +126,12 @@ enum JobSourceEvent: Equatable, Sendable {
   case overview(ticket: Int, StoreOverview)
   /// The key of the newest job; 0 without any.
   case newest(Int64)
+  /// In a store that pools share: jobs have come, or others may run now.
+  case jobsCame
+  /// This pool does from now on what one pool does for all.
+  case leads
+  /// The server has ended this pool's session: other pools may run its jobs.
+  case cutOff(String)
   /// A record for the log.
   case logged(LogRecord)
   /// A failure for the log.

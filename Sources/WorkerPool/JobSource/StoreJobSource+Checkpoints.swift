@@ -18,6 +18,7 @@ struct WALStatus: Equatable, Sendable {
 extension StoreJobSource {
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
     checkpointQueue.async { [self] in
+      guard let checkpointer else { return noCheckpoint(effort, ticket: ticket) }
       do {
         let now = walMoment
         let wasWritten = now != lastWALMoment
@@ -28,11 +29,7 @@ extension StoreJobSource {
         note(outcome)
         let isHeld = outcome.pagesLeft > 0 || outcome.isTooLong
         report(.checkpointed(wasWritten ? .written : isHeld ? .held : .quiet))
-        if effort == .inPause {
-          store.coordinator.releaseMemory()
-          // A burst of jobs leaves much free memory, spread over the arenas of many threads.
-          csystem_trim_heap()
-        }
+        if effort == .inPause { releaseMemory() }
         if let ticket { report(.replied(ticket: ticket, count: outcome.pagesLeft, error: nil)) }
       } catch {
         let reason = ErrorText.text(error)
@@ -44,9 +41,22 @@ extension StoreJobSource {
     }
   }
 
+  private func releaseMemory() {
+    store.coordinator.releaseMemory()
+    // A burst of jobs leaves much free memory, spread over the arenas of many threads.
+    csystem_trim_heap()
+  }
+
+  /// A server copies its log by itself.
+  private func noCheckpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
+    report(.checkpointed(.quiet))
+    if effort == .inPause { releaseMemory() }
+    if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
+  }
+
   private var walMoment: WALMoment {
     var status = stat()
-    guard stat(store.url.path + "-wal", &status) == 0 else { return WALMoment() }
+    guard !store.isShared, stat(store.url.path + "-wal", &status) == 0 else { return WALMoment() }
     return WALMoment(bytes: status.st_size, nanoseconds: OpenDirectory.nanoseconds(status.st_mtim))
   }
 
@@ -60,7 +70,7 @@ extension StoreJobSource {
 
   var walStatus: WALStatus {
     var status = stat()
-    let bytes = stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
+    let bytes = !store.isShared && stat(store.url.path + "-wal", &status) == 0 ? Int(status.st_size) : nil
     let (readers, isTooLong) = walReaders.withLock { ($0.pins.since, $0.isTooLong) }
     return WALStatus(bytes: bytes, readers: readers, isHeldByOthers: isTooLong && readers.isEmpty)
   }

@@ -23,7 +23,7 @@ extension StoreJobSource {
     let messages = rejected + round.messages.map { LogRecord(event: .trouble, text: $0) }
     report(
       .took(
-        jobs: round.jobs, keys: round.keys, ready: windowJobs(round.ready), someWait: round.someWait,
+        jobs: round.jobs, keys: round.keys, ready: offered(round.ready), someWait: round.someWait,
         postponed: round.postponed, messages: messages))
     if !round.replaced.isEmpty { report(.replaced(round.replaced)) }
   }

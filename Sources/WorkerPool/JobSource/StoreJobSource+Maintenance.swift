@@ -5,6 +5,7 @@ import Jobs
 /// Work that time brings: periodic jobs, and the deletion of jobs that need not be kept.
 extension StoreJobSource {
   func submitPeriodic() {
+    guard leads else { return report(.periodic([], next: nil, messages: [])) }
     work { [self] context in
       let (entries, problems) = try periodic.entries()
       let round = try store.insertPeriodic(entries, keeping: Set(problems.keys), into: context)
@@ -18,7 +19,7 @@ extension StoreJobSource {
       let ready = round.jobs.compactMap(JobSummary.init)
       // Never too early, so that the next call finds what is due.
       let next = round.next.map { max(0.001, $0.timeIntervalSinceNow + 0.001) }
-      report(.periodic(windowJobs(ready), next: next, messages: problems.values.sorted()))
+      report(.periodic(offered(ready), next: next, messages: problems.values.sorted()))
     } onFailure: { [report] error in
       report(.periodic([], next: 1, messages: ["periodic jobs cannot be submitted: \(ErrorText.text(error))"]))
     }
@@ -36,6 +37,8 @@ extension StoreJobSource {
   func prune() {
     let context = pruningContext
     work(on: context) { [self] _ in
+      guard leads else { return }
+      try store.forgetGoneMembers(in: context)
       while true {
         let count =
           try store.prune(retention, in: context) + store.forgetSubmissions(retention, in: context)

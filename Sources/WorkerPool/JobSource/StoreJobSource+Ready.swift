@@ -8,9 +8,8 @@ extension StoreJobSource {
   func fetchReady(_ query: ReadyQuery) {
     work { [self] context in
       let start = Clock.now
-      let jobs = try store.readyJobs(query, in: context)
-      report(
-        .fetched(query, windowJobs(jobs), isComplete: jobs.count < query.limit, seconds: Clock.now - start))
+      let (jobs, areMore) = try readyJobs(query, context)
+      report(.fetched(query, windowJobs(jobs), isComplete: !areMore, seconds: Clock.now - start))
     } onFailure: { [report] error in
       report(.fetchFailed(query, reason: ErrorText.text(error)))
     }
@@ -38,11 +37,11 @@ extension StoreJobSource {
 
   func release(after ended: [JobKey]) {
     work { [self] context in
-      var ready = try adoptPending(context)
+      var ready = leads ? try adoptPending(context) : []
       let keys = mustCheckAll ? try store.blockers(in: context) : ended
       ready += try release(after: keys, context)
       mustCheckAll = false
-      report(.released(windowJobs(ready), remain: try store.hasDependents(in: context), reason: nil))
+      report(.released(offered(ready), remain: try store.hasDependents(in: context), reason: nil))
     } onFailure: { [self] error in
       mustCheckAll = true
       report(.released([], remain: true, reason: ErrorText.text(error)))
@@ -85,6 +84,7 @@ extension StoreJobSource {
   }
 
   func promoteDueJobs() {
+    guard leads else { return report(.promoted([], areMore: false, next: nil)) }
     work { [self] context in
       var promoted: [JobSummary] = []
       var areMore = false
@@ -97,7 +97,8 @@ extension StoreJobSource {
       }
       // The next call finds a job that is due by then. The timer must not fire too early.
       let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSinceNow) }
-      report(.promoted(windowJobs(promoted), areMore: areMore, next: next))
+      let offered = offered(promoted)
+      report(.promoted(offered, areMore: areMore || offered.count < promoted.count, next: next))
     } onFailure: { [report] error in
       // A worker may have written one of the rows meanwhile.
       report(.trouble("jobs whose time has come cannot be made available: \(ErrorText.text(error))"))

@@ -21,8 +21,9 @@ extension StoreJobSource {
   /// pool that is killed before that leaves the old one in force.
   func takeOver(_ context: NSManagedObjectContext) throws -> JobSourceStart {
     var start = JobSourceStart(
-      jobURIs: store.jobURIs, pauses: try store.pauses(in: context), files: store.files)
-    let previous = try PoolOwner.find(in: context)
+      jobURIs: store.jobURIs, pauses: try store.pauses(in: context), files: store.isShared ? nil : store.files,
+      isShared: store.isShared)
+    let previous = try PoolOwner.find(store.isShared ? successor.identity : nil, in: context)
     let succession = succession(of: previous, &start.messages)
     let all = succession.held + succession.crashed + succession.suspects
     let jobs = Dictionary(
@@ -49,9 +50,15 @@ extension StoreJobSource {
     }
     for job in succession.cancelled { ledger.cancel(job) }
     do {
-      try PoolOwner(pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name).write(in: context)
+      try PoolOwner(pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name)
+        .write(isShared: store.isShared, in: context)
+      if store.isShared {
+        membership = try StoreMembership(store, queue: successor.queue)
+        if let member = membership?.member { store.insert(member, into: context) }
+      }
       try context.save()
     } catch {
+      membership = nil
       unlink(path)
       throw error
     }
@@ -63,7 +70,7 @@ extension StoreJobSource {
   private func succession(of owner: PoolOwner?, _ messages: inout [String]) -> Succession {
     var left = successor.left
     if let owner, owner.pool != successor.identity {
-      left.formUnion(StrayProcesses.end(pool: owner.pool, store: store.url.path))
+      left.formUnion(StrayProcesses.end(pool: owner.pool, store: StorePlace(store.url).text))
     }
     var contents: LedgerContents?
     if let owner {
@@ -84,6 +91,8 @@ extension StoreJobSource {
   /// Whether the row does not show an end of the attempt: it is ready, and has no failure since.
   private func isUnfinished(_ entry: LedgerEntry, _ job: Job?) -> Bool {
     guard let job, job.state == .available else { return false }
+    // Another pool has claimed it since, or may: that one counts its crashes.
+    if store.isShared { return false }
     return (job.failures.last?.date ?? .distantPast) < entry.begunAt
   }
 

@@ -21,7 +21,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let successor: Successor
   /// Makes WAL checkpoints. They may take long, and no job waits for them.
   let checkpointQueue = DispatchQueue(label: "checkpoint")
-  let checkpointer: WALCheckpointer
+  /// Nil for a store at a server, which keeps its own log.
+  let checkpointer: WALCheckpointer?
+  /// This pool among those that share the store; nil for a SQLite file. Set by `prepare`.
+  var membership: StoreMembership?
   /// Deletes old bad job files; no job waits for that.
   let rejectedQueue = DispatchQueue(label: "rejected job files", qos: .utility)
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
@@ -55,8 +58,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")
-    intake = try Intake(layout: layout, store: store, writeTurn: writeTurn, owners: owners, watch: storeWatch)
-    checkpointer = try WALCheckpointer(url: store.url, writeTurn: writeTurn)
+    intake = try Intake(
+      layout: layout, store: store, pool: store.isShared ? successor.identity : nil, writeTurn: writeTurn,
+      owners: owners, watch: storeWatch)
+    checkpointer = store.isShared ? nil : try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 
   func setKinds(_ kinds: [PluginDescription.Kind]) {
@@ -89,16 +94,20 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void) {
     self.report = report
     intake.start { [self] in took($0) }
-    context.perform { [self] in report(.started(found)) }
+    context.perform { [self] in
+      report(.started(found))
+      startSharing()
+    }
   }
 
   func finish() {
     // Each queue does its earlier work first.
     intake.finish { [self] in
-      work { [self] _ in
+      work { [self] context in
+        stopSharing(context)
         checkpointQueue.async { [self] in
           // Leaves the app's store without a long write-ahead log.
-          _ = try? checkpointer.checkpoint(.completely)
+          _ = try? checkpointer?.checkpoint(.completely)
           report(.finished)
         }
       }

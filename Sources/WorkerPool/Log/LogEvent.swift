@@ -12,6 +12,10 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case poolPaused = "pool.paused"
   /// A person or a program took a pause back.
   case poolResumed = "pool.resumed"
+  /// The server has ended the pool's session; the pool begins again as a new one.
+  case poolCutOff = "pool.cut-off"
+  /// A pool of another host that shares the store is gone.
+  case hostGone = "host.gone"
   /// The store is not open yet or does not answer, or a job waits for it.
   case storeWaiting = "store.waiting"
   /// The store is migrated to a newer model.
@@ -97,9 +101,9 @@ public enum LogEvent: String, Sendable, CaseIterable {
     case .storeParted, .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed,
       .jobTimedOut, .trouble:
       .error
-    case .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
-      .runRestored, .clockSet, .jobFailed, .optionUnknown, .batchUnknown,
-      .linesLeftOut:
+    case .poolCutOff, .hostGone, .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
+      .runRestored, .clockSet, .jobFailed, .optionUnknown,
+      .batchUnknown, .linesLeftOut:
       .warning
     default: .info
     }

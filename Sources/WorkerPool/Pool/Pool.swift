@@ -87,15 +87,28 @@ public enum Pool {
     guard NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) != nil else {
       throw StartError.model(path: configuration.model)
     }
-    try StoreFitness.requireWritable(configuration.store)
-    let storeLock = try takeStore(configuration.store)
-    defer { storeLock.release() }
-    configuration.store = storeLock.path
-    configuration.storeFile = storeLock.file
+    let storeLock = try takeStore(&configuration)
+    defer { storeLock?.release() }
+    var code = try runOnce(&configuration, layout, signals)
+    while code == PoolEnding.cutOff.rawValue {
+      // The server may be away for long; the pool has to be there when it is back.
+      configuration.storeTimeout = .greatestFiniteMagnitude
+      code = try runOnce(&configuration, layout, signals)
+    }
+    log(.poolStopped, "stopped", .pid(getpid()))
+    return code
+  }
+
+  /// Runs a pool until it ends, or until the server of its store has ended its session. Returns the exit code.
+  private static func runOnce(
+    _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ signals: SignalSource?
+  ) throws -> Int32 {
+    let identity = configuration.identity ?? ""
     // Before the store is opened: these processes may have it locked.
-    let left = StrayProcesses.end(pool: identity, store: storeLock.path)
+    let left = StrayProcesses.end(pool: identity, store: configuration.place.absolute.text)
     for process in left.killed {
-      log(.processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
+      configuration.log(
+        .processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
     }
     let successor = Successor(
       queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
@@ -105,10 +118,24 @@ public enum Pool {
     }
     let source = try opening.run()
     configuration.workers = opening.workers
-    var code: Int32 = 0
-    if let source { code = try PoolServer(configuration, source: source, signals: signals).run() }
-    log(.poolStopped, "stopped", .pid(getpid()))
-    return code
+    guard let source else { return 0 }
+    return try PoolServer(configuration, source: source, signals: signals).run()
+  }
+
+  /// Makes this the one pool of a SQLite file, of which the configuration gets the real path. A store at a server has
+  /// many pools, and no lock.
+  private static func takeStore(_ configuration: inout PoolConfiguration) throws -> StoreLock? {
+    do {
+      try configuration.place.check()
+    } catch {
+      throw StartError.store(path: error.place, reason: error.reason)
+    }
+    if configuration.place.isServer { return nil }
+    try StoreFitness.requireWritable(configuration.store)
+    let lock = try takeStore(configuration.store)
+    configuration.store = lock.path
+    configuration.storeFile = lock.file
+    return lock
   }
 
   /// Migrates the store if its model is an older one.
@@ -194,7 +221,7 @@ public enum Pool {
     _ configuration: PoolConfiguration, _ model: NSManagedObjectModel, options: [AnyHashable: Any]
   ) throws -> JobStore {
     do {
-      return try JobStore(url: URL(fileURLWithPath: configuration.store), model: model, options: options)
+      return try JobStore(url: configuration.place.url, model: model, options: options)
     } catch {
       guard (error as NSError).code == NSPersistentStoreIncompatibleVersionHashError,
         let difference = StoreFitness.misfit(model: configuration.model, store: configuration.store)

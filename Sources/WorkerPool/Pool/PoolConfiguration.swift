@@ -4,7 +4,8 @@ import WorkerProtocol
 
 /// What a pool runs on, and how.
 public struct PoolConfiguration: Sendable {
-  /// Path of the app's SQLite file; created when there is none.
+  /// Path of the app's SQLite file, created when there is none; or the URL of a PostgreSQL database, as
+  /// `postgresql://user@host/database`, whose schema is created when there is none.
   public var store: String
   /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`, or compiled, `.momd`.
   public var model: String
@@ -73,7 +74,7 @@ public struct PoolConfiguration: Sendable {
   var identity: String?
 
   /// - Parameters:
-  ///   - store: the path of the app's SQLite file.
+  ///   - store: the path of the app's SQLite file, or the URL of a PostgreSQL database.
   ///   - model: the path of the app's model.
   ///   - queue: the path of the queue directory.
   ///   - workers: worker processes in all.
@@ -96,6 +97,8 @@ public struct PoolConfiguration: Sendable {
     URL(fileURLWithPath: executablePath).deletingLastPathComponent().path
   }
 
+  var place: StorePlace { StorePlace(store) }
+
   var incomingDirectory: String { QueueLayout(root: queue).incoming }
 
   /// The variables that PROTOCOL.md promises a worker, without the token. Paths are absolute: a worker may have another
@@ -103,6 +106,7 @@ public struct PoolConfiguration: Sendable {
   func workerEnvironment(socket: String) -> [String: String] {
     var environment = ProcessInfo.processInfo.environment.filter {
       WorkerEnvironmentRule.passes($0.key) || passedVariables.contains($0.key)
+        || place.isServer && WorkerEnvironmentRule.isForServer($0.key)
     }
     // The backtrace of a Swift program takes seconds, pushes its last words out of sight and shows what its memory
     // holds.
@@ -118,7 +122,7 @@ public struct PoolConfiguration: Sendable {
     environment[.socket] = URL(fileURLWithPath: socket).path
     environment[.writeTurn] = QueueLayout(root: queue).writeTurn
     environment[.queue] = URL(fileURLWithPath: queue).path
-    environment[.store] = URL(fileURLWithPath: store).path
+    environment[.store] = place.absolute.text
     environment[.pool] = identity
     environment[.storeID] = storeFile?.description
     environment[.model] = URL(fileURLWithPath: model).path
@@ -136,6 +140,11 @@ public enum WorkerEnvironmentRule {
     "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "SQLITE_TMPDIR", "SWIFT_BACKTRACE",
     "TMPDIR", "TZ", "TZDIR", "USER",
   ]
+
+  /// Whether libpq reads the variable: where the server is, and who opens the store.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/libpq-envars.html
+  static func isForServer(_ name: String) -> Bool { name.hasPrefix("PG") }
 
   static func passes(_ name: String) -> Bool {
     passed.contains(name) || name.hasPrefix("LC_") || name.hasPrefix("com.apple.CoreData.")

@@ -74,4 +74,6 @@ enum PoolEnding: Int32 {
   case storeParted = 6
   /// The store cannot be used as it is: it is of another model, or may not be written.
   case storeIsUnfit = 7
+  /// The server has ended the pool's session. `Pool.run` begins again as a new pool, so no process has this exit code.
+  case cutOff = 8
 }

@@ -97,6 +97,7 @@ final class PoolServer {
   private func started(_ start: JobSourceStart) {
     core.coordinator.jobURIs = start.jobURIs
     core.coordinator.pauses = start.pauses
+    if start.isShared { core.coordinator.claimPace = ClaimPace() }
     survivors.takeOver(start)
     status.start()
     runtime.start()
@@ -158,10 +159,39 @@ final class PoolServer {
     case .overview(let ticket, let overview): status.collector.storeAnswered(ticket, overview)
     case .checkpointed(let state): upkeep.checkpoints.checkpointed(state)
     case .newest(let key): upkeep.commits.foundNewest(key)
+    case .jobsCame:
+      guard !core.isStopping else { return }
+      core.refetchJobs()
+      ready.promoteDueJobs()
+      status.submissions.find()
+    case .leads: lead()
+    case .cutOff(let reason): cutOff(reason)
     case .logged(let record): core.log(record)
     case .trouble(let text): core.log(.trouble, text)
     case .finished: core.loop.stop()
     }
+  }
+
+  // MARK: A store that pools share
+
+  /// From now on this pool does what one does for all.
+  private func lead() {
+    guard !core.isStopping else { return }
+    ready.promoteDueJobs()
+    core.coordinator.checkDependents()
+    schedule.lead()
+    core.source.prune()
+  }
+
+  /// Other pools may run this pool's jobs already. It ends its workers, whose commits fail, and begins again.
+  private func cutOff(_ reason: String) {
+    guard !core.isFinishing, core.ending != .cutOff else { return }
+    core.log(
+      .poolCutOff,
+      "the session with the server has ended: \(reason); the workers end, and the pool begins again as a new one",
+      .path(core.configuration.store))
+    core.fail(.cutOff)
+    supervisor.killAll()
   }
 
   // MARK: The end of a turn
@@ -290,6 +320,8 @@ final class PoolServer {
     carryOut()
     status.metrics.end()
     core.source.finish()
+    // A pool that begins again must not overtake a transaction of this one.
+    if core.ending == .cutOff { return }
     core.loop.timers.after(Self.finishTimeout) { [weak self] in
       guard let self else { return }
       core.log(

@@ -23,6 +23,8 @@ final class Intake: @unchecked Sendable {
   let watchedPeriodic: HeldDirectory
   private let owners: FileOwnerRule
   private let store: JobStore
+  /// The identity of the pool, in a store that several pools share.
+  private let pool: String?
   private let context: NSManagedObjectContext
   private let watch: StoreWatch
   private let removal: TakenFileRemoval
@@ -36,9 +38,11 @@ final class Intake: @unchecked Sendable {
   private var unread: ArraySlice<TakenJobFile> = []
   private var postponed: [TakenJobFile] = []
 
-  /// - Parameter writeTurn: the file by whose lock the pool's processes take turns at writing.
+  /// - Parameters:
+  ///   - pool: the identity of the pool, in a store that several pools share.
+  ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   init(
-    layout: QueueLayout, store: JobStore, writeTurn: String? = nil, owners: FileOwnerRule = FileOwnerRule(),
+    layout: QueueLayout, store: JobStore, pool: String? = nil, writeTurn: String? = nil, owners: FileOwnerRule = FileOwnerRule(),
     watch: StoreWatch = StoreWatch()
   ) throws {
     directory = try IncomingDirectory(layout: layout)
@@ -46,16 +50,19 @@ final class Intake: @unchecked Sendable {
     watchedPeriodic = try HeldDirectory(layout.periodic, madeBy: .person)
     self.owners = owners
     self.store = store
+    self.pool = pool
     self.watch = watch
     context = store.makeContext(name: "queue directory")
-    removal = TakenFileRemoval(wal: try WALSynchronizer(url: store.url, writeTurn: writeTurn), store: store.files)
+    // A server has its commits on the disk before it answers.
+    let wal = store.isShared ? nil : try WALSynchronizer(url: store.url, writeTurn: writeTurn)
+    removal = TakenFileRemoval(wal: wal, store: store.files)
   }
 
   /// Finds what an earlier process left unfinished. Called first. It blocks, and may be called again after an error.
   func recover() throws {
     try context.performAndWait {
       defer { context.reset() }
-      let left = try LeftOverFiles(directory, store.takenFiles(in: context))
+      let left = try LeftOverFiles(directory, store.takenFiles(of: pool, in: context))
       unread = left.unread[...]
       removal.recover(taken: left.taken, gone: left.gone, in: directory.taken.current)
     }
@@ -196,7 +203,7 @@ extension Intake {
     var outcome = IntakeReport()
     var committed: [TakenFileRemoval.Item] = []
     do {
-      let rows = Dictionary(try store.takenFiles(in: context).map { ($0.name, $0.objectID) }) { first, _ in first }
+      let rows = Dictionary(try store.takenFiles(of: pool, in: context).map { ($0.name, $0.objectID) }) { first, _ in first }
       while !batch.isFull, let file = unread.popFirst() {
         batch.examined += 1
         if let row = rows[file.name] {
@@ -245,7 +252,7 @@ extension Intake {
     if !batch.files.isEmpty {
       do {
         try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
-          rows = try batch.commit(to: store, context, &outcome)
+          rows = try batch.commit(to: store, of: pool, context, &outcome)
         }
         outcome.files = batch.files.count
       } catch {

@@ -35,10 +35,12 @@ struct IntakeBatch {
 
   /// Commits the jobs of the files together with the files' names, and reports the jobs that may run now unless they
   /// are too many. Returns the rows of the files.
+  ///
+  /// - Parameter pool: the identity of the pool, in a store that several pools share.
   func commit(
-    to store: JobStore, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
+    to store: JobStore, of pool: String? = nil, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
   ) throws -> [NSManagedObjectID] {
-    if isPlain,
+    if isPlain, pool == nil,
       let intake = try store.insertPlain(
         requests, files: files.map(\.name), atMost: Self.jobsToTell, into: context)
     {
@@ -55,7 +57,7 @@ struct IntakeBatch {
       let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
       var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
       for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
-      let rows = files.map { store.insertTakenFile($0.name, into: context) }
+      let rows = files.map { store.insertTakenFile($0.name, of: pool, into: context) }
       do {
         try context.save()
       } catch let error as NSError

@@ -30,7 +30,7 @@ struct LeftOverFiles {
       }
     }
     let matched = Set(taken.map(\.row))
-    gone = rows.map(\.objectID).filter { !matched.contains($0) }
+    gone = rows.filter(\.isOwn).map(\.objectID).filter { !matched.contains($0) }
   }
 }
 

@@ -34,7 +34,7 @@ final class TakenFileRemoval: @unchecked Sendable {
   static let mostPending = 50_000
 
   private let queue = DispatchQueue(label: "removal of job files")
-  private let wal: WALSynchronizer
+  private let wal: WALSynchronizer?
   private let store: StoreFiles
   private let work = Mutex(Work())
   private var report: @Sendable (IntakeReport) -> Void = { _ in }
@@ -45,8 +45,10 @@ final class TakenFileRemoval: @unchecked Sendable {
   private var gone: [(row: NSManagedObjectID, directory: OpenDirectory?)] = []
   private var lastFailure: String?
 
-  /// - Parameter store: the files in which the jobs are committed.
-  init(wal: WALSynchronizer, store: StoreFiles) {
+  /// - Parameters:
+  ///   - wal: brings commits to the disk; nil for a store whose commits are there already.
+  ///   - store: the files in which the jobs are committed.
+  init(wal: WALSynchronizer?, store: StoreFiles) {
     self.wal = wal
     self.store = store
   }
@@ -58,7 +60,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     self.gone = gone.map { ($0, directory) }
     work.withLock { $0.isThere = true }
     // That process may have ended because it could not synchronise the log.
-    if !taken.isEmpty { wal.distrust() }
+    if !taken.isEmpty { wal?.distrust() }
   }
 
   /// - Parameters:
@@ -125,7 +127,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     do {
       // The names come first: a file that came back under its old name would be taken again.
       try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
-      try wal.synchronize()
+      try wal?.synchronize()
       // If the store's path leads elsewhere, its jobs are lost.
       try store.check()
     } catch {

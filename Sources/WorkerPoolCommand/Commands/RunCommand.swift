@@ -27,7 +27,10 @@ let runCommand = CommandDescription(
       name: "workers", value: "N",
       help: "worker processes in all; NAME=K keeps K of them for one plugin; may be repeated",
       defaultText: text(defaults.workers), isRepeating: true),
-    CommandOption(name: "store", value: "FILE", help: "the SQLite store; made if it is not there yet"),
+    CommandOption(
+      name: "store", value: "FILE",
+      help: "the SQLite store, or the URL of a PostgreSQL database, postgresql://USER@HOST/DATABASE, which pools of "
+        + "several hosts may share; made if it is not there yet"),
     CommandOption(name: "model", value: "PATH", help: "its model: .xcdatamodeld, .xcdatamodel or .momd"),
     CommandOption(
       name: "migrate", help: "migrate a store of an older model at the start; a backup is made beside it"),

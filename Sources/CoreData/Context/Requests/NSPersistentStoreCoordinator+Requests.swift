@@ -110,6 +110,9 @@ extension NSBatchUpdateRequest {
     request.predicate = predicate
     request.includesSubentities = includesSubentities
     request.resultType = resultType
+    request.limit = limit
+    request.order = order
+    request.skipsLockedRows = skipsLockedRows
     request.propertiesToUpdate = propertiesToUpdate?.mapValues(identified)
     return request
   }

@@ -72,6 +72,9 @@ final class JobSchedule {
     directoryWatch = nil
   }
 
+  /// This pool submits the jobs of periodic entries from now on.
+  func lead() { submit() }
+
   private func submit() {
     guard !core.isStopping else { return }
     if flight.request() { core.source.submitPeriodic() }

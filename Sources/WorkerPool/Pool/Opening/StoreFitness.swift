@@ -27,9 +27,10 @@ enum StoreFitness {
 
   /// In what model and store differ; `nil` when they do not, or when that cannot be read.
   static func misfit(model path: String, store: String) -> String? {
+    let place = StorePlace(store)
     guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: path)),
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
-        ofType: NSSQLiteStoreType, at: URL(fileURLWithPath: store), options: nil),
+        ofType: place.storeType, at: place.url, options: nil),
       !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata),
       let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
     else { return nil }

@@ -84,10 +84,16 @@ final class StoreOpening {
     loop.stop()
   }
 
-  /// Whether another process's lock was in the way, which may be gone later: SQLITE_BUSY or SQLITE_PROTOCOL.
+  /// Whether another process's lock was in the way, which may be gone later: SQLITE_BUSY or SQLITE_PROTOCOL; or the
+  /// server could not be reached, starts, or has no room for a connection.
   ///
-  /// Source: https://www.sqlite.org/rescode.html
+  /// Source: https://www.sqlite.org/rescode.html, https://www.postgresql.org/docs/15/errcodes-appendix.html
   private static func isLock(_ error: any Error) -> Bool {
+    if let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError, cause.domain == NSPostgreSQLErrorDomain,
+      let state = cause.userInfo["SQLSTATE"] as? String
+    {
+      return state.isEmpty || state == "25006" || ["08", "53", "57"].contains(state.prefix(2))
+    }
     guard let code = (error as NSError).userInfo[NSSQLiteErrorDomain] as? NSNumber else { return false }
     return [5, 15].contains(code.intValue & 0xff)
   }
@@ -139,7 +145,7 @@ final class StoreOpening {
 
   private var status: PoolStatus {
     PoolStatus(
-      pid: getpid(), store: URL(fileURLWithPath: configuration.store).path,
+      pid: getpid(), store: configuration.place.absolute.text,
       model: URL(fileURLWithPath: configuration.model).path, phase: "opening", age: Clock.now - startedAt,
       isPaused: false, pausedQueues: [], pausedKinds: [], workerCount: workers, workers: [], plugins: [], waiting: [:],
       counters: .init(), restarts: 0, rates: [], problems: problems.all)

@@ -84,7 +84,7 @@ final class StatusCollector {
     let workers = supervisor.workers.values.sorted { $0.id.number < $1.id.number }.map(worker)
     let counters = coordinator.counters
     var status = PoolStatus(
-      pid: getpid(), store: URL(fileURLWithPath: core.configuration.store).path,
+      pid: getpid(), store: core.configuration.place.absolute.text,
       model: URL(fileURLWithPath: core.configuration.model).path, phase: core.isStopping ? "stopping" : "running",
       age: Clock.now - startedAt, isPaused: coordinator.pauses.all, pausedQueues: coordinator.pauses.queues.sorted(),
       pausedKinds: coordinator.pauses.kinds.sorted(), workerCount: supervisor.configuration.workers, workers: workers,

@@ -62,7 +62,7 @@ final class SubmissionWaiters {
         StatusReply(
           submission: .init(
             token: waiter.token, uriPrefix: core.coordinator.jobURIs.prefix, runs: jobs.runs,
-            store: URL(fileURLWithPath: core.configuration.store).path)))
+            store: core.configuration.place.absolute.text)))
     }
     if mustFindAgain { find() }
   }

@@ -70,14 +70,20 @@ struct ServerBatchUpdate {
   /// The WHERE clause with its values. A predicate that needs other tables finds the keys first.
   private func condition() throws -> SQL {
     let fetch = RowFetch(
-      entityName: mapping.name, includesSubentities: request.includesSubentities, predicate: request.predicate)
-    guard request.predicate != nil else {
+      entityName: mapping.name, includesSubentities: request.includesSubentities, predicate: request.predicate,
+      sortDescriptors: request.order, limit: request.limit)
+    let isLimited = request.limit > 0
+    guard request.predicate != nil || isLimited else {
       let generator = store.generator(for: mapping.name)
       let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
       return SQL(raw: restriction.map { " WHERE \($0)" } ?? "")
     }
-    let keys = try store.select("t0.\(mapping.names.key)", fetch, isOrdered: false)
-    return " WHERE t0.\(raw: mapping.names.key) IN (\(keys))"
+    let key = mapping.names.key
+    let keys = try store.select("t0.\(key)", fetch, isOrdered: isLimited)
+    guard isLimited else { return " WHERE t0.\(raw: key) IN (\(keys))" }
+    let lock = request.skipsLockedRows ? " FOR UPDATE OF t0 SKIP LOCKED" : " FOR UPDATE OF t0"
+    // As an array the rows are found once. As a subquery they might be found again for each row, and be too many.
+    return " WHERE t0.\(raw: key) = ANY(ARRAY(\(keys)\(raw: lock)))"
   }
 
   // MARK: Values

@@ -19,7 +19,8 @@ struct ServerAddress: Hashable, Sendable {
     let rest = parameters.filter { !$0.hasPrefix("schema=") }.joined(separator: "&")
     connectionString = parts[0] + (rest.isEmpty ? "" : "?\(rest)")
     let prefix = options?[NSPersistentStoreTablePrefixOption] as? String
-    schema = ours ?? prefix.map { $0.lowercased() } ?? "app"
+    // Stores with a prefix have a schema of their own beside that of the URL.
+    schema = [ours ?? (prefix == nil ? "app" : nil), prefix?.lowercased()].compactMap(\.self).joined(separator: "_")
     let isName = schema.first.map { $0.isLetter || $0 == "_" } ?? false
     guard isName, schema.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }), schema.utf8.count < 60 else {
       throw CoreDataErrors.error(
@@ -35,6 +36,13 @@ struct ServerAddress: Hashable, Sendable {
 
   /// Another schema of the same database.
   func with(schema: String) -> ServerAddress { ServerAddress(connectionString, schema: schema) }
+
+  /// The URL with parameters of libpq, except those that it has already.
+  func connectionString(with parameters: [(name: String, value: String)]) -> String {
+    let missing = parameters.filter { !connectionString.contains("\($0.name)=") }.map { "\($0.name)=\($0.value)" }
+    if missing.isEmpty { return connectionString }
+    return connectionString + (connectionString.contains("?") ? "&" : "?") + missing.joined(separator: "&")
+  }
 
   /// The place for messages: without password and parameters.
   var description: String { "\(serverDescription), schema \(schema)" }

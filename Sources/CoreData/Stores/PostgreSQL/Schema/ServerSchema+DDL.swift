@@ -12,7 +12,7 @@ struct ServerTables {
   /// In one text, since no statement has parameters.
   var creation: String {
     (["CREATE SCHEMA IF NOT EXISTS \(address.schema.quotedName)"] + ownTables + entityTables + joinTables + foreignKeys
-      + indexes + comments).joined(separator: ";\n")
+      + indexes + announcements + comments).joined(separator: ";\n")
   }
 
   private func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
@@ -131,10 +131,12 @@ struct ServerTables {
     for index in mapping.entity.indexes {
       let elements = index.elements.filter { $0.collationType == .binary }
       guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
+      // Rows that are equal in all else are read in the order of their keys, as from an index of SQLite, which ends with
+      // the key.
       lists.append(
         elements.flatMap { element in
           mapping.columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }
-        })
+        } + [(mapping.names.key, true)])
     }
     var seen: Set<String> = []
     return lists.filter { !$0.isEmpty }.compactMap { list in

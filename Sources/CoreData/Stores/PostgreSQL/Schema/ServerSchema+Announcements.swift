@@ -1,0 +1,39 @@
+/// Triggers that announce new rows to sessions that wait for them: see `NSPersistentStoreAnnouncedKey`.
+///
+/// A trigger tells of every row, whoever writes it: workers, apps and people at `psql`. Of one transaction's equal
+/// announcements the server sends one (https://www.postgresql.org/docs/15/sql-notify.html).
+extension ServerTables {
+  /// The channel of a store's announcements. What is announced is the entity's name.
+  static func channel(of identifier: String) -> String { "coredata_rows_\(identifier)" }
+
+  var announcements: [String] {
+    let announced = schema.entities.compactMap { mapping in
+      (mapping.entity.userInfo?[NSPersistentStoreAnnouncedKey] as? String).map { (mapping, $0) }
+    }
+    guard !announced.isEmpty else { return [] }
+    let function = address.qualified("_announce")
+    let store = address.qualified(ServerLayout.OwnTable.store.rawValue)
+    return [
+      """
+      CREATE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+      PERFORM pg_notify('coredata_rows_' || identifier, TG_ARGV[0]) FROM \(store); RETURN NULL; END $$
+      """
+    ] + announced.flatMap { triggers(on: $0, where: $1, calling: function) }
+  }
+
+  private func triggers(on mapping: TableMapping, where condition: String, calling function: String) -> [String] {
+    let call = "EXECUTE FUNCTION \(function)(\(mapping.name.quotedText))"
+    var update = "CREATE TRIGGER announce_update AFTER UPDATE ON \(mapping.table) FOR EACH STATEMENT \(call)"
+    let parts = condition.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) }
+    if parts.count == 2, let column = mapping.attributes[parts[0]]?.column {
+      let values = parts[1].split(separator: " ").compactMap { Int($0) }.map(String.init).joined(separator: ", ")
+      update = """
+        CREATE TRIGGER announce_update AFTER UPDATE OF \(column) ON \(mapping.table) FOR EACH ROW \
+        WHEN (NEW.\(column) IN (\(values)) AND OLD.\(column) IS DISTINCT FROM NEW.\(column)) \(call)
+        """
+    }
+    return [
+      "CREATE TRIGGER announce_insert AFTER INSERT ON \(mapping.table) FOR EACH STATEMENT \(call)", update,
+    ]
+  }
+}

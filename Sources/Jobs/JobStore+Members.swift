@@ -1,0 +1,58 @@
+import CoreData
+
+/// The pools that share a store at a server. A store in a file has none.
+extension JobStore {
+  /// Notes a new pool, without saving.
+  public func insert(_ member: PoolMember, into context: NSManagedObjectContext) {
+    member.write(to: NSEntityDescription.insertNewObject(forEntityName: PoolMember.entityName, into: context))
+  }
+
+  /// The pools that are not gone, in the order of their identities.
+  public func members(in context: NSManagedObjectContext) throws -> [PoolMember] {
+    guard isShared else { return [] }
+    let request = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    request.predicate = NSPredicate(format: "goneAt == nil")
+    request.sortDescriptors = [NSSortDescriptor(key: "identity", ascending: true)]
+    return try context.fetch(request).compactMap(PoolMember.init)
+  }
+
+  /// The identities of the pools that are gone. Nothing that they have claimed counts any more.
+  public func goneMembers(before date: Date = .distantFuture, in context: NSManagedObjectContext) throws -> [Int64] {
+    guard isShared else { return [] }
+    let request = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    request.predicate = NSPredicate(format: "goneAt != nil AND goneAt < %@", date as NSDate)
+    return try context.fetch(request).compactMap { ($0.value(forKey: "identity") as? NSNumber)?.int64Value }
+  }
+
+  /// Writes that a pool is gone: at once all its claims are void. Saves.
+  ///
+  /// - Returns: whether it was not gone before.
+  @discardableResult
+  public func noteGone(_ identity: Int64, at now: Date = Date(), in context: NSManagedObjectContext) throws -> Bool {
+    let update = NSBatchUpdateRequest(entityName: PoolMember.entityName)
+    update.predicate = NSPredicate(format: "identity == %lld AND goneAt == nil", identity)
+    update.propertiesToUpdate = ["goneAt": now]
+    return try count(update, in: context) > 0
+  }
+
+  /// Forgets pools that are gone, after it has taken their names off the jobs that nobody has run since. Saves.
+  public func forgetGoneMembers(in context: NSManagedObjectContext) throws {
+    // Those that have just gone are left: another pool may not know yet that their claims are void.
+    let gone = try goneMembers(before: Date() - 3600, in: context).map { NSNumber(value: $0) }
+    guard !gone.isEmpty else { return }
+    let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
+    update.predicate = NSPredicate(
+      format: "state == %d AND claimant IN %@", Int(JobState.available.rawValue), gone)
+    update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
+    _ = try context.execute(update)
+    let members = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    members.predicate = NSPredicate(format: "identity IN %@", gone)
+    for row in try context.fetch(members) { context.delete(row) }
+    try context.save()
+  }
+
+  func count(_ update: NSBatchUpdateRequest, in context: NSManagedObjectContext) throws -> Int {
+    update.resultType = .updatedObjectsCountResultType
+    return (try context.execute(update) as? NSBatchUpdateResult)?.result as? Int ?? 0
+  }
+}

@@ -1,0 +1,103 @@
+import CoreData
+
+/// A pool among those that share a store at a server.
+///
+/// Each pool has a row from its start on, and a session lock at the server whose key is its identity. The row counts
+/// until ``goneAt``: the pool itself writes it when it stops; another pool writes it when the server has released the
+/// lock. Rows exist only in stores at a server, and so does the attribute of jobs that names the pool which may hand
+/// them out: the model of SQLite stores stays as it is.
+public struct PoolMember: Hashable, Sendable {
+  /// The pool's identity, for one run of it: a random number, the key of its lock.
+  public var identity: Int64
+  /// The name of its host.
+  public var host: String
+  /// Its process ID there.
+  public var pid: Int32
+  /// The path of its queue directory there, absolute.
+  public var queue: String
+  /// When it came.
+  public var startedAt: Date
+  /// When it stopped or was found dead; nil for a pool that lives.
+  public var goneAt: Date?
+
+  /// A pool that comes now.
+  public init(host: String, pid: Int32, queue: String) {
+    identity = .random(in: 1 ... .max)
+    self.host = host
+    self.pid = pid
+    self.queue = queue
+    startedAt = Date()
+  }
+
+  init?(_ row: NSManagedObject) {
+    guard let identity = (row.value(forKey: "identity") as? NSNumber)?.int64Value, let host = row.value(forKey: "host") as? String,
+      let queue = row.value(forKey: "queue") as? String, let startedAt = row.value(forKey: "startedAt") as? Date
+    else { return nil }
+    self.identity = identity
+    self.host = host
+    self.queue = queue
+    self.startedAt = startedAt
+    pid = Int32(clamping: (row.value(forKey: "pid") as? NSNumber)?.int64Value ?? 0)
+    goneAt = row.value(forKey: "goneAt") as? Date
+  }
+
+  func write(to row: NSManagedObject) {
+    row.setValue(identity, forKey: "identity")
+    row.setValue(host, forKey: "host")
+    row.setValue(Int64(pid), forKey: "pid")
+    row.setValue(queue, forKey: "queue")
+    row.setValue(startedAt, forKey: "startedAt")
+    row.setValue(goneAt, forKey: "goneAt")
+  }
+
+  // MARK: The model
+
+  /// The name of the entity.
+  public static let entityName = "PoolMember"
+  /// The attribute of a job that has the identity of the pool which may hand it out, or which did.
+  public static let claimant = "claimant"
+
+  /// Gives a model of the pool's entities what stores at a server have beyond others.
+  static func extend(_ model: NSManagedObjectModel) {
+    let member = NSEntityDescription()
+    member.name = entityName
+    member.properties = [
+      attribute("identity", .integer64AttributeType), attribute("host", .stringAttributeType),
+      attribute("pid", .integer64AttributeType), attribute("queue", .stringAttributeType),
+      attribute("startedAt", .dateAttributeType), attribute("goneAt", .dateAttributeType, isOptional: true),
+    ]
+    member.userInfo = [NSPersistentStoreAnnouncedKey: ""]
+    if let job = model.entitiesByName[PoolJob.entityName] {
+      job.properties += [attribute(claimant, .integer64AttributeType, isOptional: true)]
+      var userInfo = job.userInfo ?? [:]
+      // The states from which a job may run, now or after something that a pool sees to.
+      let states: [JobState] = [.available, .scheduled, .retryable, .pending]
+      userInfo[NSPersistentStoreAnnouncedKey] = "state = " + states.map { "\($0.rawValue)" }.joined(separator: " ")
+      job.userInfo = userInfo
+    }
+    model.entities += [member]
+  }
+
+  private static func attribute(
+    _ name: String, _ type: NSAttributeType, isOptional: Bool = false
+  ) -> NSAttributeDescription {
+    let attribute = NSAttributeDescription()
+    attribute.name = name
+    attribute.attributeType = type
+    attribute.isOptional = isOptional
+    return attribute
+  }
+}
+
+extension PoolJob {
+  /// The identity of the pool that may hand the job out, or that did; nil for none, and in a SQLite file.
+  public var claimant: Int64? {
+    guard entity.attributesByName[PoolMember.claimant] != nil else { return nil }
+    return (value(forKey: PoolMember.claimant) as? NSNumber)?.int64Value
+  }
+
+  /// Lets any pool claim the job when it is available the next time. Does nothing in a SQLite file.
+  func dropClaim() {
+    if claimant != nil { setValue(nil, forKey: PoolMember.claimant) }
+  }
+}

@@ -1,0 +1,183 @@
+import CoreData
+import Foundation
+import Jobs
+import Synchronization
+
+/// This pool among those that share a store at a server.
+///
+/// Its session holds a lock with the pool's identity. The pools form a ring by their identities, in which each waits
+/// for the lock of the next: the server itself tells that a pool is gone, to one other pool. One more lock makes a pool
+/// the leader, which does what one does for all.
+///
+///     this pool             server                        next pool
+///     wait for its lock ──▶ queued                 ◀── holds its lock
+///                           session ends           ◀── kill -9, or its host's last answer was too long ago
+///     held              ◀── lock released
+///     goneAt = now      ──▶ its claims are void    ──▶ announced to all pools, which claim its jobs
+///
+/// Its functions may be called on any thread; what happens is reported on threads of the session.
+final class StoreMembership: Sendable {
+  /// What happens to the membership.
+  enum Event: Sendable {
+    /// Jobs have come, or may run now.
+    case jobsCame
+    /// Pools have come or gone.
+    case membersChanged
+    /// The server has released the lock of this pool.
+    case isGone(Int64)
+    /// This pool does from now on what one does for all.
+    case leads
+    /// The session has ended: other pools may run this pool's jobs.
+    case cutOff(String)
+  }
+
+  let member: PoolMember
+  private let state = Mutex(State())
+
+  private struct State {
+    var session: (any StoreSession)?
+    var report: (@Sendable (Event) -> Void)?
+    /// Events that came before anybody listened.
+    var early: [Event] = []
+    var neighbour: (identity: Int64, hold: any StoreLockHold)?
+    var leadership: (any StoreLockHold)?
+    var isLeader = false
+    var gone: [Int64] = []
+    var isOver = false
+  }
+
+  /// Seconds until a wait that failed is begun again.
+  private static let retryDelay = 1.0
+
+  /// Opens the session. The pool's row must be saved afterwards: a row without a lock would count as that of a dead pool.
+  ///
+  /// - Throws: an `NSError` when the server cannot be reached.
+  init(_ store: JobStore, queue: String) throws {
+    member = PoolMember(host: ProcessInfo.processInfo.hostName, pid: getpid(), queue: queue)
+    let poolStore = store.coordinator.persistentStores.first { $0.identifier == store.poolIdentifier }
+    let session = try poolStore.flatMap { poolStore in
+      try store.coordinator.openSession(with: poolStore, holding: member.identity) { [weak self] in self?.handle($0) }
+    }
+    state.withLock { $0.session = session }
+  }
+
+  deinit { leave() }
+
+  /// Whether this pool does what one pool does for all.
+  var isLeader: Bool { state.withLock { $0.isLeader } }
+
+  /// Pools whose claims are void, as far as this one knows.
+  var gone: [Int64] { state.withLock { $0.gone } }
+
+  /// Begins to report, and to wait for the leadership.
+  ///
+  /// - Parameter store: the identifier of the pool's store.
+  func start(_ store: String, reporting report: @escaping @Sendable (Event) -> Void) {
+    let early = state.withLock { state in
+      state.report = report
+      defer { state.early = [] }
+      return state.early
+    }
+    for event in early { report(event) }
+    report(.membersChanged)
+    lead(Self.leaderLock(store))
+  }
+
+  /// Ends the session: the lock is released, and nothing is reported any more.
+  func leave() {
+    let (session, holds) = state.withLock { state in
+      state.isOver = true
+      state.isLeader = false
+      defer { (state.session, state.neighbour, state.leadership) = (nil, nil, nil) }
+      return (state.session, [state.neighbour?.hold, state.leadership].compactMap(\.self))
+    }
+    for hold in holds { hold.release() }
+    session?.close()
+  }
+
+  private func tell(_ event: Event) {
+    let report = state.withLock { state -> (@Sendable (Event) -> Void)? in
+      if state.isOver { return nil }
+      if state.report == nil { state.early.append(event) }
+      return state.report
+    }
+    report?(event)
+  }
+
+  private func handle(_ event: StoreSessionEvent) {
+    switch event {
+    case .announced(let entities):
+      if entities.contains(PoolMember.entityName) { tell(.membersChanged) }
+      tell(.jobsCame)
+    case .lost(let reason): tell(.cutOff(reason))
+    }
+  }
+
+  // MARK: The ring
+
+  /// Waits for the lock of the next pool in the ring.
+  ///
+  /// - Parameters:
+  ///   - living: the pools that are not gone, in the order of their identities, with this one.
+  ///   - gone: those that are.
+  func watch(_ living: [PoolMember], gone: [Int64]) {
+    let others = living.map(\.identity).filter { $0 != member.identity }
+    let next = others.first { $0 > member.identity } ?? others.first
+    let old = state.withLock { state -> (any StoreLockHold)? in
+      state.gone = gone
+      guard !state.isOver, state.neighbour?.identity != next else { return nil }
+      defer { state.neighbour = nil }
+      return state.neighbour?.hold
+    }
+    old?.release()
+    guard let next else { return }
+    state.withLock { state in
+      guard !state.isOver, state.neighbour == nil, let session = state.session else { return }
+      let hold = session.wait(for: next) { [weak self] event in
+        guard let self else { return }
+        switch event {
+        case .held: tell(.isGone(next))
+        case .failed: again { $0.forget(neighbour: next) }
+        }
+      }
+      state.neighbour = (next, hold)
+    }
+  }
+
+  private func forget(neighbour: Int64) {
+    state.withLock { if $0.neighbour?.identity == neighbour { $0.neighbour = nil } }
+    tell(.membersChanged)
+  }
+
+  // MARK: The leader
+
+  private func lead(_ lock: Int64) {
+    state.withLock { state in
+      guard !state.isOver, let session = state.session else { return }
+      state.leadership = session.wait(for: lock) { [weak self] event in
+        guard let self else { return }
+        switch event {
+        case .held:
+          self.state.withLock { $0.isLeader = true }
+          tell(.leads)
+        case .failed:
+          self.state.withLock { $0.isLeader = false }
+          again { $0.lead(lock) }
+        }
+      }
+    }
+  }
+
+  /// The number of the leader's lock: that of the store's identifier.
+  private static func leaderLock(_ store: String) -> Int64 {
+    // FNV-1a.
+    let hash = store.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return Int64(bitPattern: hash | 1 << 63)
+  }
+
+  private func again(_ body: @escaping @Sendable (StoreMembership) -> Void) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in
+      if let self { body(self) }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import CoreDataPostgreSQL
+import Foundation
+import TestFiles
+import Testing
+
+/// Pools with queue directories of their own on one store at a server, as on several hosts.
+///
+/// Jobs of the kind `counted` leave an item with their number in the store, and a line in a file outside.
+final class HostPools {
+  let place: TestPlace
+  let model: String
+  let plugins: String
+  /// The URL of the store.
+  let store: String
+  private let schema: String
+
+  init() throws {
+    place = try TestPlace()
+    schema = "hosts_\(UInt32.random(in: 0 ... .max))"
+    store = PostgreSQLServer.shared.url(schema: schema).absoluteString
+    try place.write(
+      """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" sourceLanguage="Swift">
+        <entity name="Item" representedClassName="Item" syncable="YES">
+          <attribute name="value" attributeType="Integer 64" defaultValueString="0" usesScalarValueType="YES"/>
+        </entity>
+      </model>
+      """, to: "Items.xcdatamodel/contents")
+    model = place.path("Items.xcdatamodel")
+    plugins = try place.plugins()
+    try FileManager.default.createSymbolicLink(
+      atPath: plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
+  }
+
+  deinit { _ = try? psql("DROP SCHEMA IF EXISTS \(schema) CASCADE; DROP SCHEMA IF EXISTS \(schema)_wp CASCADE") }
+
+  /// Starts the pool of a host.
+  func start(_ host: String, workers: Int = 1, options: [String] = []) throws -> RunningPool {
+    try RunningPool(
+      place, store: store, model: model, plugins: plugins, workers: workers, options: options,
+      environment: ["TEST_WORKER_COUNTS": "1"], queue: host)
+  }
+
+  /// Puts one file with jobs of these numbers into a host's queue.
+  func submit(_ numbers: Range<Int>, to host: String, milliseconds: Int = 0) throws {
+    let jobs = numbers.map { number in
+      #"{"kind": "counted", "parameters": {"number": \#(number), "file": "\#(lines)", "milliseconds": "#
+        + "\(milliseconds)}}"
+    }
+    let name = "jobs-\(numbers.lowerBound).json"
+    let file = try place.write(jobs.joined(separator: "\n"), to: name)
+    try FileManager.default.moveItem(atPath: file, toPath: place.path("\(host)/incoming/\(name)"))
+  }
+
+  /// The file outside the store.
+  var lines: String { place.path("lines") }
+
+  /// What `psql` answers to a query.
+  @discardableResult
+  func psql(_ query: String) throws -> String {
+    let server = PostgreSQLServer.shared
+    let finished = try run(
+      "/usr/bin/env", ["psql", "-X", "-h", server.directory, "-U", "tests", "postgres", "-Atc", query])
+    try #require(finished.code == 0, "\(finished.errors)")
+    return finished.output.trimmingCharacters(in: .newlines)
+  }
+
+  /// The name of one of the pool's tables.
+  func table(_ name: String) -> String { #"\#(schema)_wp."\#(name)""# }
+
+  /// The numbers in the store, each as often as an effect is there.
+  func effects() throws -> [Int] {
+    try psql(#"SELECT value FROM \#(schema)."Item" ORDER BY value"#).split(separator: "\n").compactMap { Int($0) }
+  }
+
+  /// How many jobs each pool has done, by its host's queue directory.
+  func done() throws -> [String: Int] {
+    let rows = try psql(
+      """
+      SELECT regexp_replace(m.queue, '.*/', ''), count(*) FROM \(table("PoolJob")) j \
+      JOIN \(table("PoolMember")) m ON m.identity = j.claimant WHERE j.state = 3 GROUP BY 1
+      """)
+    return rows.split(separator: "\n").reduce(into: [:]) { done, row in
+      let parts = row.split(separator: "|")
+      done[String(parts[0])] = Int(parts[1])
+    }
+  }
+
+  func waitForEffects(_ count: Int) throws {
+    try waitUntil("\(count) effects") { try effects().count >= count }
+  }
+
+  /// Every job is there, done once.
+  func checkEffects(_ numbers: Range<Int>, location: SourceLocation = #_sourceLocation) throws {
+    #expect(try effects() == Array(numbers), sourceLocation: location)
+    try waitUntil("all jobs have succeeded") {
+      try psql("SELECT count(*) FROM \(table("PoolJob")) WHERE state <> 3") == "0"
+    }
+    #expect(try psql("SELECT count(*) FROM \(table("PoolJob"))") == "\(numbers.count)", sourceLocation: location)
+  }
+}

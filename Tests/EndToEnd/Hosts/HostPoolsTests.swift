@@ -1,0 +1,106 @@
+import Foundation
+import TestFiles
+import Testing
+
+/// Pools that share a store at a server.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+struct HostPoolsTests {
+  @Test func aJobRunsInAStoreAtAServer() throws {
+    let hosts = try HostPools()
+    let pool = try hosts.start("a")
+    let submitted = try pool.command(
+      "submit", "counted", "--set", "number=0", "--set", "file=\(hosts.lines)", "--wait")
+    #expect(submitted.code == 0, "\(submitted.errors)")
+    try hosts.checkEffects(0..<1)
+    #expect(try pool.status().store == hosts.store)
+    let jobs = try pool.command("jobs")
+    #expect(jobs.output.contains("counted") && jobs.output.contains("succeeded"), "\(jobs.output)\(jobs.errors)")
+    try waitUntil("the file is removed and forgotten") {
+      try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolFile"))") == "0"
+        || FileManager.default.contentsOfDirectory(atPath: pool.queue + "/taken").isEmpty
+    }
+    try pool.stop()
+    #expect(try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolMember")) WHERE \"goneAt\" IS NULL") == "0")
+  }
+
+  /// Each job is claimed by one pool. Both find work while all of it comes through one queue directory.
+  @Test func twoPoolsShareTheJobsOfOneQueueDirectory() throws {
+    let hosts = try HostPools()
+    let (one, other) = (try hosts.start("a"), try hosts.start("b"))
+    try hosts.submit(0..<200, to: "a", milliseconds: 5)
+    try hosts.waitForEffects(200)
+    try hosts.checkEffects(0..<200)
+    let done = try hosts.done()
+    #expect(done["a", default: 0] >= 20 && done["b", default: 0] >= 20, "\(done)")
+    // Nothing ran twice, not even in vain.
+    #expect(try String(contentsOfFile: hosts.lines, encoding: .utf8).split(separator: "\n").count == 200)
+    try one.stop()
+    try other.stop()
+  }
+
+  /// The server releases the dead pool's lock, and the other pool runs its jobs.
+  @Test func aDeadPoolsJobsRunElsewhereAtOnce() throws {
+    let hosts = try HostPools()
+    let (one, other) = (try hosts.start("a", workers: 2), try hosts.start("b", workers: 2))
+    try hosts.submit(0..<100, to: "a", milliseconds: 20)
+    try hosts.waitForEffects(10)
+    try one.kill9()
+    try hosts.waitForEffects(100)
+    try hosts.checkEffects(0..<100)
+    #expect(try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolMember")) WHERE \"goneAt\" IS NULL") == "1")
+    try other.stop()
+  }
+
+  /// A pool that a person or the network cuts off begins again as a new one; its workers' late commits fail.
+  @Test func aPoolWhoseSessionEndsBeginsAgainAsANewOne() throws {
+    let hosts = try HostPools()
+    let (one, other) = (try hosts.start("a", workers: 2), try hosts.start("b", workers: 2))
+    try hosts.submit(0..<100, to: "a", milliseconds: 20)
+    try hosts.waitForEffects(10)
+    let members = "SELECT count(*) FROM \(hosts.table("PoolMember"))"
+    let identity = try hosts.psql(
+      "SELECT identity FROM \(hosts.table("PoolMember")) WHERE queue LIKE '%/a' AND \"goneAt\" IS NULL")
+    try hosts.psql(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted \
+      AND classid::bigint << 32 | objid::bigint = \(identity)
+      """)
+    try hosts.waitForEffects(100)
+    try hosts.checkEffects(0..<100)
+    try waitUntil("the pool is there again") { try hosts.psql("\(members) WHERE queue LIKE '%/a'") == "2" }
+    #expect(try hosts.psql("\(members) WHERE \"goneAt\" IS NULL") == "2")
+    try one.stop()
+    try other.stop()
+  }
+
+  /// An idle host hears of a job that another host takes while it is busy.
+  @Test func aJobOfABusyHostStartsOnAnIdleOne() throws {
+    let hosts = try HostPools()
+    let one = try hosts.start("a", workers: 0)
+    let other = try hosts.start("b")
+    try hosts.submit(0..<1, to: "a")
+    try hosts.waitForEffects(1)
+    #expect(try hosts.done() == ["b": 1])
+    try one.stop()
+    try other.stop()
+  }
+
+  /// Retries and due jobs are the leader's work; the next pool takes over when it stops.
+  @Test func dueJobsRunWhenTheLeaderIsGone() throws {
+    let hosts = try HostPools()
+    let (one, other) = (try hosts.start("a"), try hosts.start("b"))
+    try one.kill9()
+    let submitted = try other.command(
+      "submit", "counted", "--set", "number=0", "--set", "file=\(hosts.lines)", "--in", "1s", "--wait")
+    #expect(submitted.code == 0, "\(submitted.errors)")
+    try hosts.checkEffects(0..<1)
+    try other.stop()
+  }
+
+  @Test func aURLWithAPasswordIsRefused() throws {
+    let place = try TestPlace()
+    let finished = try workerpool(
+      "run", "--store", "postgresql://me:secret@localhost/app", "--model", "none", "--queue", place.path("queue"))
+    #expect(finished.code != 0 && finished.errors.contains("PGPASSWORD") && !finished.errors.contains("secret"))
+  }
+}
