@@ -30,7 +30,8 @@ public struct PoolMember: Hashable, Sendable {
   }
 
   init?(_ row: NSManagedObject) {
-    guard let identity = (row.value(forKey: "identity") as? NSNumber)?.int64Value, let host = row.value(forKey: "host") as? String,
+    guard let identity = (row.value(forKey: "identity") as? NSNumber)?.int64Value,
+      let host = row.value(forKey: "host") as? String,
       let queue = row.value(forKey: "queue") as? String, let startedAt = row.value(forKey: "startedAt") as? Date
     else { return nil }
     self.identity = identity

@@ -114,7 +114,9 @@ enum CommonOptions {
     name: "queue", value: "DIR", help: "the queue directory of the pool", defaultText: defaultQueue)
   static let store = CommandOption(
     name: "store", value: "FILE",
-    help: "the SQLite store, or the URL of a PostgreSQL database; without it, that of the pool which runs on the queue directory")
+    help:
+      "the SQLite store, or the URL of a PostgreSQL database; without it, that of the pool which runs on the queue directory"
+  )
   static let model = CommandOption(
     name: "model", value: "PATH",
     help: "the model (.xcdatamodeld, .momd); without it, the copy that --store keeps, or without --store the pool's")

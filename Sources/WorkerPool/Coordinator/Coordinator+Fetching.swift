@@ -38,6 +38,8 @@ extension Coordinator {
       window.mustRefetch = false
       return refetchQuery(window, key)
     } else if case .behind(let last) = window.frontier, window.reach < windowSize / 2 {
+      // What other pools give back may lie anywhere in the order.
+      if claimPace != nil { return refetchQuery(window, key) }
       var query = query(window, key)
       query.after = last
       return query

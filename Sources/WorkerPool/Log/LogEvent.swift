@@ -101,7 +101,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
     case .storeParted, .pluginFailed, .pluginGivenUp, .pluginsMissing, .workerHung, .workerDied, .jobCrashed,
       .jobTimedOut, .trouble:
       .error
-    case .poolCutOff, .hostGone, .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray, .fileRejected, .queueReplaced,
+    case .poolCutOff, .hostGone, .storeWaiting, .workerRefused, .workerKilled, .workerTerminated, .processStray,
+      .fileRejected, .queueReplaced,
       .runRestored, .clockSet, .jobFailed, .optionUnknown,
       .batchUnknown, .linesLeftOut:
       .warning

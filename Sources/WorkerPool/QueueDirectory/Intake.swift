@@ -42,7 +42,8 @@ final class Intake: @unchecked Sendable {
   ///   - pool: the identity of the pool, in a store that several pools share.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   init(
-    layout: QueueLayout, store: JobStore, pool: String? = nil, writeTurn: String? = nil, owners: FileOwnerRule = FileOwnerRule(),
+    layout: QueueLayout, store: JobStore, pool: String? = nil, writeTurn: String? = nil,
+    owners: FileOwnerRule = FileOwnerRule(),
     watch: StoreWatch = StoreWatch()
   ) throws {
     directory = try IncomingDirectory(layout: layout)
@@ -203,7 +204,9 @@ extension Intake {
     var outcome = IntakeReport()
     var committed: [TakenFileRemoval.Item] = []
     do {
-      let rows = Dictionary(try store.takenFiles(of: pool, in: context).map { ($0.name, $0.objectID) }) { first, _ in first }
+      let rows = Dictionary(try store.takenFiles(of: pool, in: context).map { ($0.name, $0.objectID) }) { first, _ in
+        first
+      }
       while !batch.isFull, let file = unread.popFirst() {
         batch.examined += 1
         if let row = rows[file.name] {

@@ -91,7 +91,8 @@ struct HostPoolsTests {
     let (one, other) = (try hosts.start("a"), try hosts.start("b"))
     try one.kill9()
     let submitted = try other.command(
-      "submit", "counted", "--set", "number=0", "--set", "file=\(hosts.lines)", "--in", "1s", "--wait")
+      "submit", "counted", "--set", "number=0", "--set", "file=\(hosts.lines)", "--run-at",
+      Date(timeIntervalSinceNow: 1).formatted(.iso8601), "--wait")
     #expect(submitted.code == 0, "\(submitted.errors)")
     try hosts.checkEffects(0..<1)
     try other.stop()

@@ -89,7 +89,8 @@ final class StoreOpening {
   ///
   /// Source: https://www.sqlite.org/rescode.html, https://www.postgresql.org/docs/15/errcodes-appendix.html
   private static func isLock(_ error: any Error) -> Bool {
-    if let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError, cause.domain == NSPostgreSQLErrorDomain,
+    if let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError,
+      cause.domain == NSPostgreSQLErrorDomain,
       let state = cause.userInfo["SQLSTATE"] as? String
     {
       return state.isEmpty || state == "25006" || ["08", "53", "57"].contains(state.prefix(2))
