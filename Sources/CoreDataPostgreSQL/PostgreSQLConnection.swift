@@ -124,7 +124,9 @@ final class PostgreSQLConnection: ServerConnection {
 /// The sentences for connections that cannot be opened. libpq gives no codes here, only the server's text.
 enum ConnectionFailure {
   static func error(_ message: String) -> ServerError {
-    let line = message.split(separator: "\n").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? message
+    // libpq adds hints and details below what happened, and tries one host after the other.
+    let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    let line = lines.last { !$0.hasPrefix("Is the server running") && !$0.hasPrefix("DETAIL:") } ?? message
     return ServerError(
       message: advice(message).map { "\(line): \($0)" } ?? line, state: state(message), isConnectionLost: true)
   }

@@ -12,7 +12,9 @@ public enum ErrorText {
     var text = error.localizedDescription
     if let reason = error.localizedFailureReason, !text.contains(reason) { text += " (\(reason))" }
     text += " (\(error.domain) \(error.code))"
-    if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error, hasText(underlying) {
+    if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error, hasText(underlying),
+      !text.contains((underlying as NSError).localizedDescription)
+    {
       text += ": \(self.text(underlying))"
     }
     return text

@@ -1,14 +1,14 @@
 /// How many jobs a pool claims ahead in a store that it shares: those of a quarter of a second, so that other pools find
 /// work while this one is busy, and the workers do not wait for the next claim.
 struct ClaimPace: Equatable, Sendable {
-  /// Jobs for each worker, at least: one that it runs next.
-  private static let leastPerWorker = 1
   /// Seconds for which jobs are claimed ahead.
   private static let ahead = 0.25
   /// Seconds over which the rate is measured, and after which an old rate says nothing.
   private static let interval = 0.05
   private static let longest = 1.0
 
+  /// How many worker processes the pool should have. With none it claims nothing.
+  var workers = 0
   private var count = 0
   private var since = 0.0
   /// Jobs that end in a second.
@@ -22,9 +22,10 @@ struct ClaimPace: Equatable, Sendable {
     (count, since) = (0, now)
   }
 
-  /// How many claimed jobs should wait here.
-  func size(workers: Int, now: Double) -> Int {
-    let least = max(2, workers * Self.leastPerWorker)
+  /// How many claimed jobs should wait here: one for each worker at least.
+  func size(now: Double) -> Int {
+    if workers == 0 { return 0 }
+    let least = max(2, workers)
     return now - since > Self.longest ? least : max(least, Int(rate * Self.ahead))
   }
 }

@@ -6,7 +6,7 @@ extension Coordinator {
   /// How many jobs each window should hold.
   var windowSize: Int {
     let size = max(JobWindow.smallest, min(JobWindow.size, JobWindow.sizeOfAll / max(1, windows.count)))
-    return claimPace.map { min(size, $0.size(workers: workers.count, now: now)) } ?? size
+    return claimPace.map { min(size, $0.size(now: now)) } ?? size
   }
 
   /// Whether jobs of a kind may be handed out as things are.
@@ -18,6 +18,13 @@ extension Coordinator {
   mutating func noteEnded(_ jobs: some Collection<JobKey>) {
     for key in fetching { windows[key]?.endedDuringFetch.formUnion(jobs) }
     claimPace?.note(jobs.count, now: now)
+  }
+
+  /// The pool should have so many worker processes: it claims jobs for them, in a store that it shares.
+  mutating func workersWanted(_ count: Int) {
+    guard claimPace != nil, claimPace?.workers != count else { return }
+    claimPace?.workers = count
+    refetchAll()
   }
 
   /// The store may have better jobs that no event announced.

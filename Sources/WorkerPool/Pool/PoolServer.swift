@@ -198,6 +198,7 @@ final class PoolServer {
 
   /// Carries out what the coordinator wants, and sets the timers that follow from its state.
   private func endTurn() {
+    core.coordinator.workersWanted(supervisor.configuration.workers)
     carryOut()
     if demandHasChanged {
       demandHasChanged = false
@@ -281,6 +282,8 @@ final class PoolServer {
     case SIGTTIN: scale(by: 1)
     case SIGTTOU: scale(by: -1)
     default:
+      // A pool that was cut off does not begin again.
+      if core.ending == .cutOff { core.ending = .stopped }
       stopRequests += 1
       switch stopRequests {
       case 1: stop(deadline: core.configuration.stopDeadline)

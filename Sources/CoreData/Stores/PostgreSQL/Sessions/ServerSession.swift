@@ -89,6 +89,8 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
   private let lock = NSLock()
   private var connection: (any ServerConnection)?
   private var isReleased = false
+  /// Whether the thread waits for the lock.
+  private var isWaiting = false
 
   init(_ address: ServerAddress, _ number: Int64, _ body: @escaping @Sendable (StoreLockEvent) -> Void) {
     self.address = address
@@ -100,24 +102,33 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
   }
 
   func release() {
-    // `nonisolated(unsafe)`: only `cancel()` is called, which any thread may.
-    nonisolated(unsafe) let waiting: (any ServerConnection)? = lock.withLock {
-      isReleased = true
-      return connection
+    lock.withLock { isReleased = true }
+    cancel()
+  }
+
+  /// Ends the statement in which the thread waits. A cancellation that comes just before the statement begins is lost,
+  /// so there is another one soon. A server that cannot be reached does not stop the caller.
+  private func cancel() {
+    DispatchQueue.global().async { [self] in
+      guard let connection = lock.withLock({ isWaiting ? connection : nil }) else { return }
+      connection.cancel()
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { [self] in cancel() }
     }
-    // The thread waits in a statement, which ends now. A server that cannot be reached must not stop the caller.
-    DispatchQueue.global().async { waiting?.cancel() }
   }
 
   private func run() {
     do {
       let made = try ServerSession.connect(address)
       defer { made.close() }
-      lock.withLock { connection = made }
+      try made.run("SET lock_timeout = 0")
+      let mustWait = lock.withLock {
+        connection = made
+        isWaiting = !isReleased
+        return isWaiting
+      }
+      guard mustWait else { return }
       defer { lock.withLock { connection = nil } }
-      // A cancellation may come just before the statement begins. The wait ends now and then, to notice that.
-      try made.run("SET lock_timeout = '2s'")
-      while try !isHeld(made) { if lock.withLock({ isReleased }) { return } }
+      try wait(made)
       report(.held)
       try keep(made)
     } catch {
@@ -125,13 +136,9 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
     }
   }
 
-  private func isHeld(_ connection: any ServerConnection) throws -> Bool {
-    do {
-      try connection.execute("SELECT pg_advisory_lock(\(number))")
-      return true
-    } catch let error as ServerError where ["55P03", "57014"].contains(error.state) {
-      return false
-    }
+  private func wait(_ connection: any ServerConnection) throws {
+    defer { lock.withLock { isWaiting = false } }
+    try connection.execute("SELECT pg_advisory_lock(\(number))")
   }
 
   /// Holds the lock until it is released. Throws when the connection is lost.
