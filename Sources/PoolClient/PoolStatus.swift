@@ -102,6 +102,25 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     }
   }
 
+  /// A pool that shares the store, on this host or another.
+  public struct Host: Codable, Equatable, Sendable {
+    /// The name of the host.
+    public var name: String
+    /// The process ID of the pool there.
+    public var pid: Int32
+    /// The path of its queue directory there.
+    public var queue: String
+    /// Seconds since the pool came.
+    public var age: Double
+
+    package init(name: String, pid: Int32, queue: String, age: Double) {
+      self.name = name
+      self.pid = pid
+      self.queue = queue
+      self.age = age
+    }
+  }
+
   /// The process ID of the pool.
   public var pid: Int32
   /// The path of the store, absolute.
@@ -134,6 +153,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// not answer within five seconds. A count that takes long is used again, with the backlog, for ten times as long, at
   /// most for 30 seconds.
   public var jobs: [String: Int]?
+  /// The pools that share a store at a server, with this one; nil for a SQLite file.
+  public var hosts: [Host]?
   /// Size of the store's write-ahead log in bytes.
   public var walBytes: Int?
   /// Throughput over the last 1, 5 and 15 minutes.

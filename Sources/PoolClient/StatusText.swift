@@ -42,6 +42,11 @@ public enum StatusText {
       lines.append("waiting   \(spread(waiting))")
       lines.append("running   \(spread(running))")
     }
+    for host in (status.hosts ?? []).sorted(by: { ($0.name, $0.queue) < ($1.name, $1.queue) }) {
+      lines.append(
+        "host      \(TerminalText.escaped(host.name)): pool \(host.pid) on \(TerminalText.escaped(host.queue)), for "
+          + duration(host.age))
+    }
     if let bytes = status.walBytes { lines.append("store     a write-ahead log of \(size(bytes))") }
     for reader in status.walReaders ?? [] {
       lines.append(

@@ -15,6 +15,8 @@ struct StoreOverview: Equatable, Sendable {
   var oldestWaiting: [String: Date] = [:]
   var rejectedFiles: Int?
   var wal = WALStatus()
+  /// The pools that share the store; nil for a SQLite file.
+  var members: [PoolMember]?
 
   /// The state that is shown for jobs that run; the store has none.
   static let running = JobText.runningName
@@ -36,6 +38,7 @@ extension StoreJobSource {
         overview.oldestWaiting = counted.oldestWaiting
       }
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
+      if store.isShared { overview.members = try? store.members(in: countingContext) }
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
       overview.wal = walStatus

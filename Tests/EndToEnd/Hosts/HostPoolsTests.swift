@@ -31,6 +31,7 @@ struct HostPoolsTests {
     try hosts.waitForEffects(200)
     try hosts.checkEffects(0..<200)
     let done = try hosts.done()
+    #expect(try one.status().hosts?.map(\.pid).sorted() == [one.pid, other.pid].sorted())
     #expect(done["a", default: 0] >= 20 && done["b", default: 0] >= 20, "\(done)")
     // Nothing ran twice, not even in vain.
     #expect(try String(contentsOfFile: hosts.lines, encoding: .utf8).split(separator: "\n").count == 200)

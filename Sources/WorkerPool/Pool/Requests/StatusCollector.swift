@@ -139,6 +139,9 @@ extension PoolStatus {
     walReaders = overview.wal.readers.sorted { $0.value < $1.value }.map { pid, since in
       WALReader(pid: pid, command: ProcFile.command(pid), age: Clock.now - since)
     }
+    hosts = overview.members?.map {
+      Host(name: $0.host, pid: $0.pid, queue: $0.queue, age: max(0, -$0.startedAt.timeIntervalSinceNow))
+    }
     backlog = overview.backlog
     backlogRest = overview.backlogRest
     waitingTime = Spread(overview.times.waiting)
