@@ -89,6 +89,9 @@ final class StoreOpening {
   ///
   /// Source: https://www.sqlite.org/rescode.html, https://www.postgresql.org/docs/15/errcodes-appendix.html
   private static func isLock(_ error: any Error) -> Bool {
+    // A pool of another host opened the store at the same moment.
+    let conflicts = [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
+    if conflicts.contains((error as NSError).code) { return true }
     if let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError,
       cause.domain == NSPostgreSQLErrorDomain,
       let state = cause.userInfo["SQLSTATE"] as? String
