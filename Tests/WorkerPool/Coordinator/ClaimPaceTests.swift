@@ -1,0 +1,28 @@
+import Testing
+
+@testable import WorkerPool
+
+/// How many jobs a pool claims ahead in a store that it shares.
+struct ClaimPaceTests {
+  @Test func aPoolWithoutWorkersClaimsNothing() {
+    #expect(ClaimPace().size(now: 0) == 0)
+  }
+
+  @Test func eachWorkerFindsAJob() {
+    var pace = ClaimPace()
+    pace.workers = 1
+    #expect(pace.size(now: 100) == 2)
+    pace.workers = 8
+    #expect(pace.size(now: 100) == 8)
+  }
+
+  @Test func theJobsOfAQuarterOfASecondAreClaimed() {
+    var pace = ClaimPace()
+    pace.workers = 2
+    pace.note(0, now: 100)
+    pace.note(50, now: 100.05)
+    #expect((240...260).contains(pace.size(now: 100.06)))
+    // What was fast long ago says nothing.
+    #expect(pace.size(now: 102) == 2)
+  }
+}
