@@ -13,7 +13,9 @@ public enum Pool {
   /// Why a pool cannot start.
   public enum StartError: Error, Sendable, CustomStringConvertible {
     /// The model cannot be read.
-    case model(path: String)
+    case model(ModelFileError)
+    /// No model was named, and there is no store that keeps one.
+    case noModel(store: String)
     /// The store cannot be opened.
     case store(path: String, reason: String)
     /// Another pool runs on the store.
@@ -30,7 +32,8 @@ public enum Pool {
     /// What happened and what to do, as one line.
     public var description: String {
       switch self {
-      case .model(let path): "\(path) is not a data model that can be read"
+      case .model(let error): error.description
+      case .noModel(let store): "there is no store at \(store) yet: --model must name the model of the new store"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
       case .storeIsTaken(let path, let pid, let queue):
         "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
@@ -61,6 +64,11 @@ public enum Pool {
     if configuration.confinesWorkers, let reason = Confinement.obstacle {
       throw StartError.confinement(reason: reason)
     }
+    do {
+      try configuration.place.check()
+    } catch {
+      throw StartError.store(path: error.place, reason: error.reason)
+    }
     let layout = QueueLayout(root: configuration.queue)
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
@@ -84,9 +92,8 @@ public enum Pool {
     configuration.identity = identity
     defer { runtime.clear() }
     // Before the store's file is made.
-    guard NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) != nil else {
-      throw StartError.model(path: configuration.model)
-    }
+    configuration.model = try modelPath(configuration)
+    _ = try loadModel(configuration)
     let storeLock = try takeStore(&configuration)
     defer { storeLock?.release() }
     var code = try runOnce(&configuration, layout, signals)
@@ -112,7 +119,7 @@ public enum Pool {
     }
     let successor = Successor(
       queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
-    if configuration.migratesStore { try migrate(configuration, log) }
+    if configuration.migratesStore { try migrate(configuration) }
     let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
       try openSource(configuration, layout, successor)
     }
@@ -125,11 +132,6 @@ public enum Pool {
   /// Makes this the one pool of a SQLite file, of which the configuration gets the real path. A store at a server has
   /// many pools, and no lock.
   private static func takeStore(_ configuration: inout PoolConfiguration) throws -> StoreLock? {
-    do {
-      try configuration.place.check()
-    } catch {
-      throw StartError.store(path: error.place, reason: error.reason)
-    }
     if configuration.place.isServer { return nil }
     try StoreFitness.requireWritable(configuration.store)
     let lock = try takeStore(configuration.store)
@@ -139,13 +141,20 @@ public enum Pool {
   }
 
   /// Migrates the store if its model is an older one.
-  private static func migrate(_ configuration: PoolConfiguration, _ log: Log) throws {
+  private static func migrate(_ configuration: PoolConfiguration) throws {
+    if configuration.place.isServer {
+      throw StartError.store(
+        path: configuration.store,
+        reason: "--migrate changes SQLite files only; a program that opens the store with "
+          + "NSMigratePersistentStoresAutomaticallyOption migrates it at the server")
+    }
     // A store that is made only now has no model yet.
     let attributes = try? FileManager.default.attributesOfItem(atPath: configuration.store)
     guard (attributes?[.size] as? NSNumber)?.intValue != 0,
       let migration = try ModelMigration(store: configuration.store, model: configuration.model)
     else { return }
     let backup = ModelMigration.backupPath(of: configuration.store)
+    let log = configuration.log
     log(
       .storeMigrated,
       "the store is being migrated: \(migration.changes.count) of its entities change; the backup is \(backup)",
@@ -172,6 +181,23 @@ public enum Pool {
     try body(try ModelMigration(store: lock.path, model: model, from: old))
   }
 
+  /// The path of the model that was named, or else of the store, which keeps its own.
+  private static func modelPath(_ configuration: PoolConfiguration) throws(StartError) -> String {
+    guard configuration.model.isEmpty else { return configuration.model }
+    guard !configuration.place.isServer, FileManager.default.fileExists(atPath: configuration.store) else {
+      throw .noModel(store: configuration.store)
+    }
+    return configuration.store
+  }
+
+  private static func loadModel(_ configuration: PoolConfiguration) throws(StartError) -> NSManagedObjectModel {
+    do {
+      return try ModelFile.load(configuration.model)
+    } catch {
+      throw .model(error)
+    }
+  }
+
   /// Makes this the one pool of the store. Nothing is written before that.
   private static func takeStore(_ path: String) throws -> StoreLock {
     do {
@@ -190,9 +216,7 @@ public enum Pool {
   private static func openSource(
     _ configuration: PoolConfiguration, _ layout: QueueLayout, _ successor: Successor
   ) throws -> StoreJobSource {
-    guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: configuration.model)) else {
-      throw StartError.model(path: configuration.model)
-    }
+    let model = try loadModel(configuration)
     let store = try openStore(
       configuration, model,
       options: [

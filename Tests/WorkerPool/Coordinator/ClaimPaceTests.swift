@@ -20,8 +20,8 @@ struct ClaimPaceTests {
     var pace = ClaimPace()
     pace.workers = 2
     pace.note(0, now: 100)
-    pace.note(50, now: 100.05)
-    #expect((240...260).contains(pace.size(now: 100.06)))
+    pace.note(100, now: 100.1)
+    #expect((240...260).contains(pace.size(now: 100.2)))
     // What was fast long ago says nothing.
     #expect(pace.size(now: 102) == 2)
   }
