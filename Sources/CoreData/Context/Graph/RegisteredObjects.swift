@@ -38,8 +38,8 @@ final class RegisteredObjects {
     RegisteredObjects.giveBackMemory(of: count)
   }
 
-  /// Gives freed memory back to the system after many objects left together. malloc(3) keeps blocks of their size for
-  /// itself, and searching for free pages takes less time than freeing so many objects did.
+  /// Gives freed memory back to the system after many objects left together. malloc(3) does not return small blocks by
+  /// itself. The call takes less time than freeing the objects did.
   static func giveBackMemory(of count: Int) {
     if count >= leastCountToGiveBack { csystem_trim_heap() }
   }

@@ -36,10 +36,13 @@ final class PerformScope {
   static func contains(_ context: NSManagedObjectContext) -> Bool { current?.includes(context) ?? false }
 
   /// Whether the context is in the chain that ends here.
-  func includes(_ context: NSManagedObjectContext) -> Bool {
+  func includes(_ context: NSManagedObjectContext) -> Bool { contains { $0 === context } }
+
+  /// Whether a context in the chain that ends here fulfils the condition.
+  func contains(where condition: (NSManagedObjectContext) -> Bool) -> Bool {
     var scope: PerformScope? = self
     while let next = scope {
-      if next.context === context { return true }
+      if condition(next.context) { return true }
       scope = next.outer
     }
     return false

@@ -3,9 +3,10 @@ extension NSManagedObjectContext {
   /// Merges another context's save: call it on this context's queue with the `DidSave` or `DidSaveObjectIDs`
   /// notification.
   ///
-  /// Updated objects with values are read again and keep their own changes; faults stay faults. New objects are
-  /// registered as faults. Objects whose rows were deleted are deleted here, if somebody holds them, and leave the
-  /// context with the next save, which writes nothing of them. `NSManagedObjectContextObjectsDidChange` follows.
+  /// The context reads updated objects that have values again, and they keep their own changes; faults stay faults. It
+  /// registers each new object as a fault. Objects whose rows were deleted are deleted here if the program holds them;
+  /// they leave the context with the next save, which does not touch their rows. The context then posts
+  /// `NSManagedObjectContextObjectsDidChange`.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     checkQueue()
     merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
