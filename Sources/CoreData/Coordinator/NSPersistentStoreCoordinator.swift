@@ -243,11 +243,21 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   // MARK: Migration
 
-  /// Does nothing: migrations are never deferred.
-  public final func finishDeferredLightweightMigration() throws {}
+  /// Does what migrations of the open stores have left for later, each piece in a transaction of its own. Call it when
+  /// the program has time, on any thread. Other processes may read and write meanwhile.
+  ///
+  /// - Throws: an error of the file. What is done stays done, and another call goes on.
+  public final func finishDeferredLightweightMigration() throws {
+    for store in objectStores { while try store.finishDeferredMigrationTask() {} }
+  }
 
-  /// Does nothing: migrations are never deferred.
-  public final func finishDeferredLightweightMigrationTask() throws {}
+  /// Does one piece of what migrations have left for later. While the metadata of a store have
+  /// ``NSPersistentStoreDeferredLightweightMigrationOptionKey``, more is left.
+  ///
+  /// - Throws: an error of the file.
+  public final func finishDeferredLightweightMigrationTask() throws {
+    for store in objectStores where try store.finishDeferredMigrationTask() { return }
+  }
 }
 
 /// What a block returned or threw on a queue, on its way to the caller.

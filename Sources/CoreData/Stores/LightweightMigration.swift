@@ -6,6 +6,11 @@ extension StoreMetadata {
       && !isSet(NSIgnorePersistentStoreVersioningOption, options) && !isSet(NSReadOnlyPersistentStoreOption, options)
   }
 
+  /// Whether the options leave the work of a migration that no reader needs for later.
+  static func asksForDeferredMigration(_ options: [AnyHashable: Any]?) -> Bool {
+    isSet(NSPersistentStoreDeferredLightweightMigrationOptionKey, options)
+  }
+
   /// Whether a store with the metadata holds the entities as they are.
   static func isCurrent(_ metadata: [String: Any], _ entities: [NSEntityDescription]) -> Bool {
     guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return true }

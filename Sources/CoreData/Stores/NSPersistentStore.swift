@@ -137,7 +137,10 @@ public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentSt
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 /// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
-/// Kept and without effect: migrations are never deferred. Apple's text of the key is not known.
+/// An NSNumber: whether a lightweight migration of a SQLite file leaves for later what no reader needs: dropping the old
+/// tables, and making indexes that are not unique. The store's metadata have this key until
+/// `finishDeferredLightweightMigration()`, or several calls of `finishDeferredLightweightMigrationTask()`, have done the
+/// rest. Default: false. Apple's text of the key is not known.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
   "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 /// An NSNumber: whether opening gathers statistics that help SQLite to choose indexes (`ANALYZE`). Default: false.

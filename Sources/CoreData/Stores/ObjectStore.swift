@@ -75,6 +75,11 @@ protocol ObjectStore: NSPersistentStore {
   /// Reserves keys for new rows before they are written, one for each.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID]
 
+  /// Does one piece of what a migration has left for later.
+  ///
+  /// - Returns: false if nothing was left.
+  func finishDeferredMigrationTask() throws -> Bool
+
   // MARK: Batches
 
   var takesBatchRequests: Bool { get }
@@ -205,6 +210,7 @@ extension ObjectStore {
   ) throws -> (any StoreSession)? { nil }
 
   func releaseMemory() {}
+  func finishDeferredMigrationTask() throws -> Bool { false }
 
   static func setModel(
     _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?

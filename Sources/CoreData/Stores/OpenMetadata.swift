@@ -31,6 +31,9 @@ final class OpenMetadata: @unchecked Sendable {
     }
   }
 
+  /// Drops a value that the file has no more.
+  func forget(_ key: String) { lock.withLock { values?[key] = nil } }
+
   /// The values that a transaction has to write; nil if the file has them. `didCommit` follows when it is committed.
   func takeUnsaved() -> [String: Any]? {
     lock.withLock {

@@ -101,7 +101,7 @@ extension SQLiteStore {
   }
 
   /// The statements of the store's own indexes in the file, by name. Indexes that a person added have other names.
-  private static func indexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> [String: String] {
+  static func indexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> [String: String] {
     var statements: [String: String] = [:]
     for table in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
       // Indexes without a text belong to the table's constraints.

@@ -17,8 +17,10 @@ extension SQLiteStore {
         var metadata = try readMetadata(prefix, connection).1
         if StoreMetadata.isCurrent(metadata, entities) { return }
         let sources = try SourceModels.model(for: metadata, path: path)
-        try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run()
+        let isDeferred = StoreMetadata.asksForDeferredMigration(options)
+        try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run(isDeferred: isDeferred)
         StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
+        metadata[DeferredMigration.metadataKey] = isDeferred ? true : nil
         try writeMetadata(metadata, prefix: prefix, connection)
         try keepModel(model, of: entities, prefix, connection)
       }
@@ -51,6 +53,7 @@ extension SQLiteStore {
         var metadata = try readMetadata(prefix, to).1
         try StoreMigration(from: old.entities, to: new.entities, prefix: prefix, to).run()
         StoreMetadata.setModel(entities: new.entities, identifiers: new.versionIdentifiers, in: &metadata)
+        metadata[DeferredMigration.metadataKey] = nil
         try writeMetadata(metadata, prefix: prefix, to)
         try keepModel(new, prefix, to)
       }

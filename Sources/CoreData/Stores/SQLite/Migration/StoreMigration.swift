@@ -28,16 +28,19 @@ struct StoreMigration {
   /// The SQL function that reads a file of external data.
   private static let contentsOfFile = "cd_external"
 
-  func run() throws {
+  /// - Parameter isDeferred: whether what no reader needs is left for ``DeferredMigration``.
+  func run(isDeferred: Bool = false) throws {
     try checkHierarchies()
+    // Those of an earlier migration that was not finished.
+    try DeferredMigration.dropOldTables(connection)
     mapping.writeWarnings()
     let lastKeys = try self.lastKeys()
     try setAside()
     for statement in new.entityTableStatements { try connection.execute(statement) }
     for entity in new.entities { try copyRows(of: entity) }
     try copyRelationships()
-    for table in oldTables { try connection.execute("DROP TABLE \(aside(table))") }
-    try makeIndexes()
+    if !isDeferred { try DeferredMigration.dropOldTables(connection) }
+    try makeIndexes(onlyUnique: isDeferred)
     try number(lastKeys)
     try renumberHistory()
   }
@@ -76,7 +79,7 @@ struct StoreMigration {
 
   private var oldTables: [String] { old.tables.map(\.name) + old.joinTables.map(\.name) }
 
-  func aside(_ table: String) -> String { "cd_old_\(table)" }
+  func aside(_ table: String) -> String { DeferredMigration.aside(table) }
 
   private func setAside() throws {
     for table in oldTables {
@@ -93,9 +96,11 @@ struct StoreMigration {
     for table in oldTables { try connection.execute("ALTER TABLE \(table) RENAME TO \(aside(table))") }
   }
 
-  private func makeIndexes() throws {
+  private func makeIndexes(onlyUnique: Bool) throws {
     do {
-      for statement in new.indexStatements { try connection.execute(statement) }
+      for statement in new.indexStatements where !onlyUnique || statement.hasPrefix("CREATE UNIQUE INDEX") {
+        try connection.execute(statement)
+      }
     } catch let error as SQLiteError where error.primaryCode == 19 {
       throw CoreDataErrors.error(
         .migrationConstraintViolation, "The new model's uniqueness constraints do not hold: \(error.message).")

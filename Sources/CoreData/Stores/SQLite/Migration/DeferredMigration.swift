@@ -1,0 +1,73 @@
+/// What a lightweight migration leaves for later if NSPersistentStoreDeferredLightweightMigrationOptionKey asks for it:
+/// dropping the tables of the old model, and making the indexes that only speed up reading.
+///
+/// The file tells what is left to do, so another process may go on, or begin anew after a crash. The store's metadata
+/// have the option's key until nothing is left.
+struct DeferredMigration {
+  static let metadataKey = NSPersistentStoreDeferredLightweightMigrationOptionKey
+
+  let schema: StoreSchema
+  let connection: SQLiteConnection
+
+  /// The name that a migration gives an old table.
+  static func aside(_ table: String) -> String { "cd_old_\(table)" }
+
+  /// The tables of old models that are still there.
+  static func oldTables(_ connection: SQLiteConnection) throws -> [String] {
+    try connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'cd\\_old\\_%' ESCAPE '\\' ORDER BY name"
+    ).compactMap { if case .text(let name) = $0[0] { name } else { nil } }
+  }
+
+  static func dropOldTables(_ connection: SQLiteConnection) throws {
+    for table in try oldTables(connection) { try connection.execute("DROP TABLE \"\(table)\"") }
+  }
+
+  /// Does one piece of work. In a transaction.
+  ///
+  /// - Returns: false if nothing was left.
+  func performTask() throws -> Bool {
+    guard let task = try nextTask() else { return false }
+    try connection.execute(task)
+    return true
+  }
+
+  func isFinished() throws -> Bool { try nextTask() == nil }
+
+  private func nextTask() throws -> String? {
+    if let table = try Self.oldTables(connection).first { return "DROP TABLE \"\(table)\"" }
+    let found = try SQLiteStore.indexes(schema, connection)
+    return schema.indexStatements.first { found[Self.indexName($0)] == nil }
+  }
+
+  /// The name in CREATE INDEX NAME ON …
+  private static func indexName(_ statement: String) -> String {
+    String(statement.prefix { $0 != "(" }.components(separatedBy: " ON ")[0].split(separator: " ").last ?? "")
+  }
+}
+
+extension SQLiteStore {
+  /// Each piece is a transaction of its own, so that other processes wait for one piece only.
+  func finishDeferredMigrationTask() throws -> Bool {
+    guard openMetadata.current?[DeferredMigration.metadataKey] != nil, !database.configuration.isReadOnly else {
+      return false
+    }
+    return try CoreDataErrors.translating("Finishing the migration of \(database.configuration.path)") {
+      let (didWork, isFinished) = try database.write { connection in
+        var metadata = try SQLiteStore.readMetadata(schema.prefix, connection).1
+        // Another process may have finished it, or migrated the store again.
+        guard metadata[DeferredMigration.metadataKey] != nil,
+          StoreMetadata.isCurrent(metadata, schema.entities.map(\.entity))
+        else { return (false, true) }
+        let migration = DeferredMigration(schema: schema, connection: connection)
+        let didWork = try migration.performTask()
+        guard try migration.isFinished() else { return (didWork, false) }
+        metadata[DeferredMigration.metadataKey] = nil
+        try SQLiteStore.writeMetadata(metadata, prefix: schema.prefix, connection)
+        return (didWork, true)
+      }
+      if isFinished { openMetadata.forget(DeferredMigration.metadataKey) }
+      return didWork
+    }
+  }
+}
