@@ -1,7 +1,9 @@
-/// A function that SQL text may call, written in Swift. Deterministic; called on the connection's thread.
+/// A function that SQL text may call, written in Swift. Called on the connection's thread.
 struct SQLFunction: Sendable {
   let name: String
   let argumentCount: Int
+  /// Whether equal arguments give equal results. SQLite may then call it once for several rows.
+  var isDeterministic = true
   let evaluate: @Sendable ([SQLiteValue]) -> SQLiteValue
 }
 

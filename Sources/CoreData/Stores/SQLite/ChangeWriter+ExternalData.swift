@@ -17,27 +17,43 @@ extension ChangeWriter {
   private func add(_ number: Int, _ key: Int64, to files: inout [ObsoleteFile]) throws {
     let writer = store.writer(number)
     for column in writer.externalColumns {
-      let rows = try connection.rows(
-        "SELECT \(column) FROM \(writer.mapping.table) WHERE Z_PK = ? AND substr(\(column), 1, 1) = x'02'",
-        [.integer(key)])
-      for case .blob(let stored) in rows.map({ $0[0] }) {
-        files.append(ObsoleteFile(table: writer.mapping.table, column: column, key: key, stored: stored))
-      }
+      files += try writer.files(in: column, where: " WHERE t0.Z_PK = ?", [.integer(key)], connection)
     }
   }
+}
 
-  /// - Parameter isUseless: whether no row will name the files.
-  func forgetWrittenFiles(removing isUseless: Bool) {
-    guard store.hasExternalData else { return }
-    for writer in store.externalWriters where !writer.writtenFiles.isEmpty {
-      if isUseless { for file in writer.writtenFiles { try? FileManager.default.removeItem(at: file) } }
-      writer.writtenFiles = []
+extension RowWriter {
+  /// - Parameters:
+  ///   - isUseless: whether no row will name the files.
+  ///   - first: the number of files, of those that were written first, to leave alone.
+  func forgetWrittenFiles(removing isUseless: Bool, after first: Int = 0) {
+    guard writtenFiles.count > first else { return }
+    if isUseless { for file in writtenFiles[first...] { try? FileManager.default.removeItem(at: file) } }
+    writtenFiles.removeSubrange(first...)
+  }
+
+  /// The files that a column's values name in some rows of the table `t0`.
+  func files(
+    in column: String, where condition: String, _ values: [SQLiteValue], _ connection: SQLiteConnection
+  ) throws -> [ObsoleteFile] {
+    let isFile = "substr(t0.\(column), 1, 1) = x'02'"
+    let rows = try connection.rows(
+      "SELECT t0.Z_PK, t0.\(column) FROM \(mapping.table) AS t0\(condition.isEmpty ? " WHERE" : condition + " AND") \(isFile)",
+      values)
+    return rows.compactMap { row in
+      guard case .integer(let key) = row[0], case .blob(let stored) = row[1] else { return nil }
+      return ObsoleteFile(table: mapping.table, column: column, key: key, stored: stored)
     }
   }
 }
 
 extension SQLiteStore {
   var hasExternalData: Bool { !externalWriters.isEmpty }
+
+  /// - Parameter isUseless: whether no row will name the files.
+  func forgetWrittenFiles(removing isUseless: Bool) {
+    for writer in externalWriters { writer.forgetWrittenFiles(removing: isUseless) }
+  }
 
   /// Removes the files that no row names any more. A file that stays does no harm.
   func removeObsoleteFiles() {

@@ -25,11 +25,11 @@ final class ChangeWriter {
     let obsolete = try obsoleteFiles()
     do {
       let saved = try writeRows()
-      forgetWrittenFiles(removing: false)
+      store.forgetWrittenFiles(removing: false)
       store.obsoleteFiles += obsolete
       return saved
     } catch {
-      forgetWrittenFiles(removing: true)
+      store.forgetWrittenFiles(removing: true)
       throw error
     }
   }

@@ -201,7 +201,7 @@ final class RowWriter: @unchecked Sendable {
   }
 
   /// What the row stores for a value of an attribute with external storage.
-  private func external(_ value: Data) -> Data {
+  func external(_ value: Data) -> Data {
     guard value.count > ExternalData.largestInside, let externalFolder,
       let (stored, file) = ExternalData.writeFile(value, in: externalFolder)
     else { return ExternalData.encode(value) }
@@ -209,8 +209,11 @@ final class RowWriter: @unchecked Sendable {
     return stored
   }
 
-  /// The columns of attributes with external storage.
-  private(set) lazy var externalColumns: [String] = zip(steps, columns).filter(\.0.external).flatMap(\.1)
+  /// The columns of attributes with external storage, elements of composites among them.
+  private(set) lazy var externalColumns: [String] =
+    zip(steps, columns).filter(\.0.external).flatMap(\.1)
+    + mapping.composites.values.flatMap(\.leaves).filter(\.attribute.allowsExternalBinaryDataStorage).map(
+      \.column.column)
 
   private func bindElements(
     _ slot: Int, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32
@@ -218,7 +221,12 @@ final class RowWriter: @unchecked Sendable {
     let elements = snapshot.load(slot, as: Boxed.self)?.value as? [String: Any] ?? [:]
     var index = index
     for leaf in mapping.composites[snapshot.layout.slots[slot].name]?.leaves ?? [] {
-      StoredValue.bind(leaf.value(in: elements), leaf.attribute, statement, index)
+      let value = leaf.value(in: elements)
+      if leaf.attribute.allowsExternalBinaryDataStorage, let data = value as? Data {
+        statement.bind(external(data), at: index)
+      } else {
+        StoredValue.bind(value, leaf.attribute, statement, index)
+      }
       index += 1
     }
     return index

@@ -2,9 +2,10 @@ internal import Synchronization
 
 /// Tells whether anybody else has written to the database, by the server's snapshots.
 ///
-/// A snapshot names the transactions that were not finished at its moment. Those that have finished since the one
-/// before are this coordinator's own, or somebody else has written. Sessions of other databases on the server count as
-/// well, which drops cached rows without need, and never keeps them wrongly.
+/// A snapshot names the transactions that were running when it was taken. Two snapshots tell which transactions have
+/// finished between them. If this coordinator did not begin one of these, somebody else may have written, and the cached
+/// rows are dropped. Transactions in other databases of the server count too: then rows are dropped without need, but
+/// outdated rows are never kept.
 ///
 /// Source: https://www.postgresql.org/docs/15/functions-info.html, `pg_current_snapshot`.
 final class OwnCommits: Sendable {

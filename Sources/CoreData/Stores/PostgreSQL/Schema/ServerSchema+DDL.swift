@@ -166,7 +166,7 @@ struct ServerTables {
       + schema.tables.map { table in
         """
         COMMENT ON COLUMN \(table.name).\(ServerLayout.ownColumns.version) IS \
-        'Counts the changes of the row. Whoever changes a row adds 1.'
+        'The number of changes of the row. Add 1 when you update a row.'
         """
       }
   }

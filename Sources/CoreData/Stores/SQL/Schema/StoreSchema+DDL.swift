@@ -5,8 +5,7 @@ extension StoreSchema {
   /// The table of one row that holds the store's identity and metadata.
   var metadataTable: String { prefix + "_METADATA" }
 
-  /// The table in which Apple's framework keeps the model. It is created because Apple's creates it, and stays empty:
-  /// stores of older frameworks have none either.
+  /// The table of one row in which the store keeps a copy of its model. Stores of older frameworks have none.
   var modelCacheTable: String { prefix + "_MODELCACHE" }
 
   /// The statements that create a new file's schema, in the order in which Apple's files have it: the tables of

@@ -61,6 +61,11 @@ final class BatchInsertion {
         "\(table) has no row for the entity number \(mapping.rootNumber).")
     }
     nextKey = last + 1
+    if onDuplicate == .update {
+      for column in writer.externalColumns {
+        store.obsoleteFiles += try writer.files(in: column, where: "", [], connection)
+      }
+    }
     defer { latest = nil }
     while try fill(rows[filled]) {
       filled += 1
@@ -107,6 +112,7 @@ final class BatchInsertion {
     let statement = try statement(shape, rows: group.count)
     statement.texts = connection.boundTexts
     connection.boundTexts.clear()
+    let files = writer.writtenFiles.count
     var index: Int32 = 1
     for (offset, row) in group.enumerated() {
       statement.bind(nextKey + Int64(offset), at: index)
@@ -116,7 +122,7 @@ final class BatchInsertion {
       index = writer.bind(row, shape, to: statement, at: index) { $0 }
     }
     try translatingConstraints {
-      if onDuplicate != .fail { return try insertUnlessThere(statement) }
+      if onDuplicate != .fail { return try insertUnlessThere(statement, keeping: files) }
       try statement.run()
       for _ in group { try note(nextKey) }
     }
@@ -131,9 +137,14 @@ final class BatchInsertion {
   }
 
   /// Runs a statement with a `conflictClause`, for one row.
-  private func insertUnlessThere(_ statement: SQLiteStatement) throws {
+  ///
+  /// - Parameter files: how many of the written files are of other rows.
+  private func insertUnlessThere(_ statement: SQLiteStatement, keeping files: Int) throws {
     // No row was written: the key is free for the next.
-    guard try statement.step() else { return statement.reset() }
+    guard try statement.step() else {
+      writer.forgetWrittenFiles(removing: true, after: files)
+      return statement.reset()
+    }
     let written = statement.integer(0)
     try statement.run()
     try note(written)

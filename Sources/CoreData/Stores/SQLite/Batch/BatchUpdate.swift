@@ -10,6 +10,8 @@ struct BatchUpdate {
     /// The value of the step's slot in `constants`.
     case constant(position: Int)
     case expression(column: String, SQL)
+    /// Each row gets a file of its own for a large value, which goes with the row.
+    case external(column: String, Data)
     /// The columns of a relationship, with the values for them.
     case columns([(name: String, value: SQLiteValue)])
   }
@@ -30,6 +32,7 @@ struct BatchUpdate {
       throw CoreDataErrors.error(.persistentStoreOperation, "The batch update of \(mapping.name) names no property.")
     }
     let (restriction, bindings) = try condition()
+    try replaceFiles(assignments, restriction, bindings, connection)
     let needsRows = recorder != nil || request.resultType == .updatedObjectIDsResultType
     let names = try (request.propertiesToUpdate ?? [:]).keys.map { key in
       try element(key).map { $0.column.name.components(separatedBy: ".")[0] } ?? property(key).name
@@ -74,6 +77,35 @@ struct BatchUpdate {
     return (" WHERE t0.Z_PK IN (\(sql.text))", sql.values)
   }
 
+  // MARK: External data
+
+  /// The SQL function that gives what a row stores for an external value.
+  private static let storedExternally = "cd_store_external"
+
+  /// Notes the files whose values the update replaces, and lets its statement write others.
+  private func replaceFiles(
+    _ assignments: [Assignment], _ condition: String, _ bindings: [SQLiteValue], _ connection: SQLiteConnection
+  ) throws {
+    let columns = Set(assignments.flatMap(columns)).intersection(writer.externalColumns)
+    guard !columns.isEmpty else { return }
+    for column in columns {
+      store.obsoleteFiles += try writer.files(in: column, where: condition, bindings, connection)
+    }
+    connection.register(
+      SQLFunction(name: Self.storedExternally, argumentCount: 1, isDeterministic: false) { [writer] arguments in
+        guard case .blob(let value) = arguments[0] else { return .null }
+        return .blob(writer.external(value))
+      })
+  }
+
+  private func columns(_ assignment: Assignment) -> [String] {
+    switch assignment {
+    case .constant(let position): writer.columns[position]
+    case .expression(let column, _), .external(let column, _): [column]
+    case .columns(let columns): columns.map(\.name)
+    }
+  }
+
   // MARK: Values
 
   private func property(_ key: AnyHashable) throws -> NSPropertyDescription {
@@ -112,6 +144,9 @@ struct BatchUpdate {
         "\(mapping.name).\(property.name) holds \(mapping.entity.layout.slots[slot].attributeType.valueDescription), "
           + "and was given a \(type(of: constant)).")
     }
+    if writer.steps[position].external, let value = constants.load(slot, as: Data.self) {
+      return .external(column: writer.columns[position][0], value)
+    }
     return .constant(position: position)
   }
 
@@ -125,10 +160,16 @@ struct BatchUpdate {
           .validationMissingMandatoryProperty, "\(name) needs a value.",
           [NSValidationKeyErrorKey: element.column.name])
       }
+      guard expression.expressionType == .constantValue || !element.attribute.allowsExternalBinaryDataStorage else {
+        throw failure("\(name) may be stored in files, which SQL cannot compute: give the batch update a constant.")
+      }
       return try assignment(of: expression, to: element.column)
     }
     guard let converted = AttributeValue.converted(constant, element.attribute) else {
       throw failure("\(name) holds \(element.column.type.valueDescription), and was given a \(type(of: constant)).")
+    }
+    if element.attribute.allowsExternalBinaryDataStorage, let value = converted as? Data {
+      return .external(column: element.column.column, value)
     }
     return try assignment(of: NSExpression(forConstantValue: converted), to: element.column)
   }
@@ -136,6 +177,11 @@ struct BatchUpdate {
   private func assignment(of expression: NSExpression, to property: NSPropertyDescription) throws -> Assignment {
     guard let attribute = mapping.attributes[property.name] else {
       throw failure("\(mapping.name).\(property.name) is not stored, or not in one column.")
+    }
+    guard !writer.externalColumns.contains(attribute.column) else {
+      throw failure(
+        "\(mapping.name).\(property.name) may be stored in files, which SQL cannot compute: give the batch update a constant."
+      )
     }
     return try assignment(of: expression, to: attribute)
   }
@@ -206,6 +252,7 @@ struct BatchUpdate {
     switch assignment {
     case .constant(let position): writer.columns[position].map { "\($0) = ?" }.joined(separator: ", ")
     case .expression(let column, let sql): "\(column) = \(sql.text)"
+    case .external(let column, _): "\(column) = \(Self.storedExternally)(?)"
     case .columns(let columns): columns.map { "\($0.name) = ?" }.joined(separator: ", ")
     }
   }
@@ -219,6 +266,7 @@ struct BatchUpdate {
       index = writer.bind(writer.steps[position], of: constants, to: statement, at: index) { $0 }
       return
     case .expression(_, let sql): values = sql.values
+    case .external(_, let value): values = [.blob(value)]
     case .columns(let columns): values = columns.map(\.value)
     }
     for value in values {

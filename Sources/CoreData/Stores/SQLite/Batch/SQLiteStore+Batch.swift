@@ -15,16 +15,9 @@ extension SQLiteStore {
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    var files: [URL] = []
-    let rows = try batch("Deleting rows of \(fetch.entityName)", origin) { connection, recorder in
-      let transaction = SQLiteBatchTransaction(self, connection, recorder)
-      let rows = try BatchDeletion(transaction).run(fetch)
-      files = transaction.externalFiles
-      return rows
+    try batch("Deleting rows of \(fetch.entityName)", origin) { connection, recorder in
+      try BatchDeletion(SQLiteBatchTransaction(store: self, connection: connection, history: recorder)).run(fetch)
     }
-    // Only now is it certain that no row needs them. A file that stays does no harm.
-    for file in files { try? FileManager.default.removeItem(at: file) }
-    return rows
   }
 
   /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
@@ -33,15 +26,25 @@ extension SQLiteStore {
     _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> BatchResult
   ) throws -> BatchResult {
     try CoreDataErrors.translating("\(doing) in \(database.configuration.path)") {
-      try database.withWriter { _ in
-        let result = try database.write { connection in
-          let recorder = HistoryRecorder(self, origin, connection)
-          let result = try body(connection, recorder)
-          try recorder?.finish()
+      try database.withWriter { connection in
+        let before = obsoleteFiles
+        do {
+          let result = try database.write { connection in
+            let recorder = HistoryRecorder(self, origin, connection)
+            let result = try body(connection, recorder)
+            try recorder?.finish()
+            return result
+          }
+          forgetWrittenFiles(removing: false)
+          // Inside of another transaction its end decides.
+          if !connection.isInTransaction { removeObsoleteFiles() }
+          rowCache.supersede()
           return result
+        } catch {
+          forgetWrittenFiles(removing: true)
+          obsoleteFiles = before
+          throw error
         }
-        rowCache.supersede()
-        return result
       }
     }
   }

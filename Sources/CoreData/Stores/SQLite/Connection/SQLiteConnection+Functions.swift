@@ -3,7 +3,8 @@ internal import CSQLite
 extension SQLiteConnection {
   func register(_ function: SQLFunction) {
     sqlite3_create_function_v2(
-      handle, function.name, Int32(function.argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+      handle, function.name, Int32(function.argumentCount),
+      SQLITE_UTF8 | (function.isDeterministic ? SQLITE_DETERMINISTIC : 0),
       Unmanaged.passRetained(Box(function)).toOpaque(),
       { context, count, arguments in
         let function = Unmanaged<Box<SQLFunction>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue().value
