@@ -23,9 +23,18 @@ package struct BinaryPropertyList {
   private let tableOffset: Int
   private let objectCount: Int
   private let rootIndex: Int
+  private let visits: Visits
+
+  /// How many values may be read. Each reference to an object takes a byte at least, so a list that holds more contains
+  /// the same containers again and again.
+  private final class Visits {
+    var left: Int
+    init(_ left: Int) { self.left = left }
+  }
 
   package init(_ data: Data) throws(ModelElementsError) {
     bytes = Array(data)
+    visits = Visits(4 * bytes.count + 1024)
     guard bytes.count >= 40, bytes.starts(with: Array("bplist00".utf8)) else {
       throw ModelElementsError("is not a binary property list")
     }
@@ -69,7 +78,8 @@ package struct BinaryPropertyList {
   }
 
   private func object(_ index: Int, depth: Int) throws(ModelElementsError) -> PropertyListValue {
-    guard index < objectCount, depth < Self.maximumDepth else { throw Self.damaged }
+    visits.left -= 1
+    guard index < objectCount, depth < Self.maximumDepth, visits.left > 0 else { throw Self.damaged }
     let start = Self.integer(try slice(tableOffset + index * offsetSize, offsetSize))
     guard let marker = try slice(start, 1).first else { throw Self.damaged }
     let low = Int(marker & 0x0f)

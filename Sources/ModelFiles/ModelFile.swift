@@ -10,13 +10,14 @@ package struct ModelFile {
     case "xcdatamodel", "mom":
       version = url
     case "omo":
-      // A faster form of the version of the same name, which lies beside it.
       version = url.deletingPathExtension().appendingPathExtension("mom")
     case "xcdatamodeld", "momd":
       if let name = Self.currentVersionName(of: url) {
         version = url.appendingPathComponent(name)
       } else if let first = try Self.versions(of: url).first {
         version = first
+      } else if let optimised = try Self.files(of: url, ["omo"]).first {
+        version = optimised.deletingPathExtension().appendingPathExtension("mom")
       } else {
         throw ManagedObjectModelError(url, "holds no model version (.xcdatamodel)")
       }
@@ -24,13 +25,37 @@ package struct ModelFile {
       throw ManagedObjectModelError(
         url, "is not a data model: expected .xcdatamodeld or .xcdatamodel, or compiled .momd, .mom or .omo")
     }
+    try requireReadable()
+  }
+
+  /// Throws if the version is there in its optimised form only.
+  ///
+  /// Apple's compiler writes an `.omo` beside the `.mom` of a bundle's current version. It begins with "momv2" and holds
+  /// the same model, laid out for being mapped into memory, in a form that Apple does not document.
+  private func requireReadable() throws(ManagedObjectModelError) {
+    let optimised = version.deletingPathExtension().appendingPathExtension("omo")
+    guard version.pathExtension == "mom", !FileManager.default.fileExists(atPath: version.path),
+      FileManager.default.fileExists(atPath: optimised.path)
+    else { return }
+    throw ManagedObjectModelError(
+      optimised,
+      "is the optimised form of a compiled model, which only Apple's framework reads; put \(version.lastPathComponent) "
+        + "of the same model beside it, or use the .xcdatamodeld")
   }
 
   /// All versions of a bundle, by file name.
+  ///
+  /// - Throws: an error if the bundle cannot be read.
   package static func versions(of bundle: URL) throws(ManagedObjectModelError) -> [URL] {
+    try files(of: bundle, ["xcdatamodel", "mom"])
+  }
+
+  private static func files(
+    of bundle: URL, _ extensions: [String]
+  ) throws(ManagedObjectModelError) -> [URL] {
     do {
       return try FileManager.default.contentsOfDirectory(at: bundle, includingPropertiesForKeys: nil)
-        .filter { ["xcdatamodel", "mom"].contains($0.pathExtension) }
+        .filter { extensions.contains($0.pathExtension) }
         .sorted { $0.lastPathComponent < $1.lastPathComponent }
     } catch {
       throw ManagedObjectModelError(bundle, "cannot be read: \(error.localizedDescription)")

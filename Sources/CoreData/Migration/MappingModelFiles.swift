@@ -19,7 +19,8 @@ enum MappingModelFiles {
     guard let data = FileManager.default.contents(atPath: url.path), let root = try? KeyedArchive(data).root,
       root.className == "NSMappingModel"
     else { return nil }
-    return root.objects("NSEntityMappings").map(mapping)
+    let mappings = root.objects("NSEntityMappings").map(mapping)
+    return root.limits.areExceeded ? nil : mappings
   }
 
   /// The mapping model between two models among the files of bundles; compiled ones first.

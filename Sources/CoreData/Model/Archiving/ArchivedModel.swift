@@ -7,7 +7,8 @@ struct ArchivedModel {
 
   /// Fills an empty model.
   static func read(_ data: Data, into model: NSManagedObjectModel) throws(ModelElementsError) {
-    guard let root = try KeyedArchive(data).root, root.className == "NSManagedObjectModel" else {
+    let archive = try KeyedArchive(data)
+    guard let root = archive.root, root.className == "NSManagedObjectModel" else {
       throw ModelElementsError("holds no model")
     }
     var reader = ArchivedModel()
@@ -21,12 +22,18 @@ struct ArchivedModel {
       model.setFetchRequestTemplate(reader.fetchRequest(request), forName: name)
     }
     model.versionIdentifiers = Set(root.values("NSVersionIdentifiers").compactMap { $0 as? AnyHashable })
+    if archive.limits.areExceeded { throw ModelElementsError("has objects that contain themselves") }
   }
 
   /// Reads entities that refer to each other.
   mutating func readEntities(_ sources: [ArchivedObject]) throws(ModelElementsError) {
+    var names: Set<String> = []
     for source in sources {
-      guard source.string("NSEntityName") != nil else { throw ModelElementsError("has an entity without a name") }
+      guard let name = source.string("NSEntityName"), !name.isEmpty else {
+        throw ModelElementsError("has an entity without a name")
+      }
+      guard names.insert(name).inserted else { throw ModelElementsError("has two entities of the name \(name)") }
+      if Self.isBelowItself(source) { throw ModelElementsError("has an entity below itself: \(name)") }
       entities[source.place] = Self.entity(source)
     }
     let children = Dictionary(grouping: sources) { $0.object("NSSuperentity")?.place }
@@ -41,6 +48,10 @@ struct ArchivedModel {
         .filter { $0.className != "_NSPropertyDescriptionProxy" }
         .filter { !inherited.contains($0.string("NSPropertyName") ?? "") }
         .map { property throws(ModelElementsError) in try self.property(property) }
+      let names = entity.declaredProperties.map(\.name)
+      guard Set(names).count == names.count, !names.contains("") else {
+        throw ModelElementsError("has properties of \(entity.name ?? "") that share a name or have none")
+      }
     }
     for source in sources {
       guard let entity = entities[source.place] else { continue }
@@ -52,6 +63,16 @@ struct ArchivedModel {
   }
 
   func entity(of source: ArchivedObject?) -> NSEntityDescription? { source.flatMap { entities[$0.place] } }
+
+  private static func isBelowItself(_ entity: ArchivedObject) -> Bool {
+    var seen: Set<Int> = [entity.place]
+    var next = entity.object("NSSuperentity")
+    while let parent = next {
+      guard seen.insert(parent.place).inserted else { return true }
+      next = parent.object("NSSuperentity")
+    }
+    return false
+  }
 
   private static func inheritedNames(_ entity: ArchivedObject) -> Set<String> {
     var names: Set<String> = []
@@ -92,7 +113,8 @@ struct ArchivedModel {
       let composite = NSCompositeAttributeDescription()
       var elements: [NSAttributeDescription] = []
       for element in source.objects("NSElements") {
-        if let element = try self.property(element) as? NSAttributeDescription { elements.append(element) }
+        let element = try source.limits.deeper { () throws(ModelElementsError) in try self.property(element) }
+        if let element = element as? NSAttributeDescription { elements.append(element) }
       }
       composite.elements = elements
       property = attribute(source, composite)

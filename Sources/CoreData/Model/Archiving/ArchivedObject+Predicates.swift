@@ -3,16 +3,21 @@ extension ArchivedObject {
   // MARK: Predicates
 
   /// The predicate that this object is; nil for an unknown kind.
-  var predicate: NSPredicate? {
+  var predicate: NSPredicate? { limits.deeper { readPredicate() } }
+
+  private func readPredicate() -> NSPredicate? {
     switch className {
-    case "NSComparisonPredicate": comparison
+    case "NSComparisonPredicate": return comparison
     case "NSCompoundPredicate":
-      integer("NSCompoundPredicateType").flatMap { NSCompoundPredicate.LogicalType(rawValue: UInt($0)) }.map { type in
-        ParsedCompoundPredicate(type: type, subpredicates: objects("NSSubpredicates").compactMap(\.predicate))
+      let number = integer("NSCompoundPredicateType").flatMap(UInt.init(exactly:))
+      let parts = objects("NSSubpredicates")
+      guard let type = number.flatMap(NSCompoundPredicate.LogicalType.init), type != .not || parts.count == 1 else {
+        return nil
       }
-    case "NSTruePredicate": TruthPredicate(value: true)
-    case "NSFalsePredicate": TruthPredicate(value: false)
-    default: nil
+      return ParsedCompoundPredicate(type: type, subpredicates: parts.compactMap(\.predicate))
+    case "NSTruePredicate": return TruthPredicate(value: true)
+    case "NSFalsePredicate": return TruthPredicate(value: false)
+    default: return nil
     }
   }
 
@@ -36,7 +41,9 @@ extension ArchivedObject {
   func expression(_ key: String) -> NSExpression? { object(key)?.expression }
 
   /// The expression that this object is; nil for an unknown kind.
-  var expression: NSExpression? {
+  var expression: NSExpression? { limits.deeper { readExpression() } }
+
+  private func readExpression() -> NSExpression? {
     switch className {
     case "NSConstantValueExpression":
       if let name = string("NSConstantValueClassName") { return NSExpression(forConstantValue: name) }

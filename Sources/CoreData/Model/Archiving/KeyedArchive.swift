@@ -5,6 +5,8 @@
 struct KeyedArchive {
   fileprivate let objects: [PropertyListValue]
   fileprivate let rootPlace: Int
+  /// How much of a damaged or hostile archive is followed.
+  let limits = ArchiveLimits()
 
   init(_ data: Data) throws(ModelElementsError) {
     guard case .dictionary(let archive) = try BinaryPropertyList(data).root(),
@@ -32,6 +34,40 @@ struct KeyedArchive {
   }
 }
 
+/// What reading an archive may cost.
+///
+/// Objects of an archive may refer to themselves, or each twice to the next, so that following the references takes for
+/// ever. Archives of real models stay far below both limits.
+///
+/// Not `Sendable`: used by the thread that reads the archive.
+final class ArchiveLimits {
+  private static let deepest = 256
+  private static let most = 1_000_000
+
+  private var depth = 0
+  private var visits = 0
+  /// Whether something was left out because a limit was reached. The archive counts as damaged then.
+  private(set) var areExceeded = false
+
+  /// Counts a value; false if there were too many.
+  func count() -> Bool {
+    visits += 1
+    if visits > Self.most { areExceeded = true }
+    return !areExceeded
+  }
+
+  /// Runs the body one level deeper; nil if that is too deep, or if there were too many values.
+  func deeper<T, Failure: Error>(_ body: () throws(Failure) -> T?) throws(Failure) -> T? {
+    guard depth < Self.deepest, count() else {
+      areExceeded = true
+      return nil
+    }
+    depth += 1
+    defer { depth -= 1 }
+    return try body()
+  }
+}
+
 /// An object of a keyed archive: a class name and values by key.
 struct ArchivedObject {
   fileprivate let archive: KeyedArchive
@@ -39,6 +75,8 @@ struct ArchivedObject {
   let place: Int
   let className: String
   fileprivate let fields: [String: PropertyListValue]
+
+  var limits: ArchiveLimits { archive.limits }
 
   // MARK: Values by key
 
@@ -124,7 +162,7 @@ struct ArchivedObject {
   private static let maximumDepth = 32
 
   private static func value(_ stored: PropertyListValue?, _ archive: KeyedArchive, depth: Int) -> Any? {
-    guard depth < maximumDepth else { return nil }
+    guard depth < maximumDepth, archive.limits.count() else { return nil }
     switch archive.resolved(stored) {
     case .string(let text): return text
     case .integer(let value): return NSNumber(value: value)
@@ -164,15 +202,18 @@ struct ArchivedObject {
 
   /// A decimal number: a mantissa in words of 16 bits, an exponent and a sign.
   private var decimal: NSDecimalNumber? {
-    guard case .data(let mantissa) = archive.resolved(fields["NS.mantissa"]) else { return nil }
-    guard integer("NS.length") ?? 0 > 0 || !bool("NS.negative") else { return .notANumber }
+    guard case .data(let data) = archive.resolved(fields["NS.mantissa"]) else { return nil }
+    let mantissa = Array(data)
+    let length = integer("NS.length") ?? 0
+    guard length >= 0 else { return nil }
+    guard length > 0 || !bool("NS.negative") else { return .notANumber }
     let isBigEndian = integer("NS.mantissa.bo") == 2
     var number = Decimal(0)
     let words = stride(from: 0, to: mantissa.count - 1, by: 2).map { place -> Int in
       let (first, second) = (Int(mantissa[place]), Int(mantissa[place + 1]))
       return isBigEndian ? first << 8 | second : second << 8 | first
     }
-    for word in words.prefix(integer("NS.length") ?? words.count).reversed() {
+    for word in words.prefix(length).reversed() {
       number = number * Decimal(65536) + Decimal(word)
     }
     var scaled = Decimal()

@@ -22,7 +22,7 @@ enum ModelCoding {
     let start = root.className == "NSEntityDescription" ? root : root.object("NSEntity")
     let sources = start?.object("NSManagedObjectModel")?.entries("NSEntities").map(\.object) ?? start.map { [$0] } ?? []
     var reader = ArchivedModel()
-    guard (try? reader.readEntities(sources)) != nil else { return nil }
+    guard (try? reader.readEntities(sources)) != nil, !root.limits.areExceeded else { return nil }
     let model = NSManagedObjectModel()
     model.entities = sources.compactMap { reader.entity(of: $0) }
     return (model, reader)
@@ -75,7 +75,9 @@ extension NSPropertyDescription: NSSecureCoding {
 
   /// Takes the settings of an archived property.
   func decode(_ coder: NSCoder) -> Bool {
-    guard let root = ModelCoding.root(coder), let property = try? ArchivedModel().property(root) else { return false }
+    guard let root = ModelCoding.root(coder), let property = try? ArchivedModel().property(root),
+      !root.limits.areExceeded
+    else { return false }
     property.copyValues(into: self)
     return true
   }
