@@ -32,7 +32,10 @@ final class MappedMigration {
     let from = NSPersistentStoreCoordinator(managedObjectModel: manager.sourceModel.withoutClasses)
     let to = NSPersistentStoreCoordinator(managedObjectModel: manager.destinationModel.withoutClasses)
     let old = try source.openForMigration(sourceType, from)
-    let new = try destination.createForMigration(destinationType, to)
+    let isAppending = destination.exists
+    let new =
+      try isAppending
+      ? destination.openToAppend(destinationType, to) : destination.createForMigration(destinationType, to)
     do {
       let metadata = NSPersistentStore.programEntries(of: old.metadata ?? [:])
       new.metadata = NSPersistentStore.merging(metadata, into: new.metadata ?? [:])
@@ -43,13 +46,14 @@ final class MappedMigration {
         try run.destinationContext.performAndWait { try run.passes() }
         run.sources = []
       }
-    } catch {
+    } catch  where !isAppending {
       try? to.destroyPersistentStore(at: destination.url, ofType: destinationType, options: destination.options)
       try? FileManager.default.removeItem(at: destination.url)
       throw error
     }
     let kind = try NSPersistentStoreCoordinator.storeClass(destinationType)
     try to.remove(new)
+    if isAppending { return }
     try kind.setModel(manager.destinationModel, identifier: old.identifier, at: destination.url, destination.options)
   }
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Migrates a store from one model to another into a new file.
+/// Migrates a store from one model to another, into a new file or into a store of the new model.
 ///
 /// An inferred mapping model is carried out in the file: a SQLite, binary or XML file that keeps its type is copied and
 /// the copy migrated, so that objects keep their keys and the store its UUID. With any other mapping model the objects
@@ -34,12 +34,14 @@ open class NSMigrationManager: NSObject {
     super.init()
   }
 
-  /// Migrates a store into a new file and leaves the source as it was.
+  /// Migrates a store into a new file and leaves the source as it was. If there is a store of the destination model at
+  /// the new place already, the new objects are added to it, one by one whatever the mapping model: so several mapping
+  /// models, each for some of the entities, can fill one store.
   ///
   /// - Throws: 134140 without a mapping model, 134110 for stores in memory, 134150 if the source cannot be opened,
   ///   134160 if the destination cannot be written, 134190 if no mapping can be inferred, 134111 if a new uniqueness
   ///   constraint does not hold, 134170 if there is no policy of a class, and what policies, validation and
-  ///   `cancelMigrationWithError(_:)` throw. The new file is removed then.
+  ///   `cancelMigrationWithError(_:)` throw. The new file is removed then; a store that was there before is unchanged.
   open func migrateStore(
     from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
     toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
@@ -59,7 +61,8 @@ open class NSMigrationManager: NSObject {
     try cancellation.check()
     let source = StoreFile(url: sourceURL, options: options)
     let destination = StoreFile(url: destinationURL, options: destinationOptions)
-    if mappings.isLightweight && usesStoreSpecificMigrationManager {
+    try destination.checkDifference(from: source)
+    if mappings.isLightweight && usesStoreSpecificMigrationManager && !destination.exists {
       if try kind != newKind || !kind.migrate(source, sourceModel, to: destination, destinationModel) {
         try copyRows(of: source, sourceType, to: destination, destinationType)
       }
@@ -124,6 +127,29 @@ extension StoreFile {
       _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
       let plain = (options ?? [:]).filter { $0.key.base as? String != NSMigratePersistentStoresAutomaticallyOption }
       return try coordinator.openStore(type, at: url, plain.merging([NSReadOnlyPersistentStoreOption: true]) { $1 })
+    }
+  }
+
+  /// Whether something is there already.
+  var exists: Bool {
+    let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
+    return (size ?? 0) > 0
+  }
+
+  /// Throws 134160 if this is the file of the source.
+  func checkDifference(from source: StoreFile) throws {
+    guard url.standardizedFileURL.resolvingSymlinksInPath() == source.url.standardizedFileURL.resolvingSymlinksInPath()
+    else { return }
+    throw CoreDataErrors.error(
+      .migrationManagerDestinationStore, "\(url.path) cannot be migrated onto itself: name another file.")
+  }
+
+  /// Opens the store of the new model that is there.
+  func openToAppend(_ type: String, _ coordinator: NSPersistentStoreCoordinator) throws -> any ObjectStore {
+    try reporting(.migrationManagerDestinationStore) {
+      let plain = (options ?? [:]).filter { $0.key.base as? String != NSMigratePersistentStoresAutomaticallyOption }
+      _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
+      return try coordinator.openStore(type, at: url, plain)
     }
   }
 
