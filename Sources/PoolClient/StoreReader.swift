@@ -16,16 +16,21 @@ public final class StoreReader {
   public convenience init(store path: String, model modelPath: String?) throws {
     let place = try Self.existing(path)
     if place.isServer, modelPath == nil { throw StoreReaderError.noModel(path) }
-    let model =
-      try modelPath.map { try ModelFile.load($0) }
-      ?? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: place.url)
-    try self.init(place, model: model, prefix: nil)
+    try self.init(place, model: try ModelFile.load(modelPath ?? path), prefix: nil)
   }
 
   /// Opens the pool's own store in the file, or in the database.
+  ///
+  /// - Throws: ``StoreReaderError/noJobs(_:)`` for a store on which no pool has run.
   public convenience init(poolStore path: String) throws {
     let place = try Self.existing(path)
-    try self.init(place, model: JobModel.make(isShared: place.isServer), prefix: JobModel.tablePrefix)
+    do {
+      try self.init(place, model: JobModel.make(isShared: place.isServer), prefix: JobModel.tablePrefix)
+    } catch let error as NSError where error.code == NSPersistentStoreOpenError {
+      let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
+        ofType: place.storeType, at: place.url)
+      throw metadata == nil ? error : StoreReaderError.noJobs(path)
+    }
   }
 
   /// The place of a store that is there. A server is asked when the store is opened.
@@ -183,12 +188,15 @@ public enum StoreReaderError: Error, Hashable, Sendable, CustomStringConvertible
   case noFile(String)
   /// A store at a server keeps no model.
   case noModel(String)
+  /// No pool has run on the store.
+  case noJobs(String)
 
   /// What is missing, in one sentence.
   public var description: String {
     switch self {
     case .noFile(let path): "there is no store at \(path)"
     case .noModel(let place): "the store at \(place) keeps no model: name it with --model"
+    case .noJobs(let path): "there are no jobs in \(path): no pool has run on this store yet"
     }
   }
 }

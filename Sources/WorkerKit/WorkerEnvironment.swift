@@ -33,18 +33,10 @@ struct WorkerEnvironment {
       environment[.protocolEdition].flatMap(ProtocolEdition.init) ?? ProtocolEdition(major: 1, minor: 0)
   }
 
-  /// A model that could not be read.
-  struct NoModel: Error, CustomStringConvertible {
-    let path: String
-    var description: String { "\(path) is not a data model that can be read" }
-  }
-
   /// Opens the app's store and the pool's in the shared file, on a coordinator of this process.
   func openStore() throws -> JobStore {
     try checkStoreFile(FileID(path: store))
-    guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: model)) else {
-      throw NoModel(path: self.model)
-    }
+    let model = try ModelFile.load(model)
     // The pool's own process checkpoints, so that no commit here has to.
     let pragmas = ["wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)"]
     var options: [AnyHashable: Any] = [NSSQLitePragmasOption: pragmas, NSPersistentStoreMustExistOption: true]

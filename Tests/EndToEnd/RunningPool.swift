@@ -13,15 +13,16 @@ final class RunningPool {
 
   /// Starts a pool and waits until it says that it runs.
   init(
-    _ place: TestPlace, store: String, model: String, plugins: String, workers: Int = 2, record: String? = nil,
+    _ place: TestPlace, store: String, model: String?, plugins: String, workers: Int = 2, record: String? = nil,
     options: [String] = [], environment: [String: String] = [:], queue name: String = "queue", bundled: Bool = false
   ) throws {
     self.store = store
-    self.model = model
+    self.model = model ?? store
     queue = place.path(name)
     var arguments = [
-      "run", "--workers", String(workers), "--store", store, "--model", model, "--queue", queue, "--plugins", plugins,
+      "run", "--workers", String(workers), "--store", store, "--queue", queue, "--plugins", plugins,
     ]
+    if let model { arguments += ["--model", model] }
     if !bundled { arguments.append("--without-bundled") }
     if let record { arguments += ["--record", record] }
     arguments += options

@@ -7,7 +7,8 @@ public struct PoolConfiguration: Sendable {
   /// Path of the app's SQLite file, created when there is none; or the URL of a PostgreSQL database, as
   /// `postgresql://user@host/database`, whose schema is created when there is none.
   public var store: String
-  /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`, or compiled, `.momd`.
+  /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`, or compiled, `.momd`. It may also be a store that
+  /// keeps a copy of its model; empty for `store` itself.
   public var model: String
   /// Path of the queue directory; created when there is none.
   public var queue: String
@@ -79,7 +80,7 @@ public struct PoolConfiguration: Sendable {
   ///   - queue: the path of the queue directory.
   ///   - workers: worker processes in all.
   ///   - pluginDirectories: directories with `worker-NAME` executables. Default: that of the running executable.
-  public init(store: String, model: String, queue: String, workers: Int = 2, pluginDirectories: [String]? = nil) {
+  public init(store: String, model: String = "", queue: String, workers: Int = 2, pluginDirectories: [String]? = nil) {
     self.store = store
     self.model = model
     self.queue = queue

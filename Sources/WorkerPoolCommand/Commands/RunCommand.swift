@@ -31,7 +31,9 @@ let runCommand = CommandDescription(
       name: "store", value: "FILE",
       help: "the SQLite store, or the URL of a PostgreSQL database, postgresql://USER@HOST/DATABASE, which pools of "
         + "several hosts may share; made if it is not there yet"),
-    CommandOption(name: "model", value: "PATH", help: "its model: .xcdatamodeld, .xcdatamodel or .momd"),
+    CommandOption(
+      name: "model", value: "PATH",
+      help: "its model: .xcdatamodeld, .xcdatamodel or .momd; without it, the copy that the store keeps"),
     CommandOption(
       name: "migrate", help: "migrate a store of an older model at the start; a backup is made beside it"),
     CommonOptions.queue,
@@ -185,7 +187,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
     throw UsageError("--without-bundled needs --plugins: there would be nothing to run")
   }
   configuration.store = try arguments.required("store")
-  configuration.model = try arguments.required("model")
+  configuration.model = arguments.string("model") ?? ""
   configuration.queue = arguments.queue
   if let deadline = try arguments.int("deadline", in: 0...86_400) { configuration.stopDeadline = Double(deadline) }
   try applyRules(arguments, to: &configuration)

@@ -5,8 +5,14 @@ import PoolClient
 
 let statusCommand = CommandDescription(
   name: "status", summary: "Show how the pool is doing",
+  discussion: """
+    With --store it shows what is in a store, whether a pool runs on it or not: the objects of each entity and the jobs.
+    """,
   options: [
     CommonOptions.queue, CommonOptions.json,
+    CommandOption(name: "store", value: "FILE", help: "show what is in this SQLite store, without a pool"),
+    CommandOption(
+      name: "model", value: "PATH", help: "with --store: its model; without it, the copy that the store keeps"),
     CommandOption(name: "prometheus", help: "print metrics in the text format of Prometheus"),
     CommandOption(
       name: "watch",
@@ -26,8 +32,13 @@ let workersCommand = CommandDescription(
   run: workers)
 
 @Sendable private func status(_ arguments: ParsedArguments) throws -> ExitCode {
-  let pool = try arguments.pool()
   let asJSON = arguments.has("json")
+  if let store = arguments.string("store") {
+    let summary = try StoreSummary(store: store, model: arguments.string("model"))
+    if asJSON { Output.line(summary.json.text) } else { summary.lines(Output.layout).forEach(Output.line) }
+    return .success
+  }
+  let pool = try arguments.pool()
   if arguments.has("prometheus") {
     Output.text(PrometheusText.text(try currentStatus(pool)))
     return .success

@@ -52,7 +52,7 @@ import Testing
       #expect(!realised.isFault && realised.text("title") == "theirs")
       #expect(fault.isFault && fault.text("title") == "theirs")
       #expect(edited.text("title") == "mine" && edited.value(forKey: "pages") as? Int == 70 && edited.isUpdated)
-      // Unregistered objects cause nothing; new ones are registered as faults.
+      // Objects that the context does not have cause nothing; it registers new ones as faults.
       #expect(log.objects(changed, NSRefreshedObjectsKey) == [realised, fault, edited])
       let new = context.object(with: try #require(newID))
       #expect(log.objects(changed, NSInsertedObjectsKey) == [new] && new.isFault)

@@ -28,7 +28,7 @@ enum StoreFitness {
   /// In what model and store differ; `nil` when they do not, or when that cannot be read.
   static func misfit(model path: String, store: String) -> String? {
     let place = StorePlace(store)
-    guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: path)),
+    guard let model = try? ModelFile.load(path),
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
         ofType: place.storeType, at: place.url, options: nil),
       !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata),

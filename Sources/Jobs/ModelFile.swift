@@ -1,0 +1,49 @@
+import CoreData
+import Foundation
+
+/// Finds and reads a model.
+public enum ModelFile {
+  /// The model at a path: `.xcdatamodeld`, `.xcdatamodel`, a compiled `.momd` or `.mom`, or any other name for an
+  /// SQLite store, which keeps a copy of its model.
+  ///
+  /// - Throws: ``ModelFileError``.
+  public static func load(_ path: String) throws(ModelFileError) -> NSManagedObjectModel {
+    guard FileManager.default.fileExists(atPath: path) else { throw .noFile(path) }
+    let url = URL(fileURLWithPath: path)
+    guard isModelFile(path) else {
+      // Nothing but SQLite may open a store's file: closing another descriptor would release the locks that SQLite has
+      // on it for this process (sqlite.org/howtocorrupt.html, 2.2).
+      do {
+        return try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
+      } catch {
+        throw .notKept(path, reason: (error as NSError).localizedDescription)
+      }
+    }
+    guard let model = NSManagedObjectModel(contentsOf: url) else { throw .unreadable(path) }
+    return model
+  }
+
+  /// Whether the path names a model's own file, by its extension.
+  public static func isModelFile(_ path: String) -> Bool {
+    ["xcdatamodeld", "xcdatamodel", "momd", "mom", "omo"].contains(URL(fileURLWithPath: path).pathExtension)
+  }
+}
+
+/// Why there is no model.
+public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// There is no file at the path.
+  case noFile(String)
+  /// The file at the path is not a model.
+  case unreadable(String)
+  /// The file at the path is neither a model nor a store that keeps one.
+  case notKept(String, reason: String)
+
+  /// What happened, in one sentence.
+  public var description: String {
+    switch self {
+    case .noFile(let path): "there is no model at \(path)"
+    case .unreadable(let path): "\(path) is not a data model that can be read"
+    case .notKept(let path, let reason): "\(path) is neither a data model nor a store that keeps its model: \(reason)"
+    }
+  }
+}
