@@ -67,7 +67,7 @@ import Testing
   func refused() throws {
     let store = try TemporaryStore(model())
     let context = store.context()
-    try context.performAndWait {
+    context.performAndWait {
       let rows: [[String: Any]] = [["name": "a", "data": large(1)], ["name": "a", "data": large(2)]]
       context.mergePolicy = NSMergePolicy.error
       #expect(throws: (any Error).self) {
