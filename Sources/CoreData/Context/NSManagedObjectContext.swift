@@ -116,8 +116,6 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   // MARK: Queue
 
   let queue: DispatchQueue
-  /// The turns of a private queue; nil for the main queue, whose blocks may run inside each other.
-  final let turn: QueueTurn?
   /// The only thread that may use a confinement context; nil for contexts with a queue.
   final let confinementThread: Thread?
   /// Whether the end of an event is being posted.
@@ -133,7 +131,6 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     queue =
       concurrencyType == .privateQueueConcurrencyType
       ? DispatchQueue(label: "NSManagedObjectContext") : DispatchQueue.main
-    turn = concurrencyType == .privateQueueConcurrencyType ? QueueTurn() : nil
     confinementThread = concurrencyType == .confinementConcurrencyType ? Thread.current : nil
     graph = RegisteredObjects(reference)
     super.init()

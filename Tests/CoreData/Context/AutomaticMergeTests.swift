@@ -52,64 +52,6 @@ import Testing
     #expect(merged == "theirs")
   }
 
-  // thread with the parent's queue     child's queue
-  // saves: queues the child's merge
-  //                                    merges: asks the parent, whose queue is taken
-  // child.performAndWait: waits
-  @Test(.timeLimit(.minutes(20))) func aChildMergesWhileItsPrivateParentWaitsForIt() throws {
-    let (store, ids) = try library()
-    let (parent, child) = (store.context(), NSManagedObjectContext(.privateQueue))
-    child.parent = parent
-    child.automaticallyMergesChangesFromParent = true
-    // `nonisolated(unsafe)`: used inside `child.performAndWait` only.
-    nonisolated(unsafe) let book = try child.performAndWait { try child.existingObject(with: ids[0]) }
-    for title in ["first", "second", "third"] {
-      let merged = try parent.performAndWait {
-        parent.object(with: ids[0]).setValue(title, forKey: "title")
-        try parent.save()
-        return child.performAndWait { book.text("title") }
-      }
-      #expect(merged == title)
-    }
-  }
-
-  // thread with the parent's queue     child's queue
-  //                                    says that it begins
-  //                                    reads an object of the parent: waits
-  // grandchild.performAndWait: waits
-  //                                    grandchild's queue: reads through the child
-  @Test(.timeLimit(.minutes(20))) func aGrandchildReadsWhileItsPrivateGrandparentWaitsForIt() throws {
-    let (store, ids) = try library()
-    let parent = store.context()
-    let (child, grandchild) = (NSManagedObjectContext(.privateQueue), NSManagedObjectContext(.privateQueue))
-    (child.parent, grandchild.parent) = (parent, child)
-    let begun = DispatchSemaphore(value: 0)
-    let titles = try parent.performAndWait {
-      child.perform {
-        begun.signal()
-        _ = child.object(with: ids[0]).text("title")
-      }
-      begun.wait()
-      return try grandchild.performAndWait { try ids.map { try grandchild.existingObject(with: $0).text("title") } }
-    }
-    #expect(titles == ["0", "1", "2"])
-  }
-
-  @Test func aChildReadsAfterTheBlocksThatItsParentGotBefore() throws {
-    let (store, ids) = try library()
-    let (parent, child) = (store.context(), NSManagedObjectContext(.privateQueue))
-    child.parent = parent
-    for round in 0..<100 {
-      parent.perform { parent.object(with: ids[0]).setValue("\(round)", forKey: "title") }
-      let title = child.performAndWait {
-        let book = child.object(with: ids[0])
-        child.refresh(book, mergeChanges: false)
-        return book.text("title")
-      }
-      #expect(title == "\(round)")
-    }
-  }
-
   /// A save of three kinds of changes by another context, as its notification.
   private func otherSave(
     _ store: TemporaryStore, _ ids: [NSManagedObjectID]

@@ -22,7 +22,7 @@ extension NSManagedObjectContext {
     requireQueue()
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
     nonisolated(unsafe) let block = block
-    runLater { self.runTurn(block) }
+    queue.async { self.runTurn(block) }
   }
 
   /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
@@ -38,30 +38,25 @@ extension NSManagedObjectContext {
     let outer = PerformScope.current
     let isOnMainQueue = PerformScope.isOnMainQueue
     if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
-      return try run(outer: outer, holdsMainQueue: true, block)
+      reading.needsCacheCheck = true
+      return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
     }
-    if let outer, concurrencyType == .mainQueueConcurrencyType {
-      return try QueueLoan.borrow(self, outer) { try run(outer: outer, holdsMainQueue: true, block) }
+    if concurrencyType == .mainQueueConcurrencyType, let outer {
+      return try MainQueueLoan.borrow(outer) {
+        reading.needsCacheCheck = true
+        return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
+      }
     }
-    if let outer, let turn, outer.contains(where: isAbove) {
-      let result = try turn.runIfIdle { try run(outer: outer, holdsMainQueue: isOnMainQueue, block) }
-      if let result { return result }
-      return try QueueLoan.borrow(self, outer) { try run(outer: outer, holdsMainQueue: isOnMainQueue, block) }
+    if isOnMainQueue && isBelowMainQueue {
+      return try MainQueueLoan.lending(to: self) {
+        reading.needsCacheCheck = true
+        return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
+      }
     }
-    if isBelowHeldQueue {
-      return try QueueLoan.lending(to: self) { try run(outer: outer, holdsMainQueue: isOnMainQueue, block) }
-    }
-    turn?.announce()
     return try queue.sync {
-      turn?.begin()
-      defer { turn?.end() }
-      return try run(outer: outer, holdsMainQueue: isOnMainQueue, block)
+      reading.needsCacheCheck = true
+      return try PerformScope.run(self, outer: outer, holdsMainQueue: isOnMainQueue, block)
     }
-  }
-
-  private func run<T>(outer: PerformScope?, holdsMainQueue: Bool, _ block: () throws -> T) rethrows -> T {
-    reading.needsCacheCheck = true
-    return try PerformScope.run(self, outer: outer, holdsMainQueue: holdsMainQueue, block)
   }
 
   /// Runs the block on the context's queue and returns its result; throws the block's error with its type.
@@ -76,7 +71,9 @@ extension NSManagedObjectContext {
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
     nonisolated(unsafe) let block = block
     let outcome: BlockOutcome<T, Failure> = await withCheckedContinuation { continuation in
-      runLater { continuation.resume(returning: self.runTurn { BlockOutcome(block) }) }
+      queue.async {
+        continuation.resume(returning: self.runTurn { BlockOutcome(block) })
+      }
     }
     return try outcome.result.get()
   }

@@ -36,13 +36,10 @@ final class PerformScope {
   static func contains(_ context: NSManagedObjectContext) -> Bool { current?.includes(context) ?? false }
 
   /// Whether the context is in the chain that ends here.
-  func includes(_ context: NSManagedObjectContext) -> Bool { contains { $0 === context } }
-
-  /// Whether a context in the chain that ends here fulfils the condition.
-  func contains(where condition: (NSManagedObjectContext) -> Bool) -> Bool {
+  func includes(_ context: NSManagedObjectContext) -> Bool {
     var scope: PerformScope? = self
     while let next = scope {
-      if condition(next.context) { return true }
+      if next.context === context { return true }
       scope = next.outer
     }
     return false

@@ -33,7 +33,7 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
     let progress = Carried(value: result.progress)
     result.control.report = { [control = result.control] in
       guard control.beginReport() else { return }
-      context.runLater {
+      context.queue.async {
         progress.value?.show(control.count)
         control.endReport()
       }

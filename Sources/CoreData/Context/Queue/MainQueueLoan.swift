@@ -1,28 +1,24 @@
-/// Lends a queue to the blocks of a context for which its holder waits.
+/// Lends the main queue to the blocks of a context for which the main queue waits.
 ///
-/// A private-queue context reads and saves through its parent, on the parent's queue. While a thread that has the
-/// parent's queue waits for such a context in `performAndWait`, a block that runs there, or waits there in front, may
-/// need the parent's queue. The waiting thread runs what it asks for, so that the two do not wait for each other:
+/// A private-queue context whose parent belongs to the main queue reads and saves through that parent. While the main
+/// queue waits for such a context in `performAndWait`, a block that runs there, or waits there in front, may need the
+/// main queue. The waiting thread runs what it asks for, so that the two do not wait for each other:
 ///
-///     thread with the parent's queue     queue of the child
+///     main queue                         queue of the child
 ///     child.performAndWait: waits        a merge reads an object of the parent: waits
 ///     runs the reading
 ///                                        goes on, and ends
 ///     runs its own block
-///
-/// The parent's queue is the main queue or a private one.
-enum QueueLoan {
-  /// Something that a thread wants to run on a context's queue, and waits for.
+enum MainQueueLoan {
+  /// Something that a thread wants to run on the main queue, and waits for.
   ///
   /// `@unchecked Sendable`: `work` is taken once, under the lock; the rest is constant.
   private final class Request: @unchecked Sendable {
-    let context: NSManagedObjectContext
     let scope: PerformScope
     private var work: (() -> Void)?
     private let done = DispatchSemaphore(value: 0)
 
-    init(_ context: NSManagedObjectContext, _ scope: PerformScope, _ work: @escaping () -> Void) {
-      self.context = context
+    init(_ scope: PerformScope, _ work: @escaping () -> Void) {
       self.scope = scope
       self.work = work
     }
@@ -63,19 +59,19 @@ enum QueueLoan {
 
   // MARK: Borrowing
 
-  /// Runs the body on the context's queue, or on a thread that has this queue and waits for the caller.
+  /// Runs the body on the main queue, or on a thread of the main queue that waits for the caller.
   static func borrow<T, Failure: Error>(
-    _ context: NSManagedObjectContext, _ scope: PerformScope, _ body: () throws(Failure) -> T
+    _ scope: PerformScope, _ body: () throws(Failure) -> T
   ) throws(Failure) -> T {
     // `nonisolated(unsafe)`: written by the thread that runs the body, while this one waits.
     nonisolated(unsafe) var result: Result<T, Failure>?
     withoutActuallyEscaping({ result = Result(catching: body) }) { work in
-      let request = Request(context, scope, work)
+      let request = Request(scope, work)
       condition.withLock {
         requests.append(request)
         condition.broadcast()
       }
-      context.runLater { request.fulfil() }
+      DispatchQueue.main.async { request.fulfil() }
       request.wait()
       condition.withLock { requests.removeAll { $0 === request } }
     }
@@ -85,25 +81,19 @@ enum QueueLoan {
 
   // MARK: Lending
 
-  /// Runs the body while it has the context's queue to itself. Called by a thread that has the queue of a context above,
-  /// and fulfils requests for its queues until it is the body's turn.
+  /// Runs the body while it has the context's queue to itself. Called on the main queue, which fulfils requests of
+  /// that queue's blocks until it is the body's turn.
   static func lending<T, Failure: Error>(
     to context: NSManagedObjectContext, _ body: () throws(Failure) -> T
   ) throws(Failure) -> T {
     let turn = Turn()
-    context.runLater {
+    context.queue.async {
       turn.begin()
       turn.ended.wait()
     }
     defer { turn.ended.signal() }
     while let request = turn.nextRequest(holdingUp: context) { request.fulfil() }
     return try body()
-  }
-
-  /// Whether the current thread has the context's queue.
-  private static func holds(_ context: NSManagedObjectContext) -> Bool {
-    PerformScope.contains(context)
-      || context.concurrencyType == .mainQueueConcurrencyType && PerformScope.isOnMainQueue
   }
 
   /// The time for which a context's queue does nothing but wait for the thread that has it.
@@ -120,12 +110,11 @@ enum QueueLoan {
       }
     }
 
-    /// Waits for a request that holds up the context's queue and that this thread can fulfil; nil once the turn has
-    /// begun.
+    /// Waits for a request that holds up the context's queue; nil once the turn has begun.
     func nextRequest(holdingUp context: NSManagedObjectContext) -> Request? {
       condition.withLock {
         while !hasBegun {
-          if let index = requests.firstIndex(where: { holds($0.context) && $0.isHolding(upQueueOf: context) }) {
+          if let index = requests.firstIndex(where: { $0.isHolding(upQueueOf: context) }) {
             return requests.remove(at: index)
           }
           condition.wait()
@@ -137,37 +126,13 @@ enum QueueLoan {
 }
 
 extension NSManagedObjectContext {
-  /// Whether the current thread has the queue of a context above.
-  final var isBelowHeldQueue: Bool {
-    let isOnMainQueue = PerformScope.isOnMainQueue
+  /// Whether a context above belongs to the main queue.
+  final var isBelowMainQueue: Bool {
     var next = parentContext
     while let current = next {
-      if PerformScope.contains(current) { return true }
-      if isOnMainQueue && current.concurrencyType == .mainQueueConcurrencyType { return true }
+      if current.concurrencyType == .mainQueueConcurrencyType { return true }
       next = current.parentContext
     }
     return false
-  }
-
-  final func isAbove(_ context: NSManagedObjectContext) -> Bool {
-    var next = context.parentContext
-    while let current = next {
-      if current === self { return true }
-      next = current.parentContext
-    }
-    return false
-  }
-
-  /// Runs the body later on the context's queue.
-  final func runLater(_ body: @escaping () -> Void) {
-    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what a block captures.
-    nonisolated(unsafe) let body = body
-    guard let turn else { return queue.async { body() } }
-    turn.announce()
-    queue.async {
-      turn.begin()
-      body()
-      turn.end()
-    }
   }
 }
