@@ -25,6 +25,11 @@ extension NSManagedObject {
   /// The values of a partial fetch if they include the slot. Otherwise it fills the object.
   @inline(never)
   private final func prepareReading(_ slot: Int) -> Snapshot? {
+    // The first reading after a fetch.
+    if state == .fault && snapshot != nil && !layout.wakes {
+      state = []
+      return nil
+    }
     if snapshot == nil, let fetched = batch?.values(having: slot), reference?.context != nil {
       checkQueue()
       return fetched

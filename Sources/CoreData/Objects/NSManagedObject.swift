@@ -24,18 +24,19 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   final var snapshot: Snapshot?
   /// The last fetched or saved values, while `snapshot` has changes.
   final var committed: Snapshot? {
-    get { committedSlab.map { $0.snapshot(at: committedPlace) } }
+    get { committedSlab.map { $0.snapshot(at: UInt32(committedPlace) * 8) } }
     set {
       committedSlab = newValue?.slab
-      committedPlace = newValue?.place ?? 0
+      committedPlace = UInt16((newValue?.place ?? 0) / 8)
     }
   }
   /// Whether there is a `committed`, without counting a reference to it.
   @inline(__always)
   final var hasCommitted: Bool { committedSlab != nil }
-  /// The row of `committed`, in a word less than a snapshot takes.
+  /// The row of `committed`, in eight bytes less than a snapshot takes: its place is counted in words. With the two
+  /// properties below it, the place fills one word; objects of 104 bytes take a smaller block of memory than larger ones.
   private final var committedSlab: RowSlab?
-  private final var committedPlace: UInt32 = 0
+  private final var committedPlace: UInt16 = 0
   /// No access overlaps another one: each sets or asks for bits.
   @exclusivity(unchecked) final var state: State
   /// The object's place among the context's new, changed or deleted objects, if it is one of these.
@@ -124,11 +125,12 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Makes a new object a fault of a context, with its row if that was read.
   @inline(__always)
   final func arrive(
-    _ storedEntity: StoredEntity, _ key: Int64, _ row: __owned Snapshot?, _ reference: ContextReference, _ state: State
+    _ storedEntity: StoredEntity, _ key: Int64, _ row: consuming Snapshot?, _ reference: ContextReference,
+    _ state: State
   ) {
     self.storedEntity = storedEntity
     self.key = key
-    snapshot = row
+    snapshot = consume row
     // The class's initialiser may have set values.
     if hasCommitted { committed = nil }
     self.reference = reference

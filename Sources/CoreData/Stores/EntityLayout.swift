@@ -37,6 +37,9 @@ final class EntityLayout: @unchecked Sendable {
   let validatedToManys: [Int]
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
+  /// Whether an object does something when it gets its row: it sets transient attributes, or its class overrides
+  /// `awakeFromFetch()`.
+  let wakes: Bool
   /// What a save has to ask objects of the entity.
   private(set) var saveHooks: SaveHooks = []
   /// The stored entity of unsaved objects.
@@ -109,6 +112,7 @@ final class EntityLayout: @unchecked Sendable {
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
     self.classValidatesValues = OverriddenMethods.overrides(.validateValue, objectClass)
+    self.wakes = hasTransients || OverriddenMethods.overrides(.awakeFromFetch, objectClass)
     self.saveHooks = SaveHooks(self)
     self.temporaryEntity = StoredEntity(layout: self, collection: nil, number: 0, table: StoredEntity.temporaryTable)
     self.defaults = Snapshot.make(self)

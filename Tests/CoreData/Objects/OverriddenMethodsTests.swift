@@ -38,7 +38,7 @@ import Testing
     #expect(overridden(Deleting.self) == [.willSave, .validateForDelete])
     #expect(
       overridden(RecordingBook.self) == [
-        .willSave, .didSave, .validateForInsert, .validateForUpdate, .validateForDelete,
+        .awakeFromFetch, .willSave, .didSave, .validateForInsert, .validateForUpdate, .validateForDelete,
       ])
   }
 

@@ -99,10 +99,10 @@ final class RegisteredObjects {
   // MARK: Coming and going
 
   /// Creates and registers the object of an ID, with its row if that was read.
-  func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: __owned Snapshot?) -> NSManagedObject {
+  func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: consuming Snapshot?) -> NSManagedObject {
     sweepIfDue()
     let object = storedEntity.layout.objectClass.init(unborn: storedEntity.entity)
-    object.arrive(storedEntity, key, snapshot, reference, firstState)
+    object.arrive(storedEntity, key, consume snapshot, reference, firstState)
     set(object, key, storedEntity)
     return object
   }

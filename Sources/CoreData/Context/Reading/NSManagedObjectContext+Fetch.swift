@@ -55,13 +55,13 @@ extension NSManagedObjectContext {
       objects.resultType = .managedObjectIDResultType
       return .others([NSNumber(value: try results(of: objects, affectedStores).all.count)])
     case .managedObjectIDResultType:
-      return .others(try objects(settings, entity, affectedStores, includesValues: false).map(\.objectID))
+      return .others(try found(settings, entity, affectedStores, includesValues: false).objects.map(\.objectID))
     default:
-      let objects = try objects(
+      let found = try found(
         settings, entity, affectedStores,
         includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
-      try prepare(objects, settings)
-      return .objects(objects)
+      try prepare(found.objects, settings)
+      return .objects(found)
     }
   }
 
@@ -86,10 +86,10 @@ extension NSManagedObjectContext {
 
   // MARK: Objects
 
-  private func objects(
+  private func found(
     _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?,
     includesValues: Bool
-  ) throws -> [NSManagedObject] {
+  ) throws -> FoundObjects {
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let stores = try stores(holding: entity, affectedStores)
       if stores.count == 1 {
@@ -106,35 +106,36 @@ extension NSManagedObjectContext {
     var found: [NSManagedObject]
     if let parentContext {
       let ids = try parentContext.performAndWait {
-        try parentContext.objects(whole, entity, affectedStores, includesValues: includesValues).map(\.objectID)
+        try parentContext.found(whole, entity, affectedStores, includesValues: includesValues).objects.map(\.objectID)
       }
       found = ids.map { object(with: $0) }
     } else {
-      found = try storedObjects(try storeFetch(whole, entity), stores(holding: entity, affectedStores), includesValues)
+      let stores = try stores(holding: entity, affectedStores)
+      found = try storedObjects(try storeFetch(whole, entity), stores, includesValues).objects
     }
     if settings.includesPendingChanges { found = correct(found, settings, entity) }
     let window = found.dropFirst(settings.fetchOffset)
-    return Array(settings.fetchLimit > 0 ? window.prefix(settings.fetchLimit) : window)
+    return FoundObjects(Array(settings.fetchLimit > 0 ? window.prefix(settings.fetchLimit) : window))
   }
 
   private func storedObjects(
     _ fetch: RowFetch, _ stores: [any ObjectStore], _ includesValues: Bool
-  ) throws -> [NSManagedObject] {
+  ) throws -> FoundObjects {
     var fetch = fetch
     fetch.includesValues = includesValues
     graph.sweepIfDue()
     // The results are held until all are read: a search for abandoned objects would find none of them.
     return try graph.withoutSweeping {
       if stores.count == 1 { return try storedObjects(fetch, stores[0]) }
-      let objects = try stores.flatMap { try storedObjects(fetch, $0) }
-      return fetch.sortDescriptors.isEmpty ? objects : objects.sorted(by: fetch.sortDescriptors)
+      let objects = try stores.flatMap { try storedObjects(fetch, $0).objects }
+      return FoundObjects(fetch.sortDescriptors.isEmpty ? objects : objects.sorted(by: fetch.sortDescriptors))
     }
   }
 
-  private func storedObjects(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
-    if try !store.understands(fetch) { return try filteredInMemory(fetch, store) }
-    if fetch.properties != nil { return try partialFaults(fetch, store) }
-    var objects: [NSManagedObject] = []
+  private func storedObjects(_ fetch: RowFetch, _ store: any ObjectStore) throws -> FoundObjects {
+    if try !store.understands(fetch) { return FoundObjects(try filteredInMemory(fetch, store)) }
+    if fetch.properties != nil { return FoundObjects(try partialFaults(fetch, store)) }
+    var found = FoundObjects([])
     // A fetch returns each row once, so in an empty context all objects are new.
     let isFirst = graph.isEmpty
     // Counted once.
@@ -142,12 +143,12 @@ extension NSManagedObjectContext {
     try store.fetch(fetch) { storedEntity, key, snapshot in
       if !isFirst, let known = graph.reuse(key, storedEntity.table) {
         if let snapshot { known.supply(snapshot) }
-        objects.append(known)
+        found.add(known: known)
       } else {
-        objects.append(graph.make(storedEntity, key, snapshot: snapshot))
+        found.add(graph.make(storedEntity, key, snapshot: snapshot), of: storedEntity)
       }
     }
-    return objects
+    return found
   }
 
   /// Faults with the values of some properties.
@@ -170,7 +171,7 @@ extension NSManagedObjectContext {
   private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var all = fetch
     (all.predicate, all.sortDescriptors, all.limit, all.offset, all.properties) = (nil, [], 0, 0, nil)
-    let objects = try storedObjects(all, [store], true)
+    let objects = try storedObjects(all, [store], true).objects
     let found = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)
     let window = found.dropFirst(fetch.offset)
     return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
@@ -238,23 +239,63 @@ extension NSManagedObjectContext {
   }
 }
 
+/// The objects of a fetch, and their class if all were made by it for one entity.
+private struct FoundObjects {
+  private(set) var objects: [NSManagedObject]
+  /// The entity of the last object that was made.
+  private var storedEntity: StoredEntity?
+  /// The same, to be compared without counting a reference.
+  private var entityIdentity: ObjectIdentifier?
+  private var isOfSeveral: Bool
+
+  init(_ objects: [NSManagedObject]) {
+    self.objects = objects
+    isOfSeveral = !objects.isEmpty
+  }
+
+  /// Adds an object that was made for the entity, and is of its class therefore.
+  @inline(__always)
+  mutating func add(_ object: consuming NSManagedObject, of entity: StoredEntity) {
+    objects.append(consume object)
+    if entityIdentity != ObjectIdentifier(entity) { note(entity) }
+  }
+
+  private mutating func note(_ entity: StoredEntity) {
+    isOfSeveral = isOfSeveral || storedEntity != nil
+    (storedEntity, entityIdentity) = (entity, ObjectIdentifier(entity))
+  }
+
+  /// Adds an object that the context had, which may be of another class.
+  mutating func add(known object: NSManagedObject) {
+    objects.append(object)
+    isOfSeveral = true
+  }
+
+  /// Whether all are of a class. The objects are looked at only if needed: those of a large fetch are not in the
+  /// processor's cache any more.
+  func areAll(_ wanted: AnyClass) -> Bool {
+    if !isOfSeveral, let storedEntity { return inherits(storedEntity.layout.objectClass, from: wanted) }
+    return objects.first(notOf: wanted) == nil
+  }
+}
+
 /// The results of a fetch, before they get the request's type.
 private enum FetchResults {
-  case objects([NSManagedObject])
+  case objects(FoundObjects)
   case others([any NSFetchRequestResult])
 
   var all: [any NSFetchRequestResult] {
     switch self {
-    case .objects(let objects): objects
+    case .objects(let found): found.objects
     case .others(let results): results
     }
   }
 
   /// The results as an array of a type; nil if one is of another type.
   func typed<T>(as type: T.Type) -> [T]? {
-    guard case .objects(let objects) = self, let wanted = type as? NSManagedObject.Type else { return all as? [T] }
-    guard objects.first(notOf: wanted) == nil else { return nil }
+    guard case .objects(let found) = self, let wanted = type as? NSManagedObject.Type else { return all as? [T] }
+    guard found.areAll(wanted) else { return nil }
     // Every element is of the class T, so both arrays have the same memory layout.
-    return unsafeBitCast(objects, to: [T].self)
+    return unsafeBitCast(found.objects, to: [T].self)
   }
 }

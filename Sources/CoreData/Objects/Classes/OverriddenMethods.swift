@@ -1,11 +1,12 @@
 /// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object.
 enum OverriddenMethods {
   enum Method: CaseIterable {
-    case validateValue, willSave, didSave, validateForInsert, validateForUpdate, validateForDelete
+    case awakeFromFetch, validateValue, willSave, didSave, validateForInsert, validateForUpdate, validateForDelete
 
     /// A subclass that overrides this method only.
     fileprivate var probe: NSManagedObject.Type {
       switch self {
+      case .awakeFromFetch: Waking.self
       case .validateValue: ValidatingValues.self
       case .willSave: Preparing.self
       case .didSave: Settling.self
@@ -41,6 +42,10 @@ enum OverriddenMethods {
   }
 
   private class Plain: NSManagedObject {}
+
+  private final class Waking: NSManagedObject {
+    override func awakeFromFetch() { super.awakeFromFetch() }
+  }
 
   private final class ValidatingValues: NSManagedObject {
     override func validateValue(_ value: inout Any?, forKey key: String) throws {

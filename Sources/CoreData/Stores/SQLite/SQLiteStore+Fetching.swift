@@ -24,7 +24,7 @@ extension SQLiteStore {
           let snapshot = decoder.decode(columns, statement, packer)
           // The cache keeps a bounded part of a long fetch, so not more is collected.
           if rows.count < 4096 && isWhole { rows.append((key, storedEntity.table, snapshot)) }
-          body(storedEntity, key, snapshot)
+          body(storedEntity, key, consume snapshot)
         }
       }
     }
