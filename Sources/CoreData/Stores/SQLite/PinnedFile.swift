@@ -48,6 +48,13 @@ extension SQLiteStore {
     guard let pinned = generation?.pinned(self) as? Pinned else { return try database.read(control, body) }
     return try pinned.file.read(control, body)
   }
+
+  /// Runs a body that looks up rows by key on the current file, or on its state in the generation.
+  @inline(__always)
+  func lookUp<T>(_ generation: QueryGeneration?, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    if generation != nil { return try read(generation, nil, body) }
+    return try database.lookUp(body)
+  }
 }
 
 extension SQLiteDatabase {

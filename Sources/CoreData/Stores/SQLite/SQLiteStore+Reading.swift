@@ -4,7 +4,7 @@ extension SQLiteStore {
     let cache = cache(generation)
     let epoch = cache.epoch
     let snapshot = try CoreDataErrors.translating("Reading \(id.uriString)") {
-      try read(generation) { try row(id, $0) }
+      try lookUp(generation) { try row(id, $0) }
     }
     if let snapshot { cache.add(snapshot, id.key, id.storedEntity.table, since: epoch) }
     return snapshot
@@ -32,7 +32,7 @@ extension SQLiteStore {
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     let packer = RowPacker()
     try CoreDataErrors.translating("Reading the members of \(id.uriString)") {
-      try read(generation) { connection in
+      try lookUp(generation) { connection in
         let statement = try connection.statement(sql)
         statement.bind(id.key, at: 1)
         defer { statement.reset() }

@@ -12,6 +12,8 @@ final class SQLiteConnection: @unchecked Sendable {
   @exclusivity(unchecked) private var lookUps: [(query: RowQuery, statement: SQLiteStatement)?] = Array(
     repeating: nil, count: 8)
   private let ownPacker = RowPacker(keepsRowsApart: true)
+  /// The read transaction that look-ups share.
+  @exclusivity(unchecked) var sharedRead = SharedRead()
   /// The memory for the texts that the writer's statements bind.
   private(set) lazy var boundTexts = BoundTexts()
 

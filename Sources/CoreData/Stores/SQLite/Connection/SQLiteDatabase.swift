@@ -40,6 +40,8 @@ final class SQLiteDatabase: @unchecked Sendable {
   private let handyReader = Atomic<UInt>(0)
   /// The users who look for a reader under the lock, and may wait for one.
   private let seekers = Atomic<Int>(0)
+  /// Whether `endSharedReads` will be called.
+  private let watchesSharedReads = Atomic(false)
   /// The observers of commits to a database in memory, which no other process can make. Used under `writeLock`.
   private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
   private var commitCount: Int64 = 0
@@ -137,7 +139,38 @@ final class SQLiteDatabase: @unchecked Sendable {
     if configuration.isInMemory { return try withWriter { try $0.listening(to: control, body) } }
     let reader = try takeReader()
     defer { giveBack(reader) }
+    reader.endSharedRead()
     return try reader.listening(to: control, body)
+  }
+
+  /// Runs a body that looks up rows by key. Look-ups that follow each other share a read transaction as long as nobody
+  /// commits.
+  func lookUp<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+    if configuration.isInMemory { return try withWriter(body) }
+    let reader = try takeReader()
+    defer { giveBack(reader) }
+    if try reader.shareRead() { watchSharedReads() }
+    return try body(reader)
+  }
+
+  private func watchSharedReads() {
+    guard !watchesSharedReads.exchange(true, ordering: .relaxed) else { return }
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + SharedRead.timeout) { [weak self] in
+      self?.endSharedReads()
+    }
+  }
+
+  /// Ends the shared transactions that nobody has used since the last call.
+  private func endSharedReads() {
+    watchesSharedReads.store(false, ordering: .relaxed)
+    let mayBeLeft = condition.withLock {
+      if let reader = takeHandyReader() { idleReaders.append(reader) }
+      for reader in idleReaders { reader.endSharedReadUnlessUsed() }
+      // A reader in use may have one. A closed database has no connections.
+      return !connections.isEmpty
+        && (idleReaders.count < readerCount || idleReaders.contains { $0.sharedRead.isOpen })
+    }
+    if mayBeLeft { watchSharedReads() }
   }
 
   private func takeReader() throws -> SQLiteConnection {

@@ -39,13 +39,17 @@ extension SQLiteConnection {
   ///
   /// The memory is read through SQLite's own file. Opening and closing the `-shm` file here would drop this process's
   /// locks on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
-  func walIndex() throws -> WALIndex? {
+  func walIndex() throws -> WALIndex? { try walIndexMemory().map(WALIndex.init) }
+
+  /// The first bytes of the log's index, which stay at their address until this connection closes; nil for a database
+  /// without one.
+  func walIndexMemory() throws -> UnsafeRawPointer? {
     // It reads the file's header, which makes SQLite map the index. In other modes the call below would create one.
     guard case .text("wal")? = try rows("PRAGMA journal_mode").first?.first else { return nil }
     guard let file = mainFile, let map = file.pointee.pMethods?.pointee.xShmMap else { return nil }
     var region: UnsafeMutableRawPointer?
     guard map(file, 0, 32_768, 0, &region) == SQLITE_OK, let region else { return nil }
-    return WALIndex(region)
+    return UnsafeRawPointer(region)
   }
 
   /// Syncs the database's file to the disk.

@@ -1,0 +1,85 @@
+internal import CSQLite
+
+/// A read transaction of a reader that look-ups by key share, so that each of many need not begin and end its own: that
+/// takes two calls of the kernel and a third of SQLite's instructions for a look-up.
+///
+/// Every look-up sees the newest state nevertheless. Each commit changes the header of the log's index, which is memory
+/// that all processes share; once it has changed, the transaction ends. Outside of WAL mode there is none, because it
+/// would keep writers waiting.
+///
+/// The log cannot start over while a reader has a transaction. So this one begins after several look-ups only, and ends
+/// soon after the last one.
+///
+/// Source: https://www.sqlite.org/walformat.html, "The WAL-Index Header".
+struct SharedRead {
+  /// The time after which an unused transaction ends; twice that at most.
+  static let timeout = DispatchTimeInterval.milliseconds(5)
+  /// The look-ups without a commit before one begins.
+  private static let fewestLookUps = 16
+
+  /// The first of the two copies of the header: 48 bytes, of which the second eight count the commits.
+  fileprivate typealias Header = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+  private(set) var isOpen = false
+  /// Whether a look-up used the transaction since this was cleared.
+  fileprivate var isUsed = false
+  private var lookUps = 0
+  private var isSearched = false
+  private var memory: UnsafeRawPointer?
+  /// The header before the transaction began.
+  private var header: Header = (0, 0, 0, 0, 0, 0)
+
+  /// Whether nobody has committed since the transaction began.
+  @inline(__always)
+  private var isCurrent: Bool { memory.map { $0.loadUnaligned(as: Header.self) == header } ?? false }
+
+  /// Prepares a look-up. True if a transaction begins with it.
+  @inline(__always)
+  fileprivate mutating func prepare(_ connection: SQLiteConnection) throws -> Bool {
+    if isOpen && isCurrent {
+      isUsed = true
+      return false
+    }
+    return try prepareAnew(connection)
+  }
+
+  @inline(never)
+  private mutating func prepareAnew(_ connection: SQLiteConnection) throws -> Bool {
+    if isOpen { end(connection) }
+    lookUps += 1
+    guard lookUps > Self.fewestLookUps else { return false }
+    if !isSearched {
+      isSearched = true
+      memory = try connection.walIndexMemory()
+    }
+    guard let memory else { return false }
+    // Before the transaction: it may see a later state than this header's, but never an earlier one.
+    header = memory.loadUnaligned(as: Header.self)
+    try connection.execute("BEGIN")
+    (isOpen, isUsed) = (true, true)
+    return true
+  }
+
+  fileprivate mutating func end(_ connection: SQLiteConnection) {
+    (isOpen, lookUps) = (false, 0)
+    // An error may have ended it.
+    if connection.isInTransaction { try? connection.execute("COMMIT") }
+  }
+}
+
+extension SQLiteConnection {
+  /// Prepares a look-up by key. True if a transaction begins that others can share.
+  @inline(__always)
+  func shareRead() throws -> Bool { try sharedRead.prepare(self) }
+
+  /// Ends the shared transaction, for reads that need one of their own.
+  @inline(__always)
+  func endSharedRead() {
+    if sharedRead.isOpen { sharedRead.end(self) }
+  }
+
+  func endSharedReadUnlessUsed() {
+    if !sharedRead.isUsed { endSharedRead() }
+    sharedRead.isUsed = false
+  }
+}
