@@ -6,7 +6,7 @@ internal import Synchronization
 /// subentity, and a compiled accessor may remember it.
 ///
 /// `@unchecked Sendable`: everything is set in `init`; the default snapshot is immutable; looking up the class by name
-/// always gives the same answer.
+/// always gives the same answer. `endWithModel` runs when no context has the model any more.
 final class EntityLayout: @unchecked Sendable {
   let entity: NSEntityDescription
   let name: String
@@ -43,9 +43,11 @@ final class EntityLayout: @unchecked Sendable {
   /// What a save has to ask objects of the entity.
   private(set) var saveHooks: SaveHooks = []
   /// The stored entity of unsaved objects.
-  private(set) var temporaryEntity: StoredEntity!
+  var temporaryEntity: StoredEntity { keptTemporaryEntity ?? makeTemporaryEntity() }
+  private var keptTemporaryEntity: StoredEntity?
   /// A snapshot of the default values, copied for each new object.
-  private(set) var defaults: Snapshot!
+  var defaults: Snapshot { keptDefaults ?? makeDefaults() }
+  private var keptDefaults: Snapshot?
 
   /// The layout's number, unique in the process, by which accessors recognise it.
   let serial: UInt64
@@ -114,14 +116,26 @@ final class EntityLayout: @unchecked Sendable {
     self.classValidatesValues = OverriddenMethods.overrides(.validateValue, objectClass)
     self.wakes = hasTransients || OverriddenMethods.overrides(.awakeFromFetch, objectClass)
     self.saveHooks = SaveHooks(self)
-    self.temporaryEntity = StoredEntity(layout: self, collection: nil, number: 0, table: StoredEntity.temporaryTable)
-    self.defaults = Snapshot.make(self)
+    self.keptTemporaryEntity = makeTemporaryEntity()
+    self.keptDefaults = makeDefaults()
+  }
+
+  private func makeTemporaryEntity() -> StoredEntity {
+    StoredEntity(layout: self, collection: nil, number: 0, table: StoredEntity.temporaryTable)
+  }
+
+  private func makeDefaults() -> Snapshot {
+    let defaults = Snapshot.make(self)
     for (index, slot) in slots.enumerated() {
       if let attribute = slot.property as? NSAttributeDescription, let value = attribute.initialValue {
         defaults.set(value, slot: index, of: entity)
       }
     }
+    return defaults
   }
+
+  /// Lets go of what refers to this layout. Objects that outlive their model make it anew.
+  fileprivate func endWithModel() { (keptTemporaryEntity, keptDefaults) = (nil, nil) }
 
   deinit {
     nilSlots.deallocate()
@@ -259,6 +273,7 @@ final class EntityLayoutCache: Sendable {
 
   func clear() {
     isSet.store(false, ordering: .relaxed)
+    layout?.endWithModel()
     layout = nil
   }
 }
