@@ -119,6 +119,36 @@ import Testing
     }
   }
 
+  /// context                    | another program
+  /// ---------------------------+--------------------------------------
+  /// reads and deletes 16 books |
+  ///                            | relates all books and tags, by SQL
+  /// saves                      |
+  @Test func aDeletionInAGroupTakesAlongTheJoinRowsThatTheContextDoesNotKnow() throws {
+    let store = try TemporaryStore()
+    try store.save { context in
+      for number in 0..<20 { context.make("Book", ["title": "\(number)"]) }
+      for number in 0..<3 { context.make("Tag", ["label": "\(number)"]) }
+    }
+    let join =
+      try store.sql(
+        "SELECT m.name, a.name, b.name FROM sqlite_master m, pragma_table_info(m.name) a, pragma_table_info(m.name) b "
+          + "WHERE m.type = 'table' AND a.name LIKE '%BOOKS' AND b.name LIKE '%TAGS'"
+      ).first?.compactMap(\.self) ?? []
+    try #require(join.count == 3)
+    let context = store.context()
+    try context.performAndWait {
+      for book in try context.all("Book", sort: "title").prefix(16) { context.delete(book) }
+      // Delete rules read the members now, of which there are none yet.
+      context.processPendingChanges()
+      _ = try store.sql(
+        "INSERT INTO \(join[0]) (\(join[1]), \(join[2])) SELECT b.Z_PK, t.Z_PK FROM ZBOOK b, ZTAG t")
+      try context.save()
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZBOOK") == [["4"]])
+    try #expect(store.sql("SELECT count(*) FROM \(join[0])") == [["12"]])
+  }
+
   @Test func wideRowsAreUpdatedInGroupsToo() throws {
     let names = (0..<8).map { "a\($0)" }
     let model = NSManagedObjectModel()
