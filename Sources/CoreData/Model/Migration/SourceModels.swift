@@ -1,12 +1,16 @@
 /// Finds the model that a store was made with: among the models in use, then among all versions of the models in the
 /// program's bundles.
 enum SourceModels {
-  /// - Throws: 134130 (`migrationMissingSourceModel`) if no model has the store's version hashes.
-  static func model(for metadata: [String: Any], path: String) throws -> [NSEntityDescription] {
+  /// Runs a body with the model's entities that the store holds. They do not keep their model, and nobody else may have
+  /// it any more, so it is kept until the body has ended.
+  ///
+  /// - Throws: 134130 (`migrationMissingSourceModel`) if no model has the store's version hashes; what the body throws.
+  static func withModel<T>(
+    for metadata: [String: Any], path: String, _ body: (NSManagedObjectModel, [NSEntityDescription]) throws -> T
+  ) throws -> T {
     let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-    if let found = LoadedModels.newest({ entities(of: $0, hashes) }) { return found }
-    for model in modelsInBundles() {
-      if let found = entities(of: model, hashes) { return found }
+    if let model = wholeModel(for: metadata), let found = entities(of: model, hashes) {
+      return try withExtendedLifetime(model) { try body(model, found) }
     }
     throw CoreDataErrors.error(
       .migrationMissingSourceModel,

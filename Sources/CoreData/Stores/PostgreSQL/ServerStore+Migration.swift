@@ -20,33 +20,40 @@ extension ServerStore {
       // Another process may have migrated it first.
       let metadata = try readMetadata(address, connection).metadata
       if StoreMetadata.isCurrent(metadata, opening.entities) { return }
-      let sources = try SourceModels.model(for: metadata, path: address.description)
-      guard let model = sources.first?.managedObjectModel else { return }
-      let old = try ServerStore(
-        database, address,
-        StoreOpening(
-          type: opening.type, url: opening.url, options: nil, configurationName: nil, model: model, entities: sources,
-          others: []))
-      let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
-      if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
-      let place = address.with(schema: "\(address.schema)_new")
-      let new = try ServerStore(
-        database, place,
-        StoreOpening(
-          type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
-          entities: opening.entities, others: []))
-      let mapping = try RowMapping(from: sources, to: opening.entities)
-      var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
-      try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
-      try connection.run(
-        """
-        SET CONSTRAINTS ALL IMMEDIATE;
-        UPDATE \(place.qualified("_store")) n SET identifier = o.identifier, announces = o.announces, \
-        keeps_history = o.keeps_history, last_transaction = o.last_transaction FROM \(address.qualified("_store")) o;
-        SELECT setval(\(ServerTables.sequence(place).quotedText), last_value) FROM \(ServerTables.sequence(address));
-        DROP SCHEMA \(address.schema.quotedName) CASCADE;
-        ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
-        """)
+      try SourceModels.withModel(for: metadata, path: address.description) { model, sources in
+        try rebuild(database, address, opening, connection, from: model, sources)
+      }
     }
+  }
+
+  private static func rebuild(
+    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection,
+    from model: NSManagedObjectModel, _ sources: [NSEntityDescription]
+  ) throws {
+    let old = try ServerStore(
+      database, address,
+      StoreOpening(
+        type: opening.type, url: opening.url, options: nil, configurationName: nil, model: model, entities: sources,
+        others: []))
+    let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
+    if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
+    let place = address.with(schema: "\(address.schema)_new")
+    let new = try ServerStore(
+      database, place,
+      StoreOpening(
+        type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
+        entities: opening.entities, others: []))
+    let mapping = try RowMapping(from: sources, to: opening.entities)
+    var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
+    try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
+    try connection.run(
+      """
+      SET CONSTRAINTS ALL IMMEDIATE;
+      UPDATE \(place.qualified("_store")) n SET identifier = o.identifier, announces = o.announces, \
+      keeps_history = o.keeps_history, last_transaction = o.last_transaction FROM \(address.qualified("_store")) o;
+      SELECT setval(\(ServerTables.sequence(place).quotedText), last_value) FROM \(ServerTables.sequence(address));
+      DROP SCHEMA \(address.schema.quotedName) CASCADE;
+      ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
+      """)
   }
 }

@@ -16,9 +16,10 @@ extension SQLiteStore {
         // Another process may have migrated it first.
         var metadata = try readMetadata(prefix, connection).1
         if StoreMetadata.isCurrent(metadata, entities) { return }
-        let sources = try SourceModels.model(for: metadata, path: path)
         let isDeferred = StoreMetadata.asksForDeferredMigration(options)
-        try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run(isDeferred: isDeferred)
+        try SourceModels.withModel(for: metadata, path: path) { _, sources in
+          try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run(isDeferred: isDeferred)
+        }
         StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
         metadata[DeferredMigration.metadataKey] = isDeferred ? true : nil
         try writeMetadata(metadata, prefix: prefix, connection)
