@@ -29,8 +29,8 @@ import Testing
       let fetch = RowFetch(
         entityName: Job.entityName, predicate: request.predicate, sortDescriptors: request.sortDescriptors ?? [],
         limit: request.fetchLimit)
-      let (sql, bindings) = try sqlite.select("t0.Z_PK, t0.ZTIMEOUT", fetch, isOrdered: true)
-      return try plan(sql, bindings)
+      let sql = try sqlite.select("t0.Z_PK, t0.ZTIMEOUT", fetch, isOrdered: true)
+      return try plan(sql.text, sql.values)
     }
 
     func plan(_ sql: String, _ bindings: [SQLiteValue]) throws -> String {

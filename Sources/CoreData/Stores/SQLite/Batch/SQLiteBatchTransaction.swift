@@ -1,17 +1,9 @@
 /// The transaction of a batch request in a SQLite file.
-final class SQLiteBatchTransaction: BatchTransaction {
+struct SQLiteBatchTransaction: BatchTransaction {
   let store: SQLiteStore
   let connection: SQLiteConnection
   /// Nil for a store without history.
   let history: HistoryRecorder?
-  /// Files of deleted rows, to be removed after the transaction is committed.
-  private(set) var externalFiles: [URL] = []
-
-  init(_ store: SQLiteStore, _ connection: SQLiteConnection, _ history: HistoryRecorder?) {
-    self.store = store
-    self.connection = connection
-    self.history = history
-  }
 
   func execute(_ sql: SQL) throws -> Int {
     try connection.execute(sql.text, sql.values)
@@ -41,17 +33,12 @@ final class SQLiteBatchTransaction: BatchTransaction {
     try connection.execute("DELETE FROM \(mapping.table) WHERE \(condition)", [])
   }
 
+  /// The files go once the transaction is committed.
   private func noteExternalFiles(of mapping: TableMapping, _ keys: String) throws {
-    for attribute in mapping.entity.attributesByName.values where attribute.allowsExternalBinaryDataStorage {
-      guard let column = mapping.attributes[attribute.name]?.column else { continue }
-      let rows = try connection.rows(
-        """
-        SELECT \(column) FROM \(mapping.table) WHERE \(mapping.names.key) IN (\(keys)) \
-        AND substr(\(column), 1, 1) = x'02'
-        """)
-      for case .blob(let stored) in rows.map({ $0[0] }) {
-        if let file = ExternalData.file(stored, of: store.url) { externalFiles.append(file) }
-      }
+    let writer = store.writer(mapping.number)
+    for column in writer.externalColumns {
+      let condition = " WHERE t0.\(mapping.names.key) IN (\(keys))"
+      store.obsoleteFiles += try writer.files(in: column, where: condition, [], connection)
     }
   }
 }
