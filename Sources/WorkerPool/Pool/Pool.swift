@@ -64,6 +64,9 @@ public enum Pool {
     if configuration.confinesWorkers, let reason = Confinement.obstacle {
       throw StartError.confinement(reason: reason)
     }
+    if configuration.confinesWorkers, configuration.place.isServer {
+      throw StartError.confinement(reason: "they reach a store at a server by the network")
+    }
     do {
       try configuration.place.check()
     } catch {
@@ -161,7 +164,7 @@ public enum Pool {
       .path(configuration.store))
     let manager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     try migration.run(backup: backup) { _ in
-      manager?.opening(within: configuration.storeTimeout + PoolServer.timeToEnd)
+      manager?.opening(within: configuration.storeTimeout + ServiceManager.timeToEnd)
     }
     log(.storeMigrated, "the store is migrated", .path(configuration.store))
   }
@@ -248,7 +251,7 @@ public enum Pool {
       return try JobStore(url: configuration.place.url, model: model, options: options)
     } catch {
       guard (error as NSError).code == NSPersistentStoreIncompatibleVersionHashError,
-        let difference = StoreFitness.misfit(model: configuration.model, store: configuration.store)
+        let difference = ModelFit.difference(model: configuration.model, store: configuration.store)
       else { throw error }
       throw StartError.modelDoesNotFit(
         model: configuration.model, store: configuration.store, difference: difference)

@@ -15,10 +15,6 @@ final class PoolServer {
   /// Seconds that the store has to finish its work when all workers are gone: a disk that hangs must not keep the pool
   /// from ending.
   static let finishTimeout = 20.0
-  /// Seconds that a service manager grants beside the deadline of jobs: workers get five between TERM and KILL, and the
-  /// pool some to write down what happened.
-  static let timeToEnd = 30.0
-
   let core: PoolCore
   private let mailbox: Mailbox<JobSourceEvent>
   private let ready: ReadyJobs
@@ -87,7 +83,7 @@ final class PoolServer {
 
   /// Runs until the pool has been stopped. Returns the exit code.
   func run() -> Int32 {
-    serviceManager?.opening(within: core.configuration.storeTimeout + Self.timeToEnd)
+    serviceManager?.opening(within: core.configuration.storeTimeout + ServiceManager.timeToEnd)
     core.source.start { [mailbox] event in mailbox.post(event) }
     core.loop.run()
     workers.writeOutput()
@@ -305,7 +301,7 @@ final class PoolServer {
   private func stop(deadline: Double) {
     if !core.isStopping {
       core.phase = .stopping
-      serviceManager?.stopping(within: deadline + Self.timeToEnd)
+      serviceManager?.stopping(within: deadline + ServiceManager.timeToEnd)
       incoming.stop()
       schedule.stop()
       upkeep.commits.stop()

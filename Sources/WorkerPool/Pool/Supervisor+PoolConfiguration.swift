@@ -1,3 +1,5 @@
+import Foundation
+
 extension Supervisor.Configuration {
   /// The part of a pool's configuration that its processes need.
   ///
@@ -8,5 +10,16 @@ extension Supervisor.Configuration {
       fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment(socket: socket),
       limits: configuration.limits,
       confinement: configuration.confinesWorkers ? WorkerConfinement(configuration) : nil)
+  }
+}
+
+extension WorkerConfinement {
+  init(_ configuration: PoolConfiguration) {
+    func directory(of path: String) -> String {
+      URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    }
+    self.init(
+      own: [directory(of: configuration.store), URL(fileURLWithPath: configuration.queue).path],
+      readable: [URL(fileURLWithPath: configuration.model).path], extra: configuration.confinedNeeds)
   }
 }

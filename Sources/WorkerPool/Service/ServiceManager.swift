@@ -6,6 +6,10 @@ import Glibc
 /// Source: sd_notify(3), sd_watchdog_enabled(3): lines of assignments in datagrams to the socket that `NOTIFY_SOCKET`
 /// names.
 final class ServiceManager {
+  /// Seconds that a service manager grants beside the deadline of jobs: workers get five between TERM and KILL, and the
+  /// pool some to write down what happened.
+  static let timeToEnd = 30.0
+
   private let socket: Int32
   /// Seconds between two signs of life: half of what the manager waits for.
   private let interval: Double?

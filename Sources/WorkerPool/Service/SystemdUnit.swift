@@ -16,15 +16,14 @@ public enum SystemdUnit {
   /// The text of a unit with instances: `workerpool@NAME` runs a pool with the options in `/etc/workerpool/NAME.conf`.
   ///
   /// The file may have longer limits than the unit, so the pool asks systemd for the time that it needs.
-  public static func template(executable: String) -> String {
+  public static func template(executable: String, storeTimeout: Double, stopDeadline: Double) -> String {
     let options = "/etc/workerpool/%i.conf"
-    let pool = PoolConfiguration(store: "", model: "", queue: "")
     return unit(
       head: "Put this into /etc/systemd/system/workerpool@.service, write \(options), then:\n"
         + "# systemctl enable --now workerpool@NAME",
       condition: "ConditionPathExists=\(options)\n",
-      command: "\(quoted(executable, isProgram: true)) run --config \(options)", storeTimeout: pool.storeTimeout,
-      stopDeadline: pool.stopDeadline,
+      command: "\(quoted(executable, isProgram: true)) run --config \(options)", storeTimeout: storeTimeout,
+      stopDeadline: stopDeadline,
       place: """
         User=workerpool
         StateDirectory=workerpool/%i
@@ -38,7 +37,7 @@ public enum SystemdUnit {
   ) -> String {
     // The pool is ready when its store is open.
     let startTime = Int(storeTimeout) + 30
-    let stopTime = Int(stopDeadline) + Int(PoolServer.timeToEnd)
+    let stopTime = Int(stopDeadline) + Int(ServiceManager.timeToEnd)
     return """
       # \(head)
       [Unit]

@@ -94,7 +94,7 @@ public struct ModelMigration {
     }
     if destination.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { return nil }
     var known =
-      try old.map { [(name: String?.none, model: try ModelFile.load($0))] } ?? StoreFitness.versions(of: model)
+      try old.map { [(name: String?.none, model: try ModelFile.load($0))] } ?? ModelFit.versions(of: model)
     if old == nil, let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store) {
       known.append((nil, kept))
     }
@@ -102,7 +102,7 @@ public struct ModelMigration {
       let found = known.first(where: { $0.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) })
     else {
       throw Failure.unknownModel(
-        store: path, difference: StoreFitness.misfit(model: old ?? model, store: path))
+        store: path, difference: ModelFit.difference(model: old ?? model, store: path))
     }
     (version, source) = found
     let mapping: NSMappingModel

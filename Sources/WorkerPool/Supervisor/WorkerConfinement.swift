@@ -13,15 +13,6 @@ struct WorkerConfinement: Equatable, Sendable {
   /// What the operator allows to all workers, beside what plugins declare.
   let extra: PluginDescription.Needs
 
-  init(_ configuration: PoolConfiguration) {
-    func directory(of path: String) -> String {
-      URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
-    }
-    own = [directory(of: configuration.store), URL(fileURLWithPath: configuration.queue).path]
-    readable = [URL(fileURLWithPath: configuration.model).path]
-    extra = configuration.confinedNeeds
-  }
-
   /// The bounds of a plugin's processes. `describe` runs without needs, since nobody knows them yet.
   func bounds(of path: String, needs: PluginDescription.Needs?) -> Confinement {
     var confinement = Confinement()

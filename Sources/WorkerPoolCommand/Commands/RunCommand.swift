@@ -144,7 +144,10 @@ let systemdUnitCommand = CommandDescription(
   ],
   run: { arguments in
     if arguments.has("template") {
-      Output.text(SystemdUnit.template(executable: PoolConfiguration.executablePath))
+      Output.text(
+        SystemdUnit.template(
+          executable: PoolConfiguration.executablePath, storeTimeout: defaults.storeTimeout,
+          stopDeadline: defaults.stopDeadline))
       return .success
     }
     let arguments = try arguments.withFile("config")

@@ -127,7 +127,7 @@ extension WorkerService: SupervisorDelegate {
   /// open the store.
   func nothingCanBeStarted() {
     let (model, store) = (core.configuration.model, core.configuration.store)
-    let misfit = StoreFitness.misfit(model: model, store: store).map {
+    let misfit = ModelFit.difference(model: model, store: store).map {
       Pool.StartError.modelDoesNotFit(model: model, store: store, difference: $0)
     }
     core.log(.poolStopping, "stopping: no plugin can be started\(misfit.map { "; \($0)" } ?? "")")
