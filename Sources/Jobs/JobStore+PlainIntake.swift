@@ -2,7 +2,7 @@ import CoreData
 
 /// Jobs of files without an object for each: the pool hands them on by their keys, and workers read their rows.
 extension JobStore {
-  /// Whether ``insertPlain(_:files:keeping:into:at:)`` can take the jobs of a file. It cannot where jobs concern each
+  /// Whether `insertPlain` can take the jobs of a file. It cannot where jobs concern each
   /// other, or other jobs: unique keys, labels, and the token of a submission.
   public func isPlain(_ requests: [JobRequest]) -> Bool {
     requests.first?.submission == nil && requests.allSatisfy { $0.uniqueKey == nil && $0.label == nil }

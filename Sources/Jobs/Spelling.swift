@@ -4,7 +4,7 @@ public enum Spelling {
   ///
   /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
   /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a
-  /// word of more than ``longestWord`` bytes, which is unlikely to be mistyped.
+  /// word of more than `longestWord` bytes, which is unlikely to be mistyped.
   ///
   /// - Complexity: for each candidate of a similar length the product of both lengths.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {

@@ -5,7 +5,7 @@ import WorkerProtocol
 extension Job {
   /// Whether the job should stop: cancelled, out of time, or because the pool ends. Cheap enough to ask for each row.
   ///
-  /// A job that is asked to stop throws, best with ``checkStop()``; what it has not saved is rolled back. Whether the
+  /// A job that is asked to stop throws, best with `checkStop()`; what it has not saved is rolled back. Whether the
   /// attempt counts depends on the reason: a cancelled job becomes `cancelled`, one that is out of time has failed, and
   /// the pool's end costs nothing.
   public var isStopRequested: Bool { JobAttempt.running(self)?.stopReason != nil }
