@@ -163,7 +163,7 @@ public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   public var description: String { "the job wants to be called again in \(Clock.text(seconds))" }
 }
 
-/// Thrown by ``Job/checkStop()`` when the job was asked to stop.
+/// Thrown by `Job.checkStop()` when the job was asked to stop.
 public struct JobStopped: Error, Sendable, CustomStringConvertible {
   /// Makes the error that a job throws when it stops because it was asked to.
   public init() {}
