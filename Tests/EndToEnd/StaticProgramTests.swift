@@ -62,11 +62,12 @@ import Testing
 
   private static let modules = ["CoreData", "ModelFiles", "ObjectIdentity", "LinuxSystem"]
 
+  /// The object files of the modules, without those that removed sources have left.
   private static func objects() throws -> [String] {
     try modules.flatMap { module in
-      let directory = Built.directory + "/" + module + ".build"
-      return try FileManager.default.subpathsOfDirectory(atPath: directory).filter { $0.hasSuffix(".o") }
-        .map { directory + "/" + $0 }
+      let map = URL(fileURLWithPath: "\(Built.directory)/\(module).build/output-file-map.json")
+      return try JSONDecoder().decode([String: [String: String]].self, from: Data(contentsOf: map)).values
+        .compactMap { $0["object"] }
     }
   }
 
