@@ -167,6 +167,11 @@ struct BrowserTests {
     let web = try RunningWeb(queue: items.queue)
     let browser = try Browser()
     try browser.load(web.url)
+    // The pool counts a million jobs before it answers for the first time.
+    try waitUntil("the pool has answered") {
+      try browser.load("http://127.0.0.1:\(web.port)/jobs")
+      return try browser.isTrue("document.querySelector('[role=alert]') === null")
+    }
     var slowest = (seconds: 0.0, path: "")
     for path in [
       "", "?period=7d", "jobs", "jobs?state=succeeded", "jobs/p999999", "queues", "kinds", "workers",
