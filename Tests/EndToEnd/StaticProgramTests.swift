@@ -62,13 +62,11 @@ import Testing
 
   private static let modules = ["CoreData", "ModelFiles", "ObjectIdentity", "LinuxSystem"]
 
-  /// The object files of the modules, without those that removed sources have left.
+  /// The object files of the modules that the tests link. Removed sources have left others.
   private static func objects() throws -> [String] {
-    try modules.flatMap { module in
-      let map = URL(fileURLWithPath: "\(Built.directory)/\(module).build/output-file-map.json")
-      return try JSONDecoder().decode([String: [String: String]].self, from: Data(contentsOf: map)).values
-        .compactMap { $0["object"] }
-    }
+    let list = Built.directory + "/workerpoolPackageTests.product/Objects.LinkFileList"
+    return try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").map(String.init)
+      .filter { path in modules.contains { path.contains("/\($0).build/") } }
   }
 
   /// Where the compiler finds the C modules that the Swift modules import.
