@@ -65,8 +65,10 @@ struct PageScript {
       // Its process is the command itself, which is ended with the page. A comment behind it would hide what follows.
       let command = block.text.trimmingCharacters(in: .newlines)
         .replacingOccurrences(of: " +# [^\n]*$", with: "", options: .regularExpression)
+      // The file is there before tail(1) opens it.
       return """
-        \(command) </dev/null >out.$line 2>&1 &
+        : >out.$line
+        \(command) </dev/null >>out.$line 2>&1 &
         running+=($!)
         timeout 300 grep -q -m 1 -F -- '\(said)' <(tail -n +1 -f --pid=$! out.$line 2>/dev/null)
 
