@@ -44,7 +44,9 @@ final class Browser {
       "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
       "--user-data-dir=\(folder.path)/profile", "--remote-debugging-pipe", "about:blank",
     ]
-    process.environment = ProcessInfo.processInfo.environment.merging(["HOME": folder.path]) { $1 }
+    // It leaves temporary files behind when it is killed.
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      ["HOME": folder.path, "TMPDIR": folder.path]) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
