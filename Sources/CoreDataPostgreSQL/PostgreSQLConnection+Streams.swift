@@ -3,8 +3,8 @@ internal import Foundation
 
 /// Statements whose rows, parameters or number are large: pipelines, rows one by one, COPY.
 extension PostgreSQLConnection {
-  /// Source: https://www.postgresql.org/docs/15/libpq-pipeline-mode.html. In blocking mode libpq reads what arrives while
-  /// it waits to send, so the two sides do not wait for each other.
+  /// Source: https://www.postgresql.org/docs/15/libpq-pipeline-mode.html. In blocking mode libpq reads what arrives
+  /// while it waits to send, so the two sides do not wait for each other.
   func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult] {
     try checkOpen()
     if statements.count == 1 { return [try execute(statements[0].sql, statements[0].parameters)] }

@@ -1,8 +1,8 @@
 import CoreData
 
 @MainActor func debugging(_ place: Place) async throws {
-  // With `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable with this name, any use of a context or an
-  // object on a wrong queue ends the program with a sentence.
+  // With `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable with this name, any use of a context or
+  // an object on a wrong queue ends the program with a sentence.
   // With the argument `-wrong-queue` this example makes that mistake.
   let container = try place.loadedContainer()
   let context = container.newBackgroundContext()

@@ -85,8 +85,8 @@ public struct HistoryGauges: Equatable, Sendable {
 }
 
 extension HistoryInterval {
-  /// The interval as a line of text: seconds since 2001, counts, gauges, times, separated by spaces; "-" for what is not
-  /// known.
+  /// The interval as a line of text: seconds since 2001, counts, gauges, times, separated by spaces; "-" for what is
+  /// not known.
   var line: String {
     func text(_ value: Double?) -> String {
       guard let value else { return "-" }

@@ -6,8 +6,8 @@ import CoreData
 ///     try JobRequest(kind: "import", parameters: Import(file: "/data/a.csv"))
 ///     let parameters = try job.parameters(as: Import.self)
 extension JobRequest {
-  /// A request whose parameters are an encoded value. All other fields are at their defaults. A string is not encoded: it
-  /// is the text of the parameters, no matter which initialiser the compiler chooses for it.
+  /// A request whose parameters are an encoded value. All other fields are at their defaults. A string is not
+  /// encoded: it is the text of the parameters, no matter which initialiser the compiler chooses for it.
   ///
   /// - Throws: ``JobParametersError`` when the value does not become a JSON object, and what its `encode(to:)` throws.
   @_disfavoredOverload

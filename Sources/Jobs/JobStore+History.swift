@@ -2,8 +2,8 @@ import CoreData
 
 /// The pool's history: bounded, in settings of the store, so that it outlives the pool's processes and the jobs.
 ///
-/// Minutes are kept for seven hours and half-hours for eight days: fourteen settings of at most thirty lines and eight of
-/// at most forty-eight, about 80 KiB in all. Each minute rewrites one or two of them.
+/// Minutes are kept for seven hours and half-hours for eight days: fourteen settings of at most thirty lines and
+/// eight of at most forty-eight, about 80 KiB in all. Each minute rewrites one or two of them.
 extension JobStore {
   /// Intervals of one length.
   public enum HistoryStep: Double, CaseIterable, Sendable {

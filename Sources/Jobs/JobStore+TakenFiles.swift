@@ -5,7 +5,7 @@ extension JobStore {
   /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
   ///
   /// - Parameters:
-  ///   - name: the file's private name, unique for ever.
+  ///   - name: the file's private name; no other file ever gets it.
   ///   - pool: the identity of the pool that takes it, in a store that several pools share.
   public func insertTakenFile(
     _ name: String, of pool: String? = nil, into context: NSManagedObjectContext

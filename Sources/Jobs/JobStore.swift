@@ -26,8 +26,8 @@ public final class JobStore: Sendable {
   ///   - model: the app's model; it is copied into a merged one.
   ///   - configuration: the configuration of that model which the app's store has; nil for all entities.
   ///   - options: options for both stores, in Core Data's keys.
-  ///   - cachedRows: how many rows of the pool's own store this process keeps; nil for as many as of any store. A process
-  ///     that reads each job once needs few.
+  ///   - cachedRows: how many rows of the pool's own store this process keeps; nil for as many as of any store. A
+  ///     process that reads each job once needs few.
   /// - Throws: ``JobModelError``, or an `NSError` of Core Data when a store cannot be opened.
   public init(
     url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:],
@@ -47,8 +47,8 @@ public final class JobStore: Sendable {
     jobURIs = JobURIs(store: pool.identifier)
   }
 
-  /// Opens the pool's store in the file, or in a schema of its own beside the app's, on a coordinator of a merged model;
-  /// one that is not there is created, an older one is brought up to date.
+  /// Opens the pool's store in the file, or in a schema of its own beside the app's, on a coordinator of a merged
+  /// model; one that is not there is created, an older one is brought up to date.
   ///
   /// - Throws: ``JobModelError/storeIsNewer(_:)``, or an `NSError` of Core Data.
   @discardableResult

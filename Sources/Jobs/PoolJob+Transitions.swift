@@ -103,7 +103,7 @@ extension PoolJob {
     guard let next = state.after(event, policy: policy) else {
       throw JobTransitionError(job: objectID.uriString, state: state, event: event)
     }
-    // Whoever finds it available next may run it.
+    // Any pool may claim it when it is available again.
     if next.isUnfinished { dropClaim() }
     state = next
     runAt = nil

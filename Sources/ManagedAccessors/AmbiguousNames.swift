@@ -1,7 +1,8 @@
 /// The classes that CoreData and Foundation both declare on Linux.
 ///
 /// A file that imports both, or XCTest, which exports Foundation, cannot name them as types: the compiler does not know
-/// which one is meant. A declaration of the module itself takes precedence, so each module that names them gets an alias.
+/// which one is meant. A declaration of the module itself takes precedence, so each module that names them gets an
+/// alias.
 enum AmbiguousNames {
   private static let names = ["NSComparisonPredicate", "NSExpression"]
 

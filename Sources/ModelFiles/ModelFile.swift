@@ -30,8 +30,8 @@ package struct ModelFile {
 
   /// Throws if the version is there in its optimised form only.
   ///
-  /// Apple's compiler writes an `.omo` beside the `.mom` of a bundle's current version. It begins with "momv2" and holds
-  /// the same model, laid out for being mapped into memory, in a form that Apple does not document.
+  /// Apple's compiler writes an `.omo` beside the `.mom` of a bundle's current version. It begins with "momv2" and
+  /// holds the same model, laid out for being mapped into memory, in a form that Apple does not document.
   private func requireReadable() throws(ManagedObjectModelError) {
     let optimised = version.deletingPathExtension().appendingPathExtension("omo")
     guard version.pathExtension == "mom", !FileManager.default.fileExists(atPath: version.path),

@@ -14,7 +14,7 @@ public struct TimeHistogram: Codable, Equatable, Sendable {
     sum = 0
   }
 
-  /// Adds a time. A negative one, after somebody set the clock back, counts as zero.
+  /// Adds a time. A negative time counts as zero: the clock was set back.
   package mutating func add(_ seconds: Double) {
     let seconds = max(0, seconds)
     counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1

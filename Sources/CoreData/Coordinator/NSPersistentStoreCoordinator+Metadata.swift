@@ -44,8 +44,8 @@ extension NSPersistentStoreCoordinator {
   /// The model may be changed until a coordinator uses it. Apple's framework keeps this method to itself. Only SQLite
   /// stores keep their model, and not those of frameworks before 2015.
   ///
-  /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134020 if what it keeps is damaged
-  ///   or is not the model of its content.
+  /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134020 if what it keeps is
+  ///   damaged or is not the model of its content.
   public class func cachedModelForPersistentStore(
     at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> NSManagedObjectModel {

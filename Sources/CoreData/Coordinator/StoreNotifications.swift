@@ -17,6 +17,6 @@ extension Notification.Name {
 public let NSAddedPersistentStoresKey = "added"
 /// An array of `NSPersistentStore`: the stores that were removed.
 public let NSRemovedPersistentStoresKey = "removed"
-/// An array of three: the old store, the new store, and an array of the IDs of all objects, each old one followed by the
-/// new one.
+/// An array of three: the old store, the new store, and an array of the IDs of all objects, each old one followed by
+/// the new one.
 public let NSUUIDChangedPersistentStoresKey = "uuid"

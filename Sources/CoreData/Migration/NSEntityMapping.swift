@@ -35,8 +35,8 @@ open class NSEntityMapping: NSObject {
   open var attributeMappings: [NSPropertyMapping]? { didSet { isEdited = true } }
   /// A mapping for each relationship of the new entity; nil for a removed entity.
   open var relationshipMappings: [NSPropertyMapping]? { didSet { isEdited = true } }
-  /// An `NSFetchRequestExpression` whose value is the objects to migrate; nil for all objects of the old entity, without
-  /// those of its subentities.
+  /// An `NSFetchRequestExpression` whose value is the objects to migrate; nil for all objects of the old entity,
+  /// without those of its subentities.
   open var sourceExpression: NSExpression? { didSet { isEdited = true } }
   /// Notes of the developer; the framework does not read them. Default: nil.
   open var userInfo: [AnyHashable: Any]?

@@ -4,8 +4,8 @@ internal import Synchronization
 ///
 /// An inferred mapping model is carried out in the file: a SQLite, binary or XML file that keeps its type is copied and
 /// the copy migrated, so that objects keep their keys and the store its UUID. With any other mapping model the objects
-/// go one by one from `sourceContext` to `destinationContext`, by the mappings' expressions and policies; all of them are
-/// in memory meanwhile, and get new keys. The new SQLite store has the UUID of the old one.
+/// go one by one from `sourceContext` to `destinationContext`, by the mappings' expressions and policies; all of them
+/// are in memory meanwhile, and get new keys. The new SQLite store has the UUID of the old one.
 ///
 /// It runs on the caller's thread until it is done; another thread may cancel it.
 ///

@@ -1,7 +1,7 @@
 /// Migrations that need more than the store's file: by stages, or by a mapping model.
 extension NSPersistentStoreCoordinator {
-  /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the entities.
-  /// Lightweight migration is left to the store.
+  /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the
+  /// entities. Lightweight migration is left to the store.
   func migrateBeforeOpening(
     _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
   ) throws {

@@ -1,8 +1,8 @@
 /// Migrates a store in stages, when it is opened with this manager as the value of the option
 /// `NSPersistentStoreStagedMigrationManagerOptionKey`.
 ///
-/// Each stage is a migration of its own: after a failure the store has the version of the last stage that succeeded, and
-/// the next opening goes on from there. A custom stage whose `didMigrateHandler` failed is not repeated.
+/// Each stage is a migration of its own: after a failure the store has the version of the last stage that succeeded,
+/// and the next opening goes on from there. A custom stage whose `didMigrateHandler` failed is not repeated.
 ///
 /// Source: Apple's documentation of `NSStagedMigrationManager`.
 public final class NSStagedMigrationManager: NSObject {
@@ -19,8 +19,8 @@ public final class NSStagedMigrationManager: NSObject {
 
   /// Brings a store to a model.
   ///
-  /// - Throws: 134506 if no stage begins at the store's version; 134504 if the model of a stage is not found; the errors
-  ///   of lightweight migration and of handlers.
+  /// - Throws: 134506 if no stage begins at the store's version; 134504 if the model of a stage is not found; the
+  ///   errors of lightweight migration and of handlers.
   func migrate(
     _ type: String, at url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
   ) throws {

@@ -1,8 +1,8 @@
 /// An attribute whose value the store computes when it saves.
 ///
-/// SQLite stores compute the forms that Apple documents: copies, `canonical:` and the like, `now()`, and aggregates over
-/// a to-many relationship; other derivations stay nil there. Stores in memory compute every derivation. An object in
-/// memory sees the new value after a refresh.
+/// SQLite stores compute the forms that Apple documents: copies, `canonical:` and the like, `now()`, and aggregates
+/// over a to-many relationship; other derivations stay nil there. Stores in memory compute every derivation. An
+/// object in memory sees the new value after a refresh.
 ///
 /// Source: Apple's documentation of `NSDerivedAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.

@@ -1,4 +1,5 @@
-/// The values that a program keeps with an entity or a property. They may change while a model is in use, on any thread.
+/// The values that a program keeps with an entity or a property. They may change while a model is in use, on any
+/// thread.
 ///
 /// `@unchecked Sendable`: used under the lock. The values are the program's own.
 final class UserInfo: @unchecked Sendable {

@@ -34,7 +34,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   @inline(__always)
   final var hasCommitted: Bool { committedSlab != nil }
   /// The row of `committed`, in eight bytes less than a snapshot takes: its place is counted in words. With the two
-  /// properties below it, the place fills one word; objects of 104 bytes take a smaller block of memory than larger ones.
+  /// properties below it, the place fills one word; objects of 104 bytes take a smaller block of memory than larger
+  /// ones.
   private final var committedSlab: RowSlab?
   private final var committedPlace: UInt16 = 0
   /// No access overlaps another one: each sets or asks for bits.

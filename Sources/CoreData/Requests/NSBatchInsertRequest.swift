@@ -2,9 +2,10 @@
 /// noticed (1570), and no context is told.
 ///
 /// Attributes that a row does not name get the model's default values; an unknown name fails the request. A dictionary
-/// sets a to-one relationship by the ID of an object in the same store, unless its other end is to-one as well. If a row's unique values exist in the store, the merge policy of the executing context decides:
-/// `error` fails the whole request with 133021, the store-trump policy and `rollback` skip the new row, the
-/// object-trump policy and `overwrite` write the values that the new row names into the existing one.
+/// sets a to-one relationship by the ID of an object in the same store, unless its other end is to-one as well. If a
+/// row's unique values exist in the store, the merge policy of the executing context decides: `error` fails the whole
+/// request with 133021, the store-trump policy and `rollback` skip the new row, the object-trump policy and
+/// `overwrite` write the values that the new row names into the existing one.
 ///
 /// Source: Apple's documentation of `NSBatchInsertRequest`.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {

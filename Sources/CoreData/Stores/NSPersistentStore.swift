@@ -1,7 +1,7 @@
 /// A store of a coordinator: in a file or in memory.
 ///
-/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, which has a lock
-/// of its own, and its coordinator when it is removed, under the coordinator's lock.
+/// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, which has a
+/// lock of its own, and its coordinator when it is removed, under the coordinator's lock.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// A type of stores, in the spelling of newer code.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
@@ -137,10 +137,10 @@ public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentSt
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 /// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
-/// An NSNumber: whether a lightweight migration of a SQLite file leaves for later what no reader needs: dropping the old
-/// tables, and making indexes that are not unique. The store's metadata have this key until
-/// `finishDeferredLightweightMigration()`, or several calls of `finishDeferredLightweightMigrationTask()`, have done the
-/// rest. Default: false. Apple's text of the key is not known.
+/// An NSNumber: whether a lightweight migration of a SQLite file leaves for later what no reader needs: dropping the
+/// old tables, and making indexes that are not unique. The store's metadata have this key until
+/// `finishDeferredLightweightMigration()`, or several calls of `finishDeferredLightweightMigrationTask()`, have done
+/// the rest. Default: false. Apple's text of the key is not known.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
   "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 /// An NSNumber: whether opening gathers statistics that help SQLite to choose indexes (`ANALYZE`). Default: false.
@@ -173,9 +173,9 @@ public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 /// `true` makes opening a missing file an error instead of creating it. An addition to Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
-/// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to `StoreSession`s. With
-/// the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets one of these numbers. An addition to Apple's
-/// keys.
+/// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to
+/// `StoreSession`s. With the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets
+/// one of these numbers. An addition to Apple's keys.
 package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
 
 /// A metadata key that Apple's framework may write. Kept and without effect.

@@ -101,8 +101,8 @@ final class ObjectIndex<Value: AnyObject> {
     if isFull(count, mask) { rebuild(capacity: (mask + 1) * 2) }
   }
 
-  /// Whether a table of that many entries and places is too full. Mixed keys fill it at most to the half, since long runs
-  /// make misses slow. Others mostly lie in their first places, and begin to be mixed if they do not.
+  /// Whether a table of that many entries and places is too full. Mixed keys fill it at most to the half, since long
+  /// runs make misses slow. Others mostly lie in their first places, and begin to be mixed if they do not.
   private func isFull(_ count: Int, _ mask: Int) -> Bool { isMixed ? count * 2 > mask : count * 4 > mask * 3 }
 
   @discardableResult

@@ -122,8 +122,8 @@ protocol ObjectStore: NSPersistentStore {
   /// Opens a store, or creates one if there is none.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore
 
-  /// Opens a new, empty store instead of the one at the place, if there is one. Others that have the place open here are
-  /// not in the opening.
+  /// Opens a new, empty store instead of the one at the place, if there is one. Others that have the place open here
+  /// are not in the opening.
   ///
   /// - Parameter closing: closes the stores that have the file open here, if they must not be open any more.
   static func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore

@@ -1,7 +1,7 @@
 /// Memory in which rows of one entity lie one after the other. It is freed with its last row.
 ///
-/// A row is a `RowStart`, a slot for each property, and the bytes of its texts. What a slot says of its text is relative
-/// to the slot, so a row can be moved and copied as bytes.
+/// A row is a `RowStart`, a slot for each property, and the bytes of its texts. What a slot says of its text is
+/// relative to the slot, so a row can be moved and copied as bytes.
 ///
 /// Only the reader that fills it writes it, or the one object that owns its only row.
 final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {

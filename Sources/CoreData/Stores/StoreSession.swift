@@ -8,15 +8,15 @@ package protocol StoreSession: AnyObject, Sendable {
   /// Waits for a lock, on a connection of its own, and holds it until the result is released. Equal numbers are one
   /// lock in the whole database.
   ///
-  /// - Parameter body: called on another thread, once when the lock is held and once more when it was lost by a failure;
-  ///   never after the result's `release()` has returned.
+  /// - Parameter body: called on another thread, once when the lock is held and once more when it was lost by a
+  ///   failure; never after the result's `release()` has returned.
   func wait(for lock: Int64, _ body: @escaping @Sendable (StoreLockEvent) -> Void) -> any StoreLockHold
 
   /// Ends the session. Nothing is reported any more.
   func close()
 }
 
-/// A lock that somebody waits for, or holds.
+/// A lock that a session waits for or holds.
 package protocol StoreLockHold: AnyObject, Sendable {
   /// Ends the wait, or releases the lock. Any thread.
   func release()

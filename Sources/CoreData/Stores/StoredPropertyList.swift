@@ -1,7 +1,7 @@
 /// Property lists in the files of stores, which may be damaged or hostile.
 enum StoredPropertyList {
-  /// The list. Foundation's reader ends the process at a set, which no property list of a program holds: such data counts
-  /// as damaged.
+  /// The list. Foundation's reader ends the process at a set, which no property list of a program holds: such data
+  /// counts as damaged.
   ///
   /// - Throws: an error of Foundation, or `ModelElementsError` for damaged binary data.
   static func read(_ data: Data) throws -> Any {

@@ -1,5 +1,5 @@
-/// How many jobs a pool claims ahead in a store that it shares: those of a quarter of a second, so that other pools find
-/// work while this one is busy, and the workers do not wait for the next claim.
+/// How many jobs a pool claims ahead in a store that it shares: those of a quarter of a second, so that other pools
+/// find work while this one is busy, and the workers do not wait for the next claim.
 struct ClaimPace: Equatable, Sendable {
   /// Seconds for which jobs are claimed ahead.
   private static let ahead = 0.25

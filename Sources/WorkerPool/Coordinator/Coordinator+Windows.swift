@@ -20,7 +20,7 @@ extension Coordinator {
     claimPace?.note(jobs.count, now: now)
   }
 
-  /// The pool should have so many worker processes: it claims jobs for them, in a store that it shares.
+  /// Sets the number of worker processes for which the pool claims jobs in a shared store.
   mutating func workersWanted(_ count: Int) {
     guard claimPace != nil, claimPace?.workers != count else { return }
     claimPace?.workers = count

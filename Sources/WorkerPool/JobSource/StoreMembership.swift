@@ -49,7 +49,8 @@ final class StoreMembership: Sendable {
   /// Seconds until a wait that failed is begun again.
   private static let retryDelay = 1.0
 
-  /// Opens the session. The pool's row must be saved afterwards: a row without a lock would count as that of a dead pool.
+  /// Opens the session. The pool's row must be saved afterwards: a row without a lock would count as that of a dead
+  /// pool.
   ///
   /// - Throws: an `NSError` when the server cannot be reached.
   init(_ store: JobStore, queue: String) throws {

@@ -48,7 +48,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     file.store(LedgerLayout.magic, at: LedgerLayout.Header.magic)
   }
 
-  /// Puts the file back into its place if somebody has removed or truncated it. Returns whether that was needed.
+  /// Writes the file again if it was removed or truncated. Returns whether it was.
   ///
   /// - Throws: `FileError`.
   func restoreIfNeeded() throws(FileError) -> Bool {
@@ -102,8 +102,8 @@ final class JobLedger: @unchecked Sendable, Equatable {
     kept[job] = index
   }
 
-  /// Notes that a job is cancelled that a worker holds. Called before whoever cancelled it is told: the next pool writes
-  /// it into the row when this one cannot.
+  /// Notes that a job which a worker holds is cancelled. The pool calls this before it confirms the cancellation: if
+  /// the pool is killed, the next pool writes the cancellation into the job's row.
   func cancel(_ job: JobKey) {
     if cancelled[job] == nil { cancelled[job] = fill(key: job, Self.noProcess, .cancelled) }
   }
@@ -117,7 +117,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
     }
   }
 
-  /// Frees the entries of jobs whose worker died, and whose rows are written or about to be changed by somebody else.
+  /// Frees the entries of jobs whose worker died, once their rows are written or another pool is about to write them.
   func forget(_ jobs: some Sequence<JobKey>) {
     if kept.isEmpty { return }
     for job in jobs {

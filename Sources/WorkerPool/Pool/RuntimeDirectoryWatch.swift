@@ -29,8 +29,8 @@ final class RuntimeDirectoryWatch {
   /// Watches from now on: all sockets and files are there.
   func start() { check() }
 
-  /// Puts back what is missing, and watches the directory that is there now. Done twice after a new watch: something may
-  /// have been removed before it.
+  /// Puts back what is missing, and watches the directory that is there now. Done twice after a new watch: something
+  /// may have been removed before it.
   private func check() {
     guard !core.isFinishing, queue == FileID(path: layout.root) else { return }
     do {

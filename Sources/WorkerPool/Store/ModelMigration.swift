@@ -5,8 +5,8 @@ import LinuxSystem
 
 /// The migration of a store to a newer model: what it changes, a backup, and the work itself.
 ///
-/// It is lightweight migration with an inferred mapping, in the store's own file. The pool's jobs lie in tables of their
-/// own there, and stay.
+/// It is lightweight migration with an inferred mapping, in the store's own file. The pool's jobs lie in tables of
+/// their own there, and stay.
 public struct ModelMigration {
   /// Why there is no migration.
   public enum Failure: Error, CustomStringConvertible {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The alternate screen of a terminal, on which a command shows something that changes, as `top` does.
 ///
-/// Keys come one by one and without an echo. The terminal is as before when the screen closes, and when SIGTERM or SIGHUP
-/// ends the process. Used from the main thread, one at a time.
+/// Keys come one by one and without an echo. The terminal is as before when the screen closes, and when SIGTERM or
+/// SIGHUP ends the process. Used from the main thread, one at a time.
 final class Screen {
   /// What a person, or the terminal, wants.
   enum Event: Equatable {
@@ -23,7 +23,8 @@ final class Screen {
   private var input: [UInt8] = []
   private let hasKeys: Bool
 
-  /// Opens the screen; nil where standard output is not a terminal. Without a terminal as standard input it has no keys.
+  /// Opens the screen; nil where standard output is not a terminal. Without a terminal as standard input it has no
+  /// keys.
   init?() {
     guard Output.isTerminal else { return nil }
     hasKeys = isatty(STDIN_FILENO) == 1
@@ -65,7 +66,8 @@ final class Screen {
   var size: (rows: Int, columns: Int) { Output.terminalSize }
 
   /// Shows these lines in place of those before, without flicker: the cursor goes to the top left, each line clears its
-  /// rest, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long are cut by the terminal (DECAWM).
+  /// rest, and what is below is cleared (ECMA-48: CUP, EL, ED). Lines that are too long are cut by the terminal
+  /// (DECAWM).
   func show(_ lines: [String]) {
     let text = lines.map { "\u{1B}[K\($0)" }.joined(separator: "\r\n")
     Output.text("\u{1B}[?7l\u{1B}[H\(text)\u{1B}[J\u{1B}[?7h")

@@ -1,6 +1,6 @@
 /// A piece of a page. Text enters it escaped, and there is no other way in: names of elements and attributes are
-/// literals of the source code, addresses are made of parts that are encoded one by one, and a style sheet is one of this
-/// program's own.
+/// literals of the source code, addresses are made of parts that are encoded one by one, and a style sheet is one of
+/// this program's own.
 struct HTML: Sendable {
   /// The markup.
   private(set) var markup: String

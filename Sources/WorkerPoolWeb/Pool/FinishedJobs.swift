@@ -5,8 +5,8 @@ import PoolClient
 /// What a pool did over a period: how many jobs ended, how long they waited and ran, and how the pool stood.
 ///
 /// Jobs are counted in the rows of finished jobs. Where rows have been deleted, and for what no row tells, the history
-/// is used that the pool keeps in the store. What lies in the past does not change, so each interval is counted once and
-/// remembered. Intervals begin at round times.
+/// is used that the pool keeps in the store. What lies in the past does not change, so each interval is counted once
+/// and remembered. Intervals begin at round times.
 struct FinishedJobs {
   typealias Interval = HistoryInterval
 

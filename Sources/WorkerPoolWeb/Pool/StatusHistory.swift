@@ -1,8 +1,8 @@
 import Foundation
 import PoolClient
 
-/// Queue depth, memory and processor use as they were, since this program runs: every few seconds for an hour, every two
-/// minutes for a week.
+/// Queue depth, memory and processor use as they were, since this program runs: every few seconds for an hour, every
+/// two minutes for a week.
 struct StatusHistory: Sendable {
   struct Sample: Sendable {
     var date: Date

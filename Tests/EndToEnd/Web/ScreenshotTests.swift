@@ -2,8 +2,8 @@ import Foundation
 import PoolClient
 import Testing
 
-/// How the pages look: light and dark, wide and narrow. `WORKERPOOL_SCREENSHOTS=DIRECTORY` keeps the pictures, of which the
-/// documentation shows some.
+/// How the pages look: light and dark, wide and narrow. `WORKERPOOL_SCREENSHOTS=DIRECTORY` keeps the pictures, of
+/// which the documentation shows some.
 @Suite(.serialized, .enabled(if: Browser.isThere, "Chromium is not installed (Debian: chromium)"))
 struct ScreenshotTests {
   private static let directory = ProcessInfo.processInfo.environment["WORKERPOOL_SCREENSHOTS"]

@@ -35,8 +35,8 @@ extension NSManagedObjectContext {
 
   /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
   ///
-  /// `prepareForDeletion()` runs at once, and again if the object is deleted again. Delete rules apply at the end of the event, or with the save. Traps for an
-  /// object of another context.
+  /// `prepareForDeletion()` runs at once, and again if the object is deleted again. Delete rules apply at the end of
+  /// the event, or with the save. Traps for an object of another context.
   public final func delete(_ object: NSManagedObject) {
     checkQueue()
     require(

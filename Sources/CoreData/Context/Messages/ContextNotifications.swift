@@ -30,8 +30,8 @@ extension Notification.Name {
     "NSObjectsChangedInManagingContextNotification")
   /// Posted before a save, on the context's queue.
   public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
-  /// Posted after a save, on the context's queue: sets of objects, which are empty if nothing changed. If a store keeps a
-  /// history, the token of its end is under "newChangeToken".
+  /// Posted after a save, on the context's queue: sets of objects, which are empty if nothing changed. If a store
+  /// keeps a history, the token of its end is under "newChangeToken".
   public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
   /// Posted after a save, on the context's queue: sets of object IDs.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(

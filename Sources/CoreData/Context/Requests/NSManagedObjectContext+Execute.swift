@@ -8,7 +8,8 @@ extension NSManagedObjectContext {
   /// Executes a batch insertion, update or deletion, or a request about history, and returns its result. An
   /// asynchronous fetch is started, from any thread, and delivers its results later on this queue.
   ///
-  /// An `NSSaveChangesRequest` saves the objects that it names and no others, without hooks, validation and merge policy.
+  /// An `NSSaveChangesRequest` saves the objects that it names and no others, without hooks, validation and merge
+  /// policy.
   ///
   /// A child context passes the request to its parent, under the parent's name and author. Batch requests ignore
   /// unsaved changes, and objects in contexts stay as they are.

@@ -5,8 +5,8 @@ extension NSPersistentStoreCoordinator {
     store(forInserted: entity)?.takesBatchRequests ?? false
   }
 
-  /// Inserts rows of entities of one store in one transaction, in their order. Call it on the queue of the context, which
-  /// learns nothing of them.
+  /// Inserts rows of entities of one store in one transaction, in their order. Call it on the queue of the context,
+  /// which learns nothing of them.
   ///
   /// Values are not validated, apart from those that must be there.
   /// - Returns: the IDs of the rows of each element that asks for them.

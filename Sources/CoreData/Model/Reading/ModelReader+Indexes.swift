@@ -4,8 +4,8 @@ extension ModelReader {
     for node in element.node.children(named: "fetchIndex") {
       indexes.append(try index(node, of: element.name))
     }
-    // Xcode's model compiler also marks an attribute as indexed if it has a fetch index to itself, and gives it a second
-    // one of its own name. Not so for a partial index, which leaves rows out.
+    // Xcode's model compiler also marks an attribute as indexed if it has a fetch index to itself, and gives it a
+    // second one of its own name. Not so for a partial index, which leaves rows out.
     for index in indexes where index.elements.count == 1 && index.partialIndexPredicate == nil {
       guard let name = index.elements[0].propertyName,
         let attribute = entity.declaredProperties.first(where: { $0.name == name }) as? NSAttributeDescription

@@ -1,5 +1,5 @@
-/// The INSERTs of one entity's rows. One names the columns that have values: SQLite sets the others to NULL, and neither
-/// a parameter nor an instruction is spent on them.
+/// The INSERTs of one entity's rows. One names the columns that have values: SQLite sets the others to NULL, and
+/// neither a parameter nor an instruction is spent on them.
 ///
 /// Used on the writer connection only, under its lock.
 final class InsertShapes {

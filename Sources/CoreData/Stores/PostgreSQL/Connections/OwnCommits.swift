@@ -3,8 +3,8 @@ internal import Synchronization
 /// Tells whether anybody else has written to the database, by the server's snapshots.
 ///
 /// A snapshot names the transactions that were running when it was taken. Two snapshots tell which transactions have
-/// finished between them. If this coordinator did not begin one of these, somebody else may have written, and the cached
-/// rows are dropped. Transactions in other databases of the server count too: then rows are dropped without need, but
+/// finished between them. If another program began one of these, it may have written rows, so the cached rows
+/// are dropped. Transactions in other databases of the server count too: then rows are dropped without need, but
 /// outdated rows are never kept.
 ///
 /// Source: https://www.postgresql.org/docs/15/functions-info.html, `pg_current_snapshot`.

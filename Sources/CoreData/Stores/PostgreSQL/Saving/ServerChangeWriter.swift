@@ -1,7 +1,7 @@
 /// Writes the rows of one save into a store, inside a transaction. Used once.
 ///
-/// Rows that are written alike form one statement, whose parameters are arrays: a value of each row for each column. All
-/// statements go to the server together, and their answers tell which rows were written.
+/// Rows that are written alike form one statement, whose parameters are arrays: a value of each row for each column.
+/// All statements go to the server together, and their answers tell which rows were written.
 final class ServerChangeWriter {
   /// A statement and what to do with its answer.
   struct Step {

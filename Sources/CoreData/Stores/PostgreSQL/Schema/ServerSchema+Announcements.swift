@@ -1,7 +1,7 @@
 /// Triggers that announce new rows to sessions that wait for them: see `NSPersistentStoreAnnouncedKey`.
 ///
-/// A trigger tells of every row, whoever writes it: workers, apps and people at `psql`. Of one transaction's equal
-/// announcements the server sends one (https://www.postgresql.org/docs/15/sql-notify.html).
+/// A trigger announces every changed row, so it covers workers, apps and people at `psql`. The server sends equal
+/// announcements of a transaction once (https://www.postgresql.org/docs/15/sql-notify.html).
 extension ServerTables {
   /// The channel of a store's announcements. What is announced is the entity's name.
   static func channel(of identifier: String) -> String { "coredata_rows_\(identifier)" }

@@ -71,8 +71,8 @@ struct ServerTables {
     }
   }
 
-  /// References are checked when the transaction ends, since rows are written in any order. A reference to a deleted row
-  /// becomes NULL, and its row in a join table goes.
+  /// References are checked when the transaction ends, since rows are written in any order. A reference to a deleted
+  /// row becomes NULL, and its row in a join table goes.
   private var foreignKeys: [String] {
     var statements: [String] = []
     func add(_ table: String, _ column: String, to destination: String, _ action: String) {
@@ -131,8 +131,8 @@ struct ServerTables {
     for index in mapping.entity.indexes {
       let elements = index.elements.filter { $0.collationType == .binary }
       guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
-      // Rows that are equal in all else are read in the order of their keys, as from an index of SQLite, which ends with
-      // the key.
+      // Rows that are equal in all else are read in the order of their keys, as from an index of SQLite, which ends
+      // with the key.
       lists.append(
         elements.flatMap { element in
           mapping.columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }

@@ -131,9 +131,9 @@ extension StoreSchema {
 }
 
 extension TableMapping {
-  /// The user info with which an entity of the program's own model asks for unique indexes without the rows in which one
-  /// of the values is nil. They are as strict, since nil differs from everything, and cost such rows nothing. Apple's
-  /// unique indexes hold all rows.
+  /// The user info with which an entity of the program's own model asks for unique indexes without the rows in which
+  /// one of the values is nil. They are as strict, since nil differs from everything, and cost such rows nothing.
+  /// Apple's unique indexes hold all rows.
   private static let uniqueKey = "sqlite.uniqueIndexes"
   private static let partialValue = "partial"
 

@@ -4,9 +4,9 @@ internal import Glibc
 extension SQLiteConnection {
   /// The name by which SQLite opens the file for reading.
   ///
-  /// In WAL mode a reader needs the log and its index, and makes them where they are missing. Where it may not, the file
-  /// can be read as one that nobody changes, provided that there is no log: the last user of the file has then brought
-  /// everything into it. Sources: https://www.sqlite.org/wal.html#read_only_databases,
+  /// In WAL mode a reader needs the log and its index, and makes them where they are missing. Where it may not, the
+  /// file can be read as one that nobody changes, provided that there is no log: the last user of the file has then
+  /// brought everything into it. Sources: https://www.sqlite.org/wal.html#read_only_databases,
   /// https://www.sqlite.org/uri.html#uriimmutable
   static func readOnlyName(of path: String) -> String {
     guard path.hasPrefix("/"), isInWALMode(path), !hasLog(path), !mayWriteDirectory(of: path) else { return path }

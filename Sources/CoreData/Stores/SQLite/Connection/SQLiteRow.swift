@@ -4,8 +4,9 @@ internal import CSQLite
 /// for each.
 ///
 /// Asking costs more than reading: `sqlite3_column_int64` enters and leaves the connection's mutex and looks for errors
-/// each time. The functions for values do neither, and are safe on values of a connection that one thread uses at a time
-/// (https://www.sqlite.org/c3ref/column_blob.html). The values of a row lie one after the other; their size is measured.
+/// each time. The functions for values do neither, and are safe on values of a connection that one thread uses at a
+/// time (https://www.sqlite.org/c3ref/column_blob.html). The values of a row lie one after the other; their size is
+/// measured.
 struct SQLiteRow {
   private let statement: OpaquePointer
   private let first: OpaquePointer?
