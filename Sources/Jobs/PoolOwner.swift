@@ -20,7 +20,7 @@ public struct PoolOwner: Hashable, Sendable {
   }
 
   /// The name of the setting; in a store that several pools share, each has its own.
-  private static func settingName(_ pool: String?) -> String { pool.map { "owner \($0)" } ?? "owner" }
+  static func settingName(_ pool: String?) -> String { pool.map { "owner \($0)" } ?? "owner" }
 
   /// Reads the owner; nil for a store on which no pool has run.
   ///

@@ -114,7 +114,8 @@ extension NSPersistentStoreCoordinator {
     let new = try kind.openReplacing(opening, closing: closing)
     do {
       var copy = StoreCopy(old, to: new)
-      return (new, try copy.run())
+      try copy.run()
+      return (new, copy.renamedIDs)
     } catch {
       new.close(beside: objectStores)
       throw error

@@ -83,7 +83,7 @@ open class NSMigrationManager: NSObject {
     let new = try destination.createForMigration(newType, to)
     var copy = StoreCopy(old, to: new, mapping: mapping)
     try withExtendedLifetime((from, to)) {
-      try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
+      try CoreDataErrors.reportingNewConstraints { try copy.run() }
     }
   }
 

@@ -173,6 +173,10 @@ public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
 /// `true` makes opening a missing file an error instead of creating it. An addition to Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
+/// The UUID of a store that is made; without it a new one is. For copies that take the original's place. An addition to
+/// Apple's options, for stores in SQLite files and at servers.
+package let NSPersistentStoreIdentifierOption = "NSPersistentStoreIdentifier"
+
 /// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to
 /// `StoreSession`s. With the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets
 /// one of these numbers. An addition to Apple's keys.

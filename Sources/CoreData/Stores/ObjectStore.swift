@@ -75,6 +75,12 @@ protocol ObjectStore: NSPersistentStore {
   /// Reserves keys for new rows before they are written, one for each.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID]
 
+  /// The last key that the store has given to a row of the entity's hierarchy, which may be gone; 0 for none.
+  func lastKey(of storedEntity: StoredEntity) throws -> Int64
+
+  /// Gives new rows of the entity's hierarchy only keys after this one. Called in a transaction.
+  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws
+
   /// Does one piece of what a migration has left for later.
   ///
   /// - Returns: false if nothing was left.
@@ -209,6 +215,10 @@ extension ObjectStore {
     holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
   ) throws -> (any StoreSession)? { nil }
 
+  // Stores that number rows by an app's own references give no key twice.
+  func lastKey(of storedEntity: StoredEntity) throws -> Int64 { 0 }
+  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {}
+
   func releaseMemory() {}
   func finishDeferredMigrationTask() throws -> Bool { false }
 
@@ -247,6 +257,9 @@ struct StoreOpening {
 
   /// The place as the initialisers of stores are told it.
   var placeURL: URL { url ?? URL(fileURLWithPath: "/dev/null") }
+
+  /// The UUID for a store that is made.
+  var newIdentifier: String { options?[NSPersistentStoreIdentifierOption] as? String ?? UUID().uuidString }
 
   /// For errors.
   var place: String { url?.path ?? "a store in memory" }

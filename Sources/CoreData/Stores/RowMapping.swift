@@ -24,6 +24,7 @@ struct RowMapping {
       guard let attribute = description.property as? NSAttributeDescription, !attribute.isTransient,
         let was = sources[attribute.name], let oldSlot = old.layout.slot(was.name)
       else { continue }
+      if !old.isNil(oldSlot), new.assign(slot: slot, from: old, at: oldSlot) { continue }
       if let found = value(old.value(oldSlot), attribute, was), new.assignConverted(found, slot: slot) { continue }
       if attribute.isOptional { new.setNil(slot) }
     }

@@ -109,9 +109,22 @@ extension Snapshot {
   }
 
   /// Copies the value of a slot from another snapshot of the same layout.
-  func assign(slot: Int, from other: Snapshot) {
+  func assign(slot: Int, from other: Snapshot) { assign(slot: slot, fromAlike: other, at: slot) }
+
+  /// Copies the value of an attribute's slot from a snapshot of another layout. Returns false without writing if the
+  /// values of both are not kept alike.
+  func assign(slot: Int, from other: Snapshot, at otherSlot: Int) -> Bool {
+    let (mine, others) = (layout.slots[slot], other.layout.slots[otherSlot])
+    guard mine.attributeType == others.attributeType, mine.kind == others.kind, mine.kind != .boxed else {
+      return false
+    }
+    assign(slot: slot, fromAlike: other, at: otherSlot)
+    return true
+  }
+
+  private func assign(slot: Int, fromAlike other: Snapshot, at otherSlot: Int) {
     func take<T: SlotValue>(_ type: T.Type) {
-      if let value = other.load(slot, as: type) { assign(slot: slot, to: value) } else { setNil(slot) }
+      if let value = other.load(otherSlot, as: type) { assign(slot: slot, to: value) } else { setNil(slot) }
     }
     switch layout.kinds[slot] {
     case .integer, .boolean: take(Int64.self)

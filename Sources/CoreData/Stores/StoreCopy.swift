@@ -1,77 +1,147 @@
 /// Copies all rows of a store into another, empty one of any class, through the seam.
 ///
-/// All rows are in memory meanwhile. History is not copied.
+/// With the keys kept, so many rows at a time are in memory; with new keys, all are. History is not copied.
 struct StoreCopy {
-  private let source: any ObjectStore
-  private let destination: any ObjectStore
+  /// The rows of one entity, and the entity of their copies.
+  struct Group {
+    let storedEntity: StoredEntity
+    let copy: StoredEntity
+    /// Ascending.
+    let keys: [Int64]
+  }
+
+  let source: any ObjectStore
+  let destination: any ObjectStore
   private let mapping: RowMapping?
   private let keepsKeys: Bool
-  private var changes = RowChanges(origin: ChangeOrigin(author: nil, contextName: nil))
-  private var oldIDs: [NSManagedObjectID] = []
-  /// The keys of the copies, by the ID of the original row.
+  /// The state of the source that is copied; nil for the newest.
+  let generation: QueryGeneration?
+  private(set) var groups: [Group] = []
+  /// The place in `groups` of an entity of the source, by its number.
+  private var groupIndexes: [Int: Int] = [:]
+  /// The keys of the copies, by the ID of the original row, if they get new ones.
   private var newKeys: [NSManagedObjectID: RelatedKey] = [:]
+
+  /// The rows that are read and written together if they keep their keys.
+  static let rowsAtOnce = 1024
 
   /// - Parameters:
   ///   - mapping: makes rows of the destination's model; nil if both stores have the same model.
-  ///   - keepsKeys: whether the copies have the keys of the original rows. Both stores then give a key once in all
-  ///     hierarchies.
+  ///   - keepsKeys: whether the copies have the keys of the original rows.
   init(
-    _ source: any ObjectStore, to destination: any ObjectStore, mapping: RowMapping? = nil, keepsKeys: Bool = false
+    _ source: any ObjectStore, to destination: any ObjectStore, mapping: RowMapping? = nil, keepsKeys: Bool = false,
+    generation: QueryGeneration? = nil
   ) {
     self.source = source
     self.destination = destination
     self.mapping = mapping
     self.keepsKeys = keepsKeys
+    self.generation = generation
+  }
+
+  /// The number of rows, once they are found.
+  var rowCount: Int { groups.reduce(0) { $0 + $1.keys.count } }
+
+  /// The IDs of all rows, each with that of its copy, once they are written.
+  var renamedIDs: [(old: NSManagedObjectID, new: NSManagedObjectID)] {
+    groups.flatMap { group in
+      group.keys.map { key in
+        let old = NSManagedObjectID(storedEntity: group.storedEntity, key: key)
+        return (old, NSManagedObjectID(storedEntity: group.copy, key: newKeys[old]?.key ?? key))
+      }
+    }
   }
 
   /// Writes the copies and the program's own metadata in one transaction.
-  ///
-  /// - Returns: the IDs of all rows, each with that of its copy.
-  mutating func run() throws -> [(old: NSManagedObjectID, new: NSManagedObjectID)] {
-    let rows = try readRows()
-    let members = try readMembers(rows)
-    for (index, row) in rows.enumerated() {
-      changes.inserted.append(
-        RowChanges.Insertion(key: key(index), values: newValues(of: row), members: members[index]))
-    }
-    let metadata = NSPersistentStore.programEntries(of: source.metadata ?? [:])
-    destination.metadata = NSPersistentStore.merging(metadata, into: destination.metadata ?? [:])
-    var saved = SavedRows()
+  mutating func run() throws {
+    try findRows()
     try destination.writeScope.exclusively {
-      try destination.writeScope.transaction("Copying") { saved = try destination.write(changes) }
+      try destination.writeScope.transaction("Copying") { try write() }
       destination.didCommit()
-    }
-    return zip(zip(oldIDs, rows), saved.keys).map { place, key in
-      (place.0, NSManagedObjectID(storedEntity: place.1.copy, key: key))
     }
   }
 
-  private func key(_ index: Int) -> Int64 { keepsKeys ? oldIDs[index].key : -Int64(index + 1) }
-
-  /// A row of the source, and the entity of its copy.
-  private typealias Row = (storedEntity: StoredEntity, key: Int64, values: Snapshot, copy: StoredEntity)
-
-  /// Reads the rows whose entities the destination's model still has.
-  private mutating func readRows() throws -> [Row] {
-    var rows: [Row] = []
+  /// Finds the rows whose entities the destination's model still has.
+  mutating func findRows() throws {
+    var keys: [Int: [Int64]] = [:]
     for case let root? in source.storedEntities.byNumber where !(root.entity.superentity.map(source.holds) ?? false) {
-      var read: [(id: NSManagedObjectID, values: Snapshot?)] = []
-      try source.fetch(RowFetch(entityName: root.layout.name)) { storedEntity, key, values in
-        read.append((NSManagedObjectID(storedEntity: storedEntity, key: key), values))
+      let fetch = RowFetch(entityName: root.layout.name, includesValues: false, generation: generation)
+      try source.fetch(fetch) { storedEntity, key, _ in keys[storedEntity.number, default: []].append(key) }
+    }
+    for (number, keys) in keys.sorted(by: { $0.key < $1.key }) {
+      guard let storedEntity = source.storedEntities.byNumber[number], let copy = try copy(of: storedEntity) else {
+        continue
       }
-      for (id, values) in read {
-        guard let copy = try copy(of: id.storedEntity), let values = try values ?? source.row(id, in: nil) else {
-          continue
+      groupIndexes[number] = groups.count
+      groups.append(Group(storedEntity: storedEntity, copy: copy, keys: keys.sorted()))
+    }
+  }
+
+  /// Writes the copies in the open transaction.
+  ///
+  /// - Parameter note: called with a number of rows whenever as many are written.
+  mutating func write(note: (Int) throws -> Void = { _ in }) throws {
+    let metadata = NSPersistentStore.programEntries(of: source.metadata ?? [:])
+    destination.metadata = NSPersistentStore.merging(metadata, into: destination.metadata ?? [:])
+    if keepsKeys { try writeInSteps(note) } else { try writeAtOnce() }
+  }
+
+  private func emptyChanges() -> RowChanges { RowChanges(origin: ChangeOrigin(author: nil, contextName: nil)) }
+
+  /// Rows get temporary keys, for which the destination finds permanent ones.
+  private mutating func writeAtOnce() throws {
+    var last: Int64 = 0
+    for group in groups {
+      for key in group.keys {
+        last -= 1
+        // The destination knows the entities of its temporary keys.
+        newKeys[NSManagedObjectID(storedEntity: group.storedEntity, key: key)] = RelatedKey(key: last, number: 0)
+      }
+    }
+    var changes = emptyChanges()
+    for group in groups {
+      let members = try memberChanges(of: group, group.keys[...])
+      try readRows(of: group, group.keys[...]) { key, values in
+        let id = NSManagedObjectID(storedEntity: group.storedEntity, key: key)
+        guard let new = newKeys[id] else { return }
+        changes.inserted.append(
+          RowChanges.Insertion(key: new.key, values: newValues(of: values, group), members: members[key] ?? []))
+      }
+    }
+    let saved = try destination.write(changes)
+    let permanent = Dictionary(uniqueKeysWithValues: zip(changes.inserted.lazy.map(\.key), saved.keys))
+    newKeys = newKeys.compactMapValues { new in permanent[new.key].map { RelatedKey(key: $0, number: 0) } }
+  }
+
+  /// All rows first, then their members, so that no member is missing.
+  private func writeInSteps(_ note: (Int) throws -> Void) throws {
+    // Writes the metadata, also where there is no row.
+    _ = try destination.write(emptyChanges())
+    for group in groups {
+      for keys in group.steps {
+        var changes = emptyChanges()
+        try readRows(of: group, keys) { key, values in
+          changes.inserted.append(RowChanges.Insertion(key: key, values: newValues(of: values, group), members: []))
         }
-        rows.append((id.storedEntity, id.key, values, copy))
+        _ = try destination.write(changes)
+        try note(keys.count)
       }
     }
-    oldIDs = rows.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) }
-    for (index, id) in oldIDs.enumerated() {
-      // The destination knows the entities of its temporary keys.
-      newKeys[id] = RelatedKey(key: key(index), number: keepsKeys ? Int64(rows[index].copy.number) : 0)
+    for group in groups where !copiedToManys(of: group).isEmpty {
+      for keys in group.steps {
+        var changes = emptyChanges()
+        for (key, members) in try memberChanges(of: group, keys).sorted(by: { $0.key < $1.key }) {
+          changes.updated.append(
+            RowChanges.Update(storedEntity: group.copy, key: key, base: nil, values: nil, members: members))
+        }
+        if !changes.updated.isEmpty { _ = try destination.write(changes) }
+      }
     }
-    return rows
+    // Keys of deleted rows are not given again, either.
+    for case let storedEntity? in source.storedEntities.byNumber {
+      guard let copy = try copy(of: storedEntity) else { continue }
+      try destination.skipKeys(through: try source.lastKey(of: storedEntity), of: copy)
+    }
   }
 
   /// The destination's entity for one of the source; nil if it is gone.
@@ -85,23 +155,42 @@ struct StoreCopy {
 
   // MARK: Values
 
-  /// The copy's values, with its keys in to-one relationships.
-  private func newValues(of row: Row) -> Snapshot {
-    let layout = row.copy.layout
-    let values = mapping?.attributes(of: row.values, layout) ?? row.values.copy()
-    for slot in layout.toOneSlots {
-      if let key = newRelated(row, layout.slots[slot].relationship) {
-        values.assign(slot: slot, to: key)
-      } else {
-        values.setNil(slot)
-      }
+  /// Gives the body the rows of the keys, in their order.
+  func readRows(of group: Group, _ keys: ArraySlice<Int64>, _ body: (Int64, Snapshot) throws -> Void) throws {
+    var found: [Int64: Snapshot] = [:]
+    found.reserveCapacity(keys.count)
+    try source.rows(Array(keys), of: group.storedEntity, in: generation) { found[$0] = $1 }
+    for key in keys {
+      if let values = found[key] { try body(key, values) }
     }
-    return values
   }
 
-  private func newRelated(_ row: Row, _ relationship: NSRelationshipDescription?) -> RelatedKey? {
-    guard let was = relationship.flatMap({ oldRelationship($0, row.copy) }), !was.isToMany else { return nil }
-    return oldRelated(row, was).flatMap { newKeys[$0] }
+  /// The copy's values, with its keys in to-one relationships.
+  func newValues(of values: Snapshot, _ group: Group) -> Snapshot {
+    let layout = group.copy.layout
+    let new = mapping?.attributes(of: values, layout) ?? values.copy()
+    for slot in layout.toOneSlots {
+      if let key = newRelated(values, layout.slots[slot].relationship, group) {
+        new.assign(slot: slot, to: key)
+      } else {
+        new.setNil(slot)
+      }
+    }
+    return new
+  }
+
+  private func newRelated(
+    _ values: Snapshot, _ relationship: NSRelationshipDescription?, _ group: Group
+  ) -> RelatedKey? {
+    guard let was = relationship.flatMap({ oldRelationship($0, group.copy) }), !was.isToMany else { return nil }
+    return oldRelated(values, was).flatMap(newKey)
+  }
+
+  /// The key of a row's copy; nil if the row is not copied.
+  private func newKey(of id: NSManagedObjectID) -> RelatedKey? {
+    guard keepsKeys else { return newKeys[id] }
+    guard let index = groupIndexes[id.storedEntity.number], groups[index].contains(id.key) else { return nil }
+    return RelatedKey(key: id.key, number: Int64(groups[index].copy.number))
   }
 
   private func oldRelationship(
@@ -112,8 +201,8 @@ struct StoreCopy {
   }
 
   /// The object to which a to-one relationship of the source leads.
-  private func oldRelated(_ row: Row, _ relationship: NSRelationshipDescription) -> NSManagedObjectID? {
-    guard let related = row.values.layout.slot(relationship.name).flatMap(row.values.related) else { return nil }
+  private func oldRelated(_ values: Snapshot, _ relationship: NSRelationshipDescription) -> NSManagedObjectID? {
+    guard let related = values.layout.slot(relationship.name).flatMap(values.related) else { return nil }
     // 0 stands for the relationship's own destination.
     let storedEntity =
       related.number == 0
@@ -124,43 +213,72 @@ struct StoreCopy {
 
   // MARK: Members
 
-  /// For each row the members that no to-one relationship tells, and the order of ordered ones.
-  private func readMembers(_ rows: [Row]) throws -> [[MemberChange]] {
-    var changes: [[MemberChange]] = Array(repeating: [], count: rows.count)
-    for indexes in Dictionary(grouping: rows.indices, by: { rows[$0].storedEntity.number }).values {
-      let copy = rows[indexes[0]].copy
-      for relationship in copy.layout.toManys where !relationship.isTransient {
-        let isWritten = relationship.inverseRelationship?.isToMany ?? true
-        guard isWritten || relationship.isOrdered, let was = oldRelationship(relationship, copy) else { continue }
-        for (index, members) in try oldMembers(was, indexes, rows) {
-          // Members that had no order get one by their keys.
-          let sorted = relationship.isOrdered && !was.isOrdered ? members.sorted { $0.key < $1.key } : members
-          let keys = sorted.compactMap { newKeys[$0]?.key }
-          changes[index].append(
-            MemberChange(
-              relationship: relationship, added: isWritten ? keys : [], order: relationship.isOrdered ? keys : nil))
-        }
+  /// The to-many relationships of the copies that no to-one relationship tells, or that have an order.
+  private func copiedToManys(of group: Group) -> [NSRelationshipDescription] {
+    group.copy.layout.toManys.filter {
+      !$0.isTransient && ($0.isOrdered || ($0.inverseRelationship?.isToMany ?? true))
+    }
+  }
+
+  /// The members of the copies, by the key of the original row.
+  private func memberChanges(of group: Group, _ keys: ArraySlice<Int64>) throws -> [Int64: [MemberChange]] {
+    var changes: [Int64: [MemberChange]] = [:]
+    for relationship in copiedToManys(of: group) {
+      let isWritten = relationship.inverseRelationship?.isToMany ?? true
+      for (owner, members) in try newMembers(relationship, of: group, keys) {
+        changes[owner, default: []].append(
+          MemberChange(
+            relationship: relationship, added: isWritten ? members : [], order: relationship.isOrdered ? members : nil))
       }
     }
     return changes
   }
 
-  /// The members of a relationship of rows of one entity, by the index of the row. A to-one relationship that becomes
-  /// to-many has one member.
+  /// The keys of the copies' members, by the key of the original row.
+  func newMembers(
+    _ relationship: NSRelationshipDescription, of group: Group, _ keys: ArraySlice<Int64>
+  ) throws -> [Int64: [Int64]] {
+    guard let was = oldRelationship(relationship, group.copy) else { return [:] }
+    return try oldMembers(was, of: group, keys).mapValues { members in
+      // Members that had no order get one by their keys.
+      let sorted = relationship.isOrdered && !was.isOrdered ? members.sorted { $0.key < $1.key } : members
+      return sorted.compactMap { newKey(of: $0)?.key }
+    }
+  }
+
+  /// The members of a relationship, by the key of their owner. A to-one relationship that becomes to-many has one
+  /// member.
   private func oldMembers(
-    _ relationship: NSRelationshipDescription, _ indexes: [Int], _ rows: [Row]
-  ) throws -> [Int: [NSManagedObjectID]] {
-    var members: [Int: [NSManagedObjectID]] = [:]
+    _ relationship: NSRelationshipDescription, of group: Group, _ keys: ArraySlice<Int64>
+  ) throws -> [Int64: [NSManagedObjectID]] {
+    var members: [Int64: [NSManagedObjectID]] = [:]
     guard relationship.isToMany else {
-      for index in indexes { members[index] = oldRelated(rows[index], relationship).map { [$0] } }
+      try readRows(of: group, keys) { members[$0] = oldRelated($1, relationship).map { [$0] } }
       return members
     }
-    let places = Dictionary(uniqueKeysWithValues: indexes.map { (rows[$0].key, $0) })
-    try source.members(ofEach: Array(places.keys), rows[indexes[0]].storedEntity, relationship, in: nil) {
+    try source.members(ofEach: Array(keys), group.storedEntity, relationship, in: generation) {
       owner, storedEntity, key, _ in
-      guard let index = places[owner] else { return }
-      members[index, default: []].append(NSManagedObjectID(storedEntity: storedEntity, key: key))
+      members[owner, default: []].append(NSManagedObjectID(storedEntity: storedEntity, key: key))
     }
     return members
+  }
+}
+
+extension StoreCopy.Group {
+  /// The keys of the rows that are read and written together.
+  var steps: [ArraySlice<Int64>] {
+    stride(from: 0, to: keys.count, by: StoreCopy.rowsAtOnce).map { start in
+      keys[start..<min(start + StoreCopy.rowsAtOnce, keys.count)]
+    }
+  }
+
+  /// Whether there is a row of the key.
+  fileprivate func contains(_ key: Int64) -> Bool {
+    var (low, high) = (0, keys.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if keys[middle] < key { low = middle + 1 } else { high = middle }
+    }
+    return low < keys.count && keys[low] == key
   }
 }

@@ -202,7 +202,7 @@ public enum Pool {
   }
 
   /// Makes this the one pool of the store. Nothing is written before that.
-  private static func takeStore(_ path: String) throws -> StoreLock {
+  static func takeStore(_ path: String) throws -> StoreLock {
     do {
       return try StoreLock.take(path)
     } catch let taken as StoreLock.Taken {

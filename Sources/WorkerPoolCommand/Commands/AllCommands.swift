@@ -2,7 +2,7 @@
 let allCommands: [CommandDescription] = [
   runCommand, submitCommand, statusCommand, webCommand, reportCommand, jobsCommand, periodicCommand, workersCommand,
   fetchCommand, logsCommand, retryCommand, cancelCommand, deleteCommand,
-  pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, migrateCommand, systemdUnitCommand,
-  monitoringCommand,
+  pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, migrateCommand, copyCommand,
+  systemdUnitCommand, monitoringCommand,
   completionCommand, manualCommand, demoCommand,
 ]

@@ -52,8 +52,7 @@ extension FileStore {
     let (source, destination) = (MemoryStore(holding: old), MemoryStore(holding: new))
     try translating(url) { try source.memory.load { try format.decode(data, into: MemoryLoader($0)) } }
     var copy = StoreCopy(source, to: destination, mapping: mapping, keepsKeys: true)
-    try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
-    destination.memory.lastKeys = source.memory.lastKeys
+    try CoreDataErrors.reportingNewConstraints { try copy.run() }
     var metadata = try format.metadata(in: data)
     StoreMetadata.setModel(entities: new, identifiers: identifiers, in: &metadata)
     return try format.encode(destination.memory, metadata)

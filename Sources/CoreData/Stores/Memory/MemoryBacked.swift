@@ -88,6 +88,19 @@ extension MemoryBacked {
     return ids
   }
 
+  func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
+    var key: Int64 = 0
+    try memory.exclusively { key = memory.lastKeys[memory.schema.entity(storedEntity.number).root] }
+    return key
+  }
+
+  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
+    try memory.exclusively {
+      let root = memory.schema.entity(storedEntity.number).root
+      memory.lastKeys[root] = max(memory.lastKeys[root], key)
+    }
+  }
+
   // MARK: History
 
   var keepsHistory: Bool { memory.keepsHistory }

@@ -1,7 +1,7 @@
 /// Lightweight migration.
 extension ServerStore {
   /// Migrates the store if it was made with another model and the options ask for it: in one transaction, in which
-  /// nobody else can use the store. All rows are in memory meanwhile.
+  /// nobody else can use the store.
   ///
   /// The tables of the new model are made in a schema beside the old one and take its place, so that names and types
   /// are those of a new store. Rows keep their keys and the store its identifier; its history is deleted.
@@ -45,13 +45,12 @@ extension ServerStore {
         entities: opening.entities, others: []))
     let mapping = try RowMapping(from: sources, to: opening.entities)
     var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
-    try CoreDataErrors.reportingNewConstraints { _ = try copy.run() }
+    try CoreDataErrors.reportingNewConstraints { try copy.run() }
     try connection.run(
       """
       SET CONSTRAINTS ALL IMMEDIATE;
       UPDATE \(place.qualified("_store")) n SET identifier = o.identifier, announces = o.announces, \
       keeps_history = o.keeps_history, last_transaction = o.last_transaction FROM \(address.qualified("_store")) o;
-      SELECT setval(\(ServerTables.sequence(place).quotedText), last_value) FROM \(ServerTables.sequence(address));
       DROP SCHEMA \(address.schema.quotedName) CASCADE;
       ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
       """)

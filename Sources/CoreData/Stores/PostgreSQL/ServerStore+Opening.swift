@@ -93,7 +93,7 @@ extension ServerStore {
     let metadata = StoreMetadata.new(
       entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
     var parameters = ServerParameters()
-    parameters.add(UUID().uuidString)
+    parameters.add(opening.newIdentifier)
     parameters.add(try encoded(metadata))
     try connection.execute(
       "INSERT INTO \(address.qualified("_store")) (identifier, metadata) VALUES ($1, $2)", parameters)

@@ -29,4 +29,26 @@ extension ServerStore {
       }
     }
   }
+
+  /// All hierarchies have one sequence, which gives the first key of a block.
+  func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
+    try CoreDataErrors.fromServer("Reading the keys of \(address.description)") {
+      try database.read { connection, _ in
+        let given = "CASE WHEN is_called THEN last_value + \(ServerTables.keysAtOnce - 1) ELSE 0 END"
+        return try connection.execute("SELECT \(given) FROM \(ServerTables.sequence(address))").integer(0, 0)
+      }
+    }
+  }
+
+  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
+    try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {
+      let sequence = ServerTables.sequence(address)
+      var parameters = ServerParameters()
+      parameters.add(key)
+      try database.write {
+        _ = try $0.execute(
+          "SELECT setval(\(sequence.quotedText), greatest($1 + 1, last_value)) FROM \(sequence)", parameters)
+      }
+    }
+  }
 }

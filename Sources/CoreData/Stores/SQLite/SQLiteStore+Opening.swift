@@ -59,7 +59,7 @@ extension SQLiteStore {
       try prepareFile(database, options)
       try database.write { connection in
         // Another process may have created it first.
-        if try !hasStore(prefix, connection) { try create(prefix, entities, model, opening.type, connection) }
+        if try !hasStore(prefix, connection) { try create(opening, prefix, connection) }
       }
     }
     if exists && !readOnly && !pragmas(options).contains("journal_mode") {
@@ -108,10 +108,8 @@ extension SQLiteStore {
     }
   }
 
-  private static func create(
-    _ prefix: String, _ entities: [NSEntityDescription], _ model: NSManagedObjectModel, _ type: String,
-    _ connection: SQLiteConnection
-  ) throws {
+  private static func create(_ opening: StoreOpening, _ prefix: String, _ connection: SQLiteConnection) throws {
+    let (entities, model) = (opening.entities, opening.model)
     let foreign = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     let names = foreign.compactMap { if case .text(let name) = $0[0] { name } else { nil } }
@@ -124,10 +122,10 @@ extension SQLiteStore {
     }
     let schema = try StoreSchema(entities: entities, prefix: prefix)
     for statement in schema.creationStatements { try connection.execute(statement) }
-    let metadata = StoreMetadata.newFile(entities: entities, identifiers: model.versionIdentifiers, type: type)
+    let metadata = StoreMetadata.newFile(entities: entities, identifiers: model.versionIdentifiers, type: opening.type)
     try connection.execute(
       "INSERT INTO \(schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
-      [.text(UUID().uuidString), .blob(try StoreMetadata.encode(metadata))])
+      [.text(opening.newIdentifier), .blob(try StoreMetadata.encode(metadata))])
     try keepModel(model, of: entities, prefix, connection)
   }
 

@@ -29,6 +29,29 @@ extension SQLiteStore {
   }
 }
 
+/// The numbers of `Z_PRIMARYKEY`.
+extension SQLiteStore {
+  func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
+    try CoreDataErrors.translating("Reading the keys of \(storedEntity.layout.name)") {
+      let root = mapping(storedEntity.layout.name).rootNumber
+      return try read(nil) {
+        try $0.integer("SELECT Z_MAX FROM \(schema.primaryKeyTable) WHERE Z_ENT = ?", [.integer(Int64(root))]) ?? 0
+      }
+    }
+  }
+
+  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
+    try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
+      let root = mapping(storedEntity.layout.name).rootNumber
+      try database.write {
+        try $0.execute(
+          "UPDATE \(schema.primaryKeyTable) SET Z_MAX = max(Z_MAX, ?) WHERE Z_ENT = ?",
+          [.integer(key), .integer(Int64(root))])
+      }
+    }
+  }
+}
+
 extension SQLiteDatabase: WriteScope {
   var name: String { configuration.path }
 

@@ -1,0 +1,89 @@
+/// Copying the contents of stores to stores of other classes.
+extension NSPersistentStoreCoordinator {
+  /// An entity whose objects were copied.
+  package struct CopiedEntity: Equatable, Sendable {
+    package let name: String
+    /// The number of its objects, those of subentities left out.
+    package let count: Int
+  }
+
+  /// How far a copy is, in objects.
+  package enum CopyProgress: Equatable, Sendable {
+    case writing(Int, of: Int)
+    case comparing(Int, of: Int)
+  }
+
+  /// Copies all objects of this coordinator's stores to those of another one, with their keys, then compares all
+  /// values. Entities and properties that the other models lack are left out.
+  ///
+  /// The stores of both belong together by their configurations. Those of the destination are in one file or database,
+  /// are empty, and are written in one transaction: after an error, or a killed process, they are empty as before. What
+  /// others write to the source meanwhile is not copied; history is not copied.
+  ///
+  /// - Parameter progress: called on the calling thread now and then. What it throws ends the copy.
+  /// - Returns: the entities, store by store.
+  /// - Throws: 134060 (`persistentStoreOperation`) if a store of the destination is missing or not empty, or if the
+  ///   comparison finds a difference, after the transaction; 134190 if no mapping can be inferred; errors of the stores.
+  package func copyContents(
+    to other: NSPersistentStoreCoordinator, progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> [CopiedEntity] {
+    let generation = try QueryGeneration(objectStores, of: self)
+    var copies = try objectStores.map { source in
+      guard let destination = other.objectStores.first(where: { $0.configurationName == source.configurationName })
+      else {
+        throw CoreDataErrors.error(
+          .persistentStoreOperation, "The destination has no store of the configuration \(source.configurationName).")
+      }
+      let mapping = try RowMapping(from: source.entities, to: destination.entities)
+      return StoreCopy(source, to: destination, mapping: mapping, keepsKeys: true, generation: generation)
+    }
+    for index in copies.indices { try copies[index].findRows() }
+    try Self.write(&copies, progress)
+    let total = copies.reduce(0) { $0 + $1.rowCount }
+    var done = 0
+    for copy in copies {
+      try copy.compare { count in
+        done += count
+        try progress(.comparing(done, of: total))
+      }
+    }
+    return copies.flatMap { copy in
+      copy.groups.map { CopiedEntity(name: $0.copy.layout.name, count: $0.keys.count) }
+    }
+  }
+
+  private static func write(_ copies: inout [StoreCopy], _ progress: (CopyProgress) throws -> Void) throws {
+    guard let scope = copies.first?.destination.writeScope else { return }
+    let total = copies.reduce(0) { $0 + $1.rowCount }
+    var done = 0
+    try scope.exclusively {
+      try scope.transaction("Copying") {
+        for index in copies.indices {
+          try copies[index].destination.requireEmpty()
+          do {
+            try copies[index].write { count in
+              done += count
+              try progress(.writing(done, of: total))
+            }
+          } catch let rejected as RejectedRows {
+            throw CoreDataErrors.error(.persistentStoreOperation, "A row cannot be copied: \(rejected.message).")
+          }
+        }
+        try scope.prepareToCommit()
+      }
+      for copy in copies { copy.destination.didCommit() }
+    }
+  }
+}
+
+extension ObjectStore {
+  fileprivate var entities: [NSEntityDescription] { storedEntities.byNumber.compactMap { $0?.entity } }
+
+  /// Throws 134060 for a store with objects.
+  fileprivate func requireEmpty() throws {
+    for entity in entities where try count(RowFetch(entityName: entity.name ?? "")) > 0 {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "The destination has objects of \(entity.name ?? "") already.")
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import CoreData
+
+extension JobModel {
+  /// A coordinator of the app's store at a place and, if wanted, of the pool's store beside it, with the merged model.
+  ///
+  /// - Parameters:
+  ///   - identifiers: the UUIDs for stores that are made; nil for stores that must be there.
+  ///   - hasPool: whether the pool's store is opened, too.
+  /// - Throws: ``JobModelError``, or an `NSError` of Core Data.
+  package static func coordinator(
+    of place: StorePlace, _ app: NSManagedObjectModel, making identifiers: (app: String, pool: String?)? = nil,
+    hasPool: Bool
+  ) throws -> NSPersistentStoreCoordinator {
+    let coordinator = NSPersistentStoreCoordinator(
+      managedObjectModel: try merged(with: app, isShared: place.isServer))
+    func options(_ identifier: String?) -> [AnyHashable: Any] {
+      identifier.map { [NSPersistentStoreIdentifierOption: $0] } ?? [NSPersistentStoreMustExistOption: true]
+    }
+    try coordinator.addPersistentStore(
+      ofType: place.storeType, configurationName: appConfiguration, at: place.url, options: options(identifiers?.app))
+    if hasPool {
+      try JobStore.addPoolStore(to: coordinator, at: place.url, options: options(identifiers?.pool))
+    }
+    return coordinator
+  }
+
+  /// The UUIDs of the app's store at a place and of the pool's; nil for what is not there.
+  ///
+  /// - Throws: an `NSError` of Core Data if the place cannot be read.
+  package static func identifiers(at place: StorePlace) throws -> (app: String, pool: String?)? {
+    func identifier(_ options: [AnyHashable: Any]?) throws -> String? {
+      let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+        ofType: place.storeType, at: place.url, options: options)
+      return metadata[NSStoreUUIDKey] as? String
+    }
+    guard let app = try identifier(nil) else { return nil }
+    return (app, try? identifier([NSPersistentStoreTablePrefixOption: tablePrefix]))
+  }
+}
+
+extension PoolMember {
+  /// The pools of a store at a server that are not gone.
+  package static func living(in context: NSManagedObjectContext) throws -> [PoolMember] {
+    let request = NSFetchRequest<NSManagedObject>(entityName: entityName)
+    request.predicate = NSPredicate(format: "goneAt == nil")
+    return try context.fetch(request).compactMap(PoolMember.init)
+  }
+}
+
+extension PoolOwner {
+  /// Forgets who ran on the store, without saving.
+  package static func forgetAll(in context: NSManagedObjectContext) throws {
+    let request = PoolSetting.fetchRequest()
+    request.predicate = NSPredicate(format: "name BEGINSWITH %@", settingName(nil))
+    for setting in try context.fetch(request) { context.delete(setting) }
+  }
+}
