@@ -25,8 +25,8 @@ let package = Package(
     .systemLibrary(name: "CSystem"),
     .systemLibrary(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-    .systemLibrary(
-      name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    // Its header only: the library is loaded when the first store on a server is opened.
+    .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
     .target(name: "LinuxSystem", dependencies: ["CSystem"]),
     .target(name: "ObjectIdentity"),
     .target(name: "ModelFiles"),
@@ -73,7 +73,7 @@ let package = Package(
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "server-benchmarks", dependencies: ["CoreDataPostgreSQL", "CPostgreSQL", "TestFiles"],
-      path: "Sources/ServerBenchmarks"),
+      path: "Sources/ServerBenchmarks", linkerSettings: [.linkedLibrary("pq")]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),

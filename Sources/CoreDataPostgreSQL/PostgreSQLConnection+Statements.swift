@@ -19,14 +19,14 @@ extension PostgreSQLConnection {
 
   private func run(_ name: String, _ parameters: ServerParameters) throws -> any ServerResult {
     let result = withParameters(parameters) { values, lengths, formats in
-      PQexecPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1)
+      pq.PQexecPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1)
     }
     return try checked(result)
   }
 
   func run(_ script: String) throws {
     try checkOpen()
-    _ = try checked(PQexec(handle, script))
+    _ = try checked(pq.PQexec(handle, script))
   }
 
   // MARK: Preparing
@@ -37,7 +37,7 @@ extension PostgreSQLConnection {
     makeRoom()
     let name = newName()
     let result = parameters.types.withUnsafeBufferPointer { types in
-      PQprepare(handle, name, sql, Int32(types.count), types.baseAddress)
+      pq.PQprepare(handle, name, sql, Int32(types.count), types.baseAddress)
     }
     _ = try checked(result)
     prepared[sql] = name
@@ -51,13 +51,13 @@ extension PostgreSQLConnection {
 
   func forget(_ sql: String) {
     guard let name = prepared.removeValue(forKey: sql) else { return }
-    PQclear(PQexec(handle, "DEALLOCATE \(name)"))
+    pq.PQclear(pq.PQexec(handle, "DEALLOCATE \(name)"))
   }
 
   /// Forgets all statements if there are too many. In a failed transaction that is not possible, and not urgent.
   func makeRoom() {
-    guard prepared.count >= Self.mostPrepared, PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
-    PQclear(PQexec(handle, "DEALLOCATE ALL"))
+    guard prepared.count >= Self.mostPrepared, pq.PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
+    pq.PQclear(pq.PQexec(handle, "DEALLOCATE ALL"))
     prepared = [:]
   }
 
@@ -83,33 +83,34 @@ extension PostgreSQLConnection {
   /// The result, or its error.
   func checked(_ result: OpaquePointer?) throws -> PostgreSQLResult {
     guard let result else { throw connectionError() }
-    switch PQresultStatus(result) {
-    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY: return PostgreSQLResult(result)
+    switch pq.PQresultStatus(result) {
+    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY:
+      return PostgreSQLResult(result, library)
     case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-      PQclear(result)
+      pq.PQclear(result)
       throw ServerError(message: "COPY is run by copy(_:_:)")
     default:
       let error = error(of: result)
-      PQclear(result)
+      pq.PQclear(result)
       throw error
     }
   }
 
   /// Reads results until there are no more, so that the connection can be used again.
   func drain() {
-    while let result = PQgetResult(handle) { PQclear(result) }
+    while let result = pq.PQgetResult(handle) { pq.PQclear(result) }
   }
 
   func notifications() throws -> [ServerNotification] {
     try checkOpen()
-    guard PQconsumeInput(handle) == 1 else { throw connectionError() }
+    guard pq.PQconsumeInput(handle) == 1 else { throw connectionError() }
     var found: [ServerNotification] = []
-    while let notification = PQnotifies(handle) {
+    while let notification = pq.PQnotifies(handle) {
       found.append(
         ServerNotification(
           channel: String(cString: notification.pointee.relname), payload: String(cString: notification.pointee.extra),
           sender: notification.pointee.be_pid))
-      PQfreemem(notification)
+      pq.PQfreemem(notification)
     }
     return found
   }

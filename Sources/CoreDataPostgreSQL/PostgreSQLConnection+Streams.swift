@@ -9,7 +9,7 @@ extension PostgreSQLConnection {
     try checkOpen()
     if statements.count == 1 { return [try execute(statements[0].sql, statements[0].parameters)] }
     makeRoom()
-    guard PQenterPipelineMode(handle) == 1 else { throw connectionError() }
+    guard pq.PQenterPipelineMode(handle) == 1 else { throw connectionError() }
     var made: [String: String] = [:]
     /// For each result the text that it prepares; nil for those of statements.
     var expected: [String?] = []
@@ -19,18 +19,18 @@ extension PostgreSQLConnection {
       if prepared[sql] == nil && made[sql] == nil {
         made[sql] = name
         isSent = parameters.types.withUnsafeBufferPointer {
-          PQsendPrepare(handle, name, sql, Int32($0.count), $0.baseAddress) == 1
+          pq.PQsendPrepare(handle, name, sql, Int32($0.count), $0.baseAddress) == 1
         }
         expected.append(sql)
       }
       isSent =
         isSent
         && withParameters(parameters) { values, lengths, formats in
-          PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
+          pq.PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
         }
       expected.append(nil)
     }
-    guard isSent, PQpipelineSync(handle) == 1 else {
+    guard isSent, pq.PQpipelineSync(handle) == 1 else {
       let error = connectionError()
       // What was sent is in no known state.
       close()
@@ -43,30 +43,30 @@ extension PostgreSQLConnection {
     var results: [any ServerResult] = []
     var failure: ServerError?
     for text in expected {
-      guard let result = PQgetResult(handle) else {
+      guard let result = pq.PQgetResult(handle) else {
         failure = failure ?? connectionError()
         break
       }
-      let status = PQresultStatus(result)
+      let status = pq.PQresultStatus(result)
       switch status {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
         if let text {
           prepared[text] = made[text]
-          PQclear(result)
+          pq.PQclear(result)
         } else {
-          results.append(PostgreSQLResult(result))
+          results.append(PostgreSQLResult(result, library))
         }
-      case PGRES_PIPELINE_ABORTED: PQclear(result)
+      case PGRES_PIPELINE_ABORTED: pq.PQclear(result)
       default:
         failure = failure ?? error(of: result)
-        PQclear(result)
+        pq.PQclear(result)
       }
       // Each statement's results end with nothing.
-      if !isLost { while let more = PQgetResult(handle) { PQclear(more) } }
+      if !isLost { while let more = pq.PQgetResult(handle) { pq.PQclear(more) } }
       if isLost { break }
     }
-    if !isLost, let end = PQgetResult(handle) { PQclear(end) }
-    if !isLost, PQexitPipelineMode(handle) != 1 {
+    if !isLost, let end = pq.PQgetResult(handle) { pq.PQclear(end) }
+    if !isLost, pq.PQexitPipelineMode(handle) != 1 {
       failure = failure ?? connectionError()
       close()
     }
@@ -79,14 +79,14 @@ extension PostgreSQLConnection {
     try checkOpen()
     let name = try prepare(sql, parameters)
     let isSent = withParameters(parameters) { values, lengths, formats in
-      PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
+      pq.PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
     }
-    guard isSent, PQsetSingleRowMode(handle) == 1 else {
+    guard isSent, pq.PQsetSingleRowMode(handle) == 1 else {
       let error = connectionError()
       drain()
       throw error
     }
-    while let result = PQgetResult(handle) {
+    while let result = pq.PQgetResult(handle) {
       do {
         let row = try checked(result)
         if row.rowCount > 0 { try body(row) }
@@ -103,12 +103,12 @@ extension PostgreSQLConnection {
   /// Source: https://www.postgresql.org/docs/15/libpq-copy.html
   func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int {
     try checkOpen()
-    guard let start = PQexec(handle, sql) else { throw connectionError() }
-    guard PQresultStatus(start) == PGRES_COPY_IN else {
+    guard let start = pq.PQexec(handle, sql) else { throw connectionError() }
+    guard pq.PQresultStatus(start) == PGRES_COPY_IN else {
       _ = try checked(start)
       throw ServerError(message: "the statement is no COPY … FROM STDIN")
     }
-    PQclear(start)
+    pq.PQclear(start)
     var bytes: [UInt8] = []
     do {
       while try next(&bytes) {
@@ -116,12 +116,12 @@ extension PostgreSQLConnection {
       }
       try send(&bytes)
     } catch {
-      PQputCopyEnd(handle, "the rows could not be made")
+      _ = pq.PQputCopyEnd(handle, "the rows could not be made")
       drain()
       throw error
     }
-    guard PQputCopyEnd(handle, nil) == 1 else { throw connectionError() }
-    let end = PQgetResult(handle)
+    guard pq.PQputCopyEnd(handle, nil) == 1 else { throw connectionError() }
+    let end = pq.PQgetResult(handle)
     defer { drain() }
     return try checked(end).affectedRows
   }
@@ -129,7 +129,7 @@ extension PostgreSQLConnection {
   private func send(_ bytes: inout [UInt8]) throws {
     if bytes.isEmpty { return }
     let isSent = bytes.withUnsafeBytes {
-      PQputCopyData(handle, $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count)) == 1
+      pq.PQputCopyData(handle, $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count)) == 1
     }
     bytes.removeAll(keepingCapacity: true)
     if !isSent { throw connectionError() }

@@ -6,6 +6,7 @@ internal import Synchronization
 ///
 /// Source: https://www.postgresql.org/docs/15/libpq.html
 final class PostgreSQLConnection: ServerConnection {
+  let library: LibPQ
   let handle: OpaquePointer
   /// Used under its lock, since any thread may cancel; nil for a closed connection.
   private let cancellation: Mutex<Cancellation>
@@ -25,6 +26,8 @@ final class PostgreSQLConnection: ServerConnection {
   ///
   /// - Parameter connectionString: a URL or a string of libpq. Its parameters come before the defaults here.
   init(_ connectionString: String) throws {
+    library = try LibPQ.load()
+    let pq = library.functions
     // What is before "dbname" is a default, what is after it holds in any case.
     let parameters = [
       ("fallback_application_name", "CoreData"), ("connect_timeout", "10"), ("keepalives_idle", "10"),
@@ -36,20 +39,20 @@ final class PostgreSQLConnection: ServerConnection {
     defer { for text in keys + values { free(text) } }
     let made = keys.map { UnsafePointer($0) }.withUnsafeBufferPointer { keys in
       values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
-        PQconnectdbParams(keys.baseAddress, values.baseAddress, 1)
+        pq.PQconnectdbParams(keys.baseAddress, values.baseAddress, 1)
       }
     }
     guard let made else { throw ServerError(message: "out of memory", isConnectionLost: true) }
     handle = made
-    guard PQstatus(made) == CONNECTION_OK else {
-      let message = Self.message(of: made)
-      PQfinish(made)
+    guard pq.PQstatus(made) == CONNECTION_OK else {
+      let message = Self.message(pq.PQerrorMessage(made))
+      pq.PQfinish(made)
       cancellation = Mutex(Cancellation(handle: nil))
       isClosed = true
       throw ConnectionFailure.error(message)
     }
-    cancellation = Mutex(Cancellation(handle: PQgetCancel(made)))
-    PQsetNoticeProcessor(made, { _, _ in }, nil)
+    cancellation = Mutex(Cancellation(handle: pq.PQgetCancel(made)))
+    _ = pq.PQsetNoticeProcessor(made, { _, _ in }, nil)
     guard version >= Self.leastVersion else {
       let found = "\(version / 10_000).\(version % 10_000)"
       close()
@@ -69,18 +72,19 @@ final class PostgreSQLConnection: ServerConnection {
     if isClosed { return }
     isClosed = true
     cancellation.withLock {
-      PQfreeCancel($0.handle)
+      pq.PQfreeCancel($0.handle)
       $0.handle = nil
     }
-    PQfinish(handle)
+    pq.PQfinish(handle)
   }
 
-  var version: Int { Int(PQserverVersion(handle)) }
-  var descriptor: Int32 { isClosed ? -1 : PQsocket(handle) }
-  var isLost: Bool { isClosed || PQstatus(handle) == CONNECTION_BAD }
+  @inline(__always) var pq: libpq_functions { library.functions }
+  var version: Int { Int(pq.PQserverVersion(handle)) }
+  var descriptor: Int32 { isClosed ? -1 : pq.PQsocket(handle) }
+  var isLost: Bool { isClosed || pq.PQstatus(handle) == CONNECTION_BAD }
   var isInTransaction: Bool {
     if isClosed { return false }
-    return switch PQtransactionStatus(handle) {
+    return switch pq.PQtransactionStatus(handle) {
     case PQTRANS_INTRANS, PQTRANS_INERROR: true
     default: false
     }
@@ -91,30 +95,29 @@ final class PostgreSQLConnection: ServerConnection {
       guard let handle = $0.handle else { return }
       var message = [CChar](repeating: 0, count: 256)
       // An error means that the server is gone, which the statement itself finds out.
-      _ = PQcancel(handle, &message, Int32(message.count))
+      _ = pq.PQcancel(handle, &message, Int32(message.count))
     }
   }
 
   // MARK: Errors
 
-  static func message(of connection: OpaquePointer) -> String {
-    String(cString: PQerrorMessage(connection)).trimmingCharacters(in: .whitespacesAndNewlines)
+  private static func message(_ text: UnsafePointer<CChar>?) -> String {
+    text.map { String(cString: $0).trimmingCharacters(in: .whitespacesAndNewlines) } ?? ""
   }
 
   /// The error of the connection itself.
   func connectionError() -> ServerError {
     if isClosed { return ServerError(message: "the connection is closed", isConnectionLost: true) }
-    return ServerError(message: Self.message(of: handle), isConnectionLost: isLost)
+    return ServerError(message: Self.message(pq.PQerrorMessage(handle)), isConnectionLost: isLost)
   }
 
   /// The error of a result.
   func error(of result: OpaquePointer) -> ServerError {
     func field(_ code: Character) -> String? {
-      PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
+      pq.PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
     }
-    let message = field("M") ?? String(cString: PQresultErrorMessage(result))
     return ServerError(
-      message: message.trimmingCharacters(in: .whitespacesAndNewlines), state: field("C") ?? "",
+      message: field("M") ?? Self.message(pq.PQresultErrorMessage(result)), state: field("C") ?? "",
       constraint: field("n"), isConnectionLost: isLost)
   }
 

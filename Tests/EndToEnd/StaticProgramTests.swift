@@ -16,18 +16,27 @@ import Testing
         + ["-I", Built.directory + "/Modules"] + Self.moduleMaps() + Self.objects() + ["-lsqlite3", "-lz"])
     try #require(linked.code == 0, "\(linked.errors)")
     // When it makes stores and casts the values that Foundation bridges
-    let finished = try run(program, [place.url.path])
+    let isServerInstalled = PostgreSQLServer.isInstalled
+    let server = isServerInstalled ? [PostgreSQLServer.shared.url(schema: "static").absoluteString] : []
+    let finished = try run(program, [place.url.path] + server)
     // Then it can
-    #expect(
-      finished.lines == ["SQLite: 1", "XML: 1", "Binary: 1", "bridged: true true true true true true true true"],
-      "\(finished)")
+    let stores = ["SQLite: 1", "XML: 1", "Binary: 1"] + (isServerInstalled ? ["PostgreSQL: 1"] : [])
+    #expect(finished.lines == stores + ["bridged: true true true true true true true true"], "\(finished)")
     // And nothing of Swift is loaded
     let libraries = try run("/usr/bin/env", ["ldd", program]).output
     #expect(libraries.contains("libsqlite3") && !libraries.contains("libswift") && !libraries.contains("libFoundation"))
+    #expect(!libraries.contains("libpq"))
+  }
+
+  /// Loading libpq and what it needs costs a program's start 20 ms and more, and most use no server.
+  @Test(arguments: ["workerpool", "workerpool-web", "worker-exec"])
+  func aProgramIsNotLinkedWithTheClientOfAServer(program: String) throws {
+    let libraries = try run("/usr/bin/env", ["ldd", Built.directory + "/" + program]).output
+    #expect(libraries.contains("libsqlite3") && !libraries.contains("libpq"))
   }
 
   private static let program = """
-    import CoreData
+    import CoreDataPostgreSQL
     import FoundationXML
 
     let attribute = NSAttributeDescription()
@@ -39,8 +48,13 @@ import Testing
     let model = NSManagedObjectModel()
     model.entities = [entity]
     model.versionIdentifiers = ["one"]
-    for type in [NSSQLiteStoreType, NSXMLStoreType, NSBinaryStoreType] {
-      let url = URL(fileURLWithPath: CommandLine.arguments[1] + "/" + type)
+    var places = [NSSQLiteStoreType, NSXMLStoreType, NSBinaryStoreType].map {
+      (type: $0, url: URL(fileURLWithPath: CommandLine.arguments[1] + "/" + $0))
+    }
+    if let server = CommandLine.arguments.dropFirst(2).first.flatMap(URL.init(string:)) {
+      places.append((NSPostgreSQLStoreType, server))
+    }
+    for (type, url) in places {
       for isFirst in [true, false] {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
         try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
@@ -60,7 +74,7 @@ import Testing
     print("bridged:", values.map { String($0 is NSObject) }.joined(separator: " "))
     """
 
-  private static let modules = ["CoreData", "ModelFiles", "ObjectIdentity", "LinuxSystem"]
+  private static let modules = ["CoreData", "CoreDataPostgreSQL", "ModelFiles", "ObjectIdentity", "LinuxSystem"]
 
   /// The object files of the modules that the tests link. Removed sources have left others.
   private static func objects() throws -> [String] {

@@ -36,7 +36,7 @@ struct PageCompiler {
     let compiled = try run(
       "/usr/bin/env",
       ["swiftc", "-typecheck", "-swift-version", "6", "-module-name", "Page", "-I", Built.directory + "/Modules"]
-        + headers + ["-I", "/usr/include/postgresql"] + (isProgram ? [] : ["-parse-as-library"]) + [file]
+        + headers + (isProgram ? [] : ["-parse-as-library"]) + [file]
         + generated.map { place.path("generated/" + $0) })
     guard compiled.code != 0 else { return "" }
     let errors = compiled.errors.split(separator: "\n").filter { $0.contains("error:") }

@@ -1,8 +1,8 @@
-import CoreDataPostgreSQL
 import TestFiles
 import Testing
 
 @testable import CoreData
+@testable import CoreDataPostgreSQL
 
 /// The driver, on a real server.
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
@@ -202,6 +202,15 @@ struct ServerConnectionTests {
       #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
       #expect(error?.message.contains("\n") == false)
     }
+  }
+
+  @Test func aMissingClientLibraryIsNamedWithItsPackage() {
+    let error = #expect(throws: ServerError.self) { try LibPQ("libpq-of-nobody.so.5") }
+    #expect(error?.message.contains("install the package libpq5") == true && error?.isConnectionLost == false)
+    // A library without libpq's functions.
+    let other = #expect(throws: ServerError.self) { try LibPQ("libz.so.1") }
+    #expect(other?.message.contains("it has no PQ") == true)
+    #expect(error.map { CoreDataErrors.error($0, "Opening").code } == 134080)
   }
 
   @Test func statementsAreMadeAnewWhenTheirTablesHaveChanged() throws {

@@ -16,6 +16,7 @@ extension CoreDataErrors {
     case "23503":
       code = .managedObjectReferentialIntegrity
       advice = "; an object that the save refers to was deleted meanwhile: refresh and save again"
+    case "F0000": code = .persistentStoreOpen
     case "42501":
       code = .persistentStoreOpen
       advice = "; ask the database's owner to GRANT the right, or name another user in the store's URL"
