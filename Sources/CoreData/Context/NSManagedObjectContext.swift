@@ -116,6 +116,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   // MARK: Queue
 
   let queue: DispatchQueue
+  /// The turns of a private queue. The main queue's blocks take none.
+  final let turns = QueueTurns()
   /// The only thread that may use a confinement context; nil for contexts with a queue.
   final let confinementThread: Thread?
   /// Whether the end of an event is being posted.

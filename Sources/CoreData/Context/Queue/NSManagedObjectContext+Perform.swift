@@ -20,9 +20,7 @@ extension NSManagedObjectContext {
   /// `perform(_:)` without a subclass's override.
   final func enqueue(_ block: @escaping () -> Void) {
     requireQueue()
-    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
-    nonisolated(unsafe) let block = block
-    queue.async { self.runTurn(block) }
+    enqueueTurn { self.runTurn(block) }
   }
 
   /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
@@ -36,26 +34,40 @@ extension NSManagedObjectContext {
     requireQueue()
     if PerformScope.contains(self) { return try block() }
     let outer = PerformScope.current
-    let isOnMainQueue = PerformScope.isOnMainQueue
-    if concurrencyType == .mainQueueConcurrencyType && isOnMainQueue {
-      reading.needsCacheCheck = true
-      return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
+    let holdsMainQueue = PerformScope.isOnMainQueue
+    if concurrencyType == .mainQueueConcurrencyType {
+      if holdsMainQueue { return try runInScope(outer, holdsMainQueue: true, block) }
+      guard let outer else { return try queue.sync { try runInScope(nil, holdsMainQueue: true, block) } }
+      return try QueueWait.run(self, outer) { try runInScope(outer, holdsMainQueue: true, block) }
     }
-    if concurrencyType == .mainQueueConcurrencyType, let outer {
-      return try MainQueueLoan.borrow(outer) {
-        reading.needsCacheCheck = true
-        return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
-      }
+    let result = try turns.runIfIdle { try runInScope(outer, holdsMainQueue: holdsMainQueue, block) }
+    if let result { return result }
+    if outer != nil || holdsMainQueue {
+      return try QueueWait.run(self, outer) { try runInScope(outer, holdsMainQueue: holdsMainQueue, block) }
     }
-    if isOnMainQueue && isBelowMainQueue {
-      return try MainQueueLoan.lending(to: self) {
-        reading.needsCacheCheck = true
-        return try PerformScope.run(self, outer: outer, holdsMainQueue: true, block)
-      }
-    }
+    turns.announce()
     return try queue.sync {
-      reading.needsCacheCheck = true
-      return try PerformScope.run(self, outer: outer, holdsMainQueue: isOnMainQueue, block)
+      turns.begin()
+      defer { turns.end() }
+      return try runInScope(nil, holdsMainQueue: false, block)
+    }
+  }
+
+  private func runInScope<T>(_ outer: PerformScope?, holdsMainQueue: Bool, _ block: () throws -> T) rethrows -> T {
+    reading.needsCacheCheck = true
+    return try PerformScope.run(self, outer: outer, holdsMainQueue: holdsMainQueue, block)
+  }
+
+  /// Runs the body on the queue later, as one of its turns.
+  final func enqueueTurn(_ body: @escaping () -> Void) {
+    // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what a block captures.
+    nonisolated(unsafe) let body = body
+    guard concurrencyType == .privateQueueConcurrencyType else { return queue.async { body() } }
+    turns.announce()
+    queue.async {
+      self.turns.begin()
+      body()
+      self.turns.end()
     }
   }
 
@@ -71,9 +83,7 @@ extension NSManagedObjectContext {
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
     nonisolated(unsafe) let block = block
     let outcome: BlockOutcome<T, Failure> = await withCheckedContinuation { continuation in
-      queue.async {
-        continuation.resume(returning: self.runTurn { BlockOutcome(block) })
-      }
+      enqueueTurn { continuation.resume(returning: self.runTurn { BlockOutcome(block) }) }
     }
     return try outcome.result.get()
   }

@@ -6,23 +6,29 @@ internal import Glibc
 final class PerformScope {
   let context: NSManagedObjectContext
   let outer: PerformScope?
+  /// The chain of the thread that lends its queues to this one, and runs it.
+  private let lender: PerformScope?
   /// The chain began on the main queue, which waits for it.
   let holdsMainQueue: Bool
 
-  private init(_ context: NSManagedObjectContext, outer: PerformScope?, holdsMainQueue: Bool) {
+  private init(
+    _ context: NSManagedObjectContext, outer: PerformScope?, lender: PerformScope?, holdsMainQueue: Bool
+  ) {
     self.context = context
     self.outer = outer
-    self.holdsMainQueue = holdsMainQueue
+    self.lender = lender
+    self.holdsMainQueue = holdsMainQueue || lender?.holdsMainQueue ?? false
   }
 
   /// Runs the body with the context on top of the chain `outer`.
   static func run<T>(
     _ context: NSManagedObjectContext, outer: PerformScope?, holdsMainQueue: Bool, _ body: () throws -> T
   ) rethrows -> T {
-    let scope = PerformScope(context, outer: outer, holdsMainQueue: holdsMainQueue)
-    let before = pthread_getspecific(key)
+    let before = current
+    let lender = before === outer ? nil : before
+    let scope = PerformScope(context, outer: outer, lender: lender, holdsMainQueue: holdsMainQueue)
     pthread_setspecific(key, Unmanaged.passUnretained(scope).toOpaque())
-    defer { pthread_setspecific(key, before) }
+    defer { pthread_setspecific(key, before.map { Unmanaged.passUnretained($0).toOpaque() }) }
     return try withExtendedLifetime(scope) { try body() }
   }
 
@@ -35,11 +41,14 @@ final class PerformScope {
 
   static func contains(_ context: NSManagedObjectContext) -> Bool { current?.includes(context) ?? false }
 
-  /// Whether the context is in the chain that ends here.
-  func includes(_ context: NSManagedObjectContext) -> Bool {
+  /// Whether the context is in the chain that ends here, or lent to it.
+  func includes(_ context: NSManagedObjectContext) -> Bool { contains { $0 === context } }
+
+  /// Whether a context in the chain that ends here, or lent to it, fulfils the condition.
+  func contains(where condition: (NSManagedObjectContext) -> Bool) -> Bool {
     var scope: PerformScope? = self
     while let next = scope {
-      if next.context === context { return true }
+      if condition(next.context) || next.lender?.contains(where: condition) ?? false { return true }
       scope = next.outer
     }
     return false

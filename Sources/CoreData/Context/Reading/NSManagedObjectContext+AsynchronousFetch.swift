@@ -33,7 +33,7 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
     let progress = Carried(value: result.progress)
     result.control.report = { [control = result.control] in
       guard control.beginReport() else { return }
-      context.queue.async {
+      context.enqueueTurn {
         progress.value?.show(control.count)
         control.endReport()
       }
