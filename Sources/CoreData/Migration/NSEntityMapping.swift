@@ -38,7 +38,9 @@ open class NSEntityMapping: NSObject {
   /// An `NSFetchRequestExpression` whose value is the objects to migrate; nil for all objects of the old entity,
   /// without those of its subentities.
   open var sourceExpression: NSExpression? { didSet { isEdited = true } }
-  /// Notes of the developer; the framework does not read them. Default: nil.
+  /// Notes of the developer; the framework does not read them. Default: nil. An inferred mapping tells here which
+  /// attributes and relationships it maps, adds and removes: sets of names under "mappedProperties", "addedProperties"
+  /// and "removedProperties".
   open var userInfo: [AnyHashable: Any]?
   /// The name of the class that migrates the objects, a subclass of `NSEntityMigrationPolicy`; nil for that class
   /// itself.
@@ -76,6 +78,10 @@ open class NSEntityMapping: NSObject {
       NSPropertyMapping(
         name: key, mapping.relationships[key].map { .relationship($0.name, mappingName: nil, path: $0.name) })
     }
+    let sources = mapping.attributes.mapValues(\.name).merging(mapping.relationships.mapValues(\.name)) { $1 }
+    tell(
+      mapped: Set(sources.keys), added: destination.storedPropertyNames.subtracting(sources.keys),
+      removed: mapping.source.map { $0.storedPropertyNames.subtracting(sources.values) } ?? [])
     isEdited = false
   }
 
@@ -85,8 +91,27 @@ open class NSEntityMapping: NSObject {
     mappingType = .removeEntityMappingType
     sourceEntityName = source.name
     sourceEntityVersionHash = source.versionHash
+    tell(mapped: [], added: [], removed: source.storedPropertyNames)
     isEdited = false
   }
+
+  private func tell(mapped: Set<String>, added: Set<String>, removed: Set<String>) {
+    userInfo = ["mappedProperties": mapped, "addedProperties": added, "removedProperties": removed]
+  }
+
+  /// Entity mappings are equal if everything but `userInfo` is.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSEntityMapping else { return false }
+    return other.name == name && other.mappingType == mappingType && other.sourceEntityName == sourceEntityName
+      && other.sourceEntityVersionHash == sourceEntityVersionHash
+      && other.destinationEntityName == destinationEntityName
+      && other.destinationEntityVersionHash == destinationEntityVersionHash
+      && other.attributeMappings == attributeMappings && other.relationshipMappings == relationshipMappings
+      && other.sourceExpression == sourceExpression
+      && other.entityMigrationPolicyClassName == entityMigrationPolicyClassName
+  }
+
+  open override var hash: Int { name?.hashValue ?? 0 }
 
   /// Sets what Xcode generates: values of properties that keep their name.
   func resolve(
@@ -113,6 +138,13 @@ open class NSEntityMapping: NSObject {
   }
 }
 
+extension NSEntityDescription {
+  /// The names of attributes and relationships, inherited ones included, that are not transient.
+  fileprivate var storedPropertyNames: Set<String> {
+    Set(properties.filter { !$0.isTransient && !($0 is NSFetchedPropertyDescription) }.map(\.name))
+  }
+}
+
 /// Says where a property of a new object gets its value from.
 ///
 /// Source: Apple's documentation of `NSPropertyMapping`.
@@ -131,6 +163,14 @@ open class NSPropertyMapping: NSObject {
 
   /// A mapping without a property.
   public override init() { super.init() }
+
+  /// Property mappings are equal if name and expression are.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSPropertyMapping else { return false }
+    return other.name == name && other.valueExpression == valueExpression
+  }
+
+  open override var hash: Int { name.hashValue }
 
   convenience init(name: String, _ source: Source?) {
     self.init()

@@ -60,6 +60,13 @@ open class NSMappingModel: NSObject {
     return model
   }
 
+  /// Mapping models are equal if their mappings are, in their order.
+  open override func isEqual(_ object: Any?) -> Bool {
+    (object as? NSMappingModel).map { $0.entityMappings == entityMappings } ?? false
+  }
+
+  open override var hash: Int { (entityMappings ?? []).map(\.name).hashValue }
+
   /// Sets what Xcode generates, now that both models are known.
   func resolve(_ source: NSManagedObjectModel, _ destination: NSManagedObjectModel) {
     let wasInferred = isInferred

@@ -28,10 +28,34 @@ import Testing
     let name = author.attributeMappings?.first { $0.name == "fullName" }
     #expect(name?.valueExpression?.keyPath == "name")
     #expect(byName["IEM_Add_Shelf"]?.sourceEntityName == nil)
+    // By these names Apple's mappings tell what they do; programs print and check them.
+    func names(_ mapping: NSEntityMapping?, _ key: String) -> Set<String>? { mapping?.userInfo?[key] as? Set<String> }
+    #expect(names(author, "mappedProperties") == ["fullName", "born", "books"])
+    #expect(names(author, "addedProperties") == [] && names(author, "removedProperties") == ["passport"])
+    #expect(names(byName["IEM_Add_Shelf"], "addedProperties") == ["label"])
+    #expect(names(byName["IEM_Remove_Passport"], "removedProperties") == ["number", "holder"])
     let wrong = LibraryModel.make()
     wrong.entitiesByName["Book"]?.attributesByName["pages"]?.attributeType = .stringAttributeType
     expectError(134190) {
       try NSMappingModel.inferredMappingModel(forSourceModel: LibraryModel.make(), destinationModel: wrong)
+    }
+  }
+
+  @Test func mappingModelsAreEqualByTheirMappings() throws {
+    func inferred() throws -> NSMappingModel {
+      try NSMappingModel.inferredMappingModel(forSourceModel: LibraryModel.make(), destinationModel: changedModel())
+    }
+    let mapping = try inferred()
+    try #expect(mapping == inferred() && mapping.hash == inferred().hash)
+    let changes: [(NSEntityMapping) -> Void] = [
+      { $0.name = "other" }, { $0.mappingType = .customEntityMappingType }, { $0.sourceEntityVersionHash = nil },
+      { $0.attributeMappings?[0].valueExpression = NSExpression(forConstantValue: 1) },
+      { $0.relationshipMappings?.removeLast() }, { $0.entityMigrationPolicyClassName = "Policy" },
+    ]
+    for change in changes {
+      let changed = try inferred()
+      try change(#require(changed.entityMappingsByName["IEM_Transform_Author"]))
+      #expect(mapping != changed)
     }
   }
 
