@@ -84,7 +84,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ) throws -> StoreOpening {
     StoreOpening(
       type: type, url: url, options: options, configurationName: configuration, model: managedObjectModel,
-      entities: try entities(configuration), others: objectStores, coordinator: self)
+      entities: try entities(type, configuration, url, options), others: objectStores, coordinator: self)
   }
 
   /// Adds an opened store to this coordinator.
@@ -103,14 +103,24 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
   }
 
-  private func entities(_ configuration: String?) throws -> [NSEntityDescription] {
+  /// The entities of a store: those of the configuration, and the ones below them that its file already has.
+  private func entities(
+    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
+  ) throws -> [NSEntityDescription] {
     guard let configuration, configuration != NSPersistentStore.defaultConfigurationName else {
       return managedObjectModel.entities
     }
     guard let named = managedObjectModel.entities(forConfigurationName: configuration) else {
       throw CoreDataErrors.error(.persistentStoreOpen, "The model has no configuration named \"\(configuration)\".")
     }
-    return named
+    let below = managedObjectModel.entities.filter { entity in
+      !named.contains { $0 === entity } && named.contains { entity.isKindOf(entity: $0) }
+    }
+    guard !below.isEmpty, let url, !url.isInMemoryStore,
+      let metadata = try? Self.storeClass(type).metadata(at: url, options),
+      let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
+    else { return named }
+    return named + below.filter { hashes[$0.name ?? ""] != nil }
   }
 
   /// Opens a store, in the spelling of newer code. Throws as `addPersistentStore(ofType:configurationName:at:options:)`

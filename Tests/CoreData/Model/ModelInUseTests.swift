@@ -23,6 +23,30 @@ import Testing
     }
   }
 
+  @Test(arguments: [NSSQLiteStoreType, NSXMLStoreType])
+  func aFileThatHasSubentitiesOpensForAConfigurationThatDoesNotNameThem(type: String) throws {
+    let model = LibraryModel.make()
+    let names = ["Author", "Book", "Tag", "Passport"]
+    model.setEntities(names.compactMap { model.entitiesByName[$0] }, forConfigurationName: "Local")
+    let folder = try TemporaryStore()
+    let url = folder.folder.appendingPathComponent("comics.\(type)")
+    for configuration in [nil, "Local"] {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      try coordinator.addPersistentStore(ofType: type, configurationName: configuration, at: url)
+      let context = NSManagedObjectContext(.privateQueue)
+      context.persistentStoreCoordinator = coordinator
+      try context.performAndWait {
+        if configuration == nil {
+          context.make("Comic", ["title": "One"])
+          try context.save()
+        } else {
+          let books = try context.all("Book")
+          #expect(books.map { $0.entity.name } == ["Comic"])
+        }
+      }
+    }
+  }
+
   @Test func userInfoOfAModelInUseMayBeSet() throws {
     let model = LibraryModel.make()
     let long = NSFetchedPropertyDescription()
