@@ -6,7 +6,8 @@ extension NSPersistentStoreCoordinator {
   /// have it open find an empty database. If it is open in this coordinator, it is removed from it first and may be
   /// added again.
   ///
-  /// Waits for a running writer; throws 134090 after `NSPersistentStoreTimeoutOption`. Does nothing without a file.
+  /// Waits for a running writer; throws 134090 after `NSPersistentStoreTimeoutOption`. Without a file, a SQLite store
+  /// gets an empty one, and nothing else happens.
   /// Stores in the same file under another `NSPersistentStoreTablePrefixOption` are destroyed too.
   public final func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil

@@ -29,7 +29,11 @@ extension SQLiteStore {
       SharedMemoryDatabases.forget(url)
       return try closing()
     }
-    guard FileManager.default.fileExists(atPath: url.path) else { return }
+    guard FileManager.default.fileExists(atPath: url.path) else {
+      // A file of no bytes is an empty database. Programs remove it next, and an error would stop them.
+      _ = FileManager.default.createFile(atPath: url.path, contents: nil)
+      return
+    }
     try CoreDataErrors.translating("Destroying \(url.path)") {
       let connection = try SQLiteConnection(
         path: url.path, access: .readWrite, busyTimeout: SQLiteDatabase.Configuration.busyTimeout(options))
