@@ -34,13 +34,13 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The form of the result. Default: `.statusOnlyResultType`.
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
-  /// The number of rows to update, the first ones by `order`; 0 for all. Only stores at a server know this and the
-  /// next; the others update all rows.
+  /// The number of rows to update, the first ones by `order`; 0 for all.
   package final var limit = 0
 
   package final var order: [NSSortDescriptor] = []
 
-  /// Whether rows that others are writing are passed over, instead of waiting for them.
+  /// Whether rows that others are writing are passed over, instead of waiting for them. A SQLite file has one writer at
+  /// a time, so there are none.
   package final var skipsLockedRows = false
 
   init(entity: NSEntityDescription?, name: String) {

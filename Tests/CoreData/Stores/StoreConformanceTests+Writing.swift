@@ -163,4 +163,21 @@ extension StoreConformanceTests {
     try #expect(subject.store.delete(fetch, by: origin).count == 2)
     try #expect(subject.titles(RowFetch(entityName: "Book")) == ["c"])
   }
+
+  @Test(arguments: StoreKind.batching)
+  func aBatchUpdatesNoMoreRowsThanItsLimit(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    _ = try subject.insert("Book", ["a", "b", "c", "d"].map { ["title": $0] })
+    let request = NSBatchUpdateRequest(entityName: "Book")
+    request.propertiesToUpdate = ["pages": 7]
+    request.resultType = .updatedObjectIDsResultType
+    (request.limit, request.order) = (2, [NSSortDescriptor(key: "title", ascending: false)])
+    // All rows, then those that match.
+    for (predicate, titles) in [(nil, ["c", "d"]), (NSPredicate(format: "pages != 7"), ["a", "b", "c", "d"])] {
+      request.predicate = predicate
+      try #expect(subject.store.update(request, of: "Book", by: StoreSubject.changes.origin).ids.count == 2)
+      let changed = RowFetch(entityName: "Book", predicate: NSPredicate(format: "pages == 7"))
+      try #expect(Set(subject.titles(changed)) == Set(titles))
+    }
+  }
 }

@@ -4,6 +4,7 @@ struct BatchUpdate {
   private let request: NSBatchUpdateRequest
   private let mapping: TableMapping
   private let writer: RowWriter
+  private let targets: BatchUpdateTargets
 
   /// The new value of one property.
   private enum Assignment {
@@ -21,22 +22,17 @@ struct BatchUpdate {
     self.request = request
     mapping = store.mapping(entityName)
     writer = store.writer(mapping.number)
+    targets = BatchUpdateTargets(store: store, mapping: mapping)
   }
 
   func run(_ connection: SQLiteConnection, _ recorder: HistoryRecorder?) throws -> BatchResult {
+    let wanted = request.propertiesToUpdate ?? [:]
+    let names = try targets.names(wanted.keys)
     let constants = Snapshot.make(mapping.entity.layout)
-    let assignments = try (request.propertiesToUpdate ?? [:]).map { key, value in
-      try assignment(of: value, to: key, constants)
-    }
-    guard !assignments.isEmpty else {
-      throw CoreDataErrors.error(.persistentStoreOperation, "The batch update of \(mapping.name) names no property.")
-    }
+    let assignments = try wanted.map { key, value in try assignment(of: value, to: key, constants) }
     let (restriction, bindings) = try condition()
     try replaceFiles(assignments, restriction, bindings, connection)
     let needsRows = recorder != nil || request.resultType == .updatedObjectIDsResultType
-    let names = try (request.propertiesToUpdate ?? [:]).keys.map { key in
-      try element(key).map { $0.column.name.components(separatedBy: ".")[0] } ?? property(key).name
-    }
     let sql = """
       UPDATE \(mapping.table) AS t0 SET \(assignments.map(text).joined(separator: ", ")), Z_OPT = Z_OPT + 1\
       \(restriction)\(needsRows ? " RETURNING Z_PK, Z_ENT" : "")
@@ -66,14 +62,8 @@ struct BatchUpdate {
 
   /// The WHERE clause with its values. A predicate that needs other tables finds the keys first.
   private func condition() throws -> (String, [SQLiteValue]) {
-    let fetch = RowFetch(
-      entityName: mapping.name, includesSubentities: request.includesSubentities, predicate: request.predicate)
-    guard request.predicate != nil else {
-      let generator = store.generator(for: mapping.name)
-      let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
-      return (restriction.map { " WHERE \($0)" } ?? "", [])
-    }
-    let sql = try store.select("t0.Z_PK", fetch, isOrdered: false)
+    guard let fetch = targets.rows(of: request) else { return (targets.restriction(of: request).text, []) }
+    let sql = try store.select("t0.Z_PK", fetch, isOrdered: fetch.limit > 0)
     return (" WHERE t0.Z_PK IN (\(sql.text))", sql.values)
   }
 
@@ -108,39 +98,24 @@ struct BatchUpdate {
 
   // MARK: Values
 
-  private func property(_ key: AnyHashable) throws -> NSPropertyDescription {
-    let name = key.base as? String ?? (key.base as? NSPropertyDescription)?.name
-    guard let name, let property = mapping.entity.propertiesByName[name] else {
-      throw failure("The entity \(mapping.name) has no property \"\(name ?? "\(key.base)")\".")
-    }
-    return property
-  }
-
-  /// The element of a composite attribute for a key such as "address.city".
-  private func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
-    guard let name = key.base as? String, name.contains(".") else { return nil }
-    return mapping.composites[name.components(separatedBy: ".")[0]]?.leaves.first { $0.column.name == name }
-  }
-
   private func assignment(of value: Any, to key: AnyHashable, _ constants: Snapshot) throws -> Assignment {
-    if let element = element(key) { return try assignment(of: value, to: element) }
-    let property = try property(key)
-    if let relationship = property as? NSRelationshipDescription { return try assignment(of: value, to: relationship) }
+    if let element = targets.element(key) { return try assignment(of: value, to: element) }
+    let property = try targets.property(key)
+    if let relationship = property as? NSRelationshipDescription {
+      return .columns(
+        try targets.columns(value, relationship).map { ($0.name, $0.value.map { .integer($0) } ?? .null) })
+    }
     guard let slot = mapping.entity.layout.slot(property.name),
       let position = writer.steps.firstIndex(where: { $0.slot == slot })
-    else { throw failure("\(mapping.name).\(property.name) is not stored, or is computed by the store.") }
+    else { throw targets.failure("\(mapping.name).\(property.name) is not stored, or is computed by the store.") }
     if let expression = value as? NSExpression, expression.expressionType != .constantValue {
       return try assignment(of: expression, to: property)
     }
-    let constant = (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
+    let constant = BatchUpdateTargets.constant(value)
     if constant is NSNull {
-      guard property.isOptional else {
-        throw CoreDataErrors.error(
-          .validationMissingMandatoryProperty, "\(mapping.name).\(property.name) needs a value.",
-          [NSValidationKeyErrorKey: property.name])
-      }
+      try targets.checkOptional(property, property.name)
     } else if !constants.assignConverted(constant, slot: slot) {
-      throw failure(
+      throw targets.failure(
         "\(mapping.name).\(property.name) holds \(mapping.entity.layout.slots[slot].attributeType.valueDescription), "
           + "and was given a \(type(of: constant)).")
     }
@@ -155,18 +130,18 @@ struct BatchUpdate {
     let expression = value as? NSExpression ?? NSExpression(forConstantValue: value)
     guard expression.expressionType == .constantValue, let constant = expression.constantValue, !(constant is NSNull)
     else {
-      guard expression.expressionType != .constantValue || element.attribute.isOptional else {
-        throw CoreDataErrors.error(
-          .validationMissingMandatoryProperty, "\(name) needs a value.",
-          [NSValidationKeyErrorKey: element.column.name])
+      if expression.expressionType == .constantValue {
+        try targets.checkOptional(element.attribute, element.column.name)
       }
       guard expression.expressionType == .constantValue || !element.attribute.allowsExternalBinaryDataStorage else {
-        throw failure("\(name) may be stored in files, which SQL cannot compute: give the batch update a constant.")
+        throw targets.failure(
+          "\(name) may be stored in files, which SQL cannot compute: give the batch update a constant.")
       }
       return try assignment(of: expression, to: element.column)
     }
     guard let converted = AttributeValue.converted(constant, element.attribute) else {
-      throw failure("\(name) holds \(element.column.type.valueDescription), and was given a \(type(of: constant)).")
+      throw targets.failure(
+        "\(name) holds \(element.column.type.valueDescription), and was given a \(type(of: constant)).")
     }
     if element.attribute.allowsExternalBinaryDataStorage, let value = converted as? Data {
       return .external(column: element.column.column, value)
@@ -176,10 +151,10 @@ struct BatchUpdate {
 
   private func assignment(of expression: NSExpression, to property: NSPropertyDescription) throws -> Assignment {
     guard let attribute = mapping.attributes[property.name] else {
-      throw failure("\(mapping.name).\(property.name) is not stored, or not in one column.")
+      throw targets.failure("\(mapping.name).\(property.name) is not stored, or not in one column.")
     }
     guard !writer.externalColumns.contains(attribute.column) else {
-      throw failure(
+      throw targets.failure(
         "\(mapping.name).\(property.name) may be stored in files, which SQL cannot compute: give the batch update a constant."
       )
     }
@@ -187,64 +162,10 @@ struct BatchUpdate {
   }
 
   private func assignment(of expression: NSExpression, to attribute: AttributeColumn) throws -> Assignment {
-    let generator = store.generator(for: mapping.name)
-    let sql: SQL = try SQLGenerationError.translated {
-      let wanted = SQLType(attribute.type)
-      switch try generator.operand(expression, SQLEnvironment(root: generator.root)) {
-      case .scalar(let sql, let type) where type.isComparable(with: wanted) && wanted != .opaque: return sql
-      case .constant(.null): return "NULL"
-      case .constant(let constant):
-        if let value = wanted.bound(constant) { return "\(bind: value)" }
-        throw SQLGenerationError.unsupportedExpression(expression.printed)
-      default: throw SQLGenerationError.unsupportedExpression(expression.printed)
-      }
-    }
-    guard generator.joins.isEmpty else {
-      throw failure(
-        "The value of \(mapping.name).\(attribute.name) is \(expression.printed), which needs other rows than the "
-          + "updated one."
-      )
-    }
+    let sql = try targets.sql(of: expression, for: attribute).sql
     let isInteger = SQLType(attribute.type) == .integer && attribute.type != .booleanAttributeType
     return .expression(column: attribute.column, isInteger ? "CAST(\(sql) AS INTEGER)" : sql)
   }
-
-  private func assignment(of value: Any, to relationship: NSRelationshipDescription) throws -> Assignment {
-    let name = "\(mapping.name).\(relationship.name)"
-    guard let toOne = mapping.toOnes[relationship.name] else {
-      throw failure("A batch update sets attributes and to-one relationships; \(name) is neither.")
-    }
-    // Its other end is in a row that this update does not change.
-    if relationship.inverseRelationship.map({ !$0.isToMany }) ?? false {
-      throw failure("A batch update cannot set \(name), which is a relationship of one to one.")
-    }
-    let constant = (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
-    let id: NSManagedObjectID?
-    switch constant {
-    case is NSNull: id = nil
-    case let given as NSManagedObjectID: id = given
-    default: throw failure("\(name) holds an object ID, and was given a \(type(of: constant)).")
-    }
-    guard id != nil || relationship.isOptional else {
-      throw CoreDataErrors.error(
-        .validationMissingMandatoryProperty, "\(name) needs a value.", [NSValidationKeyErrorKey: relationship.name])
-    }
-    if let id {
-      let destination = store.schema.entitiesByName[toOne.destinationEntityName]
-      guard id.storedEntity.collection === store.storedEntities,
-        destination?.numbersIncludingSubentities.contains(id.storedEntity.number) ?? false
-      else { throw failure("\(name) cannot refer to \(id.uriString).") }
-    }
-    var columns = [(toOne.column, id.map { SQLiteValue.integer($0.key) } ?? .null)]
-    if let column = toOne.entityColumn {
-      columns.append((column, id.map { SQLiteValue.integer(Int64($0.storedEntity.number)) } ?? .null))
-    }
-    // Its position in an ordered inverse was one among other members.
-    if let column = toOne.orderColumn { columns.append((column, .null)) }
-    return .columns(columns)
-  }
-
-  private func failure(_ message: String) -> NSError { CoreDataErrors.error(.persistentStoreOperation, message) }
 
   // MARK: SQL
 
@@ -257,9 +178,8 @@ struct BatchUpdate {
     }
   }
 
-  private func bind(
-    _ assignment: Assignment, _ constants: Snapshot, _ statement: SQLiteStatement, _ index: inout Int32
-  ) {
+  private func bind(_ assignment: Assignment, _ constants: Snapshot, _ statement: SQLiteStatement, _ index: inout Int32)
+  {
     let values: [SQLiteValue]
     switch assignment {
     case .constant(let position):

@@ -1,0 +1,135 @@
+/// What a batch update of an entity may set, and to which values, in any SQL database.
+///
+/// Errors name the entity, the property and the reason: 134070, or 1570 for a mandatory property without a value.
+struct BatchUpdateTargets {
+  let store: any SQLStore
+  let mapping: TableMapping
+
+  // MARK: Names
+
+  func property(_ key: AnyHashable) throws -> NSPropertyDescription {
+    let name = key.base as? String ?? (key.base as? NSPropertyDescription)?.name
+    guard let name, let property = mapping.entity.propertiesByName[name] else {
+      throw failure("The entity \(mapping.name) has no property \"\(name ?? "\(key.base)")\".")
+    }
+    return property
+  }
+
+  /// The element of a composite attribute for a key such as "address.city".
+  func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
+    guard let name = key.base as? String, name.contains(".") else { return nil }
+    return mapping.composites[name.components(separatedBy: ".")[0]]?.leaves.first {
+      $0.column.name == name
+    }
+  }
+
+  /// The names of the properties that a request changes, for the history.
+  func names(_ keys: some Collection<AnyHashable>) throws -> [String] {
+    guard !keys.isEmpty else {
+      throw failure("The batch update of \(mapping.name) names no property.")
+    }
+    return try keys.map { key in
+      try element(key).map { $0.column.name.components(separatedBy: ".")[0] } ?? property(key).name
+    }
+  }
+
+  // MARK: Rows
+
+  /// The fetch that finds the request's rows; nil for all rows of the entity.
+  func rows(of request: NSBatchUpdateRequest) -> RowFetch? {
+    guard request.predicate != nil || request.limit > 0 else { return nil }
+    return RowFetch(
+      entityName: mapping.name, includesSubentities: request.includesSubentities,
+      predicate: request.predicate,
+      sortDescriptors: request.order, limit: request.limit)
+  }
+
+  /// The WHERE clause for all rows of the entity.
+  func restriction(of request: NSBatchUpdateRequest) -> SQL {
+    let generator = store.generator(for: mapping.name)
+    let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
+    return SQL(raw: restriction.map { " WHERE \($0)" } ?? "")
+  }
+
+  // MARK: Values
+
+  /// A constant, which may be in an expression.
+  static func constant(_ value: Any) -> Any {
+    (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
+  }
+
+  /// Fails for no value of a property that needs one.
+  func checkOptional(_ property: NSPropertyDescription, _ name: String) throws {
+    if property.isOptional { return }
+    throw CoreDataErrors.error(
+      .validationMissingMandatoryProperty, "\(mapping.name).\(name) needs a value.",
+      [NSValidationKeyErrorKey: name])
+  }
+
+  /// An expression over a row's own values, for a column.
+  func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
+    sql: SQL, type: SQLType
+  ) {
+    let generator = store.generator(for: mapping.name)
+    let wanted = SQLType(column.type)
+    let found: (SQL, SQLType) = try SQLGenerationError.translated {
+      switch try generator.operand(expression, SQLEnvironment(root: generator.root)) {
+      case .scalar(let sql, let type) where type.isComparable(with: wanted) && wanted != .opaque:
+        return (sql, type)
+      case .constant(.null): return ("NULL", wanted)
+      case .constant(let constant):
+        if let value = generator.bound(constant, comparedWith: wanted) {
+          return (generator.dialect.parameter(value, wanted), wanted)
+        }
+        throw SQLGenerationError.unsupportedExpression(expression.printed)
+      default: throw SQLGenerationError.unsupportedExpression(expression.printed)
+      }
+    }
+    guard generator.joins.isEmpty else {
+      throw failure(
+        "The value of \(mapping.name).\(column.name) is \(expression.printed), which needs other rows than the updated "
+          + "one.")
+    }
+    return found
+  }
+
+  /// The columns of a to-one relationship and the numbers for them; nil for NULL.
+  func columns(_ value: Any, _ relationship: NSRelationshipDescription) throws -> [(
+    name: String, value: Int64?
+  )] {
+    let name = "\(mapping.name).\(relationship.name)"
+    guard let toOne = mapping.toOnes[relationship.name] else {
+      throw failure("A batch update sets attributes and to-one relationships; \(name) is neither.")
+    }
+    // Its other end is in a row that this update does not change.
+    if relationship.inverseRelationship.map({ !$0.isToMany }) ?? false {
+      throw failure("A batch update cannot set \(name), which is a relationship of one to one.")
+    }
+    let constant = Self.constant(value)
+    let id: NSManagedObjectID?
+    switch constant {
+    case is NSNull: id = nil
+    case let given as NSManagedObjectID: id = given
+    default: throw failure("\(name) holds an object ID, and was given a \(type(of: constant)).")
+    }
+    if let id {
+      let destination = store.schema.entitiesByName[toOne.destinationEntityName]
+      guard id.storedEntity.collection === store.storedEntities,
+        destination?.numbersIncludingSubentities.contains(id.storedEntity.number) ?? false
+      else { throw failure("\(name) cannot refer to \(id.uriString).") }
+    } else {
+      try checkOptional(relationship, relationship.name)
+    }
+    var columns = [(toOne.column, id?.key)]
+    if let column = toOne.entityColumn {
+      columns.append((column, id.map { Int64($0.storedEntity.number) }))
+    }
+    // Its position in an ordered inverse was one among other members.
+    if let column = toOne.orderColumn { columns.append((column, nil)) }
+    return columns
+  }
+
+  func failure(_ message: String) -> NSError {
+    CoreDataErrors.error(.persistentStoreOperation, message)
+  }
+}
