@@ -13,19 +13,25 @@
 
 // The functions that are used, each once: the table's fields have their names and types.
 #define LIBPQ_FUNCTIONS(EACH)                                                                                          \
-  EACH(PQcancel) EACH(PQclear) EACH(PQcmdTuples) EACH(PQconnectdbParams) EACH(PQconsumeInput)                          \
+  EACH(PQbackendPID) EACH(PQcancel) EACH(PQclear) EACH(PQcmdTuples) EACH(PQconnectdbParams) EACH(PQconsumeInput)       \
   EACH(PQenterPipelineMode) EACH(PQerrorMessage) EACH(PQexec) EACH(PQexecPrepared) EACH(PQexitPipelineMode)            \
   EACH(PQfinish) EACH(PQfreeCancel) EACH(PQfreemem) EACH(PQftype) EACH(PQgetCancel) EACH(PQgetResult)                  \
-  EACH(PQgetisnull) EACH(PQgetlength) EACH(PQgetvalue) EACH(PQnfields) EACH(PQnotifies) EACH(PQntuples)                \
-  EACH(PQpipelineSync) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd) EACH(PQresultErrorField)                 \
-  EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQueryPrepared) EACH(PQserverVersion)  \
-  EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode) EACH(PQsocket) EACH(PQstatus) EACH(PQtransactionStatus)
+  EACH(PQgetisnull) EACH(PQgetlength) EACH(PQgetvalue) EACH(PQisBusy) EACH(PQnfields) EACH(PQnotifies)                 \
+  EACH(PQntuples) EACH(PQpipelineSync) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd)                          \
+  EACH(PQresultErrorField) EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQuery)       \
+  EACH(PQsendQueryPrepared) EACH(PQserverVersion) EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode) EACH(PQsocket)   \
+  EACH(PQstatus) EACH(PQtransactionStatus)
 
 struct libpq_functions {
 #define LIBPQ_FIELD(name) __typeof__(&name) name;
   LIBPQ_FUNCTIONS(LIBPQ_FIELD)
 #undef LIBPQ_FIELD
+  // From version 17 on; NULL before.
+  int (*PQsetChunkedRowsMode)(PGconn *, int);
 };
+
+// The status of a result of some rows, in version 17 and later.
+static const ExecStatusType LIBPQ_TUPLES_CHUNK = (ExecStatusType)12;
 
 // Fills the table from a loaded library. Returns the name of a function that the library lacks; NULL if it has all.
 static inline const char *libpq_fill(struct libpq_functions *functions, void *library) {
@@ -34,5 +40,6 @@ static inline const char *libpq_fill(struct libpq_functions *functions, void *li
   if (!functions->name) return #name;
   LIBPQ_FUNCTIONS(LIBPQ_FIND)
 #undef LIBPQ_FIND
+  *(void **)&functions->PQsetChunkedRowsMode = dlsym(library, "PQsetChunkedRowsMode");
   return 0;
 }

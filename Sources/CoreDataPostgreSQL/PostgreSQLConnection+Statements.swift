@@ -15,7 +15,7 @@ extension PostgreSQLConnection {
   }
 
   /// The plan's columns have changed, or a program has deallocated it.
-  private func isOutdated(_ error: ServerError) -> Bool { error.state == "0A000" || error.state == "26000" }
+  func isOutdated(_ error: ServerError) -> Bool { error.state == "0A000" || error.state == "26000" }
 
   private func run(_ name: String, _ parameters: ServerParameters) throws -> any ServerResult {
     let result = withParameters(parameters) { values, lengths, formats in
@@ -84,7 +84,7 @@ extension PostgreSQLConnection {
   func checked(_ result: OpaquePointer?) throws -> PostgreSQLResult {
     guard let result else { throw connectionError() }
     switch pq.PQresultStatus(result) {
-    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY:
+    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY, LIBPQ_TUPLES_CHUNK:
       return PostgreSQLResult(result, library)
     case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
       pq.PQclear(result)

@@ -74,22 +74,45 @@ extension PostgreSQLConnection {
     return results
   }
 
-  /// Source: https://www.postgresql.org/docs/15/libpq-single-row-mode.html
+  /// Source: https://www.postgresql.org/docs/17/libpq-single-row-mode.html. libpq gives many rows at a time from version
+  /// 17 on.
   func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws {
     try checkOpen()
-    let name = try prepare(sql, parameters)
+    var hasRows = false
+    do {
+      try streamOnce(prepare(sql, parameters), parameters) {
+        hasRows = true
+        try body($0)
+      }
+    } catch let error as ServerError where isOutdated(error) && !isInTransaction && !hasRows {
+      forget(sql)
+      try streamOnce(prepare(sql, parameters), parameters, body)
+    }
+  }
+
+  /// The rows of a chunk: so many that they cost nothing beside their values.
+  private static let chunk: Int32 = 128
+
+  private func streamOnce(
+    _ name: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void
+  ) throws {
     let isSent = withParameters(parameters) { values, lengths, formats in
       pq.PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 1) == 1
     }
-    guard isSent, pq.PQsetSingleRowMode(handle) == 1 else {
+    guard isSent, (pq.PQsetChunkedRowsMode?(handle, Self.chunk) ?? pq.PQsetSingleRowMode(handle)) == 1 else {
       let error = connectionError()
       drain()
       throw error
     }
+    var rows: PostgreSQLResult?
     while let result = pq.PQgetResult(handle) {
       do {
-        let row = try checked(result)
-        if row.rowCount > 0 { try body(row) }
+        if let rows, pq.PQresultStatus(result) == PGRES_SINGLE_TUPLE {
+          rows.replace(result)
+        } else {
+          rows = try checked(result)
+        }
+        if let rows, rows.rowCount > 0 { try body(rows) }
       } catch {
         // The rest is not wanted: it need not be sent.
         if !(error is ServerError) { cancel() }

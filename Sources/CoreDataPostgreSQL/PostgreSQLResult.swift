@@ -4,8 +4,8 @@ internal import Foundation
 /// The result of a statement. Values are read from libpq's memory, which lives as long as this object.
 final class PostgreSQLResult: ServerResult {
   private let library: LibPQ
-  private let handle: OpaquePointer
-  let rowCount: Int
+  private var handle: OpaquePointer
+  private(set) var rowCount: Int
   let columnCount: Int
 
   init(_ handle: OpaquePointer, _ library: LibPQ) {
@@ -14,6 +14,13 @@ final class PostgreSQLResult: ServerResult {
     let pq = library.functions
     rowCount = Int(pq.PQntuples(handle))
     columnCount = Int(pq.PQnfields(handle))
+  }
+
+  /// Takes the next rows of the same statement; those before are gone.
+  func replace(_ next: OpaquePointer) {
+    pq.PQclear(handle)
+    handle = next
+    rowCount = Int(pq.PQntuples(next))
   }
 
   @inline(__always) private var pq: libpq_functions { library.functions }

@@ -17,20 +17,22 @@ extension ServerStore {
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     let packer = RowPacker()
-    let result = try query(
-      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control)
-    for row in 0..<result.rowCount {
-      guard let decoder = plan.decoder(result, row) else { continue }
-      fetch.control?.countRow()
-      let key = result.integer(row, 0)
-      guard fetch.includesValues else {
-        body(decoder.storedEntity, key, nil)
-        continue
+    try stream(
+      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control
+    ) { result in
+      for row in 0..<result.rowCount {
+        guard let decoder = plan.decoder(result, row) else { continue }
+        fetch.control?.countRow()
+        let key = result.integer(row, 0)
+        guard fetch.includesValues else {
+          body(decoder.storedEntity, key, nil)
+          continue
+        }
+        let snapshot = decoder.decode(result, row, packer)
+        // The cache keeps a bounded part of a long fetch, so not more is collected.
+        if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
+        body(decoder.storedEntity, key, snapshot)
       }
-      let snapshot = decoder.decode(result, row, packer)
-      // The cache keeps a bounded part of a long fetch, so not more is collected.
-      if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
-      body(decoder.storedEntity, key, snapshot)
     }
     cache.add(rows, since: epoch)
   }

@@ -13,11 +13,30 @@ extension ServerStore {
     }
   }
 
+  /// Runs a statement whose rows may be many, and gives the body results of some rows as they arrive, so that they are
+  /// never all in memory.
+  func stream(
+    _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ sql: String, _ parameters: ServerParameters,
+    _ control: FetchControl?, _ body: (any ServerResult) -> Void
+  ) throws {
+    try CoreDataErrors.fromServer(doing()) {
+      if let pinned = generation?.pinned(self) as? PinnedServer {
+        return try pinned.use { try $0.listening(to: control) { try $0.stream(sql, parameters, body) } }
+      }
+      try database.read(control) { connection, hasBegun in
+        try connection.stream(sql, parameters) {
+          hasBegun = true
+          body($0)
+        }
+      }
+    }
+  }
+
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let cache = cache(generation)
     let epoch = cache.epoch
-    guard let (sql, parameters, plan) = rowQuery(id) else { return nil }
-    let result = try query("Reading \(id.uriString)", generation, sql, parameters)
+    guard let plan = rowPlan(id) else { return nil }
+    let result = try query("Reading \(id.uriString)", generation, plan.rowSQL, parameter(id))
     let snapshot = snapshot(result, plan)
     if let snapshot { cache.add(snapshot, id.key, id.storedEntity.table, since: epoch) }
     return snapshot
@@ -25,22 +44,19 @@ extension ServerStore {
 
   /// The row of an ID in the connection's state of the database.
   func row(_ id: NSManagedObjectID, _ connection: any ServerConnection) throws -> Snapshot? {
-    guard let (sql, parameters, plan) = rowQuery(id) else { return nil }
-    return try snapshot(connection.execute(sql, parameters), plan)
+    guard let plan = rowPlan(id) else { return nil }
+    return try snapshot(connection.execute(plan.rowSQL, parameter(id)), plan)
   }
 
-  private func rowQuery(_ id: NSManagedObjectID) -> (sql: String, parameters: ServerParameters, plan: ServerRowPlan)? {
-    let number = id.storedEntity.number
-    guard let mapping = schema.entitiesByNumber[number] else { return nil }
-    let plan = plan(mapping.name, includesSubentities: false)
+  private func rowPlan(_ id: NSManagedObjectID) -> ServerRowPlan? {
+    let mapping = schema.entitiesByNumber[id.storedEntity.number]
+    return mapping.map { plan($0.name, includesSubentities: false) }
+  }
+
+  private func parameter(_ id: NSManagedObjectID) -> ServerParameters {
     var parameters = ServerParameters()
     parameters.add(id.key)
-    let names = mapping.names
-    let sql = """
-      SELECT \(plan.columnList(alias: "t")) FROM \(mapping.table) t WHERE t.\(names.key) = $1 \
-      AND t.\(names.entity) = \(number)
-      """
-    return (sql, parameters, plan)
+    return parameters
   }
 
   private func snapshot(_ result: any ServerResult, _ plan: ServerRowPlan) -> Snapshot? {
@@ -52,13 +68,9 @@ extension ServerStore {
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     let plan = plan(storedEntity.layout.name, includesSubentities: false)
-    let mapping = mapping(storedEntity.layout.name)
-    let sql = """
-      SELECT \(plan.columnList(alias: "t")) FROM \(mapping.table) t WHERE t.\(mapping.names.key) = ANY($1) \
-      AND t.\(mapping.names.entity) = \(storedEntity.number)
-      """
     let packer = RowPacker()
-    let result = try query("Reading rows of \(mapping.name)", generation, sql, parameters(keys))
+    let result = try query(
+      "Reading rows of \(storedEntity.layout.name)", generation, plan.rowsSQL, parameters(keys))
     for row in 0..<result.rowCount {
       guard let decoder = plan.decoder(result, row) else { continue }
       body(result.integer(row, 0), decoder.decode(result, row, packer))

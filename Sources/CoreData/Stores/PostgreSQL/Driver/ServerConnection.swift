@@ -15,7 +15,8 @@ package protocol ServerConnection: AnyObject {
   /// Runs a text of one or more statements without parameters and forgets their results.
   func run(_ script: String) throws
 
-  /// Runs one statement and gives the body its rows as they arrive, each as a result of one row.
+  /// Runs one statement and gives the body its rows as they arrive, one or some at a time. A result is valid during the
+  /// call only.
   func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws
 
   /// Runs a `COPY … FROM STDIN`, and sends what the closure appends until it returns false. An error of the closure

@@ -3,6 +3,10 @@
 final class ServerRowPlan: Sendable {
   /// The first three are the key, the version and the entity's number.
   let columns: [String]
+  /// The statement that reads rows of the plan's entity itself by their keys; its parameter: an array of keys.
+  let rowsSQL: String
+  /// The same for one key.
+  let rowSQL: String
   /// By entity number.
   private let decoders: [ServerRowDecoder?]
 
@@ -46,6 +50,10 @@ final class ServerRowPlan: Sendable {
     }
     self.columns = columns
     self.decoders = decoders
+    let list = columns.map { "t.\($0)" }.joined(separator: ", ")
+    let selection = "SELECT \(list) FROM \(mapping.table) t WHERE t.\(mapping.names.key) ="
+    rowSQL = "\(selection) $1 AND t.\(mapping.names.entity) = \(mapping.number)"
+    rowsSQL = "\(selection) ANY($1) AND t.\(mapping.names.entity) = \(mapping.number)"
   }
 
   /// The columns for a SELECT, qualified by a table's alias.
