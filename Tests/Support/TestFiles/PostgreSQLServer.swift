@@ -31,7 +31,9 @@ public final class PostgreSQLServer: Sendable {
   private let descriptor: Int32
 
   /// Starts a server with these settings and waits until it answers.
-  public init(_ settings: [String]) {
+  ///
+  /// - Parameter primary: the server of which it is a standby; nil for a new one.
+  public init(_ settings: [String], standbyOf primary: PostgreSQLServer? = nil) {
     var template = Array("\(FileManager.default.temporaryDirectory.path)/pg-XXXXXX".utf8CString)
     guard let programs = Self.programs, mkdtemp(&template) != nil else { fatalError("No server can be started.") }
     directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -42,11 +44,18 @@ public final class PostgreSQLServer: Sendable {
     }
     let options = (settings + ["listen_addresses=", "unix_socket_directories=\(directory)", "max_connections=200"])
       .map { "-c '\($0)'" }.joined(separator: " ")
+    let creation =
+      primary.map { "pg_basebackup -D data -U tests -h '\($0.directory)' -R -X stream --checkpoint=fast --no-sync" }
+      ?? "initdb -D data -U tests -A trust --no-sync -E UTF8 --locale=C"
+    // The server's log goes through a pipe: one of its lines says that it answers, and its end that it has failed.
     let server = """
-      cd "$0" && "$1"/initdb -D data -U tests -A trust --no-sync -E UTF8 --locale=C >log 2>&1 &&
-      { "$1"/postgres -D data \(options) >>log 2>&1 </dev/null & } && pid=$! &&
-      until "$1"/pg_isready -q -h "$0"; do kill -0 $pid || exit 1; sleep 0.02; done &&
-      echo ready && { cat >/dev/null; kill -QUIT $pid; wait $pid; }
+      cd "$0" && "$1"/\(creation) >log 2>&1 && mkfifo lines &&
+      { "$1"/postgres -D data \(options) >lines 2>&1 </dev/null & } && pid=$! &&
+      { { while read -r line; do
+            echo "$line" >&3
+            case $line in *"ready to accept"*) echo ready; exec >&3; cat; exit;; esac
+          done; echo ended; } <lines 3>>log & } &&
+      { cat >/dev/null; kill -QUIT $pid 2>/dev/null; wait; }
       """
     let script = "\(asUser) sh -c '\(server.replacingOccurrences(of: "'", with: "'\\''"))' \"$0\" \"$1\"; rm -rf \"$0\""
     var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
@@ -65,7 +74,7 @@ public final class PostgreSQLServer: Sendable {
     close(input[0])
     close(output[1])
     var answer = [UInt8](repeating: 0, count: 6)
-    guard read(output[0], &answer, 6) == 6 else {
+    guard read(output[0], &answer, 6) == 6, answer == Array("ready\n".utf8) else {
       let log = (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? "no log"
       fatalError("The server does not start: \(log)")
     }
@@ -78,6 +87,46 @@ public final class PostgreSQLServer: Sendable {
 
   /// `nonisolated(unsafe)`: set before tests use a server, and read when the process ends.
   nonisolated(unsafe) private static var isShared = false
+
+  /// Kills the server with all its sessions at once, as when its host loses its power.
+  public func kill9() {
+    let file = (try? String(contentsOfFile: "\(directory)/data/postmaster.pid", encoding: .utf8)) ?? ""
+    guard let postmaster = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
+    // No session can begin while the others are killed.
+    kill(postmaster, SIGSTOP)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    for process in names.compactMap({ pid_t($0) }) where Self.parent(of: process) == postmaster {
+      kill(process, SIGKILL)
+    }
+    kill(postmaster, SIGKILL)
+  }
+
+  private static func parent(of process: pid_t) -> pid_t? {
+    // Source: proc(5): the fourth field, behind the program's name in parentheses.
+    let fields = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8))?.components(separatedBy: ") ")
+    return fields?.last?.split(separator: " ").dropFirst().first.flatMap { pid_t($0) }
+  }
+
+  /// Runs a script with `psql`.
+  ///
+  /// - Returns: what it prints.
+  @discardableResult
+  public func psql(_ script: String) throws -> String { try PostgreSQLServer.psql(script, at: address()) }
+
+  /// Runs a script with `psql` at an address of libpq.
+  public static func psql(_ script: String, at address: String) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["psql", "-X", "-v", "ON_ERROR_STOP=1", address, "-Atc", script]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+  }
 
   /// Stops the server and removes its directory.
   public func stop() {
