@@ -11,7 +11,7 @@
 /// our own: `schema`, the schema of the store's tables, which is `app` by default.
 public let NSPostgreSQLStoreType: String = {
   let type = "PostgreSQL"
-  ServerDriver.register(type) { try PostgreSQLConnection($0) }
+  ServerDriver.register(type) { try ConnectionPooler.open($0) }
   return type
 }()
 

@@ -12,11 +12,17 @@ final class HostPools {
   /// The URL of the store.
   let store: String
   private let schema: String
+  /// Where the tests look into the database.
+  private let address: String
 
-  init() throws {
+  /// - Parameters:
+  ///   - address: where the tests look into the database, as libpq takes it.
+  ///   - poolAddress: where the pools do that; the same if nil.
+  init(at address: String = PostgreSQLServer.shared.address(), pools poolAddress: String? = nil) throws {
     place = try TestPlace()
     schema = "hosts_\(UInt32.random(in: 0 ... .max))"
-    store = PostgreSQLServer.shared.url(schema: schema).absoluteString
+    self.address = address
+    store = "\(poolAddress ?? address)&schema=\(schema)"
     try place.write(
       """
       <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -58,9 +64,7 @@ final class HostPools {
   /// What `psql` answers to a query.
   @discardableResult
   func psql(_ query: String) throws -> String {
-    let server = PostgreSQLServer.shared
-    let finished = try run(
-      "/usr/bin/env", ["psql", "-X", "-h", server.directory, "-U", "tests", "postgres", "-Atc", query])
+    let finished = try run("/usr/bin/env", ["psql", "-X", address, "-Atc", query])
     try #require(finished.code == 0, "\(finished.errors)")
     return finished.output.trimmingCharacters(in: .newlines)
   }

@@ -28,7 +28,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     schema = opened.schema
     keepsHistory = opened.keepsHistory
     storeType = opening.type
-    keys = ReservedKeys(address)
+    keys = ReservedKeys(address, database)
     let reference = StoreReference(identifier: opened.identifier)
     let storedEntities = StoredEntities(schema, reference: reference)
     self.storedEntities = storedEntities

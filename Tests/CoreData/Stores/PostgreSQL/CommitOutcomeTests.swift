@@ -17,6 +17,8 @@ struct CommitOutcomeTests {
     final class Losses {
       var next: Loss?
       var count = 0
+      /// What happens while the connection is lost.
+      var meanwhile: () throws -> Void = {}
     }
 
     init(_ real: any ServerConnection, _ losses: Losses) {
@@ -30,6 +32,7 @@ struct CommitOutcomeTests {
       losses.count += 1
       if loss == .after { try real.run(script) }
       real.close()
+      try losses.meanwhile()
       throw ServerError(message: "the line is cut", isConnectionLost: true)
     }
 
@@ -52,9 +55,11 @@ struct CommitOutcomeTests {
     func close() { real.close() }
   }
 
-  private func database(_ losses: LossyConnection.Losses) throws -> ServerDatabase {
+  private func database(
+    _ losses: LossyConnection.Losses, at url: URL = PostgreSQLServer.shared.url(schema: "outcomes")
+  ) throws -> ServerDatabase {
     _ = NSPostgreSQLStoreType
-    let address = try ServerAddress(PostgreSQLServer.shared.url(schema: "outcomes"), nil)
+    let address = try ServerAddress(url, nil)
     return ServerDatabase(address, maximumReaders: 1) { LossyConnection(try ServerDriver.open($0), losses) }
   }
 
@@ -82,6 +87,42 @@ struct CommitOutcomeTests {
     try database.write { try $0.run("INSERT INTO \(table) VALUES (3)") }
     try #expect(count(database, table) == 2)
     try database.write { try $0.run("DROP TABLE \(table)") }
+    database.close()
+  }
+
+  /// A promoted standby uses numbers again that the old server gave to transactions which it has not heard of. So the
+  /// number does not tell whether a transaction was committed:
+  ///
+  ///     program              primary               standby
+  ///     INSERT, number 734   734 is open           734 is unknown
+  ///     COMMIT               dies
+  ///                                                is promoted, gives 734 to others, who commit
+  ///     how did 734 end?                           committed
+  @Test func aPromotedStandbyIsNotAskedForTransactionsOfThePrimary() throws {
+    // The standby hears only of what is committed.
+    let pair = PostgreSQLPair(["wal_writer_delay=10s"])
+    defer { pair.stop() }
+    let losses = LossyConnection.Losses()
+    let database = try database(losses, at: #require(URL(string: pair.address)))
+    let table = "public.outcome"
+    try database.write { try $0.run("CREATE TABLE \(table) (n bigint)") }
+    var number: Int64 = 0
+    losses.next = .before
+    losses.meanwhile = {
+      try pair.failOver()
+      while try Int64(pair.standby.psql("SELECT pg_current_xact_id()")) ?? 0 <= number {}
+    }
+    let error = #expect(throws: ServerError.self) {
+      try database.write {
+        number = try Int64($0.execute("SELECT pg_current_xact_id()::text").text(0, 0) ?? "") ?? 0
+        try $0.run("INSERT INTO \(table) VALUES (1)")
+      }
+    }
+    #expect(error?.isConnectionLost == true && error?.message.contains("standby") == true)
+    try #expect(count(database, table) == 0)
+    // The next write goes to the new primary.
+    try database.write { try $0.run("INSERT INTO \(table) VALUES (2)") }
+    try #expect(count(database, table) == 1)
     database.close()
   }
 

@@ -65,6 +65,9 @@ final class OwnCommits: Sendable {
     }
   }
 
+  /// Forgets all transactions: a standby that has taken the server's place may use their numbers again.
+  func forget() { state.withLock { ($0.own, $0.last) = ([], nil) } }
+
   /// A number that differs from all before, after an error.
   func unknownVersion() -> Int64 {
     state.withLock {

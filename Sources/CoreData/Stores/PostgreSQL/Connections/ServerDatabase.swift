@@ -13,6 +13,8 @@ final class ServerDatabase: @unchecked Sendable {
   /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
   private let writeLock = NSRecursiveLock()
   private var writer: (any ServerConnection)?
+  /// What is the same as long as the writer's server continues the same transactions.
+  private var lineage: String?
   private var isWriting = false
   /// The number of the open transaction at the server, once something has asked for it.
   private var transaction: String?
@@ -22,6 +24,9 @@ final class ServerDatabase: @unchecked Sendable {
   /// All open connections, to be interrupted.
   private var connections: [any ServerConnection] = []
   private var isClosed = false
+  /// How often a connection was found lost.
+  private let losses = Atomic<Int>(0)
+  var lossCount: Int { losses.load(ordering: .acquiring) }
   let commits = OwnCommits()
   /// The thread whose reads go to the writer, inside its transaction; 0 for none.
   private let threadInside = Atomic<UInt>(0)
@@ -91,6 +96,7 @@ final class ServerDatabase: @unchecked Sendable {
     do {
       return try readOnce(control) { try body($0, &hasBegun) }
     } catch let error as ServerError where error.isConnectionLost && !hasBegun {
+      noteLoss()
       // The others were lost with it.
       condition.withLock {
         for connection in idleReaders { discard(connection) }
@@ -197,12 +203,30 @@ final class ServerDatabase: @unchecked Sendable {
     let made = try open()
     condition.withLock { connections.append(made) }
     writer = made
+    lineage = Self.lineage(of: made)
     try made.run("BEGIN")
     return made
   }
 
+  /// The number of the server's timeline, which is another one after a standby was promoted; the time of the server's
+  /// start where it does not say that. Nil where it says neither.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/continuous-archiving.html#BACKUP-TIMELINES: the first eight digits of a
+  /// WAL file's name.
+  private static func lineage(of connection: any ServerConnection) -> String? {
+    let timeline = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END"
+    return (try? connection.execute(timeline).text(0, 0))
+      ?? (try? connection.execute("SELECT pg_postmaster_start_time()::text").text(0, 0))
+  }
+
+  private func noteLoss() {
+    losses.add(1, ordering: .acquiringAndReleasing)
+    commits.forget()
+  }
+
   private func dropLostWriter() {
     guard let writer, writer.isLost else { return }
+    noteLoss()
     condition.withLock { discard(writer) }
     self.writer = nil
   }
@@ -230,6 +254,8 @@ final class ServerDatabase: @unchecked Sendable {
 
   /// Whether a transaction was committed whose connection was lost before the server's answer came. The server knows
   /// (https://www.postgresql.org/docs/15/functions-info.html, pg_xact_status).
+  ///
+  /// Unless a standby has taken its place. Then the number may be that of another transaction, and only the rows tell.
   private func hasCommitted(_ number: String, lost: ServerError) throws -> Bool {
     var parameters = ServerParameters()
     parameters.add(number)
@@ -238,6 +264,7 @@ final class ServerDatabase: @unchecked Sendable {
       do {
         let connection = try open()
         defer { connection.close() }
+        guard let lineage, lineage == Self.lineage(of: connection) else { throw StandbyPromoted() }
         let status = try connection.execute("SELECT pg_xact_status($1::xid8)", parameters).text(0, 0)
         if status != "in progress" { return status == "committed" }
         // The session does not know yet that it has lost its client.
@@ -245,6 +272,11 @@ final class ServerDatabase: @unchecked Sendable {
       } catch let error as ServerError where error.isConnectionLost {
         // The server may be starting again.
         Thread.sleep(forTimeInterval: 0.05)
+      } catch is StandbyPromoted {
+        throw ServerError(
+          message:
+            "the connection was lost during COMMIT, and a standby has taken the server's place, which cannot say "
+            + "how the transaction ended; read its rows before you save again: \(lost.message)", isConnectionLost: true)
       }
       if ProcessInfo.processInfo.systemUptime > deadline {
         throw ServerError(
@@ -254,6 +286,8 @@ final class ServerDatabase: @unchecked Sendable {
       }
     }
   }
+
+  private struct StandbyPromoted: Error {}
 
   private static let mostSecondsInDoubt: TimeInterval = 60
 }

@@ -1,0 +1,100 @@
+internal import CPostgreSQL
+internal import CoreData
+internal import Foundation
+internal import Synchronization
+
+/// Programs between this one and the server that lend its sessions, such as PgBouncer.
+///
+/// A store needs a session of its own: locks, LISTEN and prepared statements outlive a transaction. A pooler that gives
+/// each transaction any session that is free would lose them without an error.
+enum ConnectionPooler {
+  /// Opens a connection.
+  ///
+  /// - Throws: `ServerError`, also for a pooler that does not keep sessions.
+  static func open(_ connectionString: String) throws -> PostgreSQLConnection {
+    let connection = try PostgreSQLConnection(connectionString)
+    do {
+      let process = try process(connection)
+      // A pooler does not know the session when it greets the client, and so invents a number.
+      if process == connection.announcedProcess || keepsSessions.withLock({ $0.contains(connectionString) }) {
+        return connection
+      }
+      try check(connection, process, connectionString)
+      keepsSessions.withLock { _ = $0.insert(connectionString) }
+      return connection
+    } catch {
+      connection.close()
+      throw error
+    }
+  }
+
+  /// The places whose pooler was found to keep sessions.
+  private static let keepsSessions = Mutex<Set<String>>([])
+
+  private static func process(_ connection: PostgreSQLConnection) throws -> Int {
+    Int(try connection.value("SELECT pg_backend_pid()")) ?? 0
+  }
+
+  /// A second client begins a transaction while the first one has none, again and again. A pooler that lends sessions
+  /// gives it the first one's, which is free, or gives the first one another afterwards.
+  private static func check(_ connection: PostgreSQLConnection, _ process: Int, _ connectionString: String) throws {
+    let other = try PostgreSQLConnection(connectionString)
+    defer { other.close() }
+    for _ in 0..<rounds {
+      let borrowed: String?
+      do {
+        borrowed = try other.value("BEGIN; SELECT pg_backend_pid()", within: mostMilliseconds)
+      } catch {
+        // Unless the server is gone, the pooler lends sessions for one statement, and so refuses the transaction.
+        _ = try Self.process(connection)
+        throw refusal
+      }
+      guard let borrowed else {
+        // All sessions are in use, also the first client's, which has no transaction: it is kept for it.
+        return
+      }
+      if Int(borrowed) == process { throw refusal }
+      guard try Self.process(connection) == process else { throw refusal }
+      _ = try other.value("ROLLBACK; SELECT 0")
+    }
+  }
+
+  private static let rounds = 4
+  private static let mostMilliseconds: Int32 = 2000
+
+  private static let refusal = ServerError(
+    message: "a connection pooler gives each transaction another session of the server, but a store needs one of its "
+      + "own: set pool_mode = session for this database in pgbouncer.ini, or name the server itself in the URL",
+    state: "0A000")
+}
+
+extension PostgreSQLConnection {
+  /// The process number of the session as the server, or whoever stands before it, said at the beginning.
+  fileprivate var announcedProcess: Int { Int(pq.PQbackendPID(handle)) }
+
+  /// The text in the first row and column of a script's last result.
+  ///
+  /// - Parameter milliseconds: how long to wait at most; nil is returned then, and the connection is of no more use.
+  fileprivate func value(_ script: String, within milliseconds: Int32) throws -> String? {
+    guard pq.PQsendQuery(handle, script) == 1 else { throw connectionError() }
+    let deadline = ContinuousClock.now + .milliseconds(Int(milliseconds))
+    while pq.PQisBusy(handle) == 1 {
+      let rest = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+      var descriptors = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+      guard rest > 0, poll(&descriptors, 1, Int32(rest) + 1) > 0 else { return nil }
+      guard pq.PQconsumeInput(handle) == 1 else { throw connectionError() }
+    }
+    var last: PostgreSQLResult?
+    var failure: (any Error)?
+    while let result = pq.PQgetResult(handle) {
+      do { last = try checked(result) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
+    return last?.bytes(0, 0).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  fileprivate func value(_ script: String) throws -> String {
+    let result = try checked(pq.PQexec(handle, script))
+    return result.bytes(0, 0).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+}
