@@ -73,7 +73,8 @@ let package = Package(
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "server-benchmarks", dependencies: ["CoreDataPostgreSQL", "CPostgreSQL", "TestFiles"],
-      path: "Sources/ServerBenchmarks", linkerSettings: [.linkedLibrary("pq")]),
+      path: "Sources/ServerBenchmarks", exclude: ["pools.py", "sqlalchemy_rows.py"],
+      linkerSettings: [.linkedLibrary("pq")]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),

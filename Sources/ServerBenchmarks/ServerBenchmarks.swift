@@ -5,10 +5,13 @@ import TestFiles
 
 /// Core Data on a PostgreSQL server beside libpq doing the same work on the same tables, alternating in one run:
 ///
-///     swift run -c release server-benchmarks [rows]
+///     swift run -c release server-benchmarks [rows [python]]
+///
+/// With a Python that has them (`pip install sqlalchemy 'psycopg[binary]'`), SQLAlchemy's ORM does the same afterwards.
 @main enum ServerBenchmarks {
   static let rows = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 20_000
-  static let rounds = 5
+  static let python = CommandLine.arguments.dropFirst(2).first
+  static let rounds = 7
 
   static func main() throws {
     // Commits are not written to the disk, so that the disk is not measured.
@@ -35,8 +38,8 @@ import TestFiles
       WHERE _key = $1::bigint AND _version >= $2::bigint
       """)
     plain.prepare("delete", "DELETE FROM \(people) WHERE _key = $1::bigint AND _version >= $2::bigint")
-    var table: [(name: String, ours: [Double], plain: [Double])] = []
-    func note(_ name: String, _ ours: Double, _ plain: Double) {
+    var table: [(name: String, ours: [Effort], plain: [Effort])] = []
+    func note(_ name: String, _ ours: Effort, _ plain: Effort) {
       let index = table.firstIndex { $0.name == name } ?? table.count
       if index == table.count { table.append((name, [], [])) }
       table[index].ours.append(ours)
@@ -69,17 +72,59 @@ import TestFiles
         "delete and save", try delete(context(try self.coordinator(place)), half: rows / 2),
         measure { delete(rows / 2, plain) })
     }
+    let others = try python.map { try sqlAlchemy($0, server) } ?? [:]
+    print(
+      "\(rows) rows, the least of \(rounds) rounds: milliseconds; processor time of this process, without the server")
+    print(
+      "                            ours        C  ratio       ours        C  ratio  SQLAlchemy and its processor time")
     for row in table {
-      let (ours, plain) = (row.ours.sorted()[rounds / 2], row.plain.sorted()[rounds / 2])
-      print(
-        String(format: "%-24@ %8.1f ms %8.1f ms  %5.2f", row.name as NSString, ours * 1e3, plain * 1e3, ours / plain))
+      let (time, processor) = (least(row, \.time), least(row, \.processor))
+      let name = row.name.padding(toLength: 24, withPad: " ", startingAt: 0)
+      let other = others[row.name].map { String(format: "%10.1f %10.1f", $0[0] * 1e3, $0[1] * 1e3) } ?? ""
+      print("\(name) \(time)  \(processor)  \(other)")
     }
   }
 
-  static func measure(_ body: () throws -> Void) rethrows -> Double {
-    let start = DispatchTime.now().uptimeNanoseconds
+  /// New sessions land on busy processors by chance, which only adds: the least is nearest to the work itself.
+  private static func least(
+    _ row: (name: String, ours: [Effort], plain: [Effort]), _ value: (Effort) -> Double
+  ) -> String {
+    let (ours, plain) = (row.ours.map(value).min() ?? 0, row.plain.map(value).min() ?? 0)
+    return String(format: "%8.1f %8.1f %6.2f", ours * 1e3, plain * 1e3, ours / plain)
+  }
+
+  /// What the script beside this file measures: time and processor time in seconds, by the name of the work.
+  private static func sqlAlchemy(_ python: String, _ server: PostgreSQLServer) throws -> [String: [Double]] {
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+      "sqlalchemy_rows.py")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: python)
+    process.arguments = [script.path, server.address(), "\(rows)", "\(rounds / 2)"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return try JSONDecoder().decode([String: [Double]].self, from: data)
+  }
+
+  /// What a piece of work took, in seconds.
+  struct Effort {
+    let time: Double
+    /// The processor time of this process: the server has its own.
+    let processor: Double
+  }
+
+  static func measure(_ body: () throws -> Void) rethrows -> Effort {
+    let (start, processor) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
     try body()
-    return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+    return Effort(time: seconds(CLOCK_MONOTONIC) - start, processor: seconds(CLOCK_PROCESS_CPUTIME_ID) - processor)
+  }
+
+  private static func seconds(_ clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   static func coordinator(_ place: URL) throws -> NSPersistentStoreCoordinator {
@@ -99,28 +144,15 @@ import TestFiles
   static func insert(_ values: [PersonValues], _ context: NSManagedObjectContext) throws {
     try context.performAndWait {
       for value in values {
-        let person = NSEntityDescription.insertNewObject(forEntityName: "Person", into: context)
-        person.setValue(value.age, forKey: "age")
-        person.setValue(value.email, forKey: "email")
-        person.setValue(Date(timeIntervalSinceReferenceDate: value.joined), forKey: "joined")
-        person.setValue(value.name, forKey: "name")
-        person.setValue(value.score, forKey: "score")
+        Person(context: context).take(value)
       }
       try context.save()
     }
   }
 
-  static func read(_ person: NSManagedObject) -> Int {
-    var sum = (person.value(forKey: "name") as? String ?? "").utf8.count
-    sum &+= (person.value(forKey: "age") as? NSNumber)?.intValue ?? 0
-    sum &+= (person.value(forKey: "score") as? NSNumber)?.intValue ?? 0
-    sum &+= (person.value(forKey: "email") as? String ?? "").utf8.count
-    return sum &+ Int((person.value(forKey: "joined") as? Date)?.timeIntervalSinceReferenceDate ?? 0)
-  }
-
   static func fetchAll(_ context: NSManagedObjectContext) throws -> Int {
     try context.performAndWait {
-      try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Person")).reduce(0) { $0 &+ read($1) }
+      try context.fetch(NSFetchRequest<Person>(entityName: "Person")).reduce(0) { $0 &+ $1.readAll() }
     }
   }
 
@@ -130,42 +162,42 @@ import TestFiles
       return try keys.reduce(0) { sum, key in
         let uri = "x-coredata://\(store.identifier ?? "")/Person/p\(key)"
         guard let id = context.persistentStoreCoordinator?.objectID(forURI: uri) else { return sum }
-        return sum &+ read(try context.existingObject(with: id))
+        return sum &+ ((try context.existingObject(with: id) as? Person)?.readAll() ?? 0)
       }
     }
   }
 
   /// The fetch before is not measured: on the other side the rows are known too.
-  static func update(_ context: NSManagedObjectContext) throws -> Double {
+  static func update(_ context: NSManagedObjectContext) throws -> Effort {
     try context.performAndWait {
-      let people = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Person"))
+      let people = try context.fetch(NSFetchRequest<Person>(entityName: "Person"))
       return try measure {
         for person in people {
-          person.setValue(((person.value(forKey: "age") as? NSNumber)?.intValue ?? 0) + 1, forKey: "age")
-          person.setValue("changed", forKey: "name")
+          person.age += 1
+          person.name = "changed"
         }
         try context.save()
       }
     }
   }
 
-  static func saveEach(_ context: NSManagedObjectContext, _ count: Int) throws -> Double {
+  static func saveEach(_ context: NSManagedObjectContext, _ count: Int) throws -> Effort {
     try context.performAndWait {
-      let request = NSFetchRequest<NSManagedObject>(entityName: "Person")
+      let request = NSFetchRequest<Person>(entityName: "Person")
       request.fetchLimit = count
       let people = try context.fetch(request)
       return try measure {
         for person in people {
-          person.setValue(((person.value(forKey: "age") as? NSNumber)?.intValue ?? 0) + 1, forKey: "age")
+          person.age += 1
           try context.save()
         }
       }
     }
   }
 
-  static func delete(_ context: NSManagedObjectContext, half: Int) throws -> Double {
+  static func delete(_ context: NSManagedObjectContext, half: Int) throws -> Effort {
     try context.performAndWait {
-      let request = NSFetchRequest<NSManagedObject>(entityName: "Person")
+      let request = NSFetchRequest<Person>(entityName: "Person")
       request.fetchLimit = half
       request.sortDescriptors = [NSSortDescriptor(key: "self", ascending: false)]
       let people = try context.fetch(request)
@@ -215,41 +247,5 @@ import TestFiles
       parameters.add(Int64(index + 1))
       parameters.add(Int64(3))
     }
-  }
-}
-
-enum PersonModel {
-  static let model: NSManagedObjectModel = {
-    let person = NSEntityDescription()
-    person.name = "Person"
-    person.properties = [
-      ("age", NSAttributeType.integer64AttributeType), ("email", .stringAttributeType), ("joined", .dateAttributeType),
-      ("name", .stringAttributeType), ("score", .doubleAttributeType),
-    ].map { name, type in
-      let attribute = NSAttributeDescription()
-      attribute.name = name
-      attribute.attributeType = type
-      return attribute
-    }
-    let model = NSManagedObjectModel()
-    model.entities = [person]
-    return model
-  }()
-}
-
-/// The values of row number `index`: the same on both sides.
-struct PersonValues {
-  let name: String
-  let age: Int64
-  let score: Double
-  let joined: Double
-  let email: String
-
-  init(_ index: Int) {
-    name = "Person number \(index)"
-    age = Int64(index % 90)
-    score = Double(index) * 0.5
-    joined = 600_000_000.5 + Double(index)
-    email = "p\(index)@example.org"
   }
 }
