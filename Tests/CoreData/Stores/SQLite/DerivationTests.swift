@@ -13,6 +13,7 @@ import Testing
     ("count", "Author", .integer64AttributeType, "books.@count"), ("savedAt", "Author", .dateAttributeType, "now()"),
     ("authorName", "Book", .stringAttributeType, "author.name"),
     ("tagCount", "Book", .integer64AttributeType, "tags.@count"),
+    ("lastTag", "Book", .stringAttributeType, "tags.@max.label"),
   ]
 
   private func model() -> NSManagedObjectModel {
@@ -82,6 +83,45 @@ import Testing
     try #expect(values(store, "Author").map { $0["pages"] } == ["0", "10"])
     try #expect(values(store, "Author").map { $0["count"] } == ["0", "1"])
     try #expect(values(store, "Book").map { $0["authorName"] } == ["Eve"])
+  }
+
+  @Test("They follow a change that comes alone")
+  func oneByOne() throws {
+    let store = try TemporaryStore(model())
+    let ids = try store.save { context in
+      let authors = ["Ada", "Bob"].map { context.make("Author", ["name": $0]) }
+      let books = [10, 30].map { context.make("Book", ["title": "\($0)", "pages": $0, "author": authors[0]]) }
+      let tags = ["a", "b"].map { context.make("Tag", ["label": $0]) }
+      books[0].setValue(NSSet(array: tags), forKey: "tags")
+      return authors + books + tags
+    }.map(\.objectID)
+    func authors() throws -> [[String?]] {
+      try store.sql("SELECT ZD_PAGES, ZD_COUNT, ZD_LEAST FROM ZAUTHOR ORDER BY ZNAME")
+    }
+    func books() throws -> [[String?]] {
+      try store.sql("SELECT ZD_AUTHORNAME, ZD_TAGCOUNT, ZD_LASTTAG FROM ZBOOK ORDER BY ZPAGES")
+    }
+    // To an author who is there already.
+    try store.save { context in
+      context.object(with: ids[3]).setValue(context.object(with: ids[1]), forKey: "author")
+    }
+    try #expect(authors() == [["10", "1", "10"], ["30", "1", "30"]])
+    try #expect(books() == [["Ada", "2", "b"], ["Bob", "0", nil]])
+    // A member's own value.
+    try store.save { $0.object(with: ids[5]).setValue("z", forKey: "label") }
+    try #expect(books() == [["Ada", "2", "z"], ["Bob", "0", nil]])
+    // A row of the join table, as other programs change it.
+    _ = try store.sql(
+      """
+      UPDATE Z_2TAGS SET Z_2BOOKS = (SELECT Z_PK FROM ZBOOK WHERE ZPAGES = 30)
+      WHERE Z_5TAGS = (SELECT Z_PK FROM ZTAG WHERE ZLABEL = 'z')
+      """)
+    try #expect(books() == [["Ada", "1", "a"], ["Bob", "1", "z"]])
+    try store.save { $0.delete($0.object(with: ids[3])) }
+    try #expect(authors() == [["10", "1", "10"], ["0", "0", nil]])
+    _ = try store.sql("UPDATE ZAUTHOR SET ZD_SAVEDAT = 0")
+    try store.save { $0.object(with: ids[1]).setValue("Bert", forKey: "name") }
+    try #expect(store.sql("SELECT ZD_SAVEDAT > 0 FROM ZAUTHOR ORDER BY ZNAME") == [["0"], ["1"]])
   }
 
   @Test("A migration computes new ones")

@@ -27,18 +27,21 @@ import Testing
   func positions() throws {
     let (list, item) = (Build.entity("List"), Build.entity("XItem"))
     Build.relate(list, "items", toMany: true, ordered: true, item, "lists", inverseToMany: true, inverseOrdered: true)
-    let friends = NSRelationshipDescription()
-    friends.name = "friends"
-    friends.isOrdered = true
-    friends.destinationEntity = item
-    item.properties.append(friends)
-    friends.inverseRelationship = friends
+    for name in ["friends", "rivals"] {
+      let relationship = NSRelationshipDescription()
+      relationship.name = name
+      relationship.isOrdered = true
+      relationship.destinationEntity = item
+      item.properties.append(relationship)
+      relationship.inverseRelationship = relationship
+    }
     let tables = try statements(list, item)
     #expect(
       tables.contains {
         $0.contains("( Z_1LISTS INTEGER, Z_2ITEMS INTEGER, Z_FOK_1LISTS INTEGER, Z_FOK_2ITEMS INTEGER, PRIMARY KEY")
       })
-    #expect(tables.contains { $0.contains("REFLEXIVE INTEGER, Z_FOK_REFLEXIVE INTEGER, PRIMARY KEY") })
+    // Not numbered, although both tables have it.
+    #expect(tables.count { $0.contains(" REFLEXIVE INTEGER, Z_FOK_REFLEXIVE INTEGER, PRIMARY KEY") } == 2)
   }
 
   @Test("An index over relationships is made, one over a single relationship is not; an attribute is indexed once")
