@@ -1,6 +1,7 @@
-import CoreData
 import TestFiles
 import Testing
+
+@testable import CoreData
 
 /// Threads that wait for contexts above and below their own, each waiting until another one goes on.
 @Suite struct QueueWaitTests {
@@ -212,6 +213,18 @@ import Testing
       }
     }
     #expect(ended)
+  }
+
+  @Test func aQueueIsIdleOnceAllAnnouncedBlocksHaveRun() {
+    let turns = QueueTurns()
+    #expect(turns.runIfIdle { 1 } == 1)
+    turns.announce()
+    #expect(turns.runIfIdle { 2 } == nil)
+    turns.begin()
+    #expect(turns.runIfIdle { 3 } == nil)
+    turns.end()
+    #expect(turns.runIfIdle { turns.runIfIdle { 4 } } == .some(nil))
+    #expect(turns.runIfIdle { 5 } == 5)
   }
 
   /// A count that only blocks of one context change, in two steps.

@@ -92,4 +92,17 @@ import Testing
       #expect(speed(car) == 20 && car.text("plate") == "Two")
     }
   }
+
+  @Test func aChildsFetchGivesATransientWithoutDefaultNoValue() throws {
+    let (store, id) = try store(default: nil)
+    let parent = store.context()
+    let child = NSManagedObjectContext(.privateQueue)
+    child.parent = parent
+    try parent.performAndWait {
+      let car = try parent.existingObject(with: id)
+      car.setValue(50, forKey: "speed")
+      try child.performAndWait { try #expect(speed(child.all("Car")[0]) == nil) }
+      #expect(speed(car) == 50)
+    }
+  }
 }

@@ -235,6 +235,23 @@ import Testing
     try #expect(InferredMapping(from: old.entities, to: old.entities).warnings.isEmpty)
   }
 
+  @Test func theWarningIsWrittenToStandardError() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let old = LibraryModel.make()
+      let (author, book) = (try #require(old.entitiesByName["Author"]), try #require(old.entitiesByName["Book"]))
+      Make.relate(author, "edited", book, "editor", toMany: (true, false))
+      let store = try TemporaryStore(old)
+      let new = LibraryModel.make()
+      new.entitiesByName["Book"]?.propertiesByName["author"]?.name = "editor"
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
+        options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("the migration changes data: Author.books loses its members"), "\(text)")
+  }
+
   @Test func aParentIsPutAboveAndPropertiesMoveUpAndDown() throws {
     let store = try library()
     let model = LibraryModel.make()
