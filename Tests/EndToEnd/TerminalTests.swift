@@ -72,6 +72,32 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(20)))
+  func theDemoShowsThePoolWhileItsJobsComeAndKillsAWorkerThatWorks() throws {
+    // Given
+    let place = try TestPlace()
+    for number in 1...40 {
+      try place.write(String(repeating: "some words of text \(number)\n", count: 500), to: "texts/\(number).txt")
+    }
+    // When its jobs come over some seconds
+    let start = Date()
+    let terminal = try Terminal(["demo", "--seconds", "4", place.path("texts")])
+    let first = terminal.read { $0.contains("running; started") }
+    // Then the pool's status is shown meanwhile, and drawn over
+    #expect(first.contains("the first jobs are submitted"), "\(first)")
+    #expect(terminal.wait() == 0)
+    let all = String(decoding: terminal.output, as: UTF8.self)
+    #expect(Date().timeIntervalSince(start) >= 4 && all.contains("\u{1B}[J"))
+    // No line is broken by the terminal, so that what is drawn over is what was drawn.
+    let lines = all.replacing(#/\u{1B}\[[0-9;]*[A-Za-z]/#, with: "").split(whereSeparator: \.isNewline)
+    let long = lines.filter { $0.count > 80 && !$0.contains("workerpool-demo-") }
+    #expect(long.isEmpty, "\(long)")
+    for sentence in ["jobs at once", "kill -9", "is replaced by worker", "all 40 jobs are done", "most frequent words"]
+    {
+      #expect(all.contains(sentence), "\(sentence)")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(20)))
   func aWatchedStatusTakesTheScreenObeysKeysAndGivesItBack() throws {
     let items = try ItemPool()
     let pool = try items.start()

@@ -1,6 +1,7 @@
 import CoreData
 import Documents
 import Jobs
+import PoolClient
 
 /// The whole pool in one run: a temporary store, a pool of two workers, an index job for each text file of a folder, a
 /// worker that is killed on the way and replaced, and a report by a long fetch at the end.
@@ -11,8 +12,12 @@ public struct Demo {
   public var executable: String
   /// Whether the temporary folder with the store is kept.
   public var keepsFiles = false
-  /// Whether lines of progress may be written over.
-  public var isTerminal: Bool
+  /// How the terminal shows text; nil where lines cannot be written over.
+  public var layout: TextLayout?
+  /// The rows of the terminal.
+  public var rows = 24
+  /// Seconds over which the jobs come; 0 for all at once.
+  public var pace = 0.0
   /// Called with each piece of output.
   public var output: (String) -> Void
 
@@ -25,12 +30,12 @@ public struct Demo {
   /// - Parameters:
   ///   - folder: where the text files are, with its subfolders.
   ///   - executable: the path of `workerpool`.
-  ///   - isTerminal: whether lines of progress may be written over.
+  ///   - layout: how the terminal shows text; nil where lines cannot be written over.
   ///   - output: called with each piece of output.
-  public init(folder: String, executable: String, isTerminal: Bool, output: @escaping (String) -> Void) {
+  public init(folder: String, executable: String, layout: TextLayout?, output: @escaping (String) -> Void) {
     self.folder = folder
     self.executable = executable
-    self.isTerminal = isTerminal
+    self.layout = layout
     self.output = output
   }
 
@@ -47,9 +52,10 @@ public struct Demo {
     let pool = try DemoPool(directory: directory, executable: executable, workers: Self.workers)
     defer { pool.stop() }
     say("pool \(pool.pid) is up with \(Self.workers) workers")
-    try JobSubmission(queue: directory.queue).submit(files.map(job))
-    say("\(files.count) jobs submitted: one file in \(directory.queue)/incoming")
-    try DemoWatch(pool: pool, jobs: files.count, isTerminal: isTerminal, output: output).run()
+    try DemoWatch(
+      pool: pool, jobs: files.map(job), submission: try JobSubmission(queue: directory.queue), pace: pace,
+      view: DemoView(layout: layout, rows: rows, output: output)
+    ).run()
     try DemoReport(directory: directory, output: output).run()
     if keepsFiles { say("kept in \(directory.path)") }
   }
