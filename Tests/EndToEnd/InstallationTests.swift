@@ -36,6 +36,60 @@ import Testing
     #expect(try completions("run", "--workers", "").filter { !$0.isEmpty }.isEmpty)
   }
 
+  @Test func bashCompletesAPathWithASpaceAsOneWord() throws {
+    let place = try TestPlace()
+    try place.write("", to: "two words.sqlite")
+    #expect(try completions("run", "--store", place.path("two")) == [place.path("two words.sqlite")])
+  }
+
+  /// The shell itself completes: a script that it accepts could still offer nothing.
+  @Test(.enabled(if: access("/usr/bin/fish", X_OK) == 0, "fish is not installed"))
+  func fishCompletesCommandsOptionsAndPaths() throws {
+    func completions(_ line: String) throws -> Set<String> {
+      let script = "$argv[1] completion fish | source; complete --do-complete $argv[2]"
+      let finished = try run("/usr/bin/fish", ["--no-config", "-c", script, Built.path("workerpool"), line])
+      #expect(finished.code == 0 && finished.errors.isEmpty, "\(finished)")
+      return Set(finished.lines.map { String($0.prefix { $0 != "\t" }) })
+    }
+    #expect(try completions("workerpool ").isSuperset(of: commands))
+    #expect(try completions("workerpool run --st").isSuperset(of: ["--store", "--store-wait"]))
+    #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
+    #expect(try completions("workerpool migrate --").contains("--dry-run"))
+    #expect(try !completions("workerpool run --").contains("--dry-run"))
+  }
+
+  /// zsh completes only at a terminal, so it gets one of its own (zpty of zshmodules(1)).
+  @Test(.timeLimit(.minutes(20)), .enabled(if: access("/usr/bin/zsh", X_OK) == 0, "zsh is not installed"))
+  func zshCompletesCommandsOptionsAndPaths() throws {
+    let place = try TestPlace()
+    try place.write(try workerpool("completion", "zsh").output, to: "functions/_workerpool")
+    try place.write(Self.zshScript, to: "complete.zsh")
+    func completions(_ line: String) throws -> String {
+      let finished = try run("/usr/bin/zsh", ["-f", place.path("complete.zsh"), place.path("functions"), line])
+      #expect(finished.code == 0, "\(finished)")
+      return finished.output
+    }
+    let names = try completions("workerpool ")
+    for command in try commands { #expect(names.contains(command), "\(command) in \(names)") }
+    let options = try completions("workerpool run --st")
+    #expect(
+      options.contains("--store") && options.contains("--store-wait") && !options.contains("--dry-run"), "\(options)")
+    #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
+  }
+
+  /// Types a line and Tab twice, takes the line away, and prints all that the shell wrote meanwhile.
+  private static let zshScript = #"""
+    zmodload zsh/zpty
+    zpty shell zsh -f -i
+    zpty -w shell "PS1=; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
+    zpty -w shell "setopt auto_list no_list_ambiguous no_auto_menu no_beep; LISTMAX=1000; print READ''Y"
+    zpty -r shell all '*READY*'
+    zpty -w -n shell "$2"$'\t\t\025'"print DO''NE"$'\n'
+    zpty -r shell all '*DONE*'
+    print -r -- "$all"
+    zpty -d shell
+    """#
+
   @Test func theScriptsOfOtherShellsNameEveryCommandAndOption() throws {
     for shell in ["zsh", "fish"] {
       let script = try workerpool("completion", shell).output

@@ -47,7 +47,7 @@ enum ShellCompletion: String, CaseIterable {
         esac
         if [[ $paths == *" $last "* ]]; then
           compopt -o filenames
-          COMPREPLY=($(compgen -f -- "$word"))
+          mapfile -t COMPREPLY < <(compgen -f -- "$word")
         elif [[ $values == *" $last "* ]]; then
           return
         elif [[ $word == -* ]]; then
