@@ -85,30 +85,55 @@ extension JobStore {
 
   /// Since when the job has been waiting that waits longest, by kind. Jobs that run are left out.
   ///
-  /// - Complexity: one pass over the rows of available jobs.
+  /// - Complexity: reads the first rows of each kind and priority from a stretch of the index, no matter how many jobs
+  ///   wait. In each the jobs lie in the order in which they came, so the oldest is among the first; only behind
+  ///   ``oldestLookedAt`` jobs that came earlier and were put off does one stay unseen.
   public func oldestWaiting(except running: [Int64], in context: NSManagedObjectContext) throws -> [String: Date] {
+    let running = Set(running)
     var oldest: [String: Date] = [:]
-    for (condition, key) in [("runAt == nil", "createdAt"), ("runAt != nil", "runAt")] {
-      let earliest = NSExpressionDescription()
-      earliest.name = "earliest"
-      earliest.expression = NSExpression(forFunction: "min:", arguments: [NSExpression(forKeyPath: key)])
-      earliest.expressionResultType = .dateAttributeType
-      let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
-      request.resultType = .dictionaryResultType
-      request.propertiesToGroupBy = ["kind"]
-      request.propertiesToFetch = ["kind", earliest]
-      request.predicate = NSCompoundPredicate(
-        andPredicateWithSubpredicates: [
-          JobState.available.predicate, NSPredicate(format: "finishedAt == nil"), NSPredicate(format: condition),
-          NSPredicate(format: "NOT (self IN %@)", running.compactMap(objectID(job:))),
-        ])
-      for row in try context.fetch(request) {
-        guard let kind = row["kind"] as? String, let date = row["earliest"] as? Date else { continue }
-        oldest[kind] = min(oldest[kind] ?? date, date)
-      }
+    var kind = try context.fetch(nextKindRequest(after: nil)).first?.kind
+    while let name = kind, oldest.count < Self.mostKinds {
+      oldest[name] = try oldestWaiting(kind: name, except: running, in: context)
+      kind = try context.fetch(nextKindRequest(after: name)).first?.kind
     }
     return oldest
   }
+
+  private func oldestWaiting(
+    kind: String, except running: Set<Int64>, in context: NSManagedObjectContext
+  ) throws -> Date? {
+    var oldest: Date?
+    var rest: NSPredicate?
+    for _ in 0..<Self.mostPriorities {
+      let limit = Self.oldestLookedAt + running.count
+      let jobs = try context.fetch(readyRequest(ReadyQuery(kind: kind, limit: limit), where: rest, limit: limit))
+      guard let priority = jobs.first?.priority else { break }
+      for job in jobs where job.priority == priority && job.objectID.key.map(running.contains) != true {
+        oldest = min(oldest ?? job.couldBeginAt, job.couldBeginAt)
+      }
+      rest = NSPredicate(format: "priority < %d", priority)
+    }
+    return oldest
+  }
+
+  /// An available job of the next kind, in the order of the index.
+  func nextKindRequest(after kind: String?) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSCompoundPredicate(
+      andPredicateWithSubpredicates: [JobState.available.predicate]
+        + (kind.map { [NSPredicate(format: "kind > %@", $0)] } ?? []))
+    request.sortDescriptors = [NSSortDescriptor(key: "kind", ascending: true)]
+    request.fetchLimit = 1
+    request.propertiesToFetch = ["kind"]
+    request.includesPendingChanges = false
+    return request
+  }
+
+  /// How many jobs of a kind and a priority are looked at for the one that waits longest.
+  static let oldestLookedAt = 100
+  /// How many priorities of a kind are, the highest first, and how many kinds.
+  private static let mostPriorities = 20
+  private static let mostKinds = 200
 
   /// How long these jobs waited and ran, as far as they have.
   public func times(of keys: [Int64], in context: NSManagedObjectContext) throws -> JobTimes {

@@ -68,6 +68,51 @@ import Testing
     #expect(stretches.last?.contains("(ZSTATE=? AND ZKIND=? AND ZPRIORITY<?)") == true, "\(stretches)")
   }
 
+  @Test func theNextKindIsTheBeginningOfAStretchOfTheIndex() throws {
+    let place = try Place()
+    for kind in [nil, "a"] {
+      let plan = try place.plan(place.store.nextKindRequest(after: kind))
+      #expect(
+        plan.contains("(ZSTATE=?\(kind == nil ? ")" : " AND ZKIND>?)")") && !plan.contains("TEMP B-TREE"), "\(plan)")
+    }
+  }
+
+  @Test func theJobThatWaitsLongestIsFoundByKindAcrossPriorities() throws {
+    let place = try Place()
+    let context = place.store.makeContext(name: "test")
+    let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
+    let keys = try context.performAndWait {
+      // Given jobs of two kinds; one of low priority came first, and one that came early was put off
+      var jobs: [Job] = []
+      func add(_ kind: String, _ priority: Int16, came: Double, runAt: Double? = nil) throws {
+        let job = Job(context: context)
+        job.kind = kind
+        job.queue = "default"
+        job.priority = priority
+        job.createdAt = start.addingTimeInterval(came)
+        job.runAt = runAt.map(start.addingTimeInterval)
+        jobs.append(job)
+        try context.obtainPermanentIDs(for: [job])
+      }
+      try add("index", -5, came: 10)
+      try add("mail", 0, came: 11, runAt: 50)
+      for came in 20..<150 { try add("index", 0, came: Double(came)) }
+      try add("mail", 0, came: 30)
+      try add("mail", 7, came: 40)
+      try context.save()
+      return jobs.compactMap(\.objectID.key)
+    }
+    // Then the oldest of each kind counts from when it could begin, and one that runs does not count
+    let found = try context.performAndWait {
+      (
+        try place.store.oldestWaiting(except: [], in: context),
+        try place.store.oldestWaiting(except: [keys[0]], in: context)
+      )
+    }
+    #expect(found.0 == ["index": start.addingTimeInterval(10), "mail": start.addingTimeInterval(30)])
+    #expect(found.1["index"] == start.addingTimeInterval(20))
+  }
+
   @Test func oldJobsAndDueOnesAndBatchesHaveTheirIndexes() throws {
     let place = try Place()
     let old = place.store.finished(.succeeded, before: Date())
