@@ -131,4 +131,51 @@ import Testing
       }
     }
   }
+
+  /// What a call of SQLite or of the file system can do to a migration: it fails, or is the last that the process makes.
+  @Test(.timeLimit(.minutes(20)), arguments: ["kill", "once", "ever"])
+  func aMigrationThatIsCutOffLeavesAStoreThatCanBeMigrated(mode: String) throws {
+    // Given the calls that a migration makes
+    let (items, model) = try olderStore()
+    let original = items.place.path("original")
+    try FileManager.default.copyItem(atPath: items.store, toPath: original)
+    let library = try FaultyPool.library(in: items.place)
+    let log = items.place.path("calls")
+    func migrate(_ faults: [String: String]) throws -> Finished {
+      for name in try FileManager.default.contentsOfDirectory(atPath: items.place.url.path)
+      where name.hasPrefix("app.sqlite") {
+        try FileManager.default.removeItem(atPath: items.place.path(name))
+      }
+      try FileManager.default.copyItem(atPath: original, toPath: items.store)
+      let variables = faults.merging(["LD_PRELOAD": library, "FAULT_PROGRAM": "workerpool"]) { $1 }
+      return try run(
+        "/usr/bin/env",
+        variables.map { "\($0)=\($1)" } + [
+          Built.path("workerpool"), "migrate", "--store", items.store, "--model", model,
+        ])
+    }
+    try #require(try migrate(["FAULT_LOG": log]).code == 0)
+    let calls = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap(FaultyPool.Call.init)
+      .filter { ["write", "sync", "rename"].contains($0.group) }
+    try #require(calls.count > 40)
+    let old = "SELECT count(*), sum(ZVALUE) FROM ZITEM"
+    let new = "SELECT count(*), sum(ZAMOUNT) FROM ZITEM"
+    // When some of them fail, the last ones among them
+    for call in calls.enumerated().filter({ $0.offset % 12 == 0 || $0.offset >= calls.count - 4 }).map(\.element) {
+      let finished = try migrate([
+        "FAULT_AT": "\(call.number)", "FAULT_GROUP": call.group, "FAULT_MODE": mode, "FAULT_ERRNO": "\(ENOSPC)",
+      ])
+      // Then the store is whole, and either as it was or migrated, and the command says which
+      let isNew =
+        try sqlite(items.store, "SELECT count(*) FROM pragma_table_info('ZITEM') WHERE name = 'ZAMOUNT'") == "1"
+      #expect(try sqlite(items.store, isNew ? new : old) == "3|3", "\(call)")
+      #expect(try sqlite(items.store, "PRAGMA integrity_check") == "ok", "\(call)")
+      if mode != "kill" {
+        #expect(finished.code == (isNew ? 0 : 1) && !finished.errors.contains("Error Domain"), "\(call) \(finished)")
+      }
+      // And another migration finishes it
+      let again = try workerpool("migrate", "--store", items.store, "--model", model)
+      #expect(try again.code == 0 && sqlite(items.store, new) == "3|3", "\(call) \(again)")
+    }
+  }
 }
