@@ -10,6 +10,10 @@ import Testing
         == "<p title=\"&quot;a&#39; &lt;b&gt;\">&lt;script&gt;alert(1)&lt;/script&gt; &amp; \u{FFFD} \u{FFFD}[31m</p>")
   }
 
+  @Test func textCannotTurnWhatFollowsBackToFront() {
+    #expect(tag("p") { "\u{202E}drowssap \u{2067}…“a”" }.markup == "<p>\u{FFFD}drowssap \u{FFFD}…“a”</p>")
+  }
+
   @Test func addressesAreEncodedPartByPart() {
     let address = Address("jobs", "../a b/ü?", query: ["kind": "a&b=c#\"", "queue": nil])
     #expect(address.text == "/jobs/..%2Fa%20b%2F%C3%BC%3F?kind=a%26b%3Dc%23%22")

@@ -48,8 +48,11 @@ struct HTML: Sendable {
   /// Elements without content and end tag.
   private static let voidElements: Set = ["input", "br", "meta", "link", "hr"]
 
-  /// Characters that HTML does not allow become U+FFFD.
+  /// Characters that HTML does not allow become U+FFFD, and so do those that change the direction of the text after
+  /// them: a name could show other names back to front.
   private static func escape(_ text: String, into bytes: inout [UInt8]) {
+    // All of these begin with this byte; nearly no text has it.
+    let text = text.utf8.contains(0xE2) ? inOneDirection(text) : text
     for byte in text.utf8 {
       switch byte {
       case UInt8(ascii: "&"): bytes += "&amp;".utf8
@@ -62,6 +65,18 @@ struct HTML: Sendable {
       default: bytes.append(byte)
       }
     }
+  }
+}
+
+extension HTML {
+  /// The text without embeddings, overrides and isolates (Unicode Standard Annex 9, "Directional Formatting Characters").
+  private static func inOneDirection(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      let isFormatting = (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+      scalars.append(isFormatting ? "\u{FFFD}" : scalar)
+    }
+    return String(scalars)
   }
 }
 

@@ -165,7 +165,10 @@ extension Site {
         StateMark.html(state)
         actions(job, key)
       },
-      tag("p") { JobStory.next(job, status: status, run: run) },
+      tag("p") {
+        tag("span", .class("quiet")) { "next: " }
+        JobStory.next(job, status: status, run: run)
+      },
       facts(job, run, worker),
       attempts(job, run),
       list("Objects", job.objectURIs), list("Results", job.resultURIs), list("After", job.options.after),

@@ -44,6 +44,9 @@ struct ScreenshotTests {
           try browser.load("http://127.0.0.1:\(web.port)/\(path)")
           let wide = try browser.value("document.documentElement.scrollWidth") as? Int ?? 0
           #expect(wide <= width, "/\(path) is \(wide) pixels wide in a window of \(width)")
+          let rows = try browser.value(
+            "new Set([...document.querySelectorAll('header nav a')].map(a => a.offsetTop)).size")
+          #expect(rows as? Int == 1, "the names of the pages take \(rows ?? 0) lines in a window of \(width)")
           let ground = try browser.text("getComputedStyle(document.body).backgroundColor")
           let shade = ground.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }.prefix(3).reduce(0, +)
           #expect(isDark ? shade < 200 : shade > 600, "/\(path) in \(isDark ? "dark" : "light"): \(ground)")
