@@ -26,7 +26,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   /// This pool among those that share the store; nil for a SQLite file. Set by `prepare`.
   var membership: StoreMembership?
   /// Deletes old bad job files; no job waits for that.
-  let rejectedQueue = DispatchQueue(label: "rejected job files", qos: .utility)
+  let rejectedQueue = DispatchQueue(label: "rejected job files")
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   /// What `prepare` found, until `start` reports it. On the context's queue.
   private var found = JobSourceStart()

@@ -19,7 +19,7 @@ public enum SystemdUnit {
   public static func template(executable: String, storeTimeout: Double, stopDeadline: Double) -> String {
     let options = "/etc/workerpool/%i.conf"
     return unit(
-      head: "Put this into /etc/systemd/system/workerpool@.service, write \(options), then:\n"
+      head: "Put this into /etc/systemd/system/workerpool@.service, write /etc/workerpool/NAME.conf, then:\n"
         + "# systemctl enable --now workerpool@NAME",
       condition: "ConditionPathExists=\(options)\n",
       command: "\(quoted(executable, isProgram: true)) run --config \(options)", storeTimeout: storeTimeout,
