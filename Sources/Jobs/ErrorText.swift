@@ -11,6 +11,8 @@ public enum ErrorText {
     let error = error as NSError
     var text = error.localizedDescription
     if let reason = error.localizedFailureReason, !text.contains(reason) { text += " (\(reason))" }
+    // What follows belongs to the sentence.
+    if text.hasSuffix(".") { text.removeLast() }
     text += " (\(error.domain) \(error.code))"
     if let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error, hasText(underlying),
       !text.contains((underlying as NSError).localizedDescription)

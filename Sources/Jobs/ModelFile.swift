@@ -11,6 +11,11 @@ public enum ModelFile {
     guard FileManager.default.fileExists(atPath: path) else { throw .noFile(path) }
     let url = URL(fileURLWithPath: path)
     guard isModelFile(path) else {
+      do {
+        try StoreFiles.requireRegular(path)
+      } catch {
+        throw .notKept(path, reason: error.reason)
+      }
       // Nothing but SQLite may open a store's file: closing another descriptor would release the locks that SQLite has
       // on it for this process (sqlite.org/howtocorrupt.html, 2.2).
       do {

@@ -43,7 +43,8 @@ package final class ReplacingFile {
       descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
     } catch {
       Self.giveBack(temporaryPath)
-      throw FileError(path: temporaryPath, action: "be created", errno: error.number)
+      let reason = error.number == ENOENT ? "cannot be created: its directory is not there" : nil
+      throw FileError(path: path, action: "be created", errno: error.number, reason: reason)
     }
   }
 

@@ -42,11 +42,9 @@ public struct JobFilter: Hashable, Sendable {
       if let value { conditions.append(NSPredicate(format: "%K == %@", key, value)) }
     }
     if let predicate {
-      do {
-        conditions.append(try NSPredicate.parse(format: predicate))
-      } catch {
-        throw ObjectQueryError.badPredicate("\(error)")
-      }
+      let query = ObjectQuery(entity: PoolJob.entityName, predicate: predicate)
+      let request = try query.fetchRequest(in: JobModel.make(isShared: true), as: PoolJob.self)
+      if let checked = request.predicate { conditions.append(checked) }
     }
     return conditions.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
   }

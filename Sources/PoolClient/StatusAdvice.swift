@@ -1,3 +1,5 @@
+import Jobs
+
 /// The problems of a pool, each with what to do about it.
 public enum StatusAdvice {
   /// The size of a write-ahead log, in bytes, from which it counts as too long.
@@ -13,7 +15,10 @@ public enum StatusAdvice {
 
   private static func opening(_ status: PoolStatus) -> [String] {
     guard status.phase == "opening" else { return [] }
-    return ["the pool waits for its store: let the process that has it locked end; to give up: workerpool stop"]
+    let remedy =
+      StorePlace(status.store).isServer
+      ? "see that the database's server runs and can be reached" : "let the process that has it locked end"
+    return ["the pool waits for its store: \(remedy); to give up: workerpool stop"]
   }
 
   private static func plugins(_ status: PoolStatus) -> [String] {

@@ -18,7 +18,11 @@ public final class StatusClient {
     /// What is wrong and what to do, in one sentence.
     public var description: String {
       switch self {
-      case .notRunning(let queue): "no pool is running on \(queue)"
+      case .notRunning(let queue):
+        "no pool is running on \(queue)"
+          + (access(queue, F_OK) == 0
+            ? "; start one (workerpool run), or name the queue directory of another with --queue"
+            : ", and there is no such directory: name the queue directory of a pool with --queue")
       case .notAllowed(let path):
         "\(path) is closed to user \(geteuid()): ask as the user that the pool runs as, or as root"
       case .noReply(let reason): "the pool did not answer: \(reason)"

@@ -33,6 +33,9 @@ public final class StoreReader {
     }
   }
 
+  /// Throws a sentence for a place at which there can be no store, or is none. A server is not asked.
+  public static func requireStore(_ path: String) throws { _ = try existing(path) }
+
   /// The place of a store that is there. A server is asked when the store is opened.
   private static func existing(_ text: String) throws -> StorePlace {
     let place = StorePlace(text)

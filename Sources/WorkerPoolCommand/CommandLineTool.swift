@@ -8,6 +8,8 @@ import WorkerProtocol
 /// Finds the command, reads its arguments, runs it, and turns the result into a message and an exit code.
 struct CommandLineTool {
   let commands: [CommandDescription]
+  /// What the bundled workers do, which people try as commands.
+  private static let bundledKinds: Set = ["import", "export", "index", "exec", "maintain"]
 
   func run(_ arguments: [String]) -> ExitCode {
     guard let name = arguments.first else {
@@ -20,7 +22,10 @@ struct CommandLineTool {
       return .success
     }
     guard let command = commands.first(where: { $0.name == name }) else {
-      let hint = Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \($0)?" }
+      let hint =
+        Self.bundledKinds.contains(name)
+        ? ": \(name) is a kind of job: workerpool submit \(name)"
+        : Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \($0)?" }
       Output.error("workerpool has no command \(name)\(hint ?? "; `workerpool --help` lists them")\n")
       return .usage
     }

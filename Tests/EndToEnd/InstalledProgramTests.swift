@@ -17,6 +17,11 @@ import WorkerPool
     let jobs = try run(program, ["jobs", "--json", "--limit", "0", "--store", items.store], in: items.place.url.path)
     // Then it knows their entity, and no resource of the build directory can have told it
     #expect(jobs.code == 0 && jobs.lines.count == 1 && jobs.lines[0].contains(#""kind":"nothing""#), "\(jobs)")
+    // And knows what is none of its properties
+    let typo = try run(program, ["jobs", "--where", #"kidn == "a""#, "--store", items.store], in: items.place.url.path)
+    #expect(
+      typo.code == 1 && typo.errors.contains("has no property kidn") && typo.errors.contains("did you mean kind?"),
+      "\(typo)")
     #expect(try !looksForResources(of: "Jobs", program))
   }
 

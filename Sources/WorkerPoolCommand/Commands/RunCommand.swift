@@ -171,7 +171,12 @@ let systemdUnitCommand = CommandDescription(
   })
 
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
-  ExitCode(rawValue: try Pool.run(try configuration(arguments.withFile("config")))) ?? .failure
+  let arguments = try arguments.withFile("config")
+  // The pool searches again at SIGHUP, so one that comes later is no mistake.
+  for directory in arguments.strings("plugins") where access(directory, F_OK) != 0 {
+    Output.error("workerpool run: there is no directory \(directory) for plugins yet\n")
+  }
+  return ExitCode(rawValue: try Pool.run(try configuration(arguments))) ?? .failure
 }
 
 private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {

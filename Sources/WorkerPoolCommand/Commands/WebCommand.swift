@@ -1,4 +1,5 @@
 import Foundation
+import PoolClient
 
 let webCommand = CommandDescription(
   name: "web", summary: "Show the pool in the browser",
@@ -28,6 +29,7 @@ let webCommand = CommandDescription(
   let port = try arguments.int("port", in: 0...65_535)
   if port != nil, arguments.has("socket") { throw UsageError("--port and --socket cannot be given together") }
   if let port { words += ["--port", String(port)] }
+  if let store = arguments.string("store") { try StoreReader.requireStore(store) }
   for name in ["store", "socket"] {
     if let value = arguments.string(name) { words += ["--\(name)", value] }
   }

@@ -19,6 +19,9 @@ enum StoreFitness {
     }
     // SQLite makes the log and its index there.
     let directory = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    if access(directory, F_OK) != 0, errno == ENOENT {
+      throw .store(path: path, reason: "there is no directory \(directory); make it first")
+    }
     if access(directory, W_OK | X_OK) != 0 {
       throw .storeIsReadOnly(path: path, directory: directory, reason: String(cString: strerror(errno)))
     }
