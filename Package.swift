@@ -121,7 +121,8 @@ let package = Package(
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem", "TestFiles"],
       path: "Tests/WorkerProtocol"),
-    .testTarget(name: "JobsTests", dependencies: ["CoreData", "Jobs", "TestFiles"], path: "Tests/Jobs"),
+    .testTarget(
+      name: "JobsTests", dependencies: ["CoreData", "Jobs", "TestFiles", "WorkerProtocol"], path: "Tests/Jobs"),
     .executableTarget(
       name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem"], path: "Tests/Support/TestWorker"),
     .testTarget(

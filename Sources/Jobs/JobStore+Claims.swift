@@ -8,42 +8,98 @@ extension JobStore {
   /// Claims ready jobs and returns all that the pool has claimed, with those of earlier calls: highest priority first,
   /// then oldest first. Saves.
   ///
-  /// One statement finds and claims the jobs. It passes over rows that another pool claims at the same moment, and
-  /// waits for nobody.
+  /// Where nothing limits the jobs, one statement finds and claims them. It passes over rows that another pool claims
+  /// at the same moment, and waits for nobody. Limits are decided pool after pool: see `claimLimited`.
   ///
   /// - Parameters:
   ///   - query: which jobs; claims at most ``ReadyQuery/claims`` new ones.
   ///   - gone: pools whose claims are void. One that is missing here is only noticed later.
-  /// - Returns: the jobs, and whether other ones may be left.
   public func claimReady(
-    _ query: ReadyQuery, for member: Int64, besides gone: [Int64], in context: NSManagedObjectContext
-  ) throws -> (jobs: [JobSummary], areMore: Bool) {
+    _ query: ReadyQuery, for member: Int64, besides gone: [Int64], rules: ClaimRules = ClaimRules(),
+    in context: NSManagedObjectContext
+  ) throws -> ClaimResult {
     var left = query.claims
+    var retryAfter: Double?
+    if left > 0 {
+      left -= try claimSuspect(query, for: member, besides: gone, rules, in: context)
+      if try rules.isLimited || hasKeyedJobs(of: query.kind, in: context) {
+        let claimed = try claimLimited(
+          query, atMost: left, for: member, besides: gone, rules, where: Self.isNoSuspect, in: context)
+        left -= claimed.count
+        retryAfter = claimed.retryAfter
+      } else {
+        left -= try claimAny(query, atMost: left, for: member, besides: gone, in: context)
+      }
+    }
+    let jobs = try readyJobs(query, claimedBy: member, in: context)
+    return ClaimResult(jobs: jobs, areMore: left <= 0 || jobs.count >= query.limit, retryAfter: retryAfter)
+  }
+
+  /// Claims jobs that no limit holds back.
+  private func claimAny(
+    _ query: ReadyQuery, atMost limit: Int, for member: Int64, besides gone: [Int64],
+    in context: NSManagedObjectContext
+  ) throws -> Int {
+    var left = limit
     for stretch in stretches(of: query) where left > 0 {
       let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-      let isFree =
-        gone.isEmpty
-        ? NSPredicate(format: "claimant == nil")
-        : NSPredicate(format: "claimant == nil OR claimant IN %@", gone.map { NSNumber(value: $0) })
       let ready = readyRequest(query, where: stretch, limit: left)
       update.predicate = NSCompoundPredicate(
-        andPredicateWithSubpredicates: [ready.predicate, isFree].compactMap(\.self))
+        andPredicateWithSubpredicates: [
+          ready.predicate, Self.isFree(besides: gone), Self.isNoSuspect, NSPredicate(format: "limitKey == nil"),
+        ].compactMap(\.self))
       update.order = ready.sortDescriptors ?? []
       update.limit = left
       update.skipsLockedRows = true
       update.propertiesToUpdate = [PoolMember.claimant: member]
       left -= try count(update, in: context)
     }
-    let jobs = try readyJobs(query, claimedBy: member, in: context)
-    return (jobs, left <= 0 || jobs.count >= query.limit)
+    return limit - left
   }
 
-  /// Gives back what a pool has claimed and nobody has run. Saves.
-  public func releaseClaims(of member: Int64, in context: NSManagedObjectContext) throws {
+  /// Jobs that no pool has claimed which lives.
+  static func isFree(besides gone: [Int64]) -> NSPredicate {
+    gone.isEmpty
+      ? NSPredicate(format: "claimant == nil")
+      : NSPredicate(format: "claimant == nil OR claimant IN %@", gone.map { NSNumber(value: $0) })
+  }
+
+  /// Whether any ready job of the kind has a limit key.
+  private func hasKeyedJobs(of kind: String, in context: NSManagedObjectContext) throws -> Bool {
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      NSPredicate(format: "finishedAt == nil AND limitKey != nil AND kind == %@", kind), JobState.available.predicate,
+    ])
+    request.fetchLimit = 1
+    request.includesPropertyValues = false
+    return try !context.fetch(request).isEmpty
+  }
+
+  // MARK: Giving back
+
+  /// Gives back what a pool has claimed and nobody has begun. Saves, and so announces the jobs to all pools.
+  ///
+  /// - Parameters:
+  ///   - kinds: only jobs of these kinds; nil for all.
+  ///   - kept: the keys of jobs that workers hold.
+  /// - Returns: how many jobs are given back.
+  @discardableResult
+  public func releaseClaims(
+    of member: Int64, kinds: Set<String>? = nil, keeping kept: [Int64] = [], in context: NSManagedObjectContext
+  ) throws -> Int {
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    update.predicate = NSPredicate(
-      format: "state == %d AND claimant == %lld", Int(JobState.available.rawValue), member)
+    var conditions = [claimed(by: member)]
+    if let kinds { conditions.append(NSPredicate(format: "kind IN %@", kinds.sorted())) }
+    let ids = kept.compactMap(objectID(job:))
+    if !ids.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", ids)) }
+    update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
     update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
-    _ = try context.execute(update)
+    return try count(update, in: context)
+  }
+
+  func claimed(by member: Int64) -> NSPredicate {
+    NSPredicate(
+      format: "finishedAt == nil AND claimant != nil AND state == %d AND claimant == %lld",
+      Int(JobState.available.rawValue), member)
   }
 }

@@ -45,6 +45,7 @@ extension JobStore {
       format: "state == %d AND claimant IN %@", Int(JobState.available.rawValue), gone)
     update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
     _ = try context.execute(update)
+    try forgetNotices(to: gone.map(\.int64Value), in: context)
     let members = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
     members.predicate = NSPredicate(format: "identity IN %@", gone)
     for row in try context.fetch(members) { context.delete(row) }

@@ -13,6 +13,19 @@ public struct JobPauses: Hashable, Sendable {
   public init() {}
 }
 
+extension JobPauses {
+  /// These pauses, changed as `before` was changed to `after`.
+  func changed(from before: JobPauses, to after: JobPauses) -> JobPauses {
+    var pauses = self
+    if before.all != after.all { pauses.all = after.all }
+    pauses.queues.formUnion(after.queues.subtracting(before.queues))
+    pauses.queues.subtract(before.queues.subtracting(after.queues))
+    pauses.kinds.formUnion(after.kinds.subtracting(before.kinds))
+    pauses.kinds.subtract(before.kinds.subtracting(after.kinds))
+    return pauses
+  }
+}
+
 extension JobStore {
   private static let pausedName = "paused"
   private static let pausedQueuesName = "pausedQueues"
@@ -36,6 +49,31 @@ extension JobStore {
     try PoolSetting.set(Self.pausedName, pauses.all ? "1" : "0", in: context)
     try PoolSetting.set(Self.pausedQueuesName, pauses.queues.sorted().joined(separator: "\n"), in: context)
     try PoolSetting.set(Self.pausedKindsName, pauses.kinds.sorted().joined(separator: "\n"), in: context)
+  }
+
+  /// Makes one change to what is paused. Other pools may change something else at the same time: both changes hold.
+  /// Saves.
+  ///
+  /// - Parameters:
+  ///   - before: what was paused, as the person saw it.
+  ///   - after: the same with the person's change.
+  /// - Returns: what is paused now.
+  public func changePauses(
+    from before: JobPauses, to after: JobPauses, in context: NSManagedObjectContext
+  ) throws -> JobPauses {
+    let tries = 10
+    for attempt in 1...tries {
+      do {
+        let pauses = try pauses(in: context).changed(from: before, to: after)
+        try setPauses(pauses, in: context)
+        try context.save()
+        return pauses
+      } catch let error as NSError where Self.isConflict(error) && attempt < tries {
+        context.rollback()
+        context.reset()
+      }
+    }
+    return after
   }
 
   private func words(_ name: String, in context: NSManagedObjectContext) throws -> Set<String> {

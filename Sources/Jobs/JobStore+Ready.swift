@@ -49,7 +49,7 @@ extension JobStore {
   }
 
   /// How many jobs of the same key may run at a time, for those of these jobs that set a limit.
-  private func limits(of jobs: [PoolJob], in context: NSManagedObjectContext) throws -> [Int64: Int] {
+  func limits(of jobs: [PoolJob], in context: NSManagedObjectContext) throws -> [Int64: Int] {
     guard !jobs.isEmpty else { return [:] }
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.resultType = .dictionaryResultType

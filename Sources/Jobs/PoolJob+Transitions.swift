@@ -23,6 +23,7 @@ extension PoolJob {
     let attempts = attempt + 1
     try move(.failed(attempts: attempts), policy: policy, at: now)
     attempt = attempts
+    forgetHostDeaths()
     if let startedAt { self.startedAt = startedAt }
     note(failure, failures: attempts, policy: policy, at: now)
   }
@@ -40,11 +41,23 @@ extension PoolJob {
     note(failure, failures: crashes, policy: policy, at: now)
   }
 
+  /// Notes that the pool which ran the job alone among the suspects has died: it waits for the next attempt, or is dead
+  /// after a few crashes. All deaths in a row count as crashes.
+  ///
+  /// - Throws: ``JobTransitionError`` when the job is not `available`.
+  public func markDiedWithHost(_ failure: AttemptFailure, policy: RetryPolicy, at now: Date = Date()) throws {
+    let deaths = hostDeaths + 1
+    crashes = max(crashes, deaths - 1)
+    try markCrashed(failure, policy: policy, at: now)
+    if state.isUnfinished { setValue(deaths, forKey: PoolMember.hostDeaths) }
+  }
+
   /// Puts the job off at its own request: the attempt does not count, and there is another one later.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`.
   public func markSnoozed(until date: Date, at now: Date = Date()) throws {
     try move(.snoozed, policy: RetryPolicy(), at: now)
+    forgetHostDeaths()
     runAt = date
   }
 
@@ -83,6 +96,7 @@ extension PoolJob {
     try move(.retried, policy: RetryPolicy(), at: Date())
     attempt = 0
     crashes = 0
+    forgetHostDeaths()
     if let uniqueKey { activeKey = uniqueKey }
   }
 

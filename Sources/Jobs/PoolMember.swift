@@ -57,37 +57,8 @@ public struct PoolMember: Hashable, Sendable {
   public static let entityName = "PoolMember"
   /// The attribute of a job that has the identity of the pool which may hand it out, or which did.
   public static let claimant = "claimant"
-
-  /// Gives a model of the pool's entities what stores at a server have beyond others.
-  static func extend(_ model: NSManagedObjectModel) {
-    let member = NSEntityDescription()
-    member.name = entityName
-    member.properties = [
-      attribute("identity", .integer64AttributeType), attribute("host", .stringAttributeType),
-      attribute("pid", .integer64AttributeType), attribute("queue", .stringAttributeType),
-      attribute("startedAt", .dateAttributeType), attribute("goneAt", .dateAttributeType, isOptional: true),
-    ]
-    member.userInfo = [NSPersistentStoreAnnouncedKey: ""]
-    if let job = model.entitiesByName[PoolJob.entityName] {
-      job.properties += [attribute(claimant, .integer64AttributeType, isOptional: true)]
-      var userInfo = job.userInfo ?? [:]
-      // The states from which a job may run, now or after something that a pool sees to.
-      let states: [JobState] = [.available, .scheduled, .retryable, .pending]
-      userInfo[NSPersistentStoreAnnouncedKey] = "state = " + states.map { "\($0.rawValue)" }.joined(separator: " ")
-      job.userInfo = userInfo
-    }
-    model.entities += [member]
-  }
-
-  private static func attribute(
-    _ name: String, _ type: NSAttributeType, isOptional: Bool = false
-  ) -> NSAttributeDescription {
-    let attribute = NSAttributeDescription()
-    attribute.name = name
-    attribute.attributeType = type
-    attribute.isOptional = isOptional
-    return attribute
-  }
+  /// The attribute of a job that counts the pools which have died in a row while they had claimed it.
+  public static let hostDeaths = "hostDeaths"
 }
 
 extension PoolJob {
@@ -97,8 +68,19 @@ extension PoolJob {
     return (value(forKey: PoolMember.claimant) as? NSNumber)?.int64Value
   }
 
+  /// How many pools have died in a row while they had claimed the job; 0 in a SQLite file.
+  public var hostDeaths: Int {
+    guard entity.attributesByName[PoolMember.hostDeaths] != nil else { return 0 }
+    return (value(forKey: PoolMember.hostDeaths) as? NSNumber)?.intValue ?? 0
+  }
+
   /// Lets any pool claim the job when it is available the next time. Does nothing in a SQLite file.
   func dropClaim() {
     if claimant != nil { setValue(nil, forKey: PoolMember.claimant) }
+  }
+
+  /// An attempt has ended with its host alive. Does nothing in a SQLite file.
+  func forgetHostDeaths() {
+    if hostDeaths > 0 { setValue(0, forKey: PoolMember.hostDeaths) }
   }
 }

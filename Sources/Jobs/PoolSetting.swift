@@ -1,6 +1,9 @@
 import CoreData
 
 extension PoolSetting {
+  /// The name of the entity.
+  public static let entityName = "PoolSetting"
+
   /// The setting with this name, if there is one.
   static func find(_ name: String, in context: NSManagedObjectContext) throws -> PoolSetting? {
     let request = fetchRequest()

@@ -12,9 +12,12 @@ final class RunningPool {
   private let log: LineReader
 
   /// Starts a pool and waits until it says that it runs.
+  ///
+  /// - Parameter prefix: a program with arguments that runs the pool, and is replaced by it.
   init(
     _ place: TestPlace, store: String, model: String?, plugins: String, workers: Int = 2, record: String? = nil,
-    options: [String] = [], environment: [String: String] = [:], queue name: String = "queue", bundled: Bool = false
+    options: [String] = [], environment: [String: String] = [:], queue name: String = "queue", bundled: Bool = false,
+    behind prefix: [String] = []
   ) throws {
     self.store = store
     self.model = model ?? store
@@ -30,8 +33,9 @@ final class RunningPool {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let pipe = Pipe()
     log = LineReader(pipe.fileHandleForReading)
-    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
-    process.arguments = arguments
+    let words = prefix + [Built.path("workerpool")] + arguments
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     process.standardError = pipe

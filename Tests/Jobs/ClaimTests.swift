@@ -3,6 +3,7 @@ import Foundation
 import Jobs
 import Synchronization
 import TestFiles
+import WorkerProtocol
 import Testing
 
 /// Pools that share a store at a server claim the jobs that they hand out.
@@ -89,6 +90,193 @@ struct ClaimTests {
       return nil
     }
     #expect(code == NSManagedObjectMergeError)
+  }
+
+  private func claim(
+    _ count: Int, for member: Int64, rules: ClaimRules, in store: JobStore
+  ) throws -> ClaimResult {
+    try perform(store) { store, context in
+      try store.claimReady(
+        ReadyQuery(kind: "a", limit: 10_000, claims: count), for: member, besides: [], rules: rules, in: context)
+    }
+  }
+
+  private func finish(_ jobs: [JobSummary], in store: JobStore) throws {
+    try perform(store) { store, context in
+      for job in try store.jobs(keys: jobs.map(\.key), in: context) { try job.markSucceeded(startedAt: Date()) }
+      try context.save()
+    }
+  }
+
+  /// Four pools claim at the same time; each look finds no more claims than the limit.
+  @Test func allPoolsTogetherClaimNoMoreThanALimit() throws {
+    let stores = try (0..<4).map { _ in try open() }
+    try insert(40, into: stores[0])
+    var rules = ClaimRules()
+    rules.limit = 3
+    let fixed = rules
+    let failures = Mutex<[String]>([])
+    let done = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 4) { index in
+      do {
+        while done.withLock({ $0 < 40 }) {
+          let mine = try claim(2, for: Int64(index + 1), rules: fixed, in: stores[index]).jobs
+          let all = try perform(stores[index]) { _, context in
+            let request = PoolJob.fetchRequest()
+            request.predicate = NSPredicate(format: "finishedAt == nil AND claimant != nil")
+            return try context.count(for: request)
+          }
+          if all > 3 { failures.withLock { $0.append("\(all) are claimed") } }
+          try finish(mine, in: stores[index])
+          done.withLock { $0 += mine.count }
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(done.withLock { $0 } == 40)
+  }
+
+  @Test func aFullLimitSaysWhenToAskAgain() throws {
+    let store = try open()
+    try insert(5, into: store)
+    var rules = ClaimRules()
+    rules.limit = 2
+    let first = try claim(5, for: 1, rules: rules, in: store)
+    #expect(first.jobs.count == 2)
+    let second = try claim(5, for: 2, rules: rules, in: store)
+    #expect(second.jobs.isEmpty && second.retryAfter != nil)
+    try finish([first.jobs[0]], in: store)
+    #expect(try claim(5, for: 2, rules: rules, in: store).jobs.count == 1)
+  }
+
+  @Test func jobsOfAKeyAreClaimedOneByOneBesideOthers() throws {
+    let store = try open()
+    try perform(store) { store, context in
+      let keyed = (0..<40).map { _ in
+        request {
+          $0.limitKey = "disk"
+          $0.priority = 5
+        }
+      }
+      try store.insert(keyed + [request { _ in }, request { $0.limitKey = "net" }], into: context)
+      try context.save()
+    }
+    let claimed = try claim(10, for: 1, in: store)
+    #expect(claimed.count == 3 && Set(claimed.map(\.limitKey)) == [nil, "disk", "net"])
+    #expect(try claim(10, for: 2, in: store).isEmpty)
+    try finish(claimed, in: store)
+    #expect(try claim(10, for: 2, in: store).map(\.limitKey) == ["disk"])
+  }
+
+  @Test func allPoolsTogetherClaimNoMoreThanARate() throws {
+    let stores = try (0..<2).map { _ in try open() }
+    try insert(20, into: stores[0])
+    var rules = ClaimRules()
+    rules.rate = JobRate(jobs: 6, period: 1000)
+    let first = try claim(4, for: 1, rules: rules, in: stores[0])
+    let second = try claim(4, for: 2, rules: rules, in: stores[1])
+    #expect(first.jobs.count == 4 && second.jobs.count == 2)
+    try finish(first.jobs + second.jobs, in: stores[0])
+    let third = try claim(4, for: 1, rules: rules, in: stores[0])
+    #expect(third.jobs.isEmpty && third.retryAfter.map { $0 > 1 } == true)
+  }
+
+  @Test func whatNobodyHasBegunIsGivenBack() throws {
+    let store = try open()
+    try insert(6, into: store)
+    let jobs = try claim(6, for: 1, in: store)
+    let released = try perform(store) { store, context in
+      try store.releaseClaims(of: 1, kinds: ["a"], keeping: jobs.prefix(2).map(\.key), in: context)
+    }
+    #expect(released == 4)
+    #expect(Set(try claim(10, for: 2, in: store).map(\.key)) == Set(jobs.suffix(4).map(\.key)))
+  }
+
+  /// The first two deaths say little of a job. Then it runs alone among such jobs, and gets the blame for the third.
+  @Test func aJobThatDiesWithPoolAfterPoolIsSetAside() throws {
+    let store = try open()
+    try insert(3, into: store)
+    func die(_ member: Int64) throws -> [Int64] {
+      try perform(store) { store, context in
+        try store.returnClaims(
+          ofDead: member, policy: { _ in RetryPolicy() },
+          failure: { AttemptFailure(attempt: $0.attemptNumber, date: Date(), type: "host", message: "died") },
+          in: context)
+      }
+    }
+    for member in [1, 2] as [Int64] {
+      #expect(try claim(3, for: member, in: store).count == 3)
+      #expect(try die(member) == [])
+    }
+    let alone = try claim(3, for: 3, in: store)
+    #expect(alone.count == 1)
+    #expect(try claim(3, for: 3, in: store) == alone)
+    #expect(try claim(3, for: 4, in: store).count == 1)
+    #expect(try die(3) == alone.map(\.key))
+    try perform(store) { store, context in
+      let job = try #require(try store.jobs(keys: alone.map(\.key), in: context).first)
+      #expect(job.state == .dead && job.crashes == 3 && job.attempt == 0)
+    }
+  }
+
+  @Test func twoPausesAtTheSameTimeBothHold() throws {
+    let (one, two) = (try open(), try open())
+    var (mails, imports) = (JobPauses(), JobPauses())
+    mails.queues = ["mail"]
+    imports.kinds = ["import"]
+    try perform(one) { one, context in
+      _ = try one.changePauses(from: JobPauses(), to: mails, in: context)
+    }
+    let now = try perform(two) { two, context in
+      try two.changePauses(from: JobPauses(), to: imports, in: context)
+    }
+    #expect(now.queues == ["mail"] && now.kinds == ["import"])
+  }
+
+  @Test func aPoolHearsWhatAnotherTellsItOnce() throws {
+    let store = try open()
+    try perform(store) { store, context in
+      try store.send(PoolNotice(sender: 1, ticket: 7, text: "one"), to: [2, 3], in: context)
+      try store.send(PoolNotice(sender: 1, ticket: 8, isReply: true, text: "two"), to: [2], in: context)
+      #expect(try store.takeNotices(for: 2, in: context).map(\.text) == ["one", "two"])
+      #expect(try store.takeNotices(for: 2, in: context) == [])
+      #expect(try store.takeNotices(for: 3, in: context).map(\.ticket) == [7])
+    }
+  }
+
+  /// Two pools that both take themselves for the leader do one thing at the same time:
+  ///
+  ///     one                       two
+  ///     makes the job available
+  ///                               makes the job available
+  ///     saves
+  ///                               saves: conflict
+  @Test func ofTwoLeadersOneMakesADueJobAvailableAndFiresAnEntry() throws {
+    let (one, two) = (try open(), try open())
+    let now = Date()
+    let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("a"))
+    try perform(one) { store, context in
+      try store.insert([request { $0.runAt = now + 60 }], into: context)
+      _ = try store.insertPeriodic([entry], at: now, into: context)
+      try context.save()
+    }
+    func lead(_ body: (JobStore, NSManagedObjectContext) throws -> Int) throws -> Int {
+      try perform(one) { one, first in
+        #expect(try body(one, first) == 1)
+        return try perform(two) { two, second in
+          #expect(try body(two, second) == 1)
+          try first.performAndWait { try first.save() }
+          do { try second.save() } catch { return (error as NSError).code }
+          return 0
+        }
+      }
+    }
+    let promoted = try lead { try $0.promoteDue(at: now + 120, in: $1).count }
+    let fired = try lead { try $0.insertPeriodic([entry], at: now + 61, into: $1).jobs.count }
+    #expect(promoted == NSManagedObjectMergeError && fired == NSManagedObjectMergeError)
+    #expect(try claim(10, for: 1, in: one).count == 2)
   }
 
   @Test func aPoolThatIsGoneIsNotAMember() throws {

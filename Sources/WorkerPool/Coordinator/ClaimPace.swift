@@ -1,5 +1,6 @@
-/// How many jobs a pool claims ahead in a store that it shares: those of a quarter of a second, so that other pools
-/// find work while this one is busy, and the workers do not wait for the next claim.
+/// How many jobs a pool claims ahead in a store that it shares: one for each worker process that could begin one soon,
+/// or those of a quarter of a second, so that other pools find work while this one is busy, and the workers do not wait
+/// for the next claim.
 struct ClaimPace: Equatable, Sendable {
   /// Seconds for which jobs are claimed ahead.
   private static let ahead = 0.25
@@ -22,10 +23,12 @@ struct ClaimPace: Equatable, Sendable {
     (count, since) = (0, now)
   }
 
-  /// How many claimed jobs should wait here: one for each worker at least.
-  func size(now: Double) -> Int {
-    if workers == 0 { return 0 }
-    let least = max(2, workers)
-    return now - since > Self.longest ? least : max(least, Int(rate * Self.ahead))
+  /// How many claimed jobs should wait here.
+  ///
+  /// - Parameter slow: worker processes whose running job takes long: nobody knows how long yet.
+  func size(slow: Int = 0, now: Double) -> Int {
+    let idle = max(0, workers - slow)
+    if idle == 0 { return 0 }
+    return now - since > Self.longest ? idle : max(idle, Int(rate * Self.ahead))
   }
 }

@@ -16,6 +16,7 @@ extension Coordinator {
       let notBegun = worker.held.subtracting(worker.begun)
       if notBegun.contains(where: isPaused) { recall(worker.notBegun, from: id) }
     }
+    giveBackUnwanted()
     effects.append(.demandChanged)
   }
 
@@ -41,6 +42,7 @@ extension Coordinator {
   /// Hands out no more jobs, since the pool ends. Unlike a pause it cannot be taken back.
   mutating func close() {
     isClosed = true
+    giveBack(Set(windows.keys.map(\.kind)))
     effects.append(.demandChanged)
   }
 

@@ -5,6 +5,7 @@ extension Coordinator {
   /// Gives ready jobs to workers that have credit: the best job of all kinds and queues first, each to the worker that
   /// holds least.
   mutating func dispatch() {
+    giveBackUnwanted()
     guard !pauses.all, !isClosed, !waitsForSurvivors else { return }
     for kind in ratedOut { refresh(kind) }
     var takers = workers.compactMap { id, worker in

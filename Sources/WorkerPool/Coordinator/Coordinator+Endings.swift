@@ -109,9 +109,12 @@ extension Coordinator {
 
   private mutating func release(_ jobs: some Collection<JobKey>) -> Int {
     var holders: Set<WorkerID> = []
+    var wasSlow = false
     for job in jobs {
       guard let entry = held.removeValue(forKey: job) else { continue }
       holders.insert(entry.worker)
+      if heldBack.remove(entry.job.kind) != nil { claimAgain(entry.job.kind) }
+      if claimPace != nil, workers[entry.worker]?.isSlow(now: now) ?? true { wasSlow = true }
       kinds[entry.job.kind]?.inHand -= 1
       if entry.begunAt != nil { kinds[entry.job.kind]?.begun -= 1 }
       for group in limitedGroups(of: entry.job) {
@@ -136,6 +139,7 @@ extension Coordinator {
       recallFoundNothing(worker)
       noteIfEmptied(worker)
     }
+    if wasSlow { claimMore() }
     return jobs.count
   }
 }

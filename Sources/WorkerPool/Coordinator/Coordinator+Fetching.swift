@@ -29,6 +29,8 @@ extension Coordinator {
   /// What a window needs from the store now; nil for nothing.
   private mutating func nextQuery(_ key: WindowKey) -> ReadyQuery? {
     guard let window = windows[key], !pauses.kinds.contains(key.kind) else { return nil }
+    // Other pools run what this one cannot begin soon.
+    if let claimSize, claimSize <= window.count { return nil }
     if window.cut.contains(.queue(key.lane)) {
       // All jobs of this window in the store belong to a full group.
       window.frontier = .end
@@ -37,7 +39,7 @@ extension Coordinator {
     } else if window.frontier == .start || window.mustRefetch && mayRefetch(window, key) {
       window.mustRefetch = false
       return refetchQuery(window, key)
-    } else if case .behind(let last) = window.frontier, window.reach < windowSize / 2 {
+    } else if case .behind(let last) = window.frontier, window.reach < max(windowSize / 2, claimPace == nil ? 0 : 1) {
       // What other pools give back may lie anywhere in the order.
       if claimPace != nil { return refetchQuery(window, key) }
       var query = query(window, key)
@@ -57,6 +59,10 @@ extension Coordinator {
     let size = windowSize
     var query = ReadyQuery(kind: key.kind, limit: size, claims: max(0, size - window.count))
     query.without = window.cut
+    if claimPace != nil {
+      query.round = claimRound
+      query.without.formUnion(pauses.queues.map(JobGroup.queue))
+    }
     if key.lane == QueueWeights.rest {
       query.without.formUnion(weights.queues.map(JobGroup.queue))
     } else {

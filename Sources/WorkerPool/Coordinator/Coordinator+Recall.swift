@@ -32,7 +32,8 @@ extension Coordinator {
   /// jobs set no timer each.
   mutating func watchHands() {
     guard handCheck == nil else { return }
-    let isAny = workers.values.contains { $0.notBegun > 0 && !$0.begun.isEmpty && !$0.isDraining }
+    let mayGiveBack = claimPace != nil && windows.values.contains { $0.count > 0 }
+    let isAny = workers.values.contains { ($0.notBegun > 0 || mayGiveBack) && !$0.begun.isEmpty && !$0.isDraining }
     if isAny { handCheck = now + Self.slowAfter }
   }
 
@@ -45,7 +46,9 @@ extension Coordinator {
   }
 
   private func canOthersRun(_ worker: Worker, _ id: WorkerID) -> Bool {
-    workers.contains { other in
+    // So could a worker of another host.
+    if claimPace != nil { return true }
+    return workers.contains { other in
       other.key != id && other.value.freeCredit > 0 && !other.value.isSlow(now: now)
         && !other.value.kinds.isDisjoint(with: worker.kinds)
     }

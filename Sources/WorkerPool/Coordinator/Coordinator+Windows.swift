@@ -6,7 +6,7 @@ extension Coordinator {
   /// How many jobs each window should hold.
   var windowSize: Int {
     let size = max(JobWindow.smallest, min(JobWindow.size, JobWindow.sizeOfAll / max(1, windows.count)))
-    return claimPace.map { min(size, $0.size(now: now)) } ?? size
+    return claimSize.map { min(size, $0) } ?? size
   }
 
   /// Whether jobs of a kind may be handed out as things are.
@@ -24,6 +24,7 @@ extension Coordinator {
   mutating func workersWanted(_ count: Int) {
     guard claimPace != nil, claimPace?.workers != count else { return }
     claimPace?.workers = count
+    giveBackUnwanted()
     refetchAll()
   }
 
@@ -52,6 +53,7 @@ extension Coordinator {
 
   /// Forgets a kind that no plugin runs any more.
   mutating func remove(_ kind: String) {
+    giveBack([kind])
     for lane in weights.lanes {
       let key = WindowKey(kind: kind, lane: lane)
       guard let window = windows.removeValue(forKey: key) else { continue }

@@ -94,6 +94,10 @@ struct Coordinator {
   var heads = JobHeads()
   /// How many jobs the pool claims ahead; nil in a store that no other pool uses.
   var claimPace: ClaimPace?
+  /// Answers to queries of earlier rounds list jobs that were given back since.
+  var claimRound = 0
+  /// Kinds of which a limit or a rate over all pools keeps jobs from being claimed: the end of one may make room.
+  var heldBack: Set<String> = []
   /// Windows that may need a fetch, for `refill`.
   var listed: ArraySlice<WindowKey> = []
   /// Windows with a fetch under way, and those whose refetch has to wait for its time.

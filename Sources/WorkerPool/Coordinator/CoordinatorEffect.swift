@@ -6,6 +6,8 @@ enum CoordinatorEffect: Equatable, Sendable {
   case send(CoordinatorMessage, to: WorkerID)
   /// Fetch ready jobs; answer with `fetched` or `fetchFailed`.
   case fetchReady(ReadyQuery)
+  /// Give back the jobs of these kinds that the pool has claimed, except those that workers hold.
+  case releaseClaims(Set<String>, keeping: [JobKey])
   /// Release the dependents of these jobs, which have ended, and check new dependents; answer with `released`.
   case release(after: [JobKey])
   /// Write the settlement into the rows of these jobs; answer with `settled`.

@@ -6,6 +6,10 @@ import WorkerProtocol
 /// The coordinator's access to the store. Every function returns at once; the work runs on other queues, and its result
 /// comes back as a ``JobSourceEvent``.
 protocol JobSource: AnyObject, Sendable {
+  /// Gives back the jobs of these kinds that this pool has claimed in a shared store, except those that workers hold.
+  func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
+  /// Tells other pools that share the store something.
+  func send(_ notice: PoolNotice, to recipients: [Int64])
   /// Begins to report; the first event is `started`.
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
   /// The kinds of the plugins, with the defaults of their jobs.
@@ -50,6 +54,12 @@ protocol JobSource: AnyObject, Sendable {
   func takeDelay() -> Bool
   /// Finishes the work that is under way; `finished` is the last event.
   func finish()
+}
+
+/// A source that no other pool uses has nobody to share with.
+extension JobSource {
+  func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey]) {}
+  func send(_ notice: PoolNotice, to recipients: [Int64]) {}
 }
 
 /// What was found in the store at the start.
@@ -104,9 +114,10 @@ enum JobSourceEvent: Equatable, Sendable {
   case settlementFailed([JobKey], Settlement, reason: String)
   /// These jobs were cancelled in the store. None of them ran.
   case cancelled([JobKey])
-  /// Some of the jobs are deleted, and `awaited` stay because others wait for them. With a reason not all could be
-  /// read.
-  case deleted(ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, reason: String?)
+  /// Some of the jobs are deleted; `awaited` stay because others wait for them, and `elsewhere` because other pools run
+  /// them. With a reason not all could be read.
+  case deleted(
+    ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, elsewhere: Int = 0, reason: String?)
   /// Jobs that became available, whether there are more, and the seconds until the next is due.
   case promoted([WindowJob], areMore: Bool, next: Double?)
   /// Job files were taken: how many jobs are new, their keys if they follow each other, those that may run now, whether
@@ -132,6 +143,18 @@ enum JobSourceEvent: Equatable, Sendable {
   case leads
   /// The server has ended this pool's session: other pools may run its jobs.
   case cutOff(String)
+  /// What is paused in the store, which any pool may have changed.
+  case pauses(JobPauses)
+  /// A limit or a rate keeps jobs of this kind from being claimed.
+  case heldBack(String)
+  /// A limit or a rate that kept jobs of this kind from being claimed may have room.
+  case roomMayBe(String)
+  /// The other pools that share the store.
+  case members([PoolMember], own: Int64)
+  /// What other pools have told this one.
+  case notices([PoolNotice])
+  /// A notice is in the store, or could not be written.
+  case sent
   /// A record for the log.
   case logged(LogRecord)
   /// A failure for the log.

@@ -11,11 +11,7 @@ extension StoreJobSource {
       let isCancellation = settlement == .cancelled
       for job in try store.jobs(keys: jobs, in: context)
       where isCancellation ? job.state.isUnfinished : job.state == .available {
-        let kind = kind(job.kind)
-        let policy = RetryPolicy(
-          maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff,
-          maxBackoff: kind?.maxBackoff
-        ).applied(to: job)
+        let policy = policy(of: job)
         switch settlement {
         case .crashed(let obituary):
           try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy)
@@ -33,6 +29,14 @@ extension StoreJobSource {
       if isConflict, settlement != .cancelled { return report(.settled(jobs)) }
       report(.settlementFailed(jobs, settlement, reason: ErrorText.text(error)))
     }
+  }
+
+  /// How often a job runs. Called on the context's queue.
+  func policy(of job: Job) -> RetryPolicy {
+    let kind = kind(job.kind)
+    return RetryPolicy(
+      maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff, maxBackoff: kind?.maxBackoff
+    ).applied(to: job)
   }
 
   private func failure(_ obituary: Obituary, _ type: String, _ message: String, _ job: Job) -> AttemptFailure {
@@ -103,8 +107,9 @@ extension StoreJobSource {
 
   func savePauses(_ pauses: JobPauses, ticket: Int) {
     work { [self] context in
-      try store.setPauses(pauses, in: context)
-      try context.save()
+      let now = try store.changePauses(from: lastPauses, to: pauses, in: context)
+      lastPauses = now
+      if store.isShared { report(.pauses(now)) }
       report(.replied(ticket: ticket, count: 0, error: nil))
     } onFailure: { [report] error in
       let reason = "this holds until the pool ends, and could not be written into the store: \(ErrorText.text(error))"

@@ -9,11 +9,14 @@ extension StoreJobSource {
       let awaited = evenIfAwaited ? nil : try store.awaitedJobs(in: context)
       var deleted: [JobKey] = []
       var stay = 0
+      var elsewhere = 0
       var problem: String?
       for start in stride(from: 0, to: asked.count, by: Self.deletionsPerSave) {
         let group = Array(asked[start..<min(start + Self.deletionsPerSave, asked.count)])
         do {
-          let jobs = try store.jobs(keys: group, in: context).filter { states.contains($0.state) }
+          let chosen = try store.jobs(keys: group, in: context).filter { states.contains($0.state) }
+          let jobs = chosen.filter { !isElsewhere($0) }
+          elsewhere += chosen.count - jobs.count
           stay += try store.delete(jobs, except: awaited, in: context)
           let gone = Set(jobs.filter(\.isDeleted).compactMap(\.objectID.key))
           try context.save()
@@ -25,10 +28,17 @@ extension StoreJobSource {
         }
         context.reset()
       }
-      report(.deleted(ticket: ticket, asked: asked, deleted: deleted, awaited: stay, reason: problem))
+      report(
+        .deleted(ticket: ticket, asked: asked, deleted: deleted, awaited: stay, elsewhere: elsewhere, reason: problem))
     } onFailure: { [report] error in
       report(.deleted(ticket: ticket, asked: asked, deleted: [], awaited: 0, reason: ErrorText.text(error)))
     }
+  }
+
+  /// Whether another pool has claimed the job, and may run it.
+  private func isElsewhere(_ job: Job) -> Bool {
+    guard let membership, job.state == .available, let claimant = job.claimant else { return false }
+    return claimant != membership.member.identity && !membership.gone.contains(claimant)
   }
 
   /// Jobs that are deleted in one transaction.

@@ -19,7 +19,50 @@ extension StoreJobSource {
       let jobs = try store.readyJobs(query, in: context)
       return (jobs, jobs.count >= query.limit)
     }
-    return try store.claimReady(query, for: membership.member.identity, besides: membership.gone, in: context)
+    let claimed = try store.claimReady(
+      query, for: membership.member.identity, besides: membership.gone, rules: claimRules(of: query.kind), in: context)
+    if let seconds = claimed.retryAfter { askAgain(query.kind, after: seconds) }
+    return (claimed.jobs, claimed.areMore)
+  }
+
+  /// What all pools together may have claimed of a kind.
+  private func claimRules(of kind: String) -> ClaimRules {
+    let described = self.kind(kind)
+    var rules = ClaimRules()
+    rules.limit = limits.kinds[kind] ?? described?.limit
+    rules.rate = limits.rates[kind] ?? described?.rate
+    rules.limitPerKey = described?.limitPerKey ?? 1
+    let queues = limits.queues
+    if !queues.isEmpty { rules.queueLimit = { queues.limit(of: $0) } }
+    return rules
+  }
+
+  /// Asks again for jobs of a kind, once after the time.
+  private func askAgain(_ kind: String, after seconds: Double) {
+    report(.heldBack(kind))
+    guard asking.withLock({ $0.insert(kind).inserted }) else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+      guard let self else { return }
+      _ = asking.withLock { $0.remove(kind) }
+      report(.roomMayBe(kind))
+    }
+  }
+
+  func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey]) {
+    guard let membership else { return }
+    work { [self] context in
+      try store.releaseClaims(of: membership.member.identity, kinds: kinds, keeping: kept, in: context)
+    }
+  }
+
+  func send(_ notice: PoolNotice, to recipients: [Int64]) {
+    work(on: countingContext) { [self] context in
+      try store.send(notice, to: recipients, in: context)
+      report(.sent)
+    } onFailure: { [report] error in
+      report(.trouble("another pool cannot be told something: \(ErrorText.text(error))"))
+      report(.sent)
+    }
   }
 
   /// Begins to take part.
@@ -30,7 +73,8 @@ extension StoreJobSource {
   /// Gives back all claims, and ends the session with the server.
   func stopSharing(_ context: NSManagedObjectContext) {
     guard let membership else { return }
-    // If this fails, the end of the session says the same.
+    // If this fails, the end of the session says the same. Nobody dies: no job is suspected.
+    _ = try? store.releaseClaims(of: membership.member.identity, in: context)
     _ = try? store.noteGone(membership.member.identity, in: context)
     membership.leave()
   }
@@ -41,6 +85,8 @@ extension StoreJobSource {
     case .leads: report(.leads)
     case .cutOff(let reason): report(.cutOff(reason))
     case .membersChanged: watchNeighbour()
+    case .settingsChanged: readPauses()
+    case .noticesCame: takeNotices()
     case .isGone(let identity): noteGone(identity)
     }
   }
@@ -53,7 +99,27 @@ extension StoreJobSource {
       guard living.contains(where: { $0.identity == membership.member.identity }) else {
         return report(.cutOff("another pool has found this one dead"))
       }
+      let own = membership.member.identity
+      report(.members(living.filter { $0.identity != own }, own: own))
       report(.jobsCame)
+    }
+  }
+
+  private func readPauses() {
+    work { [self] context in
+      let pauses = try store.pauses(in: context)
+      lastPauses = pauses
+      report(.pauses(pauses))
+    }
+  }
+
+  private func takeNotices() {
+    work(on: countingContext) { [self] context in
+      guard let membership else { return }
+      let notices = try store.takeNotices(for: membership.member.identity, in: context)
+      if !notices.isEmpty { report(.notices(notices)) }
+    } onFailure: { [report] error in
+      report(.trouble("what other pools tell cannot be read: \(ErrorText.text(error))"))
     }
   }
 
@@ -61,7 +127,15 @@ extension StoreJobSource {
   private func noteGone(_ identity: Int64) {
     work { [self] context in
       guard let member = try store.members(in: context).first(where: { $0.identity == identity }) else { return }
+      let blamed = try store.returnClaims(
+        ofDead: identity, policy: { [self] in policy(of: $0) },
+        failure: { job in
+          AttemptFailure(
+            attempt: job.attemptNumber, date: Date(), type: "host", message: "the pool died that ran the job alone",
+            host: member.host, pid: member.pid)
+        }, in: context)
       guard try store.noteGone(identity, in: context) else { return }
+      if !blamed.isEmpty { report(.promoted([], areMore: true, next: 0.001)) }
       report(
         .logged(
           LogRecord(

@@ -23,6 +23,7 @@ extension StoreJobSource {
     var start = JobSourceStart(
       jobURIs: store.jobURIs, pauses: try store.pauses(in: context), files: store.isShared ? nil : store.files,
       isShared: store.isShared)
+    lastPauses = start.pauses
     let previous = try PoolOwner.find(store.isShared ? successor.identity : nil, in: context)
     let succession = succession(of: previous, &start.messages)
     let all = succession.held + succession.crashed + succession.suspects

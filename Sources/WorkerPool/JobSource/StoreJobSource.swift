@@ -32,6 +32,12 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   private var found = JobSourceStart()
   let kinds = Mutex<[String: PluginDescription.Kind]>([:])
   let retention: JobRetention
+  /// What this pool's options say of limits.
+  let limits: PoolLimits
+  /// Kinds for which the store is asked again soon.
+  let asking = Mutex<Set<String>>([])
+  /// What was paused in the store when it was read or written last. On the context's queue.
+  var lastPauses = JobPauses()
   let periodic: PeriodicDirectory
   let walReaders = Mutex(WALHolders())
   /// The log's file at the last checkpoint. On the checkpoints' queue.
@@ -45,15 +51,17 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   ///   - successor: this pool.
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   ///   - retention: how long finished jobs are kept.
+  ///   - limits: what the pool's options say of limits and rates.
   ///   - owners: whose job files are taken.
   init(
     store: JobStore, layout: QueueLayout, successor: Successor, writeTurn: String,
-    retention: JobRetention = JobRetention(), owners: FileOwnerRule = FileOwnerRule()
+    retention: JobRetention = JobRetention(), limits: PoolLimits = PoolLimits(), owners: FileOwnerRule = FileOwnerRule()
   ) throws {
     self.store = store
     self.layout = layout
     self.successor = successor
     self.retention = retention
+    self.limits = limits
     periodic = PeriodicDirectory(path: layout.periodic)
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
@@ -143,4 +151,11 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
       watch?.finish()
     }
   }
+}
+
+/// Limits and rates from the pool's options, which go before those of the plugins.
+struct PoolLimits: Sendable {
+  var kinds: [String: Int] = [:]
+  var rates: [String: JobRate] = [:]
+  var queues = QueueLimits()
 }

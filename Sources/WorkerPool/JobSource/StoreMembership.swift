@@ -23,6 +23,10 @@ final class StoreMembership: Sendable {
     case jobsCame
     /// Pools have come or gone.
     case membersChanged
+    /// Settings have changed: what is paused may be another.
+    case settingsChanged
+    /// Another pool has told this one something.
+    case noticesCame
     /// The server has released the lock of this pool.
     case isGone(Int64)
     /// This pool does from now on what one does for all.
@@ -108,8 +112,10 @@ final class StoreMembership: Sendable {
   private func handle(_ event: StoreSessionEvent) {
     switch event {
     case .announced(let entities):
+      if entities.contains(PoolNotice.entityName) { tell(.noticesCame) }
       if entities.contains(PoolMember.entityName) { tell(.membersChanged) }
-      tell(.jobsCame)
+      if entities.contains(PoolSetting.entityName) { tell(.settingsChanged) }
+      if entities.contains(PoolJob.entityName) { tell(.jobsCame) }
     case .lost(let reason): tell(.cutOff(reason))
     }
   }

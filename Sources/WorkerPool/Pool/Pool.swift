@@ -239,6 +239,9 @@ public enum Pool {
     let source = try StoreJobSource(
       store: store, layout: layout, successor: successor, writeTurn: layout.writeTurn,
       retention: configuration.retention,
+      limits: PoolLimits(
+        kinds: configuration.kindLimits, rates: configuration.kindRates,
+        queues: QueueLimits(configuration.queueLimits)),
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source

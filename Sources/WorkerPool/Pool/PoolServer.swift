@@ -143,9 +143,10 @@ final class PoolServer {
     case .cancelled(let jobs):
       core.coordinator.releaseDependents(of: jobs)
       status.publish(ended: jobs)
-    case .deleted(let ticket, let asked, let deleted, let awaited, let reason):
+    case .deleted(let ticket, let asked, let deleted, let awaited, let elsewhere, let reason):
       status.publish(ended: deleted)
-      status.deletions.deleted(ticket, asked: asked, deleted: deleted, awaited: awaited, reason)
+      status.deletions.deleted(
+        ticket, asked: asked, deleted: deleted, awaited: awaited, elsewhere: elsewhere, reason)
     case .replied(let ticket, let count, let error):
       core.coordinator.refetchAll()
       ready.promoteDueJobs()
@@ -162,6 +163,10 @@ final class PoolServer {
       status.submissions.find()
     case .leads: lead()
     case .cutOff(let reason): cutOff(reason)
+    case .pauses(let pauses): core.coordinator.setPauses(pauses)
+    case .heldBack(let kind): core.coordinator.heldBack.insert(kind)
+    case .roomMayBe(let kind): core.coordinator.claimAgain(kind)
+    case .members, .notices, .sent: break
     case .logged(let record): core.log(record)
     case .trouble(let text): core.log(.trouble, text)
     case .finished: core.loop.stop()
@@ -231,6 +236,7 @@ final class PoolServer {
     switch effect {
     case .send(let message, let id): sockets.send(message, to: id)
     case .fetchReady(let query): core.source.fetchReady(query)
+    case .releaseClaims(let kinds, let kept): core.source.releaseClaims(kinds, keeping: kept)
     case .release(let ended): core.source.release(after: ended)
     case .settle(let jobs, let settlement):
       workers.tell(jobs, settlement)

@@ -41,21 +41,47 @@ final class HostPools {
   deinit { _ = try? psql("DROP SCHEMA IF EXISTS \(schema) CASCADE; DROP SCHEMA IF EXISTS \(schema)_wp CASCADE") }
 
   /// Starts the pool of a host.
-  func start(_ host: String, workers: Int = 1, options: [String] = []) throws -> RunningPool {
+  ///
+  /// - Parameters:
+  ///   - counts: whether it runs jobs of the kind `counted`, or else the other kinds of the tests' plugin.
+  ///   - poolAddress: where this pool finds the server, if that is not the place of all pools.
+  ///   - prefix: a program with arguments that runs the pool.
+  func start(
+    _ host: String, workers: Int = 1, options: [String] = [], counts: Bool = true, at poolAddress: String? = nil,
+    behind prefix: [String] = []
+  ) throws -> RunningPool {
     try RunningPool(
-      place, store: store, model: model, plugins: plugins, workers: workers, options: options,
-      environment: ["TEST_WORKER_COUNTS": "1"], queue: host)
+      place, store: poolAddress.map { "\($0)&schema=\(schema)" } ?? store, model: model, plugins: plugins,
+      workers: workers, options: options,
+      environment: counts ? ["TEST_WORKER_COUNTS": "1"] : [:], queue: host, behind: prefix)
   }
 
   /// Puts one file with jobs of these numbers into a host's queue.
-  func submit(_ numbers: Range<Int>, to host: String, milliseconds: Int = 0) throws {
+  ///
+  /// - Parameter more: further members of each job, in which `NUMBER` stands for its number.
+  func submit(_ numbers: Range<Int>, to host: String, milliseconds: Int = 0, more: String = "") throws {
     let jobs = numbers.map { number in
       #"{"kind": "counted", "parameters": {"number": \#(number), "file": "\#(lines)", "milliseconds": "#
-        + "\(milliseconds)}}"
+        + "\(milliseconds)}\(more.replacingOccurrences(of: "NUMBER", with: String(number)))}"
     }
-    let name = "jobs-\(numbers.lowerBound).json"
+    try drop(jobs, as: "jobs-\(numbers.lowerBound).json", on: host)
+  }
+
+  /// Puts one file with these jobs into a host's queue.
+  func drop(_ jobs: [String], as name: String, on host: String) throws {
     let file = try place.write(jobs.joined(separator: "\n"), to: name)
     try FileManager.default.moveItem(atPath: file, toPath: place.path("\(host)/incoming/\(name)"))
+  }
+
+  /// Ends the session of a host's pool at the server, as a broken network does.
+  func endSession(of host: String) throws {
+    let identity = try psql(
+      "SELECT identity FROM \(table("PoolMember")) WHERE queue LIKE '%/\(host)' AND \"goneAt\" IS NULL")
+    try psql(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted \
+      AND classid::bigint << 32 | objid::bigint = \(identity)
+      """)
   }
 
   /// The file outside the store.

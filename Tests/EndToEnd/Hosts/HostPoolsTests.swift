@@ -59,13 +59,7 @@ struct HostPoolsTests {
     try hosts.submit(0..<100, to: "a", milliseconds: 20)
     try hosts.waitForEffects(10)
     let members = "SELECT count(*) FROM \(hosts.table("PoolMember"))"
-    let identity = try hosts.psql(
-      "SELECT identity FROM \(hosts.table("PoolMember")) WHERE queue LIKE '%/a' AND \"goneAt\" IS NULL")
-    try hosts.psql(
-      """
-      SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted \
-      AND classid::bigint << 32 | objid::bigint = \(identity)
-      """)
+    try hosts.endSession(of: "a")
     try hosts.waitForEffects(100)
     try hosts.checkEffects(0..<100)
     try waitUntil("the pool is there again") { try hosts.psql("\(members) WHERE queue LIKE '%/a'") == "2" }

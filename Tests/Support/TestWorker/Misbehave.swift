@@ -46,6 +46,9 @@ struct Misbehave: Worker {
       let bytes = (0..<4096).map { _ in UInt8.random(in: 0...255) } + [0x0A]
       for descriptor in Self.sockets { _ = write(descriptor, bytes, bytes.count) }
       Stop.wait(at: try job.parameters["stop"]?.stringValue ?? "")
+    case "kill the pool":
+      kill(getppid(), SIGKILL)
+      kill(getpid(), SIGKILL)
     case "wait with a child", "wait with a child elsewhere":
       let stop = try job.parameters["stop"]?.stringValue ?? ""
       Stop.tell(stop)

@@ -11,9 +11,18 @@ struct ClaimPaceTests {
   @Test func eachWorkerFindsAJob() {
     var pace = ClaimPace()
     pace.workers = 1
-    #expect(pace.size(now: 100) == 2)
+    #expect(pace.size(now: 100) == 1)
     pace.workers = 8
     #expect(pace.size(now: 100) == 8)
+  }
+
+  @Test func aPoolWhoseWorkersAreAllBusyForLongClaimsNothing() {
+    var pace = ClaimPace()
+    pace.workers = 2
+    pace.note(0, now: 100)
+    pace.note(100, now: 100.1)
+    #expect(pace.size(slow: 2, now: 100.2) == 0)
+    #expect(pace.size(slow: 1, now: 102) == 1)
   }
 
   @Test func theJobsOfAQuarterOfASecondAreClaimed() {

@@ -48,8 +48,9 @@ final class JobDeletions {
       ticket: tickets.issue(to: Deletion(client: client, running: running)))
   }
 
-  /// The store has deleted some of the jobs; `awaited` stay because others wait for them.
-  func deleted(_ ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, _ reason: String?) {
+  /// The store has deleted some of the jobs; `awaited` stay because others wait for them, and `elsewhere` because
+  /// other pools run them.
+  func deleted(_ ticket: Int, asked: [JobKey], deleted: [JobKey], awaited: Int, elsewhere: Int, _ reason: String?) {
     core.withheld.subtract(asked)
     // Jobs that stay may begin now, and so may dependents of deleted jobs.
     core.coordinator.releaseDependents(of: deleted)
@@ -57,10 +58,10 @@ final class JobDeletions {
     checkpoints.walWasWritten()
     guard let deletion = tickets.redeem(ticket) else { return }
     let isDone = reason == nil || !deleted.isEmpty
-    let missing = reason == nil ? asked.count - deleted.count - awaited : 0
+    let missing = reason == nil ? asked.count - deleted.count - awaited - elsewhere : 0
     deletion.client.reply(
       StatusReply(
         ok: isDone, error: isDone ? nil : reason, count: deleted.count,
-        kept: .init(running: deletion.running, awaited: awaited, missing: missing)))
+        kept: .init(running: deletion.running + elsewhere, awaited: awaited, missing: missing)))
   }
 }

@@ -72,7 +72,13 @@ final class ServerDatabase: @unchecked Sendable {
   private func open() throws -> any ServerConnection {
     let connection = try connect(address.connectionString)
     // Rounded as seldom as possible; and no statement of ours depends on the user's settings.
-    try connection.run("SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'")
+    // A transaction of a host that is gone must not keep its locks for the two hours that are the kernel's default.
+    try connection.run(
+      """
+      SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'; \
+      SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; \
+      SET tcp_user_timeout = 10000
+      """)
     return connection
   }
 

@@ -24,12 +24,18 @@ extension ServerTables {
   private func triggers(on mapping: TableMapping, where condition: String, calling function: String) -> [String] {
     let call = "EXECUTE FUNCTION \(function)(\(mapping.name.quotedText))"
     var update = "CREATE TRIGGER announce_update AFTER UPDATE ON \(mapping.table) FOR EACH STATEMENT \(call)"
-    let parts = condition.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) }
+    let conditions = condition.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+    let parts = conditions.first?.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
     if parts.count == 2, let column = mapping.attributes[parts[0]]?.column {
       let values = parts[1].split(separator: " ").compactMap { Int($0) }.map(String.init).joined(separator: ", ")
+      let emptied = conditions.dropFirst().compactMap { mapping.attributes[$0]?.column }
+      let changes =
+        ["OLD.\(column) IS DISTINCT FROM NEW.\(column)"]
+        + emptied.map { "OLD.\($0) IS NOT NULL AND NEW.\($0) IS NULL" }
       update = """
-        CREATE TRIGGER announce_update AFTER UPDATE OF \(column) ON \(mapping.table) FOR EACH ROW \
-        WHEN (NEW.\(column) IN (\(values)) AND OLD.\(column) IS DISTINCT FROM NEW.\(column)) \(call)
+        CREATE TRIGGER announce_update AFTER UPDATE OF \(([column] + emptied).joined(separator: ", ")) \
+        ON \(mapping.table) FOR EACH ROW \
+        WHEN (NEW.\(column) IN (\(values)) AND (\(changes.joined(separator: " OR ")))) \(call)
         """
     }
     return [

@@ -1,0 +1,58 @@
+import CoreData
+
+/// Jobs whose pool died while it had claimed them.
+///
+/// Which of them had begun, no row says: that would cost each job a write. So the row counts the deaths in a row. A job
+/// that was there twice is a *suspect*: a pool claims one suspect at a time, and when that pool dies, too, the job gets
+/// the blame, and all deaths count as crashes. A host that dies once, for whatever reason, costs no job anything.
+extension JobStore {
+  static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths < 2") }
+  private static var isSuspect: NSPredicate { NSPredicate(format: "finishedAt == nil AND hostDeaths > 1") }
+
+  /// Claims a suspect if there is one, and this pool has none. Returns how many it has claimed.
+  func claimSuspect(
+    _ query: ReadyQuery, for member: Int64, besides gone: [Int64], _ rules: ClaimRules,
+    in context: NSManagedObjectContext
+  ) throws -> Int {
+    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["kind", PoolMember.claimant]
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      Self.isSuspect, JobState.available.predicate,
+    ])
+    let suspects = try context.fetch(request)
+    guard suspects.contains(where: { $0["kind"] as? String == query.kind }),
+      !suspects.contains(where: { ($0[PoolMember.claimant] as? NSNumber)?.int64Value == member })
+    else { return 0 }
+    return try claimLimited(
+      query, atMost: 1, for: member, besides: gone, rules, where: Self.isSuspect, in: context
+    ).count
+  }
+
+  /// A pool has died: gives back what it had claimed, and counts its death. Saves.
+  ///
+  /// - Parameters:
+  ///   - policy: how often a job may crash.
+  ///   - failure: what a suspect gets noted that died with its pool, with the number of its attempt.
+  /// - Returns: the keys of the suspects that died with it.
+  public func returnClaims(
+    ofDead member: Int64, policy: (PoolJob) -> RetryPolicy, failure: (PoolJob) -> AttemptFailure,
+    in context: NSManagedObjectContext
+  ) throws -> [Int64] {
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [claimed(by: member), Self.isSuspect])
+    var blamed: [Int64] = []
+    for job in try context.fetch(request) {
+      try job.markDiedWithHost(failure(job), policy: policy(job))
+      if let key = job.objectID.key { blamed.append(key) }
+    }
+    if !blamed.isEmpty { try context.save() }
+    let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
+    update.predicate = claimed(by: member)
+    update.propertiesToUpdate = [
+      PoolMember.claimant: NSNull(), PoolMember.hostDeaths: NSExpression(format: "hostDeaths + 1"),
+    ]
+    _ = try context.execute(update)
+    return blamed
+  }
+}

@@ -1,0 +1,175 @@
+import CoreData
+import WorkerProtocol
+
+/// Claims of jobs that limits or rates hold back, over all pools.
+///
+/// Such claims are made in turns. A pool reads the row of the turn, counts what all pools have claimed, chooses jobs for
+/// which there is room, and saves them together with the row. Of two pools that do so at the same time one saves; the
+/// other's save fails as a merge conflict, and it begins again:
+///
+///     pool 1                    pool 2
+///     reads turn 7              reads turn 7
+///     counts 0 of 1             counts 0 of 1
+///     saves job a, turn 8
+///                               saves job b, turn 8: conflict
+///                               reads turn 8, counts 1 of 1
+extension JobStore {
+  /// How often a claim is tried again after another pool has taken its turn.
+  private static let tries = 30
+  /// Seconds after which a pool asks again for jobs that a limit holds back.
+  private static let pause = 0.1
+  /// The longest such time for a rate.
+  private static let longestPause = 5.0
+  /// How many groups without room one claim passes over.
+  private static let mostFull = 200
+
+  func claimLimited(
+    _ query: ReadyQuery, atMost limit: Int, for member: Int64, besides gone: [Int64], _ rules: ClaimRules,
+    where condition: NSPredicate, in context: NSManagedObjectContext
+  ) throws -> (count: Int, retryAfter: Double?) {
+    guard limit > 0 else { return (0, nil) }
+    for attempt in 0..<Self.tries {
+      do {
+        var claim = LimitedClaim(query, rules, besides: gone, condition)
+        let count = try claim.run(self, atMost: limit, for: member, in: context)
+        context.reset()
+        return (count, claim.retryAfter)
+      } catch let error as NSError where Self.isConflict(error) {
+        context.rollback()
+        context.reset()
+        Thread.sleep(forTimeInterval: .random(in: 0...0.002) * Double(min(attempt + 1, 10)))
+      }
+    }
+    return (0, Self.pause)
+  }
+
+  /// Whether another pool, a worker or a person has written one of the rows first.
+  static func isConflict(_ error: NSError) -> Bool {
+    [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].contains { $0.rawValue == error.code }
+  }
+
+  /// One try of a claim.
+  private struct LimitedClaim {
+    private let query: ReadyQuery
+    private let rules: ClaimRules
+    private let gone: [Int64]
+    private let condition: NSPredicate
+    /// What all pools have claimed.
+    private var ofKind = 0
+    private var ofQueue: [String: Int] = [:]
+    private var ofKey: [ExactText: Int] = [:]
+    private var full: Set<JobGroup> = []
+    private var chosen: [PoolJob] = []
+    var retryAfter: Double?
+
+    init(_ query: ReadyQuery, _ rules: ClaimRules, besides gone: [Int64], _ condition: NSPredicate) {
+      self.query = query
+      self.rules = rules
+      self.gone = gone
+      self.condition = condition
+    }
+
+    mutating func run(
+      _ store: JobStore, atMost limit: Int, for member: Int64, in context: NSManagedObjectContext
+    ) throws -> Int {
+      let turn = try PoolTurn(PoolTurn.claims, in: context)
+      try count(in: context)
+      var room = limit
+      if let most = rules.limit { room = min(room, most - ofKind) }
+      if room < limit { retryAfter = JobStore.pause }
+      let now = Date().timeIntervalSince1970
+      let rateTurn = try rules.rate.map { _ in try PoolTurn("rate \(query.kind)", in: context) }
+      var rate = rules.rate.map { SharedRate($0, rateTurn?.text ?? "", now: now) }
+      if let rate, rate.room < room {
+        room = rate.room
+        retryAfter = max(0.005, min(JobStore.longestPause, rate.wait(now: now)))
+      }
+      if room > 0 { try choose(room, store, in: context) }
+      guard !chosen.isEmpty else {
+        context.rollback()
+        return 0
+      }
+      for job in chosen { job.setValue(member, forKey: PoolMember.claimant) }
+      turn.take()
+      rate?.take(chosen.count, now: now)
+      if let rate { rateTurn?.take(keeping: rate.text) }
+      try context.save()
+      return chosen.count
+    }
+
+    /// Counts what all pools have claimed, by kind, queue and limit key.
+    private mutating func count(in context: NSManagedObjectContext) throws {
+      let number = NSExpressionDescription()
+      number.name = "count"
+      number.expression = NSExpression(forFunction: "count:", arguments: [NSExpression(forKeyPath: "state")])
+      number.expressionResultType = .integer64AttributeType
+      let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
+      request.resultType = .dictionaryResultType
+      request.propertiesToGroupBy = ["kind", "queue", "limitKey"]
+      request.propertiesToFetch = ["kind", "queue", "limitKey", number]
+      var conditions = [
+        NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.predicate,
+      ]
+      if !gone.isEmpty {
+        conditions.append(NSPredicate(format: "NOT claimant IN %@", gone.map { NSNumber(value: $0) }))
+      }
+      request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
+      for row in try context.fetch(request) {
+        guard let count = (row["count"] as? NSNumber)?.intValue else { continue }
+        if row["kind"] as? String == query.kind { ofKind += count }
+        if let queue = row["queue"] as? String { ofQueue[queue, default: 0] += count }
+        if let key = row["limitKey"] as? String { ofKey[ExactText(key), default: 0] += count }
+      }
+      guard let queueLimit = rules.queueLimit else { return }
+      for (queue, count) in ofQueue where queueLimit(queue).map({ count >= $0 }) ?? false { full.insert(.queue(queue)) }
+    }
+
+    /// Chooses the best jobs whose groups have room.
+    private mutating func choose(_ room: Int, _ store: JobStore, in context: NSManagedObjectContext) throws {
+      var query = query
+      while true {
+        query.without.formUnion(full)
+        let wanted = room - chosen.count
+        let candidates = try store.candidates(query, condition, besides: gone, chosen, limit: wanted + 16, in: context)
+        let limits = try store.limits(of: candidates.filter { $0.limitKey != nil }, in: context)
+        let known = full.count
+        for job in candidates where chosen.count < room { take(job, limits[job.objectID.key ?? 0]) }
+        let isDone = chosen.count == room || candidates.count < wanted + 16
+        if isDone || full.count == known || full.count > JobStore.mostFull { break }
+      }
+      if !full.isEmpty, chosen.count < room { retryAfter = retryAfter ?? JobStore.pause }
+    }
+
+    private mutating func take(_ job: PoolJob, _ ownLimit: Int?) {
+      if let most = rules.queueLimit?(job.queue), ofQueue[job.queue, default: 0] >= most {
+        full.insert(.queue(job.queue))
+        return
+      }
+      if let key = job.limitKey {
+        guard ofKey[ExactText(key), default: 0] < ownLimit ?? rules.limitPerKey else {
+          full.insert(.key(key))
+          return
+        }
+        ofKey[ExactText(key), default: 0] += 1
+      }
+      ofQueue[job.queue, default: 0] += 1
+      chosen.append(job)
+    }
+  }
+
+  /// Ready jobs that no pool has claimed, the best first.
+  private func candidates(
+    _ query: ReadyQuery, _ condition: NSPredicate, besides gone: [Int64], _ chosen: [PoolJob], limit: Int,
+    in context: NSManagedObjectContext
+  ) throws -> [PoolJob] {
+    var jobs: [PoolJob] = []
+    for stretch in stretches(of: query) where jobs.count < limit {
+      let request = readyRequest(query, where: stretch, limit: limit - jobs.count)
+      var conditions = [request.predicate, Self.isFree(besides: gone), condition].compactMap(\.self)
+      if !chosen.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", chosen.map(\.objectID))) }
+      request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
+      jobs += try context.fetch(request)
+    }
+    return jobs
+  }
+}

@@ -1,0 +1,75 @@
+import CoreData
+
+/// What one pool tells another through the store that they share: a request or a reply, as on a status socket.
+///
+/// A row for each recipient, which deletes it when it has read it. The server announces the row, so it arrives within
+/// milliseconds.
+public struct PoolNotice: Hashable, Sendable {
+  /// The name of the entity.
+  public static let entityName = SharedModel.notice
+
+  /// The identity of the pool that tells it.
+  public var sender: Int64
+  /// The sender's number of a request, which the reply repeats; 0 for what needs no reply.
+  public var ticket: Int64
+  /// Whether it is a reply.
+  public var isReply: Bool
+  /// JSON, one object on a line.
+  public var text: String
+
+  /// Makes a notice.
+  public init(sender: Int64, ticket: Int64 = 0, isReply: Bool = false, text: String) {
+    self.sender = sender
+    self.ticket = ticket
+    self.isReply = isReply
+    self.text = text
+  }
+
+  init?(_ row: NSManagedObject) {
+    guard let sender = (row.value(forKey: "sender") as? NSNumber)?.int64Value,
+      let ticket = (row.value(forKey: "ticket") as? NSNumber)?.int64Value,
+      let isReply = (row.value(forKey: "isReply") as? NSNumber)?.boolValue,
+      let text = row.value(forKey: "text") as? String
+    else { return nil }
+    self.init(sender: sender, ticket: ticket, isReply: isReply, text: text)
+  }
+}
+
+extension JobStore {
+  /// Tells pools something. Saves.
+  public func send(_ notice: PoolNotice, to recipients: [Int64], in context: NSManagedObjectContext) throws {
+    guard !recipients.isEmpty else { return }
+    for recipient in recipients {
+      let row = NSEntityDescription.insertNewObject(forEntityName: SharedModel.notice, into: context)
+      row.setValue(recipient, forKey: "recipient")
+      row.setValue(notice.sender, forKey: "sender")
+      row.setValue(notice.ticket, forKey: "ticket")
+      row.setValue(notice.isReply, forKey: "isReply")
+      row.setValue(notice.text, forKey: "text")
+    }
+    try context.save()
+  }
+
+  /// Takes what other pools have told this one, the oldest first. Saves.
+  public func takeNotices(for member: Int64, in context: NSManagedObjectContext) throws -> [PoolNotice] {
+    let request = NSFetchRequest<NSManagedObject>(entityName: SharedModel.notice)
+    request.predicate = NSPredicate(format: "recipient == %lld", member)
+    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+    let rows = try context.fetch(request)
+    guard !rows.isEmpty else { return [] }
+    let notices = rows.compactMap(PoolNotice.init)
+    rows.forEach(context.delete)
+    try context.save()
+    return notices
+  }
+
+  /// Forgets what was told to pools that are gone. Saves.
+  func forgetNotices(to gone: [Int64], in context: NSManagedObjectContext) throws {
+    let request = NSFetchRequest<NSManagedObject>(entityName: SharedModel.notice)
+    request.predicate = NSPredicate(format: "recipient IN %@", gone.map { NSNumber(value: $0) })
+    let rows = try context.fetch(request)
+    guard !rows.isEmpty else { return }
+    rows.forEach(context.delete)
+    try context.save()
+  }
+}
