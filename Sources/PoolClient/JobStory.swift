@@ -11,10 +11,12 @@ public enum JobStory {
   ///   - run: who runs it.
   public static func lines(_ job: Job, status: PoolStatus?, run: JobRun? = nil) -> [String] {
     let uri = job.objectID.uriString
-    let worker = status?.workers.first { $0.running.contains(uri) }
+    let pools = status.map { [$0] + ($0.others ?? []) } ?? []
+    let pool = pools.first { $0.workers.contains { $0.running.contains(uri) } }
+    let worker = pool?.workers.first { $0.running.contains(uri) }
     var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
     let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
-    lines.append("state      " + state(job, worker, survivor, run))
+    lines.append("state      " + state(job, worker, survivor, run) + (pool?.host.map { " on \($0)" } ?? ""))
     lines.append("attempts   \(job.attempt) ended, \(job.crashes) crashes")
     if let done = worker?.progressDone, let total = worker?.progressTotal, total > 0 {
       lines.append("progress   \(done) of \(total)")

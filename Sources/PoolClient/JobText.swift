@@ -4,28 +4,36 @@ import Jobs
 /// Jobs as the command line shows them.
 public enum JobText {
   /// An empty table for ``add(_:run:to:at:)``.
-  public static func table() -> TextTable {
-    TextTable([
+  ///
+  /// - Parameter hasHosts: whether it says on which host a job runs.
+  public static func table(hasHosts: Bool = false) -> TextTable {
+    let host: [TextTable.Column] = hasHosts ? [.text("host", worth: 4)] : []
+    let columns: [TextTable.Column] = [
       .text("job"), .text("kind"), .text("state"), .number("priority", worth: 2), .number("attempts", worth: 5),
       .number("crashes", worth: 3), .number("objects", worth: 1), .number("progress", worth: 4), .number("age"),
-      .number("took", worth: 6), .text("last error"),
-    ])
+      .number("took", worth: 6),
+    ]
+    return TextTable(columns + host + [.text("last error")])
   }
 
   /// Adds the row of a job to its table. Called on the queue of its context.
   ///
   /// - Parameters:
   ///   - run: who runs it.
+  ///   - hasHosts: whether the table says on which host.
   ///   - now: the moment for its age and for how long it has been running.
-  public static func add(_ job: Job, run: JobRun? = nil, to table: inout TextTable, at now: Date = Date()) {
+  public static func add(
+    _ job: Job, run: JobRun? = nil, hasHosts: Bool = false, to table: inout TextTable, at now: Date = Date()
+  ) {
     let state = state(job, run)
+    let error = job.failures.last.map { "\($0.type): \($0.message)" } ?? ""
+    let host = hasHosts ? [job.state == .available ? run?.host ?? "" : ""] : []
     let row = [
       job.objectID.objectURI?.name ?? "", job.kind, state, String(job.priority), String(job.attempt),
       String(job.crashes), String(job.objectURIs.count), progress(job),
       StatusText.age(now.timeIntervalSince(job.createdAt)), took(job, run, now),
-      job.failures.last.map { "\($0.type): \($0.message)" } ?? "",
     ]
-    table.add(row, styles: style(ofState: state).map { [2: $0] } ?? [:])
+    table.add(row + host + [error], styles: style(ofState: state).map { [2: $0] } ?? [:])
   }
 
   /// How long the last attempt took, or takes until now.
@@ -84,6 +92,9 @@ public enum JobText {
       JSONMember("job", .string(job.objectID.uriString)), JSONMember("state", .string(state(job, run))),
       JSONMember("pid", pid.map { .number($0) } ?? .null),
     ]
-    return .object(members + JobField.all.compactMap { field in field.show.map { JSONMember(field.name, $0(job)) } })
+    let host = pid == nil ? nil : run?.host.map { JSONMember("host", .string($0)) }
+    return .object(
+      members + (host.map { [$0] } ?? [])
+        + JobField.all.compactMap { field in field.show.map { JSONMember(field.name, $0(job)) } })
   }
 }

@@ -121,6 +121,11 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     }
   }
 
+  /// The name of the pool's host, in a store that pools share; nil for a SQLite file.
+  public var host: String?
+  /// The other pools that share the store, as far as they have answered, without what is the same for all of them; nil
+  /// where none was asked.
+  public var others: [PoolStatus]?
   /// The process ID of the pool.
   public var pid: Int32
   /// The path of the store, absolute.

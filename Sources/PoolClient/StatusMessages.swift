@@ -4,7 +4,7 @@ import Jobs
 public struct StatusRequest: Codable, Equatable, Sendable {
   /// What is asked for.
   public enum Command: String, Codable, Sendable, CaseIterable {
-    /// Answer with ``PoolStatus``.
+    /// Answer with ``PoolStatus``, which has those of the other pools that share the store, unless `local` is set.
     case status
     /// Hand out no more jobs: all, or those of `queue` or `kind`.
     case pause
@@ -12,7 +12,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     case resume
     /// Have `count` processes in all, or of `plugin`.
     case scale
-    /// Drain and exit, within `deadline` seconds if given.
+    /// Drain and exit, within `deadline` seconds if given. With `all` the other pools that share the store do so first;
+    /// the reply comes when they are gone, and its `count` says how many they were.
     case stop
     /// Search for plugins again, and replace the processes.
     case reload
@@ -54,6 +55,10 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var submission: String?
   /// Whether jobs are deleted although unfinished ones wait for them: of `delete`. Default false.
   public var evenIfAwaited: Bool?
+  /// Whether the request is about this pool alone, of those that share the store: of `status`. Default false.
+  public var local: Bool?
+  /// Whether the request is for all pools that share the store: of `stop`. Default false.
+  public var all: Bool?
   /// Names of states: only jobs that are in one of them are deleted.
   public var states: [String]?
   /// The name of a batch: of `check`.
@@ -63,7 +68,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public init(
     _ command: Command, queue: String? = nil, kind: String? = nil, plugin: String? = nil, count: Int? = nil,
     deadline: Double? = nil, jobs: [String]? = nil, submission: String? = nil,
-    evenIfAwaited: Bool? = nil, states: [String]? = nil, batch: String? = nil
+    evenIfAwaited: Bool? = nil, states: [String]? = nil, batch: String? = nil,
+    local: Bool? = nil, all: Bool? = nil
   ) {
     self.command = command
     self.queue = queue
@@ -76,6 +82,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     self.evenIfAwaited = evenIfAwaited
     self.states = states
     self.batch = batch
+    self.local = local
+    self.all = all
   }
 }
 

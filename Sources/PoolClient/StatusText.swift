@@ -45,7 +45,7 @@ public enum StatusText {
     for host in (status.hosts ?? []).sorted(by: { ($0.name, $0.queue) < ($1.name, $1.queue) }) {
       lines.append(
         "host      \(TerminalText.escaped(host.name)): pool \(host.pid) on \(TerminalText.escaped(host.queue)), for "
-          + duration(host.age))
+          + duration(host.age) + work(of: host, status))
     }
     if let bytes = status.walBytes { lines.append("store     a write-ahead log of \(size(bytes))") }
     for reader in status.walReaders ?? [] {
@@ -58,6 +58,15 @@ public enum StatusText {
         "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked; writers wait")
     }
     return lines.flatMap { layout.wrapped($0, indentation: 10) }
+  }
+
+  /// What a host's pool does, if it has answered.
+  private static func work(of host: PoolStatus.Host, _ status: PoolStatus) -> String {
+    let pools = [status] + (status.others ?? [])
+    guard let pool = pools.first(where: { $0.pid == host.pid && $0.host == host.name }) else { return "" }
+    let busy = pool.workers.count { !$0.running.isEmpty }
+    let phase = pool.phase == "running" ? "" : ", \(pool.phase)"
+    return "; \(busy) of \(Plural.text(pool.workers.count, "worker")) busy, \(pool.counters.done) done\(phase)"
   }
 
   /// What to do, one paragraph for each thing.
@@ -151,24 +160,32 @@ public enum StatusText {
   public static func workers(
     _ status: PoolStatus, layout: TextLayout = .file, shares: [Int32: Double]? = nil
   ) -> [String] {
-    var table = TextTable([
-      .text("worker"), .number("pid"), .text("plugin", worth: 5), .text("phase"), .number("age", worth: 2),
-      .number("memory", worth: 6), .number(shares == nil ? "CPU s" : "CPU %", worth: shares == nil ? 1 : 7),
-      .number("done", worth: 3), .number("holds", worth: 4), .number("for", worth: 8), .text("progress", worth: 9),
-      .text("runs"),
-    ])
-    for worker in status.workers {
+    let pools = [status] + (status.others ?? [])
+    let hasHosts = pools.count > 1
+    let first: [TextTable.Column] = hasHosts ? [.text("host", worth: 8)] : []
+    var table = TextTable(
+      first + [
+        .text("worker"), .number("pid"), .text("plugin", worth: 5), .text("phase"), .number("age", worth: 2),
+        .number("memory", worth: 6), .number(shares == nil ? "CPU s" : "CPU %", worth: shares == nil ? 1 : 7),
+        .number("done", worth: 3), .number("holds", worth: 4), .number("for", worth: 8), .text("progress", worth: 9),
+        .text("runs"),
+      ])
+    for (pool, worker) in pools.flatMap({ pool in pool.workers.map { (pool, $0) } }) {
+      // Shares are known of this pool only.
+      let shares = pool.pid == status.pid && pool.host == status.host ? shares : shares.map { _ in [:] }
       var running = worker.running.compactMap { ObjectURI($0)?.name }.joined(separator: " ")
       if let wait = storeWait(worker) { running += running.isEmpty ? wait : ", \(wait)" }
       let processor =
         shares.map { $0[worker.pid].map { String(Int(($0 * 100).rounded())) } ?? "" }
         ?? worker.processorTime.map(decimal) ?? ""
+      let host = hasHosts ? [TerminalText.escaped(pool.host ?? "")] : []
+      let styles = phaseStyle(worker).map { ($0 + host.count, $1) }
       table.add(
-        [
+        host + [
           String(worker.id), String(worker.pid), worker.plugin, worker.phase, age(worker.age),
           worker.memory.map(size) ?? "", processor, String(worker.jobsDone), String(worker.holding),
           worker.busy.map(shortTime) ?? "", progress(worker, layout), running,
-        ], styles: phaseStyle(worker))
+        ], styles: Dictionary(styles, uniquingKeysWith: { first, _ in first }))
     }
     return table.isEmpty ? ["no workers"] : table.lines(layout)
   }

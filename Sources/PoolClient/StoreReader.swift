@@ -8,6 +8,10 @@ public final class StoreReader {
   private let context: NSManagedObjectContext
   /// The URIs of the jobs, in a reader of the pool's own store.
   public let jobURIs: JobURIs
+  /// Whether pools of several hosts may share the store.
+  public let isShared: Bool
+  /// What the pools of other hosts have begun, by job: their ledgers cannot be read here.
+  private var otherRuns: [Int64: JobRun] = [:]
 
   /// Opens the app's store. Nothing is created or written.
   ///
@@ -47,6 +51,7 @@ public final class StoreReader {
   }
 
   private init(_ place: StorePlace, model: NSManagedObjectModel, prefix: String?) throws {
+    isShared = place.isServer
     coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     var options: [AnyHashable: Any] = [NSReadOnlyPersistentStoreOption: true]
     if let prefix { options[NSPersistentStoreTablePrefixOption] = prefix }
@@ -55,6 +60,18 @@ public final class StoreReader {
     jobURIs = JobURIs(store: store.identifier)
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
+  }
+
+  /// Takes over what other pools that share the store run, from the status of one of them.
+  public func note(_ status: PoolStatus, at now: Date = Date()) {
+    for pool in [status] + (status.others ?? []) {
+      for worker in pool.workers {
+        for case let uri? in worker.running.map({ ObjectURI($0) }) {
+          guard let key = jobURIs.key(uri) else { continue }
+          otherRuns[key] = JobRun(pid: worker.pid, since: now - (worker.busy ?? 0), host: pool.host)
+        }
+      }
+    }
   }
 
   /// The URIs of the objects that a query finds, in its order.
@@ -171,8 +188,10 @@ public final class StoreReader {
     }
     let begun = ledgers.filter { $0.boot == Boot.id() }.flatMap(\.entries).filter { $0.state == .begun }
     let alive = Set(begun.map(\.process)).filter(\.isAlive)
-    return begun.reduce(into: [:]) { runs, entry in
-      if alive.contains(entry.process) { runs[entry.job] = JobRun(pid: entry.process.pid, since: entry.begunAt) }
+    return begun.reduce(into: otherRuns) { runs, entry in
+      if alive.contains(entry.process), runs[entry.job] == nil {
+        runs[entry.job] = JobRun(pid: entry.process.pid, since: entry.begunAt)
+      }
     }
   }
 }
@@ -183,6 +202,8 @@ public struct JobRun: Hashable, Sendable {
   public let pid: Int32
   /// When the worker said that the job began.
   public let since: Date
+  /// Its host, where pools of several share the store; nil where that is this one.
+  public var host: String?
 }
 
 /// Why there is nothing to read.

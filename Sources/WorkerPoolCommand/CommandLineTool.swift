@@ -115,6 +115,9 @@ enum Output {
 
 /// Options that several commands share.
 enum CommonOptions {
+  /// Only the pool of this host.
+  static let local = CommandOption(
+    name: "local", help: "only the pool of this queue directory, not the others that share the store")
   static let queue = CommandOption(
     name: "queue", value: "DIR", help: "the queue directory of the pool", defaultText: defaultQueue)
   static let store = CommandOption(

@@ -166,7 +166,9 @@ final class PoolServer {
     case .pauses(let pauses): core.coordinator.setPauses(pauses)
     case .heldBack(let kind): core.coordinator.heldBack.insert(kind)
     case .roomMayBe(let kind): core.coordinator.claimAgain(kind)
-    case .members, .notices, .sent: break
+    case .members(let members, let own): status.changed(members, own: own)
+    case .notices(let notices): status.others.handle(notices)
+    case .sent: status.others.sent()
     case .logged(let record): core.log(record)
     case .trouble(let text): core.log(.trouble, text)
     case .finished: core.loop.stop()

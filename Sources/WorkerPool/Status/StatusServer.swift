@@ -123,6 +123,15 @@ final class StatusServer {
     publish { StatusReply(ended: uris()) }
   }
 
+  /// Whether anybody observes.
+  var hasObservers: Bool { clients.values.contains(where: \.isObserving) }
+
+  /// Tells the observers of what happened at another pool. Returns whether there are any.
+  func publish(_ event: StatusReply) -> Bool {
+    publish { event }
+    return hasObservers
+  }
+
   private func publish(_ makeReply: () -> StatusReply) {
     let observers = clients.values.filter { $0.isObserving && $0.connection.unsentBytes < Self.observerBacklog }
     guard !observers.isEmpty else { return }

@@ -37,6 +37,7 @@ let stopCommand = CommandDescription(
   discussion: "Jobs that have not begun stay in the store. Returns when the pool is gone.",
   options: [
     CommonOptions.queue,
+    CommandOption(name: "all", help: "stop the pools of all hosts that share the store, this one last"),
     CommandOption(
       name: "deadline", value: "SECONDS", help: "jobs that have not finished by then are stopped and run again later",
       defaultText: "the pool's own"),
@@ -103,9 +104,10 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
 @Sendable private func stop(_ arguments: ParsedArguments) throws -> ExitCode {
   let deadline = try arguments.int("deadline", in: 0...86_400).map(Double.init)
   let pool = try arguments.pool()
-  _ = try send(StatusRequest(.stop, deadline: deadline), to: pool)
+  let request = StatusRequest(.stop, deadline: deadline, all: arguments.has("all") ? true : nil)
+  let others = try send(request, to: pool).count ?? 0
   pool.waitForEnd()
-  Output.line("stopped")
+  Output.line("stopped" + (others > 0 ? ", with \(Plural.text(others, "other pool"))" : ""))
   return .success
 }
 

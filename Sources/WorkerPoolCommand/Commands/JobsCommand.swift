@@ -16,7 +16,7 @@ let jobsCommand = CommandDescription(
       defaultText: JobOrder.newest.rawValue),
     CommandOption(name: "watch", help: "on a terminal: go on showing as many as fit, newer each second; q quits"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
-    CommonOptions.store, CommonOptions.queue,
+    CommonOptions.store, CommonOptions.queue, CommonOptions.local,
   ] + JobFilterOptions.all,
   run: listJobs)
 
@@ -26,8 +26,9 @@ let jobsCommand = CommandDescription(
   let wanted = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let reader = try StoreReader(poolStore: try arguments.storePath())
+  let status = wanted != nil || reader.isShared ? poolStatus(arguments) : nil
+  if reader.isShared, let status { reader.note(status) }
   if let wanted {
-    let status = try? arguments.pool().request(StatusRequest(.status)).status
     let isFound = try reader.job(try arguments.jobURI(wanted)) { job, run in
       if arguments.has("json") {
         Output.line(JobText.json(job, run: run).text)
@@ -59,9 +60,16 @@ let jobsCommand = CommandDescription(
   return .success
 }
 
+/// The status of the pool, with those of the others that share its store unless `--local` is given; nil without a pool.
+private func poolStatus(_ arguments: ParsedArguments) -> PoolStatus? {
+  try? arguments.pool().request(StatusRequest(.status, local: arguments.has("local") ? true : nil)).status
+}
+
 private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, limit: Int) throws -> TextTable {
-  var table = JobText.table()
-  try reader.jobs(filter, order: order, limit: limit) { job, run in JobText.add(job, run: run, to: &table) }
+  var table = JobText.table(hasHosts: reader.isShared)
+  try reader.jobs(filter, order: order, limit: limit) { job, run in
+    JobText.add(job, run: run, hasHosts: reader.isShared, to: &table)
+  }
   return table
 }
 

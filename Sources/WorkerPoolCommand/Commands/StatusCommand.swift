@@ -9,7 +9,7 @@ let statusCommand = CommandDescription(
     With --store it shows what is in a store, whether a pool runs on it or not: the objects of each entity and the jobs.
     """,
   options: [
-    CommonOptions.queue, CommonOptions.json,
+    CommonOptions.queue, CommonOptions.json, CommonOptions.local,
     CommandOption(name: "store", value: "FILE", help: "show what is in this SQLite store, without a pool"),
     CommandOption(
       name: "model", value: "PATH", help: "with --store: its model; without it, the copy that the store keeps"),
@@ -28,7 +28,7 @@ let workersCommand = CommandDescription(
     Operand(name: "show", help: "tell all about one worker", isOptional: true),
     Operand(name: "PID", help: "its process ID, or its number", isOptional: true),
   ],
-  options: [CommonOptions.queue, CommonOptions.json],
+  options: [CommonOptions.queue, CommonOptions.json, CommonOptions.local],
   run: workers)
 
 @Sendable private func status(_ arguments: ParsedArguments) throws -> ExitCode {
@@ -40,22 +40,22 @@ let workersCommand = CommandDescription(
   }
   let pool = try arguments.pool()
   if arguments.has("prometheus") {
-    Output.text(PrometheusText.text(try currentStatus(pool)))
+    Output.text(PrometheusText.text(try currentStatus(pool, arguments)))
     return .success
   }
   guard arguments.has("watch") else {
-    show(try currentStatus(pool), asJSON: asJSON)
+    show(try currentStatus(pool, arguments), asJSON: asJSON)
     return .success
   }
   let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
   do {
     if !asJSON, let screen = Screen() {
       defer { screen.close() }
-      try watch(pool, on: screen, interval: interval)
+      try watch(pool, arguments, on: screen, interval: interval)
       return .success
     }
     while true {
-      show(try currentStatus(pool), asJSON: asJSON)
+      show(try currentStatus(pool, arguments), asJSON: asJSON)
       Thread.sleep(forTimeInterval: interval)
     }
   } catch StatusClient.Failure.noReply {
@@ -64,10 +64,12 @@ let workersCommand = CommandDescription(
 }
 
 /// Shows the status until somebody quits or the pool ends.
-private func watch(_ pool: StatusClient, on screen: Screen, interval: Double) throws {
+private func watch(
+  _ pool: StatusClient, _ arguments: ParsedArguments, on screen: Screen, interval: Double
+) throws {
   var content = StatusScreen()
   while true {
-    let status = try currentStatus(pool)
+    let status = try currentStatus(pool, arguments)
     content.note(status, at: Clock.now)
     let next = Clock.now + interval
     repeat {
@@ -89,9 +91,10 @@ private func watch(_ pool: StatusClient, on screen: Screen, interval: Double) th
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
   let wanted = try arguments.shown("a worker: its process ID", of: "workers")
-  let status = try currentStatus(try arguments.pool())
+  let status = try currentStatus(try arguments.pool(), arguments)
   if let wanted {
-    guard let worker = status.workers.first(where: { String($0.pid) == wanted || String($0.id) == wanted }) else {
+    let workers = ([status] + (status.others ?? [])).flatMap(\.workers)
+    guard let worker = workers.first(where: { String($0.pid) == wanted || String($0.id) == wanted }) else {
       Output.error("workerpool workers: there is no worker \(wanted); `workerpool workers` lists them\n")
       return .failure
     }
@@ -103,15 +106,32 @@ private func watch(_ pool: StatusClient, on screen: Screen, interval: Double) th
     return .success
   }
   if arguments.has("json") {
-    for worker in status.workers { Output.line(StatusText.json(worker)) }
+    for pool in [status] + (status.others ?? []) {
+      for worker in pool.workers { Output.line(StatusText.json(HostWorker(host: pool.host, worker: worker))) }
+    }
   } else {
     StatusText.workers(status, layout: Output.layout).forEach(Output.line)
   }
   return .success
 }
 
-private func currentStatus(_ pool: StatusClient) throws -> PoolStatus {
-  let reply = try pool.request(StatusRequest(.status))
+/// A worker with the name of its host, in one JSON object.
+private struct HostWorker: Encodable {
+  let host: String?
+  let worker: PoolStatus.Worker
+
+  func encode(to encoder: any Encoder) throws {
+    try worker.encode(to: encoder)
+    guard let host else { return }
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(host, forKey: .host)
+  }
+
+  private enum Key: String, CodingKey { case host }
+}
+
+private func currentStatus(_ pool: StatusClient, _ arguments: ParsedArguments) throws -> PoolStatus {
+  let reply = try pool.request(StatusRequest(.status, local: arguments.has("local") ? true : nil))
   guard let status = reply.status else { throw StatusClient.Failure.noReply(reply.error ?? "it sent no status") }
   return status
 }

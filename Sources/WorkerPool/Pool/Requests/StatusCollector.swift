@@ -96,6 +96,7 @@ final class StatusCollector {
     status.kinds = coordinator.kindTimes.sorted { $0.key < $1.key }.map { kind, times in
       PoolStatus.Kind(kind: kind, waiting: times.waiting, running: times.running, counters: times.counters)
     }
+    status.host = core.configuration.place.isServer ? ProcessInfo.processInfo.hostName : nil
     status.storeFailure = storeFiles.failure
     status.survivors = survivors.all.sorted { $0.key < $1.key }.map { pid, survivor in
       PoolStatus.Survivor(pid: pid, jobs: coordinator.jobURIs.texts(survivor.jobs.map(\.key)).sorted())

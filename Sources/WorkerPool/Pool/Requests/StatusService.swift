@@ -19,6 +19,8 @@ final class StatusService {
   let names: NameCheck
   let submissions: SubmissionWaiters
   let deletions: JobDeletions
+  /// The pools that share the store.
+  let others: OtherPools
 
   init(
     _ core: PoolCore, _ supervisor: Supervisor, _ ready: ReadyJobs, _ survivors: Survivors, _ upkeep: StoreUpkeep,
@@ -32,6 +34,8 @@ final class StatusService {
     names = NameCheck(core, supervisor)
     submissions = SubmissionWaiters(core)
     deletions = JobDeletions(core, survivors, upkeep.checkpoints)
+    others = OtherPools(core, collector)
+    others.publish = { [weak self] event in self?.server?.publish(event) ?? false }
   }
 
   /// Takes requests from now on: the URIs of jobs are known. Without a status socket no command could stop the pool, so
@@ -58,22 +62,31 @@ final class StatusService {
   // MARK: Observers
 
   /// Tells observers of a save.
-  func publish(_ change: SavedChange, _ objects: [ObjectURI]) { server?.publish(change, objects) }
+  func publish(_ change: SavedChange, _ objects: [ObjectURI]) {
+    server?.publish(change, objects)
+    others.tell(StatusReply(saved: .init(change: change.rawValue, objects: objects.map(\.description))))
+  }
 
   /// Tells observers that attempts of these jobs have ended.
-  func publish(ended jobs: [JobKey]) { server?.publish(ended: core.coordinator.jobURIs.texts(jobs)) }
+  func publish(ended jobs: [JobKey]) {
+    server?.publish(ended: core.coordinator.jobURIs.texts(jobs))
+    others.tell(StatusReply(ended: core.coordinator.jobURIs.texts(jobs)))
+  }
+
+  /// Pools have come or gone.
+  func changed(_ members: [PoolMember], own: Int64) {
+    others.changed(members, own: own, hasObservers: server?.hasObservers ?? false)
+  }
 
   // MARK: Requests
 
   private func answer(_ request: StatusRequest, _ client: StatusServer.Client) {
     core.coordinator.now = Clock.now
     switch request.command {
-    case .status: collector.collect { client.reply(StatusReply(status: $0)) }
+    case .status: status(request, client)
     case .pause, .resume: pause(request, client)
     case .scale: scale(request, client)
-    case .stop:
-      client.reply(StatusReply())
-      core.stop(request.deadline ?? core.configuration.stopDeadline)
+    case .stop: stop(request, client)
     case .reload:
       supervisor.reload()
       client.reply(StatusReply())
@@ -90,7 +103,47 @@ final class StatusService {
     case .checkpoint: core.source.checkpoint(.inPause, ticket: tickets.issue(to: (client, 0)))
     case .observe:
       client.observe()
-      client.reply(StatusReply())
+      // What other pools save from the reply on reaches the client.
+      others.ask(request) { _ in client.reply(StatusReply()) }
+    }
+  }
+
+  private func status(_ request: StatusRequest, _ client: StatusServer.Client) {
+    guard request.local != true, !others.members.isEmpty else {
+      return collector.collect { client.reply(StatusReply(status: $0)) }
+    }
+    var (own, answered): (PoolStatus?, [PoolStatus]?)
+    let reply = {
+      guard var status = own, let answered else { return }
+      status.others = answered
+      client.reply(StatusReply(status: status))
+    }
+    collector.collect {
+      own = $0
+      reply()
+    }
+    others.ask(StatusRequest(.status)) { replies in
+      answered = replies.compactMap(\.status).sorted { ($0.host ?? "", $0.pid) < ($1.host ?? "", $1.pid) }
+      reply()
+    }
+  }
+
+  /// Seconds beyond their deadline that other pools have to be gone.
+  private static let timeToEnd = 15.0
+
+  private func stop(_ request: StatusRequest, _ client: StatusServer.Client) {
+    let deadline = request.deadline ?? core.configuration.stopDeadline
+    guard request.all == true, !others.members.isEmpty else {
+      client.reply(StatusReply(count: request.all == true ? 0 : nil))
+      return core.stop(deadline)
+    }
+    let count = others.members.count
+    // What the others give back stays in the store.
+    core.coordinator.close()
+    others.stop(request, within: deadline + Self.timeToEnd) { [core] left in
+      let error = "\(left) of \(count) other pools have not ended; `workerpool status` names them"
+      client.reply(StatusReply(ok: left == 0, error: left == 0 ? nil : error, count: count - left))
+      core.stop(deadline)
     }
   }
 
@@ -135,10 +188,14 @@ final class StatusService {
     core.log(Self.record(.jobCancelled, jobs, "will be cancelled", core.coordinator.jobURIs))
     let inHand = jobs.filter { core.coordinator.held[$0] != nil }
     for job in inHand { core.coordinator.cancel(job) }
-    let others = jobs.filter { core.coordinator.held[$0] == nil }
-    core.coordinator.forget(others)
-    guard !others.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
-    core.source.cancel(others, ticket: tickets.issue(to: (client, inHand.count)))
+    let rest = jobs.filter { core.coordinator.held[$0] == nil }
+    core.coordinator.forget(rest)
+    guard !rest.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
+    // A worker of another pool that runs one of them is asked to stop, too. Its save would fail anyway.
+    if !others.members.isEmpty {
+      others.ask(StatusRequest(.cancel, jobs: core.coordinator.jobURIs.texts(rest))) { _ in }
+    }
+    core.source.cancel(rest, ticket: tickets.issue(to: (client, inHand.count)))
   }
 
   private func retry(_ jobs: [JobKey], _ client: StatusServer.Client) {
