@@ -87,14 +87,30 @@ struct ServerConnectionTests {
 
   // MARK: Streams
 
-  @Test func aStreamGivesRowsOneByOne() throws {
+  /// One by one, or by the hundred with newer versions of libpq.
+  @Test func aStreamGivesFewRowsAtATime() throws {
     let connection = try connect()
     var sum: Int64 = 0
-    try connection.stream("SELECT n FROM generate_series(1, $1) AS n", parameters(.integer(1000))) {
-      #expect($0.rowCount == 1)
-      sum += $0.integer(0, 0)
+    try connection.stream("SELECT n FROM generate_series(1, $1) AS n", parameters(.integer(1000))) { rows in
+      #expect(rows.rowCount <= 200)
+      sum += (0..<rows.rowCount).reduce(0) { $0 + rows.integer($1, 0) }
     }
     #expect(sum == 500_500)
+  }
+
+  /// Statements that were prepared before their table changed are prepared again, before any row was given.
+  @Test func aStreamIsPreparedAnewWhenItsTableHasChanged() throws {
+    let connection = try connect()
+    try connection.run("CREATE TEMPORARY TABLE t (n bigint); INSERT INTO t VALUES (1), (2)")
+    for columns in 1...2 {
+      var rows = 0
+      try connection.stream("SELECT * FROM t", ServerParameters()) {
+        #expect($0.columnCount == columns)
+        rows += $0.rowCount
+      }
+      #expect(rows == 2)
+      try connection.run("ALTER TABLE t ADD COLUMN c\(columns) text")
+    }
   }
 
   @Test func aStreamThatIsNotWantedAnyMoreEnds() throws {
