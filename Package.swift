@@ -124,7 +124,9 @@ let package = Package(
     .testTarget(
       name: "JobsTests", dependencies: ["CoreData", "Jobs", "TestFiles", "WorkerProtocol"], path: "Tests/Jobs"),
     .executableTarget(
-      name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem"], path: "Tests/Support/TestWorker"),
+      name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem", "CTrespass"],
+      path: "Tests/Support/TestWorker"),
+    .target(name: "CTrespass", path: "Tests/Support/CTrespass"),
     .testTarget(
       name: "WorkerKitTests",
       dependencies: [

@@ -52,8 +52,9 @@ static inline int csystem_open_path(const char *path) { return open(path, 010000
 
 // MARK: System calls
 
-// What no worker needs, and what would let it out: other processes' memory, mounts, namespaces, modules, keys, the clock, and
-// rings of requests, which no filter sees.
+// What no worker needs, and what would let it out: other processes' memory, mounts, namespaces, modules, keys, the clock, rings
+// of requests, which no filter sees, and what Landlock knows nothing of: memory and messages shared by name, and modes, owners
+// and attributes of files by their path, wherever it leads. fchmod(2) and fchown(2) of an open file stay.
 static const int csystem_denied_calls[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_perf_event_open, SYS_bpf, SYS_userfaultfd,
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_swapon, SYS_swapoff, SYS_quotactl,
@@ -67,9 +68,29 @@ static const int csystem_denied_calls[] = {
     425, 426, 427,            // io_uring_setup, _enter, _register
     428, 429, 430, 431, 432,  // open_tree, move_mount, fsopen, fsconfig, fsmount
     433, 438, 440, 442,       // fspick, pidfd_getfd, process_madvise, mount_setattr
+    452, 463, 466,            // fchmodat2, setxattrat, removexattrat
+    SYS_fchmodat, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr,
+#ifdef SYS_chmod
+    SYS_chmod, SYS_chown, SYS_lchown,
+#endif
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv,
+    SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
 };
 
-enum { csystem_filter_room = 16 + 2 * (int)(sizeof csystem_denied_calls / sizeof csystem_denied_calls[0]) + 24 };
+// Calls that change a process's limits and its share of the machine, and where they name the process. Landlock does not keep
+// them from other processes of the same user. They may name the caller by 0.
+static const struct {
+  int call, argument;
+} csystem_calls_on_processes[] = {
+    {SYS_prlimit64, 0},       {SYS_sched_setaffinity, 0}, {SYS_sched_setscheduler, 0},
+    {SYS_sched_setparam, 0},  {SYS_sched_setattr, 0},     {SYS_setpriority, 1},
+    {SYS_ioprio_set, 1},      {SYS_migrate_pages, 0},     {SYS_move_pages, 0},
+};
+
+enum {
+  csystem_filter_room = 16 + 2 * (int)(sizeof csystem_denied_calls / sizeof csystem_denied_calls[0]) +
+                        5 * (int)(sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]) + 36
+};
 
 #if defined(__x86_64__)
 #define CSYSTEM_ARCHITECTURE AUDIT_ARCH_X86_64
@@ -99,6 +120,24 @@ static inline int csystem_write_filter(struct sock_filter *filter, int has_netwo
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_denied_calls[i], 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, denied));
   }
+  for (size_t i = 0; i < sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]; i++) {
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_calls_on_processes[i].call, 0, 4));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[csystem_calls_on_processes[i].argument])));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+  }
+  // A group or a user is more than the caller: PRIO_PROCESS is 0, IOPRIO_WHO_PROCESS 1.
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setpriority, 0, 4));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioprio_set, 0, 4));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0));
+  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   // New namespaces: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
   ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
   ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
@@ -117,9 +156,40 @@ static inline int csystem_write_filter(struct sock_filter *filter, int has_netwo
   return count;
 }
 
+// MARK: Capabilities
+
+// What is left to root: files of all users, who to be, and low ports. Others open what Landlock and the filter close: raw memory,
+// devices, the memory and the environment of every process.
+static const uint64_t csystem_kept_capabilities =
+    1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 |  // CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID
+    1 << 5 | 1 << 6 | 1 << 7 | 1 << 10;           // KILL, SETGID, SETUID, NET_BIND_SERVICE
+
+// Gives up all others, and never gets them again, by no program either. Returns 0, or -1 with errno.
+static inline int csystem_drop_capabilities(void) {
+  for (int i = 0; i < 64; i++) {
+    // EINVAL: the kernel has no more. EPERM: a user who may not has none to lose, and no_new_privs lets nobody gain any.
+    if (!(csystem_kept_capabilities >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0) break;
+  }
+  struct {
+    uint32_t version;
+    int process;
+  } header = {0x20080522, 0};
+  struct {
+    uint32_t effective, permitted, inheritable;
+  } sets[2];
+  if (syscall(SYS_capget, &header, sets) != 0) return -1;
+  for (int i = 0; i < 2; i++) {
+    uint32_t kept = (uint32_t)(csystem_kept_capabilities >> 32 * i);
+    sets[i].effective &= kept;
+    sets[i].permitted &= kept;
+    sets[i].inheritable &= kept;
+  }
+  return (int)syscall(SYS_capset, &header, sets);
+}
+
 // Confines the calling thread, which must have no new privileges. Returns 0, or -1 with errno. Only system calls.
 static inline int csystem_confine(int ruleset, const struct sock_filter *filter, int length) {
-  if (syscall(446, ruleset, 0U) != 0) return -1;
+  if (syscall(446, ruleset, 0U) != 0 || csystem_drop_capabilities() != 0) return -1;
   struct sock_fprog program = {(unsigned short)length, (struct sock_filter *)filter};
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }

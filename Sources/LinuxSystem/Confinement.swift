@@ -5,7 +5,8 @@ import Glibc
 /// Everything else is denied, to root too.
 ///
 /// Landlock guards files, TCP, signals and abstract sockets, as far as the kernel knows them; a filter denies sockets
-/// of networks, and system calls that no worker needs. Connections to Unix sockets in the file system are not denied.
+/// of networks, system calls that no worker needs, and those that change other processes or files by their path. Root
+/// loses all capabilities but those for files and users. Connections to Unix sockets in the file system are not denied.
 ///
 /// Source: landlock(7), seccomp(2).
 package struct Confinement: Equatable, Sendable {

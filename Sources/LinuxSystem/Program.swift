@@ -17,7 +17,7 @@ package struct Program: Sendable {
   /// The environment variable in which the process finds its own process ID. Processes that it starts inherit the
   /// variable, and have other IDs.
   package var pidVariable: String?
-  /// What the process and all that it starts may do; nil for what this process may.
+  /// What the process and all that it starts may do, and nobody can take back; nil for what this process may.
   package var confinement: Confinement?
 
   package init(

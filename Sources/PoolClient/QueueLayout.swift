@@ -21,6 +21,8 @@ public struct QueueLayout: Hashable, Sendable {
   /// The sockets, ledger and identity of the pool. Mode 0700.
   public var run: String { root + "/run" }
 
+  /// Where confined workers, and they alone, put temporary files.
+  package var temporary: String { URL(fileURLWithPath: run).path + "/tmp" }
   /// The socket that workers connect to.
   package var workerSocket: String { run + "/workers.sock" }
   /// The socket that a ``StatusClient`` connects to.

@@ -96,7 +96,8 @@ public enum Pool {
     defer { runtime.clear() }
     // Before the store's file is made.
     configuration.model = try modelPath(configuration)
-    _ = try loadModel(configuration)
+    let model = try loadModel(configuration)
+    if configuration.confinesWorkers { try WorkerConfinement.makePlaces(configuration, model) }
     let storeLock = try takeStore(&configuration)
     defer { storeLock?.release() }
     var code = try runOnce(&configuration, layout, signals)

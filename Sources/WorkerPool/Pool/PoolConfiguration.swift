@@ -114,9 +114,7 @@ public struct PoolConfiguration: Sendable {
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=no" }
     // Confined workers cannot write into the usual directories for temporary files.
     if confinesWorkers {
-      for name in ["TMPDIR", "SQLITE_TMPDIR"] {
-        environment[name] = URL(fileURLWithPath: QueueLayout(root: queue).run).path
-      }
+      for name in ["TMPDIR", "SQLITE_TMPDIR"] { environment[name] = QueueLayout(root: queue).temporary }
     }
     environment.merge(extraEnvironment) { $1 }
     environment[.protocolEdition] = ProtocolEdition.current.description

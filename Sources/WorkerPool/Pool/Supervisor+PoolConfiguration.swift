@@ -1,4 +1,7 @@
-import Foundation
+import CoreData
+import Glibc
+import LinuxSystem
+import PoolClient
 
 extension Supervisor.Configuration {
   /// The part of a pool's configuration that its processes need.
@@ -14,12 +17,30 @@ extension Supervisor.Configuration {
 }
 
 extension WorkerConfinement {
+  /// The store's files, which SQLite keeps as long as the pool has them open, and not their directory: it may be
+  /// somebody's home. Of the queue directory only where jobs are submitted: `exec.json` in it says what `exec` may start,
+  /// and the pool, which nothing confines, trusts what lies in the rest.
   init(_ configuration: PoolConfiguration) {
-    func directory(of path: String) -> String {
-      URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
-    }
+    let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()
+    let layout = QueueLayout(root: URL(fileURLWithPath: configuration.queue).path)
     self.init(
-      own: [directory(of: configuration.store), URL(fileURLWithPath: configuration.queue).path],
-      readable: [URL(fileURLWithPath: configuration.model).path], extra: configuration.confinedNeeds)
+      own: ["", "-wal", "-shm"].map { store.path + $0 }
+        + [ExternalData.supportFolder(of: store).path, layout.incoming, layout.temporary, layout.writeTurn],
+      readable: [URL(fileURLWithPath: configuration.model).path, layout.root], extra: configuration.confinedNeeds)
+  }
+
+  /// Makes the directories that confined workers need and may not make themselves.
+  static func makePlaces(_ configuration: PoolConfiguration, _ model: NSManagedObjectModel) throws {
+    let files = FileManager.default
+    let temporary = QueueLayout(root: configuration.queue).temporary
+    // What workers of an earlier pool left, and a link that one of them may have put in its place.
+    try? files.removeItem(atPath: temporary)
+    guard mkdir(temporary, QueueLayout.privateMode) == 0 else {
+      throw FileError(path: temporary, action: "be made a directory", errno: errno)
+    }
+    let attributes = model.entities.flatMap { $0.properties.compactMap { $0 as? NSAttributeDescription } }
+    guard attributes.contains(where: \.allowsExternalBinaryDataStorage) else { return }
+    let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()
+    try files.createDirectory(at: ExternalData.supportFolder(of: store), withIntermediateDirectories: true)
   }
 }

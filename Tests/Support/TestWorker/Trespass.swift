@@ -1,10 +1,11 @@
 import CSystem
+import CTrespass
 import Foundation
 import Glibc
 import WorkerKit
 
-/// A job that tries what a confined worker must not, and writes into the queue directory what came of it: a name and an
-/// error number on each line, 0 for what it was let do.
+/// A job that tries what a confined worker must not. Its output says what came of it: a name and an error number on each
+/// line, 0 for what it was let do.
 struct Trespass: Worker {
   static let kind = "trespass"
   /// The true(1) of a place of its own is declared, the shell is not.
@@ -29,16 +30,32 @@ struct Trespass: Worker {
       ("signal the pool", { Self.result(kill(getppid(), 0)) }),
       ("start the shell", { Self.starting("/bin/sh", "-c", "exit 0") }),
       ("start what is declared", { Self.starting("/usr/bin/true") }),
-      ("write into the queue", { Self.opening(queue + "/trespass", O_WRONLY | O_CREAT) }),
+      ("submit a job", { Self.opening(queue + "/incoming/.trespass", O_WRONLY | O_CREAT) }),
       (
         "write a temporary file",
         { Self.opening(NSTemporaryDirectory() + "/trespass", O_WRONLY | O_CREAT) }
       ),
     ]
-    let lines = attempts.map { "\($0): \($1())\n" }.joined()
-    try Data(lines.utf8).write(to: URL(fileURLWithPath: queue + "/trespass"))
+    let lines =
+      attempts.map { "\($0): \($1())\n" }
+      + Self.ways(out: outside, queue, try job.parameters["socket"]?.stringValue ?? "")
     unlink(NSTemporaryDirectory() + "/trespass")
+    unlink(queue + "/incoming/.trespass")
+    job.output = lines.joined()
     try Add().run(job, in: context)
+  }
+
+  /// What comes of all ways that are written in C.
+  private static func ways(out outside: String, _ queue: String, _ socket: String) -> [String] {
+    let words: [String] = [outside, NSTemporaryDirectory(), queue, socket]
+    let texts = words.map { strdup($0) }
+    defer { texts.forEach { free($0) } }
+    var place = trespass_place(
+      outside: UnsafePointer(texts[0]), own: UnsafePointer(texts[1]), queue: UnsafePointer(texts[2]),
+      abstract_socket: UnsafePointer(texts[3]))
+    return (0..<trespass_count()).map { way in
+      "\(String(cString: trespass_name(way))): \(trespass_try(way, &place))\n"
+    }
   }
 
   private static func result(_ value: Int32) -> Int32 {

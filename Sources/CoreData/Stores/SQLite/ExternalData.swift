@@ -2,7 +2,7 @@
 ///
 /// 1: the value follows. 2: the name of a file follows, a UUID in capitals with a zero behind it; the file is in the
 /// store's support folder.
-enum ExternalData {
+package enum ExternalData {
   /// The value; nil if its file is missing or cannot be read.
   static func decode(_ stored: Data, _ storedEntity: StoredEntity) -> Data? {
     switch stored.first {
@@ -25,7 +25,7 @@ enum ExternalData {
   }
 
   /// The folder beside a store's file with its external data.
-  static func supportFolder(of store: URL) -> URL {
+  package static func supportFolder(of store: URL) -> URL {
     store.deletingLastPathComponent().appendingPathComponent(
       ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT")
   }

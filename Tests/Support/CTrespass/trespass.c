@@ -1,0 +1,342 @@
+#define _GNU_SOURCE
+#include "CTrespass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <termios.h>
+#include <unistd.h>
+
+// Ways out of a confinement, in C since the C library hides some system calls from Swift. None of them harms a pool that lets
+// it: each asks for a right without using it, or puts in place what is there already.
+
+typedef const struct trespass_place *place_t;
+
+static char text[4096];
+
+static const char *join(const char *directory, const char *name) {
+  static char paths[4][2048];
+  static int next;
+  char *path = paths[next++ & 3];
+  snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+  return path;
+}
+
+static const char *of_pool(const char *name) {
+  snprintf(text, sizeof text, "/proc/%d/%s", getppid(), name);
+  return text;
+}
+
+static int said(long value) { return value < 0 ? errno : 0; }
+
+static int opened(const char *path, int flags) {
+  int descriptor = open(path, flags, 0600);
+  int error = said(descriptor);
+  if (descriptor >= 0) close(descriptor);
+  return error;
+}
+
+static int pool_memory(place_t p) { return opened(of_pool("mem"), O_RDONLY); }
+static int pool_environment(place_t p) { return opened(of_pool("environ"), O_RDONLY); }
+static int pool_root(place_t p) { return opened(of_pool("root/etc/hostname"), O_RDONLY); }
+static int pool_directory(place_t p) { return opened(of_pool("cwd/."), O_RDONLY | O_DIRECTORY); }
+
+static int pool_descriptor(place_t p) {
+  int pool = syscall(SYS_pidfd_open, getppid(), 0);
+  int error = said(syscall(SYS_pidfd_getfd, pool, 1, 0));
+  close(pool);
+  return error;
+}
+
+static int pool_pages(place_t p) {
+  char byte;
+  struct iovec here = {&byte, 1}, there = {(void *)8, 1};
+  // An address at which there is nothing: EFAULT if it was let.
+  int error = said(process_vm_readv(getppid(), &here, 1, &there, 1, 0));
+  return error == EFAULT ? 0 : error;
+}
+
+static int follow_link(place_t p) {
+  const char *link = join(p->own, "way");
+  unlink(link);
+  if (symlink(p->outside, link) != 0) return errno;
+  int error = opened(join(link, "secret"), O_RDONLY);
+  unlink(link);
+  return error;
+}
+
+static int link_in(place_t p) {
+  const char *name = join(p->own, "linked");
+  int error = said(link(join(p->outside, "secret"), name));
+  unlink(name);
+  return error;
+}
+
+static int move_in(place_t p) {
+  const char *from = join(p->outside, "secret"), *to = join(p->own, "moved");
+  int error = said(rename(from, to));
+  if (error == 0) rename(to, from);
+  return error;
+}
+
+static int move_out(place_t p) {
+  const char *from = join(p->own, "mine"), *to = join(p->outside, "theirs");
+  close(open(from, O_WRONLY | O_CREAT, 0600));
+  int error = said(rename(from, to));
+  unlink(from);
+  unlink(to);
+  return error;
+}
+
+static int truncate_file(place_t p) { return said(truncate(join(p->outside, "secret"), 6)); }
+static int change_mode(place_t p) { return said(chmod(join(p->outside, "secret"), 0644)); }
+static int change_mode_at(place_t p) {
+  int error = said(syscall(452, AT_FDCWD, join(p->outside, "secret"), 0644, 0));
+  return error == ENOSYS ? 0 : error;  // fchmodat2, since Linux 6.6
+}
+static int change_owner(place_t p) { return said(chown(join(p->outside, "secret"), getuid(), getgid())); }
+static int mark(place_t p) {
+  int error = said(setxattr(join(p->outside, "secret"), "user.mark", "x", 1, 0));
+  return error == ENOTSUP ? 0 : error;
+}
+
+static int make_device(place_t p) {
+  const char *name = join(p->own, "disk");
+  int error = said(mknod(name, S_IFBLK | 0600, makedev(7, 1)));
+  unlink(name);
+  return error;
+}
+
+static int limit_pool(place_t p) {
+  struct rlimit limit;
+  int error = said(prlimit(getppid(), RLIMIT_CORE, 0, &limit));
+  return error ? error : said(prlimit(getppid(), RLIMIT_CORE, &limit, 0));
+}
+
+static int slow_pool(place_t p) {
+  return said(setpriority(PRIO_PROCESS, getppid(), getpriority(PRIO_PROCESS, getppid())));
+}
+
+static int schedule_pool(place_t p) {
+  struct sched_param parameters = {0};
+  return said(sched_setscheduler(getppid(), SCHED_OTHER, &parameters));
+}
+
+static int pin_pool(place_t p) {
+  cpu_set_t processors;
+  if (sched_getaffinity(getppid(), sizeof processors, &processors) != 0) return errno;
+  return said(sched_setaffinity(getppid(), sizeof processors, &processors));
+}
+
+static int starve_pool(place_t p) {
+  return said(syscall(SYS_ioprio_set, 1, getppid(), 2 << 13 | 4));
+}
+
+static int signal_group(place_t p) { return said(kill(-getpgid(getppid()), 0)); }
+
+static int signal_descriptor(place_t p) {
+  int pool = syscall(SYS_pidfd_open, getppid(), 0);
+  int error = said(syscall(SYS_pidfd_send_signal, pool, 0, 0, 0));
+  close(pool);
+  return error;
+}
+
+static int signal_queue(place_t p) { return said(sigqueue(getppid(), 0, (union sigval){0})); }
+
+static int user_namespace(place_t p) {
+  long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+  if (child == 0) _exit(0);
+  if (child > 0) waitpid(child, 0, 0);
+  return said(child);
+}
+
+static int user_namespace_by_clone3(place_t p) {
+  uint64_t arguments[11] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD};
+  long child = syscall(435, arguments, sizeof arguments);
+  if (child == 0) _exit(0);
+  if (child > 0) waitpid(child, 0, 0);
+  int error = said(child);
+  return error == ENOSYS ? EPERM : error;
+}
+
+static int ring(place_t p) {
+  char parameters[512] = {0};
+  int ring = syscall(425, 1, parameters);
+  int error = said(ring);
+  if (ring >= 0) close(ring);
+  // A kernel may be built without it.
+  return error == ENOSYS ? 0 : error;
+}
+
+static int kernel_program(place_t p) {
+  char attributes[128] = {0};
+  int error = said(syscall(SYS_bpf, 0, attributes, sizeof attributes));
+  return error == EINVAL || error == ENOSYS ? 0 : error;
+}
+
+static int kernel_log(place_t p) { return said(syscall(SYS_syslog, 10, 0, 0)); }
+
+static int shared_memory(place_t p) {
+  int segment = shmget(IPC_PRIVATE, 4096, 0600);
+  int error = said(segment);
+  if (segment >= 0) shmctl(segment, IPC_RMID, 0);
+  return error;
+}
+
+static int message_queue(place_t p) {
+  snprintf(text, sizeof text, "/trespass-%d", getpid());
+  mqd_t queue = mq_open(text, O_RDWR | O_CREAT, 0600, 0);
+  int error = said(queue);
+  if (queue >= 0) mq_close(queue), mq_unlink(text);
+  return error == ENOSYS ? 0 : error;
+}
+
+static int abstract_socket(place_t p) {
+  struct sockaddr_un address = {AF_UNIX};
+  size_t length = strlen(p->abstract_socket);
+  memcpy(address.sun_path + 1, p->abstract_socket, length);
+  int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  int error =
+      said(connect(descriptor, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + length));
+  close(descriptor);
+  return error;
+}
+
+// A file without a name is executed in the same bounds: it cannot open the secret either.
+static int nameless_program(place_t p) {
+  int program = memfd_create("program", 0), source = open("/bin/cat", O_RDONLY);
+  if (program < 0 || source < 0) return errno;
+  long count;
+  while ((count = read(source, text, sizeof text)) > 0)
+    if (write(program, text, count) != count) return EIO;
+  close(source);
+  const char *secret = join(p->outside, "secret");
+  pid_t child = fork();
+  if (child == 0) {
+    int nothing = open("/dev/null", O_WRONLY);
+    dup2(nothing, 1);
+    dup2(nothing, 2);
+    fexecve(program, (char *[]){"cat", (char *)secret, 0}, (char *[]){0});
+    _exit(126);
+  }
+  close(program);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EACCES;
+}
+
+static int exec_commands(place_t p) {
+  const char *name = join(p->queue, "exec.json");
+  int error = opened(name, O_WRONLY | O_CREAT | O_EXCL);
+  if (error == 0) unlink(name);
+  return error == EEXIST ? 0 : error;
+}
+
+static int moved_and_back(const char *from, const char *to) {
+  int error = said(rename(from, to));
+  if (error == 0) rename(to, from);
+  return error;
+}
+
+static int pool_socket(place_t p) {
+  return moved_and_back(join(p->queue, "run/status.sock"), join(p->queue, "run/other.sock"));
+}
+static int queue_directory(place_t p) { return moved_and_back(join(p->queue, "rejected"), join(p->queue, "other")); }
+static int pool_log(place_t p) { return opened(join(p->queue, "log/pool.jsonl"), O_WRONLY); }
+static int taken_file(place_t p) { return opened(join(p->queue, "taken/planted"), O_WRONLY | O_CREAT); }
+
+// Descriptors beside the three standard ones and the worker's own would be the pool's.
+static int terminal(place_t p) {
+  char byte = 0;
+  for (int descriptor = 0; descriptor < 3; descriptor++)
+    if (ioctl(descriptor, 0x5412 /* TIOCSTI */, &byte) == 0) return 0;
+  return EPERM;
+}
+
+// Rights that let root pass: raw memory, devices, modules, tracing, the network's configuration.
+static int capability(place_t p) {
+  FILE *status = fopen("/proc/self/status", "r");
+  unsigned long long permitted = ~0ULL;
+  while (status && fgets(text, sizeof text, status)) {
+    sscanf(text, "CapPrm: %llx", &permitted);
+  }
+  if (status) fclose(status);
+  unsigned long long mighty = 1ULL << 12 | 1ULL << 16 | 1ULL << 17 | 1ULL << 19 | 1ULL << 21 | 1ULL << 27 | 1ULL << 34;
+  return permitted & mighty ? 0 : EPERM;
+}
+
+static int new_privileges(place_t p) { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? EPERM : 0; }
+
+static const struct {
+  const char *name;
+  int (*attempt)(place_t);
+} ways[] = {
+    {"read the pool's memory by its file", pool_memory},
+    {"read the pool's memory", pool_pages},
+    {"read the pool's environment", pool_environment},
+    {"go through the pool's root", pool_root},
+    {"go through the pool's directory", pool_directory},
+    {"take a descriptor of the pool", pool_descriptor},
+    {"follow a link of its own", follow_link},
+    {"link a file of others", link_in},
+    {"move a file of others", move_in},
+    {"move a file to others", move_out},
+    {"truncate a file of others", truncate_file},
+    {"change the mode of a file of others", change_mode},
+    {"change the mode of a file of others by fchmodat2", change_mode_at},
+    {"change the owner of a file of others", change_owner},
+    {"mark a file of others", mark},
+    {"make a device", make_device},
+    {"limit the pool", limit_pool},
+    {"slow the pool", slow_pool},
+    {"schedule the pool", schedule_pool},
+    {"bind the pool to processors", pin_pool},
+    {"slow the pool's reading", starve_pool},
+    {"signal the pool's group", signal_group},
+    {"signal the pool by a descriptor", signal_descriptor},
+    {"queue a signal for the pool", signal_queue},
+    {"make a user namespace", user_namespace},
+    {"make a user namespace by clone3", user_namespace_by_clone3},
+    {"make a ring of requests", ring},
+    {"load a program into the kernel", kernel_program},
+    {"read the kernel's log", kernel_log},
+    {"share memory", shared_memory},
+    {"make a message queue", message_queue},
+    {"connect to an abstract socket", abstract_socket},
+    {"start a file without a name that reads", nameless_program},
+    {"allow commands to exec jobs", exec_commands},
+    {"replace the pool's socket", pool_socket},
+    {"replace a directory of the queue", queue_directory},
+    {"write the pool's log", pool_log},
+    {"plant a taken file", taken_file},
+    {"type into a terminal", terminal},
+    {"keep mighty capabilities", capability},
+    {"gain privileges by a program", new_privileges},
+};
+
+int trespass_count(void) { return sizeof ways / sizeof ways[0]; }
+const char *trespass_name(int index) { return ways[index].name; }
+int trespass_try(int index, const struct trespass_place *place) {
+  errno = 0;
+  return ways[index].attempt(place);
+}
