@@ -27,7 +27,8 @@ extension StoreJobSource {
 
   func noteHistory(_ gauges: HistoryGauges) {
     work(on: pruningContext) { [self] context in
-      guard try store.noteHistory(gauges, at: Date(), in: context) else { return }
+      // One pool notes for all: the intervals are in the same settings.
+      guard leads, try store.noteHistory(gauges, at: Date(), in: context) else { return }
       try context.save()
     } onFailure: { [report] error in
       report(.trouble("the pool's history cannot be kept: \(ErrorText.text(error))"))

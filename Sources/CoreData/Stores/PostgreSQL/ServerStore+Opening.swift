@@ -56,6 +56,7 @@ extension ServerStore {
         if try !hasStore(address, connection) { try create(address, opening, connection) }
       }
     }
+    if !isReadOnly { try extendIfWanted(database, address, opening) }
     try migrateIfWanted(database, address, opening)
     let wantsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
     if wantsHistory && !isReadOnly {
@@ -99,7 +100,7 @@ extension ServerStore {
       "INSERT INTO \(address.qualified("_store")) (identifier, metadata) VALUES ($1, $2)", parameters)
   }
 
-  private static func entityNumbers(
+  static func entityNumbers(
     _ address: ServerAddress, _ connection: any ServerConnection
   ) throws -> [SchemaFile.EntityRow] {
     let rows = try connection.execute("SELECT number, name FROM \(address.qualified("_entities"))")

@@ -6,19 +6,21 @@ extension ServerTables {
   /// The channel of a store's announcements. What is announced is the entity's name.
   static func channel(of identifier: String) -> String { "coredata_rows_\(identifier)" }
 
+  /// The function that triggers call.
+  var announcer: String { address.qualified("_announce") }
+
   var announcements: [String] {
     let announced = schema.entities.compactMap { mapping in
       (mapping.entity.userInfo?[NSPersistentStoreAnnouncedKey] as? String).map { (mapping, $0) }
     }
     guard !announced.isEmpty else { return [] }
-    let function = address.qualified("_announce")
     let store = address.qualified(ServerLayout.OwnTable.store.rawValue)
     return [
       """
-      CREATE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+      CREATE FUNCTION \(announcer)() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
       PERFORM pg_notify('coredata_rows_' || identifier, TG_ARGV[0]) FROM \(store); RETURN NULL; END $$
       """
-    ] + announced.flatMap { triggers(on: $0, where: $1, calling: function) }
+    ] + announced.flatMap { triggers(on: $0, where: $1, calling: announcer) }
   }
 
   private func triggers(on mapping: TableMapping, where condition: String, calling function: String) -> [String] {

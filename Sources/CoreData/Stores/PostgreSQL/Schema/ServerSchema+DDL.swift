@@ -6,7 +6,8 @@ struct ServerTables {
   /// The number of keys that a connection reserves at once: the step of the sequences.
   static let keysAtOnce: Int64 = 64
 
-  /// The sequence of all keys of the store: no two rows have one, even in different tables.
+  /// The sequence of all keys of the store: no two new rows get one, even in different tables. Rows that were copied from
+  /// a file keep theirs.
   static func sequence(_ address: ServerAddress) -> String { address.qualified("_keys") }
 
   /// In one text, since no statement has parameters.
@@ -44,16 +45,16 @@ struct ServerTables {
     }
   }
 
-  private var entityTables: [String] {
-    schema.tables.map { table in
-      let sequence = Self.sequence(address)
-      let columns = table.columns.map { column in
-        column.name == ServerLayout.ownColumns.key
-          ? "\(column.name) \(column.declaredType) DEFAULT nextval(\(sequence.quotedText))"
-          : "\(column.name) \(column.declaredType)"
-      }
-      return "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
+  private var entityTables: [String] { schema.tables.map(creation) }
+
+  /// The statement that creates the table of a root entity.
+  func creation(of table: EntityTable) -> String {
+    let columns = table.columns.map { column in
+      column.name == ServerLayout.ownColumns.key
+        ? "\(column.name) \(column.declaredType) DEFAULT nextval(\(Self.sequence(address).quotedText))"
+        : "\(column.name) \(column.declaredType)"
     }
+    return "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
   }
 
   private var joinTables: [String] {
@@ -114,7 +115,7 @@ struct ServerTables {
 
   // MARK: Indexes
 
-  private var indexes: [String] {
+  var indexes: [String] {
     var statements = toOnes.map { "CREATE INDEX ON \($0.table) (\($0.toOne.column))" }
     for mapping in schema.entities { statements += fetchIndexes(of: mapping) + uniqueIndexes(of: mapping) }
     return statements

@@ -1,0 +1,87 @@
+import CoreDataPostgreSQL
+import TestFiles
+import Testing
+
+@testable import CoreData
+
+/// `NSPersistentStoreExtendOption` at a server: the tables get the additions of a newer model.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+struct ServerExtendingTests {
+  private static let extends: [AnyHashable: Any] = [NSPersistentStoreExtendOption: true]
+
+  private func open(_ stack: StoreStack, _ model: NSManagedObjectModel, _ options: [AnyHashable: Any]?) throws
+    -> NSManagedObjectContext
+  {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url, options: options)
+    return stack.context(coordinator)
+  }
+
+  private func indexes(_ stack: StoreStack) throws -> [String] {
+    var parameters = ServerParameters()
+    parameters.add(try ServerAddress(stack.url, nil).schema)
+    let rows = try ServerDriver.open(PostgreSQLServer.shared.address()).execute(
+      "SELECT indexdef FROM pg_indexes WHERE schemaname = $1 ORDER BY 1", parameters)
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+  }
+
+  /// The library with a nickname of authors, of which there is an index, and with shops.
+  private func newerModel() -> NSManagedObjectModel {
+    let model = LibraryModel.make()
+    let nickname = LibraryModel.attribute("nickname", .stringAttributeType)
+    nickname.isIndexed = true
+    model.entitiesByName["Author"]?.properties.append(nickname)
+    let shop = LibraryModel.entity("Shop", [LibraryModel.attribute("town", .stringAttributeType)])
+    shop.uniquenessConstraints = [["town"]]
+    shop.userInfo = [NSPersistentStoreAnnouncedKey: ""]
+    model.entities.append(shop)
+    return model
+  }
+
+  @Test func aNewerModelsAdditionsAreMadeOnce() throws {
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      let tag = context.make("Tag", ["label": "new"])
+      context.make("Book", ["title": "One", "tags": Set([tag])])
+      context.make("Author", ["name": "Ada"])
+      try context.save()
+    }
+    let before = try indexes(stack)
+    // Without the option it is another store's model.
+    let error = #expect(throws: NSError.self) { try open(stack, newerModel(), nil) }
+    #expect(error?.code == NSPersistentStoreIncompatibleVersionHashError)
+    // With it there are new columns, tables and indexes, and the rows stay.
+    for name in ["A", "B"] {
+      let context = try open(stack, newerModel(), Self.extends)
+      try context.performAndWait {
+        #expect(try context.all("Book", where: "ANY tags.label == 'new'").count == 1)
+        try #require(context.all("Author").first).setValue(name, forKey: "nickname")
+        context.make("Shop", ["town": name])
+        try context.save()
+        #expect(try context.all("Author", where: "nickname == '\(name)'").count == 1)
+      }
+    }
+    let added = try indexes(stack).filter { !before.contains($0) }
+    #expect(added.count == 3 && added.contains { $0.contains("nickname") }, "\(added)")
+    #expect(added.contains { $0.contains("UNIQUE INDEX") && $0.contains("(town)") }, "\(added)")
+    // The earlier version does not open it any more.
+    #expect(throws: NSError.self) { try open(stack, LibraryModel.make(), Self.extends) }
+  }
+
+  @Test func moreThanAdditionsChangesNothing() throws {
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      context.make("Tag", ["label": "new"])
+      try context.save()
+    }
+    let model = newerModel()
+    model.entitiesByName["Tag"]?.properties.append(
+      LibraryModel.attribute("color", .stringAttributeType, optional: false))
+    let error = #expect(throws: NSError.self) { try open(stack, model, Self.extends) }
+    #expect(error?.code == NSPersistentStoreIncompatibleVersionHashError)
+    #expect(error?.localizedDescription.contains("color") ?? false)
+    #expect(try stack.perform { try $0.all("Tag").count } == 1)
+    #expect(try open(stack, LibraryModel.make(), nil).performAndWait { true })
+  }
+}
