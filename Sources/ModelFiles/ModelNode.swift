@@ -39,6 +39,7 @@ package final class ModelNode {
 
   /// Parses a document. Throws for text that is not well-formed XML.
   package static func parse(_ data: Data) throws(ModelNodeError) -> ModelNode {
+    guard let data = XMLInstructions.harmless(data) else { throw ModelNodeError(line: 1) }
     let collector = Collector()
     let parser = XMLParser(data: data)
     parser.delegate = collector

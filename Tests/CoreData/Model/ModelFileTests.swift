@@ -247,3 +247,24 @@ import Testing
     }
   }
 }
+
+/// XML that Xcode does not write.
+@Suite struct StrangeModelTests {
+  /// Foundation's parser ends the process at an instruction that has a name only.
+  @Test(arguments: ["<?a?>", "<?xml?>", "<?a?><?b?>", "<!-- <?a?> -->"]) func instructionsWithoutData(text: String)
+    throws
+  {
+    let model = "<model><entity name=\"A\"/></model>"
+    let root = try? ModelNode.parse(Data((text + model).utf8))
+    // The declaration cannot be without a version.
+    #expect((root?.children.count == 1) == (text != "<?xml?>"))
+    #expect(throws: ModelNodeError.self) { try ModelNode.parse(#require(model.data(using: .utf16))) }
+  }
+
+  @Test func onlyInstructionsWithoutDataAreChanged() {
+    for text in ["<?xml version=\"1.0\"?><a/>", "<a>b?c</a>", "<?a b?>", "", "<?", "<?a"] {
+      #expect(XMLInstructions.harmless(Data(text.utf8)) == Data(text.utf8))
+    }
+    #expect(XMLInstructions.harmless(Data("<?a?><b/><?c?>".utf8)) == Data("<?a ?><b/><?c ?>".utf8))
+  }
+}

@@ -30,6 +30,9 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   }
 
   func read(_ data: Data) throws {
+    guard let data = XMLInstructions.harmless(data) else {
+      throw StoreFormatError("it is not in UTF-8 or another encoding that extends ASCII")
+    }
     // Given the data itself, the parser fails at the end of more than ten million bytes.
     let parser = XMLParser(stream: InputStream(data: data))
     parser.delegate = self

@@ -38,6 +38,21 @@ import Testing
     #expect(error?.localizedDescription.contains(words) == true, "\(error?.localizedDescription ?? "")")
   }
 
+  /// Foundation's parser ends the process at an instruction that has a name only.
+  @Test(arguments: ["<?a?>", "<?a ?>", "<!-- <?a?> --><?b?>", "<??>", "<?"])
+  func anInstructionWithoutDataInAnXMLFileEndsNoProcess(instruction: String) throws {
+    let id = try bookID
+    let object = "<object type=\"BOOK\" id=\"z\(id)\""
+    if instruction.hasSuffix(">"), instruction != "<??>" {
+      let context = try open(replacing: object, with: instruction + object)
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+      let count = try context.performAndWait { try context.count(for: request) }
+      #expect(count == 1)
+    } else {
+      expectRefusal("well-formed XML") { _ = try open(replacing: object, with: instruction + object) }
+    }
+  }
+
   @Test(arguments: ["9223372036854775807", "1099511627776", "4294967297"])
   func anXMLFileWithAnAbsurdKeyIsRefused(key: String) throws {
     let id = try bookID
