@@ -7,7 +7,7 @@ import Testing
 /// `NSPersistentStoreExtendOption` at a server: the tables get the additions of a newer model.
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct ServerExtendingTests {
-  private static let extends: [AnyHashable: Any] = [NSPersistentStoreExtendOption: true]
+  private static var extends: [AnyHashable: Any] { [NSPersistentStoreExtendOption: true] }
 
   private func open(_ stack: StoreStack, _ model: NSManagedObjectModel, _ options: [AnyHashable: Any]?) throws
     -> NSManagedObjectContext
