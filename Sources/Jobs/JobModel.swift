@@ -15,7 +15,7 @@ public enum JobModel {
 
   /// A new model of the pool's entities alone, in the configuration ``poolConfiguration``.
   ///
-  /// - Parameter isShared: whether the store is at a server, where pools of several hosts use it: see ``SharedModel``.
+  /// - Parameter isShared: whether the store is at a server, where pools of several hosts use it.
   public static func make(isShared: Bool = false) -> NSManagedObjectModel {
     let model = EmbeddedModel.pool.makeModel()
     if isShared { SharedModel.extend(model) }

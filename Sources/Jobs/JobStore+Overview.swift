@@ -87,7 +87,7 @@ extension JobStore {
   ///
   /// - Complexity: reads the first rows of each kind and priority from a stretch of the index, no matter how many jobs
   ///   wait. In each the jobs lie in the order in which they came, so the oldest is among the first; only behind
-  ///   ``oldestLookedAt`` jobs that came earlier and were put off does one stay unseen.
+  ///   100 jobs that came earlier and were put off does one stay unseen.
   public func oldestWaiting(except running: [Int64], in context: NSManagedObjectContext) throws -> [String: Date] {
     let running = Set(running)
     var oldest: [String: Date] = [:]

@@ -3,7 +3,7 @@ import Jobs
 
 /// Jobs as the command line shows them.
 public enum JobText {
-  /// An empty table for ``add(_:run:to:at:)``.
+  /// An empty table for ``add(_:run:hasHosts:to:at:)``.
   ///
   /// - Parameter hasHosts: whether it says on which host a job runs.
   public static func table(hasHosts: Bool = false) -> TextTable {
