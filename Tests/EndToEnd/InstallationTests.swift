@@ -81,9 +81,10 @@ import Testing
   private static let zshScript = #"""
     zmodload zsh/zpty
     zpty shell zsh -f -i
-    zpty -w shell "PS1=; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
+    zpty -w shell "PS1='line>'; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
     zpty -w shell "setopt auto_list no_list_ambiguous no_auto_menu no_beep; LISTMAX=1000; print READ''Y"
-    zpty -r shell all '*READY*'
+    # Before it shows the prompt, the shell does not take single keys.
+    zpty -r shell all '*READY*line>*'
     zpty -w -n shell "$2"$'\t\t\025'"print DO''NE"$'\n'
     zpty -r shell all '*DONE*'
     print -r -- "$all"
