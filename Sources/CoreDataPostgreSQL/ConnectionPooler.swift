@@ -69,7 +69,7 @@ enum ConnectionPooler {
 }
 
 extension PostgreSQLConnection {
-  /// The process number of the session as the server, or whoever stands before it, said at the beginning.
+  /// The process number of the session. The server told it at the beginning, or a pooler in front of the server.
   fileprivate var announcedProcess: Int { Int(pq.PQbackendPID(handle)) }
 
   /// The text in the first row and column of a script's last result.

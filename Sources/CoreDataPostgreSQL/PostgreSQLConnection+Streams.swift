@@ -74,8 +74,8 @@ extension PostgreSQLConnection {
     return results
   }
 
-  /// Source: https://www.postgresql.org/docs/17/libpq-single-row-mode.html. libpq gives many rows at a time from version
-  /// 17 on.
+  /// Source: https://www.postgresql.org/docs/17/libpq-single-row-mode.html. libpq gives many rows at a time from
+  /// version 17 on.
   func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws {
     try checkOpen()
     var hasRows = false
@@ -90,7 +90,7 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// The rows of a chunk: so many that they cost nothing beside their values.
+  /// The number of rows in a chunk. More rows would not make a fetch faster.
   private static let chunk: Int32 = 128
 
   private func streamOnce(

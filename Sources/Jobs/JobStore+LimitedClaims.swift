@@ -3,9 +3,9 @@ import WorkerProtocol
 
 /// Claims of jobs that limits or rates hold back, over all pools.
 ///
-/// Such claims are made in turns. A pool reads the row of the turn, counts what all pools have claimed, chooses jobs for
-/// which there is room, and saves them together with the row. Of two pools that do so at the same time one saves; the
-/// other's save fails as a merge conflict, and it begins again:
+/// Such claims are made in turns. A pool reads the row of the turn, counts what all pools have claimed, chooses jobs
+/// for which there is room, and saves them together with the row. Of two pools that do so at the same time one saves;
+/// the other's save fails as a merge conflict, and it begins again:
 ///
 ///     pool 1                    pool 2
 ///     reads turn 7              reads turn 7

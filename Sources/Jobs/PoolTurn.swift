@@ -33,8 +33,8 @@ struct PoolTurn {
 
 /// When jobs of a kind with a rate were claimed, over all pools.
 ///
-/// The times are those of the pools' clocks. A period is divided into steps; claims within one step count as of the last
-/// of them, so that the rate is kept.
+/// The times are those of the pools' clocks. A period is divided into steps; claims within one step count as of the
+/// last of them, so that the rate is kept.
 struct SharedRate {
   private var claims: [(time: Double, count: Int)] = []
   private let rate: JobRate

@@ -1,7 +1,7 @@
 import Foundation
 
-/// XML for the parser of Foundation, which ends the process at a processing instruction without data, `<?name?>`: it takes
-/// the length of a string that is not there.
+/// XML for the parser of Foundation, which ends the process at a processing instruction without data, `<?name?>`: it
+/// takes the length of a string that is not there.
 package enum XMLInstructions {
   private static let instruction = Data("<?".utf8)
 

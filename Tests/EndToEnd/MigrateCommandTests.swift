@@ -132,7 +132,8 @@ import Testing
     }
   }
 
-  /// What a call of SQLite or of the file system can do to a migration: it fails, or is the last that the process makes.
+  /// What a call of SQLite or of the file system can do to a migration: it fails, or is the last that the process
+  /// makes.
   @Test(.timeLimit(.minutes(20)), arguments: ["kill", "once", "ever"])
   func aMigrationThatIsCutOffLeavesAStoreThatCanBeMigrated(mode: String) throws {
     // Given the calls that a migration makes

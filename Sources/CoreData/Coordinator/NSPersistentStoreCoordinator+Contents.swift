@@ -23,7 +23,8 @@ extension NSPersistentStoreCoordinator {
   /// - Parameter progress: called on the calling thread now and then. What it throws ends the copy.
   /// - Returns: the entities, store by store.
   /// - Throws: 134060 (`persistentStoreOperation`) if a store of the destination is missing or not empty, or if the
-  ///   comparison finds a difference, after the transaction; 134190 if no mapping can be inferred; errors of the stores.
+  ///   comparison finds a difference, after the transaction; 134190 if no mapping can be inferred; errors of the
+  /// stores.
   package func copyContents(
     to other: NSPersistentStoreCoordinator, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> [CopiedEntity] {

@@ -1,6 +1,7 @@
 /// Copies all rows of a store into another, empty one of any class, through the seam.
 ///
-/// With the keys kept, so many rows at a time are in memory; with new keys, all are. History is not copied.
+/// If the copies keep the keys, 1,024 rows are in memory at a time; if they get new keys, all rows are. It does not
+/// copy history.
 struct StoreCopy {
   /// The rows of one entity, and the entity of their copies.
   struct Group {

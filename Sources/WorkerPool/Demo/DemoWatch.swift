@@ -6,8 +6,8 @@ import PoolClient
 /// Submits the jobs, shows how they go, kills a worker when some are done, and waits until the pool has replaced it and
 /// all jobs are done.
 ///
-/// Without a pace all jobs are submitted at once. With one, most of them come one after the other, the rest in a burst at
-/// the end of the time, and the worker is killed in that burst: so a person can follow it.
+/// Without a pace all jobs are submitted at once. With one, most of them come one after the other, the rest in a burst
+/// at the end of the time, and the worker is killed in that burst: so a person can follow it.
 struct DemoWatch {
   let pool: DemoPool
   let jobs: [JobRequest]
@@ -66,7 +66,7 @@ struct DemoWatch {
     }
   }
 
-  /// How many jobs are to be submitted by then.
+  /// The number of jobs that the demo has submitted by that time.
   private func due(after seconds: Double) -> Int {
     guard pace > 0, seconds < pace else { return jobs.count }
     return 1 + Int(Double(jobs.count - 1) * Self.trickle * seconds / pace)

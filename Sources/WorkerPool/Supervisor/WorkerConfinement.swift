@@ -3,8 +3,8 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// What confined workers may do: use the store, its model, the queue's directory of new jobs and the system's programs and
-/// libraries, and what their plugin declares in `describe`.
+/// What confined workers may do: use the store, its model, the queue's directory of new jobs and the system's programs
+/// and libraries, and what their plugin declares in `describe`.
 struct WorkerConfinement: Equatable, Sendable {
   /// Files that a worker reads and writes, and directories in which it does.
   let own: [String]

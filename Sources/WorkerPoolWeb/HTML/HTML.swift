@@ -69,7 +69,8 @@ struct HTML: Sendable {
 }
 
 extension HTML {
-  /// The text without embeddings, overrides and isolates (Unicode Standard Annex 9, "Directional Formatting Characters").
+  /// The text without embeddings, overrides and isolates (Unicode Standard Annex 9, "Directional Formatting
+  /// Characters").
   private static func inOneDirection(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import WorkerKit
 
-/// A job that tries what a confined worker must not. Its output says what came of it: a name and an error number on each
-/// line, 0 for what it was let do.
+/// A job that tries what a confined worker must not. Its output says what came of it: a name and an error number on
+/// each line, 0 for what it was let do.
 struct Trespass: Worker {
   static let kind = "trespass"
   /// The true(1) of a place of its own is declared, the shell is not.

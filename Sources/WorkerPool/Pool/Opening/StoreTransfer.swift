@@ -150,7 +150,7 @@ public enum StoreTransfer {
     }
   }
 
-  /// Throws if somebody may still write jobs: pools at the server, or a worker that has outlived its pool.
+  /// Throws if a pool at the server runs, or a worker that has outlived its pool: it may still write jobs.
   private static func requireUnused(_ original: NSPersistentStoreCoordinator, _ place: StorePlace) throws {
     try inContext(of: original) { context in
       guard place.isServer else {

@@ -34,8 +34,8 @@ final class OtherPools {
   private var isTelling = false
   /// Those who wait until the other pools are gone.
   private var whenAlone: [(Int) -> Void] = []
-  /// Passes what another pool's worker saved, or which jobs ended there, on to the observers here. Returns whether there
-  /// are any.
+  /// Passes what another pool's worker saved, or which jobs ended there, on to the observers here. Returns whether
+  /// there are any.
   var publish: (StatusReply) -> Bool = { _ in false }
 
   init(_ core: PoolCore, _ collector: StatusCollector) {

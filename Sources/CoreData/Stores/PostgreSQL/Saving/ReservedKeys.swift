@@ -4,8 +4,8 @@ internal import Synchronization
 ///
 /// A sequence gives them in blocks, so that a save rarely asks for any. Keys of a save that fails are not given again.
 ///
-/// A standby that takes the server's place may not know of a block that was reserved in a lost transaction, and gives it
-/// again. So no key outlives the loss of a connection.
+/// A standby that takes the server's place may not know of a block that was reserved in a lost transaction, and gives
+/// it again. So no key outlives the loss of a connection.
 final class ReservedKeys: Sendable {
   private let sequence: String
   private let database: ServerDatabase

@@ -6,8 +6,8 @@ struct ServerTables {
   /// The number of keys that a connection reserves at once: the step of the sequences.
   static let keysAtOnce: Int64 = 64
 
-  /// The sequence of all keys of the store: no two new rows get one, even in different tables. Rows that were copied from
-  /// a file keep theirs.
+  /// The sequence of all keys of the store: no two new rows get one, even in different tables. Rows that were copied
+  /// from a file keep theirs.
   static func sequence(_ address: ServerAddress) -> String { address.qualified("_keys") }
 
   /// In one text, since no statement has parameters.
