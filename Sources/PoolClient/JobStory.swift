@@ -85,7 +85,7 @@ public enum JobStory {
       events.append((failure.date, text))
       events += failure.standardError.map { (failure.date, "  | \($0)") }
     }
-    if let date = job.startedAt { events.append((date, "the attempt that ended last had begun")) }
+    if let date = job.startedAt { events.append((date, "the last finished attempt began")) }
     if let date = job.finishedAt { events.append((date, job.state.name)) }
     let order = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
     return order.map { "  \(second($0.element.date))  \($0.element.text)" }
@@ -125,7 +125,9 @@ public enum JobStory {
         return "it waits, because its kind is paused: workerpool resume --kind \(job.kind)"
       }
       guard status.plugins.contains(where: { $0.failure == nil && $0.kinds.contains(job.kind) }) else {
+        let asked = status.plugins.filter { $0.isAsked == true }.map(\.name).joined(separator: ", ")
         return "it waits, because no plugin runs the kind \(job.kind)"
+          + (asked.isEmpty ? "" : "; the pool does not know the kinds of \(asked) yet")
       }
       return "it runs when a worker is free"
     }

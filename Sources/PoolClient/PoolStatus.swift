@@ -14,6 +14,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var workers: Int
     /// Why it cannot be used or was given up.
     public var failure: String?
+    /// True for a plugin that has not said yet which kinds it runs, and is asked until it does.
+    public var isAsked: Bool?
 
     package init(name: String, version: String? = nil, kinds: [String], workers: Int, failure: String? = nil) {
       self.name = name

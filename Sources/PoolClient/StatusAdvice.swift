@@ -24,7 +24,9 @@ public enum StatusAdvice {
   private static func plugins(_ status: PoolStatus) -> [String] {
     status.plugins.compactMap { plugin in
       plugin.failure.map {
-        "plugin \(plugin.name) is not in use: \($0). When that is mended: workerpool reload"
+        plugin.isAsked == true
+          ? "plugin \(plugin.name) is not in use yet: \($0). The pool asks until it answers; at once: workerpool reload"
+          : "plugin \(plugin.name) is not in use: \($0). When that is mended: workerpool reload"
       }
     }
   }
@@ -53,16 +55,21 @@ public enum StatusAdvice {
     var lines: [String] = []
     let known = Set(status.plugins.filter { $0.failure == nil }.flatMap(\.kinds))
     let unknown = Dictionary(grouping: (status.backlog ?? []).filter { !known.contains($0.kind) }, by: \.kind)
+    let asked = status.plugins.filter { $0.isAsked == true }.map(\.name)
     for (kind, entries) in unknown.sorted(by: { $0.key < $1.key }) {
       let count = entries.reduce(0) { $0 + $1.count }
+      let wait = "\(Plural.text(count, "job")) of kind \(kind) \(count == 1 ? "waits" : "wait")"
       lines.append(
-        "\(Plural.text(count, "job")) of kind \(kind) \(count == 1 ? "waits" : "wait"), and no plugin runs that kind: put its worker-NAME where the pool looks "
-          + "(--plugins), then workerpool reload; or cancel \(count == 1 ? "it" : "them")")
+        asked.isEmpty
+          ? "\(wait), and no plugin runs that kind: put its worker-NAME where the pool looks (--plugins), then "
+            + "workerpool reload; or cancel \(count == 1 ? "it" : "them")"
+          : "\(wait), and no plugin that has answered runs that kind; not known yet: the kinds of "
+            + asked.joined(separator: ", "))
     }
     if let dead = status.jobs?["dead"], dead > 0 {
       lines.append(
-        "\(Plural.text(dead, "job")) \(dead == 1 ? "is" : "are") dead; why: workerpool jobs --state dead; to run one again: "
-          + "workerpool retry JOB")
+        "\(Plural.text(dead, "job")) \(dead == 1 ? "is" : "are") dead; why: workerpool jobs --state dead; to run one "
+          + "again: workerpool retry JOB")
     }
     if let files = status.rejectedFiles, files > 0 {
       lines.append(
@@ -94,8 +101,8 @@ public enum StatusAdvice {
     let waits = Dictionary(grouping: status.workers) { $0.waitsForStore ?? "" }
     if let full = waits["full"] {
       lines.append(
-        "the jobs of \(Plural.text(full.count, "worker")) wait because the disk of the store is full; they go on when there is room: "
-          + "make some beside \(status.store)")
+        "the jobs of \(Plural.text(full.count, "worker")) wait because the disk of the store is full; they go on when "
+          + "there is room: make some beside \(status.store)")
     }
     if let failing = waits["failing"]?.first {
       lines.append(

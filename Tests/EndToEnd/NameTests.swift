@@ -46,6 +46,22 @@ import Testing
     try pool.stop()
   }
 
+  /// Who has a queue for each customer has not mistyped the second one's.
+  @Test(.timeLimit(.minutes(20)))
+  func aNameThatDiffersInItsNumberIsANewOne() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    for number in [1, 2, 10] {
+      let finished = try pool.command(
+        "submit", "nothing", "--job-queue", "tenant-\(number)", "--batch", "page\(number)")
+      #expect(finished.code == 0, "\(finished)")
+    }
+    try pool.waitForJobs(3)
+    let mistyped = try pool.command("submit", "nothing", "--job-queue", "tenatn-1")
+    #expect(mistyped.code != 0 && mistyped.errors.contains("did you mean tenant-1?"), "\(mistyped)")
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(20)))
   func aPoolTellsWhichNamesInItsOptionsNobodyKnows() throws {
     let items = try ItemPool()

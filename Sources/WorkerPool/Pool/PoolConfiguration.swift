@@ -71,6 +71,8 @@ public struct PoolConfiguration: Sendable {
 
   /// The store's file, which the pool has locked and the workers must find.
   var storeFile: FileID?
+  /// How long plugins have to describe themselves.
+  var patience = PluginDiscovery.Patience()
   /// The pool's identity, by which its processes are known.
   var identity: String?
 

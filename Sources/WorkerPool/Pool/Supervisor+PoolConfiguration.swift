@@ -12,7 +12,8 @@ extension Supervisor.Configuration {
       pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
       fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment(socket: socket),
       limits: configuration.limits,
-      confinement: configuration.confinesWorkers ? WorkerConfinement(configuration) : nil)
+      confinement: configuration.confinesWorkers ? WorkerConfinement(configuration) : nil,
+      patience: configuration.patience)
   }
 }
 

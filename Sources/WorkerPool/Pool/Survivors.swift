@@ -50,12 +50,15 @@ final class Survivors {
   }
 
   /// Counts crashes that no pool has seen. Called when it is known how often a job of each kind may crash.
-  func countUncountedCrashes() {
-    for job in uncountedCrashes {
+  ///
+  /// - Parameter kinds: the kinds of which that is known; nil for all.
+  func countUncountedCrashes(of kinds: Set<String>?) {
+    let isKnown = { (job: InheritedJob) in kinds.map { kinds in job.kind.map(kinds.contains) ?? false } ?? true }
+    for job in uncountedCrashes where isKnown(job) {
       core.coordinator.workerDiedUnseen(
         job.key, Obituary(pid: job.process.pid, death: .unseen, cause: .itself, lastLines: []))
     }
-    uncountedCrashes = []
+    uncountedCrashes.removeAll(where: isKnown)
   }
 
   /// Waits for the process's end; false when it has ended already. Another process may have its number by now.

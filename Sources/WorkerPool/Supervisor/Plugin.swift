@@ -14,6 +14,8 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case notExecutable(path: String, reason: String)
   /// `describe` did not print what it must.
   case badDescription(path: String, reason: String)
+  /// `describe` did not end within this many seconds. It is asked again.
+  case undescribed(path: String, seconds: Double)
   /// It ended before it said `HELLO`; with its last lines of standard error.
   case exitedBeforeHello(Death, lastLines: [String])
   /// It speaks other versions of the protocol only.
@@ -31,10 +33,19 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
 
   var isHang: Bool { if case .hangs = self { true } else { false } }
 
+  /// Whether a plugin that could not be asked for its description may answer another time.
+  var mayPass: Bool {
+    switch self {
+    case .undescribed, .hangs, .shortage: true
+    default: false
+    }
+  }
+
   var description: String {
     switch self {
     case .notExecutable(let path, let reason): "\(path) cannot be executed: \(reason)"
     case .badDescription(let path, let reason): "\(path) describe: \(reason)"
+    case .undescribed(let path, let seconds): "\(path) describe did not end within \(Clock.text(seconds))"
     case .exitedBeforeHello(let death, let lines):
       "it \(death) before it said hello" + (lines.isEmpty ? "" : "; its last lines: \(lines.joined(separator: " | "))")
     case .wrongVersion(let versions):
@@ -45,8 +56,8 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
     case .hangs(let path, let seconds):
       "\(path) could not be started within \(Clock.text(seconds)): its file system does not answer"
     case .foreignKinds(let kinds):
-      "its hello names \(kinds.joined(separator: ", ")), which its description does not have; if its file was replaced, "
-        + "reload the plugins (workerpool reload)"
+      "its hello names \(kinds.joined(separator: ", ")), which its description does not have; if its file was "
+        + "replaced, reload the plugins (workerpool reload)"
     case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
     }
   }

@@ -59,7 +59,10 @@ extension Supervisor {
       guard case .hangs(path, _) = failure else { continue }
       log(.note, "\(path) can be started again", .plugin(name), .path(path))
       // A plugin without a description is asked for it.
-      guard plugins.contains(where: { $0.name == name }) else { return reload() }
+      guard plugins.contains(where: { $0.name == name }) else {
+        discovery?.askAgain(name)
+        continue
+      }
       failures[name] = nil
       delegate?.pluginsChanged(usablePlugins)
       return rebalance()

@@ -5,6 +5,7 @@ extension Supervisor {
   func stop(deadline: Double) {
     if !stopping {
       stopping = true
+      endDiscovery()
       log(.poolStopping, "stopping: \(workers.count) workers finish their jobs", .count(workers.count))
       for worker in workers.values { apply(.drain, to: worker) }
     }

@@ -41,6 +41,8 @@ final class Supervisor {
     var limits = WorkerLimits()
     /// What confines the processes; nil for nothing.
     var confinement: WorkerConfinement?
+    /// How long plugins have to describe themselves.
+    var patience = PluginDiscovery.Patience()
     /// Seconds that a started process has to say hello.
     var helloTimeout = 10.0
     /// Seconds between SIGTERM and SIGKILL.
@@ -67,7 +69,9 @@ final class Supervisor {
   /// Processes that died and were replaced.
   var restarts = 0
   var lastNumber = 0
-  private var discovery: PluginDiscovery?
+  var discovery: PluginDiscovery?
+  /// Those before it, while processes of theirs are left.
+  var formerDiscoveries: [PluginDiscovery] = []
   var demandHistory = DemandHistory()
   /// When a connection to the workers' socket could not be accepted last, and why.
   var acceptFailure: (at: Double, error: SystemCallError)?
@@ -91,74 +95,16 @@ final class Supervisor {
     starter.whenBack = { [weak self] in self?.isBack($0) }
   }
 
-  /// Finds the plugins and starts processes. A further call searches for plugins again: new ones are added, processes
-  /// of the old ones are replaced one by one as they finish their work, and plugins that were given up get another
-  /// chance.
-  func reload() {
-    guard !stopping else { return }
-    discovery = PluginDiscovery(
-      directories: configuration.pluginDirectories, environment: configuration.environment,
-      confinement: configuration.confinement, loop: loop, starter: starter
-    ) { [weak self] result in
-      guard let self, !stopping else { return }
-      found(result)
-    }
-  }
-
   /// The processes that were started here and are not waited for yet.
-  private var children: Set<pid_t> { workers.pids.union(discovery?.processes ?? []) }
+  private var children: Set<pid_t> {
+    ([discovery].compactMap(\.self) + formerDiscoveries).reduce(into: workers.pids) { $0.formUnion($1.processes) }
+  }
 
   /// A child of this process has died. Children that were started here are observed one by one; the others are only
   /// reaped.
   func childEnded() {
     guard let orphans else { return }
     ForeignZombies.reap(except: children.union(orphans.ending), startedBy: starter.threadIDs)
-  }
-
-  private func found(_ result: PluginDiscovery.Result) {
-    orphans?.end()
-    plugins = result.plugins
-    failures = result.failures
-    policies = [:]
-    for (name, failure) in failures.sorted(by: { $0.key < $1.key }) {
-      log(.pluginFailed, "plugin \(name): \(failure)", .plugin(name))
-    }
-    for plugin in plugins {
-      let kinds = plugin.description.kinds.map(\.kind).joined(separator: ", ")
-      log(.pluginFound, "plugin \(plugin.name) \(plugin.description.version): \(kinds)", .plugin(plugin.name))
-    }
-    if plugins.isEmpty {
-      log(.pluginsMissing, "no plugins in \(configuration.pluginDirectories.joined(separator: ", "))")
-    }
-    for name in configuration.fixedWorkers.keys.sorted()
-    where failures[name] == nil && !plugins.contains(where: { $0.name == name }) {
-      let names = plugins.map(\.name).joined(separator: ", ")
-      log(
-        .trouble, "--workers names the unknown plugin \(name); known plugins: \(names)", .plugin(name))
-    }
-    delegate?.pluginsChanged(usablePlugins)
-    for worker in workers.values {
-      if plugins.contains(where: { $0.name == worker.plugin.name }) {
-        worker.isOutdated = true
-      } else {
-        apply(.drain, to: worker)
-      }
-    }
-    rebalance()
-    endIfNothingCanBeStarted()
-  }
-
-  /// Plugins whose jobs can be run: those that can be started, and those that still have a process.
-  var usablePlugins: [Plugin] {
-    plugins.filter { plugin in
-      failures[plugin.name] == nil || !workers.staying(of: plugin.name).isEmpty
-    }
-  }
-
-  func endIfNothingCanBeStarted() {
-    // A file system that hangs may answer again.
-    guard !stopping, workers.isEmpty, !failures.values.contains(where: \.isHang) else { return }
-    if plugins.allSatisfy({ failures[$0.name] != nil }) { delegate?.nothingCanBeStarted() }
   }
 
   /// Starts and drains processes until each plugin has those that the plan gives it.

@@ -259,116 +259,11 @@ import WorkerProtocol
     try pool.end()
   }
 
-  @Test func aFileThatCannotBeExecutedIsNamed() throws {
-    let directory = temporaryURL("plugins")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appendingPathComponent("worker-broken")
-    try Data("nothing".utf8).write(to: file)
-    // A link that leads nowhere is a mistake that somebody wants to know of; a directory is no plugin.
-    let link = directory.appendingPathComponent("worker-lost").path
-    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere")
-    #expect(mkdir(directory.path + "/worker-folder", 0o700) == 0)
-    let result = try discover(in: directory)
-    #expect(
-      result.failures == [
-        "broken": .notExecutable(path: file.path, reason: "Permission denied"),
-        "lost": .notExecutable(path: link, reason: "No such file or directory"),
-      ])
-  }
-
-  @Test(
-    "A description that cannot be used is rejected with the key to blame",
-    arguments: [
-      (
-        #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timeout":"long"}]}"#, "kinds.0.timeout"
-      ),
-      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":"1"}]}"#, "kinds.0.limit"),
-      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"},{"limit":1}]}"#, "kinds.1.kind"),
-      (#"{"name":"a","version":"1","kinds":[{"kind":"a"}]}"#, "protocolVersions"),
-    ])
-  func aBadDescriptionNamesItsKey(json: String, key: String) throws {
-    let failures = try discover(script: "echo '\(json)'", name: "a").failures
-    let reason = try #require(failures["a"]).description
-    #expect(reason.contains("worker-a describe: \"\(key)\" "), "\(reason)")
-  }
-
-  @Test func aDescriptionWithAFractionOfAJobIsRejected() throws {
-    let json = #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":1.5}]}"#
-    let failures = try discover(script: "echo '\(json)'", name: "a").failures
-    let reason = try #require(failures["a"]).description
-    #expect(reason.contains("has a number with a fraction where a whole one is expected"), "\(reason)")
-  }
-
-  @Test func aDescriptionOfAnotherNameThanTheFilesIsRejected() throws {
-    let json = #"{"name":"b","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"}]}"#
-    let failures = try discover(script: "echo '\(json)'", name: "a").failures
-    let reason = try #require(failures["a"]).description
-    #expect(reason.hasSuffix(#"it gives the name "b"; its file says that its name is "a""#), "\(reason)")
-  }
-
   @Test func aWorkerThatNamesKindsOutsideItsDescriptionIsGivenUp() throws {
     let pool = try PoolHarness(plugins: ["fake", "braggart"], workers: 2)
     #expect(pool.waitForLog("plugin braggart is given up"))
     #expect(try failure(of: "braggart", in: pool)?.contains("its hello names fake, which its description") == true)
     try pool.end()
-  }
-
-  private func discover(in directory: URL) throws -> PluginDiscovery.Result {
-    let loop = try EventLoop()
-    var result = PluginDiscovery.Result()
-    let starter = try ProcessStarter(loop: loop)
-    let discovery = PluginDiscovery(directories: [directory.path], environment: [:], loop: loop, starter: starter) {
-      [unowned loop] in
-      result = $0
-      loop.stop()
-    }
-    loop.run()
-    withExtendedLifetime(discovery) {}
-    return result
-  }
-
-  @Test func aPluginThatIsKilledWhileItDescribesItselfIsAskedAgain() throws {
-    let directory = temporaryURL("plugins")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appendingPathComponent("worker-victim")
-    let description = #"{"name":"victim","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"}]}"#
-    let script =
-      "#!/bin/sh\n[ -e \(file.path).asked ] || { : > \(file.path).asked; kill -9 $$; }\necho '\(description)'\n"
-    try Data(script.utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
-    let result = try discover(in: directory)
-    #expect(result.plugins.map(\.name) == ["victim"] && result.failures.isEmpty)
-  }
-
-  private func discover(script: String, name: String) throws -> PluginDiscovery.Result {
-    let directory = temporaryURL("plugins")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appendingPathComponent("worker-\(name)")
-    try Data("#!/bin/sh\n\(script)\n".utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
-    return try discover(in: directory)
-  }
-
-  @Test(arguments: ["exec yes '{'", "exec yes >&2", "exec tr '\\0' x < /dev/zero"])
-  func aPluginThatDescribesItselfWithoutEndIsStoppedAndToldApart(script: String) throws {
-    let clock = ContinuousClock()
-    var result = PluginDiscovery.Result()
-    let time = try clock.measure { result = try discover(script: script, name: "flood") }
-    #expect(result.plugins.isEmpty)
-    #expect(result.failures["flood"]?.description.hasSuffix("it printed more than 1 MiB") == true, "\(result.failures)")
-    #expect(time < .seconds(PluginDiscovery.timeout))
-  }
-
-  @Test func aLongDescriptionIsReadWhole() throws {
-    let script = """
-      kinds=$(seq -s, 1 2000 | sed 's/[0-9]*/{"kind":"k&"}/g')
-      printf '{"name":"long","version":"1","protocolVersions":[1],"kinds":[%s]}' "$kinds"
-      """
-    let result = try discover(script: script, name: "long")
-    #expect(result.plugins.first?.description.kinds.count == 2000, "\(result.failures)")
   }
 
   @Test func aSilentWorkerIsToldApart() throws {

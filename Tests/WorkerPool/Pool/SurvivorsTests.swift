@@ -90,9 +90,11 @@ import Testing
       ]))
     #expect(pool.core.coordinator.settling == [7], "it does not begin before its crash is counted")
     let settled = { pool.core.coordinator.takeEffects().count { if case .settle = $0 { true } else { false } } }
-    survivors.countUncountedCrashes()
+    survivors.countUncountedCrashes(of: ["other"])
+    #expect(settled() == 0, "it is not known yet how often a job of this kind may crash")
+    survivors.countUncountedCrashes(of: ["fake"])
     #expect(settled() == 1)
-    survivors.countUncountedCrashes()
+    survivors.countUncountedCrashes(of: nil)
     #expect(settled() == 0)
   }
 }

@@ -51,6 +51,18 @@ import Testing
     }
   }
 
+  /// Its jobs must not be cancelled because somebody reads that nobody runs them.
+  @Test func aPluginThatHasNotAnsweredMayRunTheKindsThatNobodyElseRuns() {
+    var changed = status
+    changed.plugins[0].isAsked = true
+    let text = StatusAdvice.lines(changed).joined(separator: "\n")
+    #expect(text.contains("plugin b is not in use yet: it exited"))
+    #expect(
+      text.contains(
+        "5 jobs of kind b wait, and no plugin that has answered runs that kind; not known yet: the kinds of b"))
+    #expect(!text.contains("or cancel them"))
+  }
+
   /// A long log alone is nobody's fault: it gets short by itself.
   @Test func aLongLogIsBlamedOnWhoeverHoldsIt() {
     func advice(_ change: (inout PoolStatus) -> Void) -> String {

@@ -24,7 +24,9 @@ final class NameCheck {
   func check(_ request: StatusRequest, _ client: StatusServer.Client) {
     var unknown: [StatusReply.UnknownName] = []
     if let kind = request.kind { unknown += unknownKind(kind) }
-    if let plugin = request.plugin, let name = self.unknown("plugin", plugin, among: supervisor.plugins.map(\.name)) {
+    if let plugin = request.plugin,
+      let name = self.unknown("plugin", plugin, among: supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys)
+    {
       unknown.append(name)
     }
     guard request.queue != nil || request.batch != nil else { return client.reply(StatusReply(unknown: unknown)) }
@@ -51,10 +53,10 @@ final class NameCheck {
   /// The kinds that plugins run.
   private var kinds: [String] { supervisor.plugins.flatMap(\.description.kinds).map(\.kind) }
 
-  /// While no plugin is known, no kind counts as unknown.
+  /// While no plugin is known, or the kinds of one are not, no kind counts as unknown.
   private func unknownKind(_ kind: String) -> [StatusReply.UnknownName] {
     let kinds = kinds
-    if kinds.isEmpty { return [] }
+    if kinds.isEmpty || !supervisor.unknownPlugins.isEmpty { return [] }
     guard let name = unknown("kind", kind, among: kinds + core.coordinator.pauses.kinds) else { return [] }
     // A plugin that cannot be used now may run it.
     return name.nearest == nil && !supervisor.failures.isEmpty ? [] : [name]
@@ -62,13 +64,19 @@ final class NameCheck {
 
   private func unknown(_ what: String, _ name: String, among known: [String]) -> StatusReply.UnknownName? {
     guard !known.contains(name) else { return nil }
+    // Queues and batches are numbered: a customer's, a page's. Such a name is a new one.
+    let known = ["queue", "batch"].contains(what) ? known.filter { !Self.differInNumbersOnly($0, name) } : known
     return StatusReply.UnknownName(what: what, name: name, nearest: Spelling.nearest(to: name, among: known))
+  }
+
+  private static func differInNumbersOnly(_ one: String, _ other: String) -> Bool {
+    one.replacing(#/[0-9]+/#, with: "0") == other.replacing(#/[0-9]+/#, with: "0")
   }
 
   /// Says which names in the options of the pool no plugin knows. Each is said once.
   func tellUnknownOptions() {
     let kinds = kinds
-    guard !kinds.isEmpty else { return }
+    guard !kinds.isEmpty, supervisor.unknownPlugins.isEmpty else { return }
     let options = [
       ("--limit", core.configuration.kindLimits.keys.sorted()), ("--rate", core.configuration.kindRates.keys.sorted()),
     ]

@@ -105,12 +105,20 @@ final class StatusCollector {
   }
 
   private func plugins(_ workers: [PoolStatus.Worker]) -> [PoolStatus.Plugin] {
-    let names = Set(supervisor.plugins.map(\.name)).union(supervisor.failures.keys).sorted()
-    return names.map { name in
+    let unknown = supervisor.unknownPlugins
+    let names = Set(supervisor.plugins.map(\.name)).union(supervisor.failures.keys).union(unknown.keys)
+    return names.sorted().map { name in
       let plugin = supervisor.plugins.first { $0.name == name }
-      return PoolStatus.Plugin(
+      var status = PoolStatus.Plugin(
         name: name, version: plugin?.description.version, kinds: plugin?.description.kinds.map(\.kind) ?? [],
         workers: workers.count { $0.plugin == name }, failure: supervisor.failures[name].map { "\($0)" })
+      guard let asked = unknown[name] else { return status }
+      status.isAsked = true
+      let seconds = asked.map {
+        "it has been asked for its kinds for \(Clock.text($0.rounded(.up))), and has not answered"
+      }
+      status.failure = status.failure ?? seconds ?? "it has not been asked for its kinds yet"
+      return status
     }
   }
 

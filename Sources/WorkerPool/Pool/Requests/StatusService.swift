@@ -171,8 +171,8 @@ final class StatusService {
     guard let count = request.count, count >= 0 else {
       return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))
     }
-    if let plugin = request.plugin, !supervisor.plugins.contains(where: { $0.name == plugin }) {
-      let names = supervisor.plugins.map(\.name)
+    let names = supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys.sorted()
+    if let plugin = request.plugin, !names.contains(plugin) {
       let hint = Spelling.nearest(to: plugin, among: names).map { "did you mean \($0)?" }
       let known = hint ?? "there are \(names.joined(separator: ", "))"
       return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin); \(known)"))

@@ -120,7 +120,7 @@ extension WorkerService: SupervisorDelegate {
               rate: configuration.kindRates[kind.kind] ?? kind.rate)
           )
         }, uniquingKeysWith: { first, _ in first }))
-    survivors.countUncountedCrashes()
+    survivors.countUncountedCrashes(of: supervisor.hasAskedAll ? nil : Set(kinds.map(\.kind)))
   }
 
   /// A pool that can start nothing ends. If its model was replaced by one that does not fit the store, no worker can
@@ -186,7 +186,7 @@ extension WorkerService: WorkerServerDelegate {
       let jobs = core.coordinator.inHand([uri], of: id)
       guard !jobs.isEmpty else { return }
       status.collector.history.noteFailure(now: core.coordinator.now)
-      core.log(.jobFailed, "\(uri) failed; `workerpool jobs show` with it says why", .jobs([uri.description]))
+      core.log(.jobFailed, "\(uri) failed; why: workerpool jobs show \(uri.name)", .jobs([uri.description]))
       ended(jobs, message, id)
     default: core.coordinator.workerSaid(message, id)
     }

@@ -1,0 +1,116 @@
+import LinuxSystem
+import WorkerProtocol
+
+/// Which plugins there are, and which of them can be used.
+extension Supervisor {
+  /// Finds the plugins and starts processes. A further call searches for plugins again: new ones are added, processes
+  /// of the old ones are replaced one by one as they finish their work, and plugins that were given up get another
+  /// chance.
+  func reload() {
+    guard !stopping else { return }
+    endDiscovery()
+    let discovery = PluginDiscovery(
+      directories: configuration.pluginDirectories, environment: configuration.environment,
+      confinement: configuration.confinement, patience: configuration.patience, loop: loop, starter: starter
+    ) { [weak self] news in
+      guard let self, !stopping else { return }
+      take(news)
+    }
+    self.discovery = discovery
+    forgetPlugins { discovery.files[$0] == nil }
+  }
+
+  /// Asks no plugin any more.
+  func endDiscovery() {
+    formerDiscoveries.removeAll { $0.processes.isEmpty }
+    guard let discovery else { return }
+    discovery.stop()
+    formerDiscoveries.append(discovery)
+    self.discovery = nil
+  }
+
+  /// Plugins whose jobs can be run: those that can be started, and those that still have a process.
+  var usablePlugins: [Plugin] {
+    plugins.filter { plugin in
+      failures[plugin.name] == nil || !workers.staying(of: plugin.name).isEmpty
+    }
+  }
+
+  /// Plugins of which nobody knows yet which kinds they run, with how long they have been asked; nil for those that are
+  /// asked again later.
+  var unknownPlugins: [String: Double?] {
+    (discovery?.unanswered ?? [:]).filter { name, _ in !plugins.contains { $0.name == name } }
+  }
+
+  /// Whether each plugin has been asked, and has answered or failed to.
+  var hasAskedAll: Bool { discovery?.isFirstRoundOver == true }
+
+  func endIfNothingCanBeStarted() {
+    // A file system that hangs may answer again, and so may a plugin that did not describe itself in time.
+    guard !stopping, workers.isEmpty, !failures.values.contains(where: \.isHang),
+      discovery?.unanswered.isEmpty ?? true
+    else { return }
+    if plugins.allSatisfy({ failures[$0.name] != nil }) { delegate?.nothingCanBeStarted() }
+  }
+
+  /// Forgets plugins whose file is gone.
+  private func forgetPlugins(_ isGone: (String) -> Bool) {
+    for name in failures.keys where isGone(name) { failures[name] = nil }
+    let count = plugins.count
+    plugins.removeAll { isGone($0.name) }
+    guard plugins.count < count else { return }
+    delegate?.pluginsChanged(usablePlugins)
+    drainForgotten()
+    rebalance()
+  }
+
+  private func drainForgotten() {
+    for worker in workers.values where !plugins.contains(where: { $0.name == worker.plugin.name }) {
+      apply(.drain, to: worker)
+    }
+  }
+
+  private func take(_ news: PluginDiscovery.News) {
+    orphans?.end()
+    formerDiscoveries.removeAll { $0.processes.isEmpty }
+    for (name, failure) in news.failures.sorted(by: { $0.key < $1.key }) { note(failure, of: name) }
+    for plugin in news.plugins {
+      plugins.removeAll { $0.name == plugin.name }
+      plugins.append(plugin)
+      failures[plugin.name] = nil
+      policies[plugin.name] = nil
+      let kinds = plugin.description.kinds.map(\.kind).joined(separator: ", ")
+      log(.pluginFound, "plugin \(plugin.name) \(plugin.description.version): \(kinds)", .plugin(plugin.name))
+    }
+    plugins.sort { $0.name < $1.name }
+    if news.endsFirstRound { tellMissing() }
+    delegate?.pluginsChanged(usablePlugins)
+    for worker in workers.values where news.plugins.contains(where: { $0.name == worker.plugin.name }) {
+      worker.isOutdated = true
+    }
+    drainForgotten()
+    rebalance()
+    endIfNothingCanBeStarted()
+  }
+
+  /// A plugin cannot be used. One that may answer later keeps the description that it gave before.
+  private func note(_ failure: StartFailure, of name: String) {
+    let again = failure.mayPass ? "; it is asked again until it answers" : ""
+    let isToldAlready = failure.mayPass && failures[name]?.mayPass == true
+    if !isToldAlready { log(.pluginFailed, "plugin \(name): \(failure)\(again)", .plugin(name)) }
+    if failure.mayPass, plugins.contains(where: { $0.name == name }) { return }
+    failures[name] = failure
+    plugins.removeAll { $0.name == name }
+  }
+
+  private func tellMissing() {
+    if plugins.isEmpty, unknownPlugins.isEmpty {
+      log(.pluginsMissing, "no plugins in \(configuration.pluginDirectories.joined(separator: ", "))")
+    }
+    for name in configuration.fixedWorkers.keys.sorted()
+    where failures[name] == nil && !plugins.contains(where: { $0.name == name }) {
+      let names = plugins.map(\.name).joined(separator: ", ")
+      log(.trouble, "--workers names the unknown plugin \(name); known plugins: \(names)", .plugin(name))
+    }
+  }
+}
