@@ -53,8 +53,8 @@ static inline int csystem_open_path(const char *path) { return open(path, 010000
 // MARK: System calls
 
 // What no worker needs, and what would let it out: other processes' memory, mounts, namespaces, modules, keys, the clock, rings
-// of requests, which no filter sees, and what Landlock knows nothing of: memory and messages shared by name, and modes, owners
-// and attributes of files by their path, wherever it leads. fchmod(2) and fchown(2) of an open file stay.
+// of requests, which no filter sees, and what Landlock knows nothing of: memory and messages shared by name, and modes, owners,
+// times and attributes of files by their path, wherever it leads.
 static const int csystem_denied_calls[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_perf_event_open, SYS_bpf, SYS_userfaultfd,
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_swapon, SYS_swapoff, SYS_quotactl,
@@ -67,14 +67,22 @@ static const int csystem_denied_calls[] = {
 #endif
     425, 426, 427,            // io_uring_setup, _enter, _register
     428, 429, 430, 431, 432,  // open_tree, move_mount, fsopen, fsconfig, fsmount
-    433, 438, 440, 442,       // fspick, pidfd_getfd, process_madvise, mount_setattr
-    452, 463, 466,            // fchmodat2, setxattrat, removexattrat
+    433, 438, 440, 442, 443,  // fspick, pidfd_getfd, process_madvise, mount_setattr, quotactl_fd
+    448, 452, 463, 466,       // process_mrelease, fchmodat2, setxattrat, removexattrat
+    467, 469,                 // open_tree_attr, file_setattr
     SYS_fchmodat, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr,
 #ifdef SYS_chmod
-    SYS_chmod, SYS_chown, SYS_lchown,
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
     SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv,
     SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
+};
+
+// Calls that change the mode, the owner, the times or the attributes of an open file, also of one that was opened for reading
+// only, which Landlock does not see. Programs that write files need them. SQLite does without: it gives new files of a store the
+// mode and the owner of the old ones, and goes on when it cannot.
+static const int csystem_calls_on_open_files[] = {
+    SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_utimensat,
 };
 
 // Calls that change a process's limits and its share of the machine, and where they name the process. Landlock does not keep
@@ -89,7 +97,8 @@ static const struct {
 
 enum {
   csystem_filter_room = 16 + 2 * (int)(sizeof csystem_denied_calls / sizeof csystem_denied_calls[0]) +
-                        5 * (int)(sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]) + 36
+                        5 * (int)(sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]) +
+                        2 * (int)(sizeof csystem_calls_on_open_files / sizeof csystem_calls_on_open_files[0]) + 48
 };
 
 #if defined(__x86_64__)
@@ -99,8 +108,8 @@ enum {
 #endif
 
 // Writes the filter into `filter`, which has room for csystem_filter_room instructions, and returns how many it has. Sockets of other
-// families than AF_UNIX are denied unless `has_network`.
-static inline int csystem_write_filter(struct sock_filter *filter, int has_network) {
+// families than AF_UNIX are denied unless `has_network`, and changes of open files' modes and owners unless `changes_files`.
+static inline int csystem_write_filter(struct sock_filter *filter, int has_network, int changes_files) {
   int count = 0;
   const uint32_t denied = SECCOMP_RET_ERRNO | EPERM, refused = SECCOMP_RET_ERRNO | EACCES;
 #define ADD(...) filter[count++] = (struct sock_filter)__VA_ARGS__
@@ -120,6 +129,27 @@ static inline int csystem_write_filter(struct sock_filter *filter, int has_netwo
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_denied_calls[i], 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, denied));
   }
+  if (!changes_files) {
+    for (size_t i = 0; i < sizeof csystem_calls_on_open_files / sizeof csystem_calls_on_open_files[0]; i++) {
+      ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_calls_on_open_files[i], 0, 1));
+      ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+    }
+  }
+  // The times of a file by its path. Without one, futimens(3) of an open file; a pointer has two halves.
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_utimensat, 0, 6));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]) + 4));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1));
+  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+  // Putting input into a terminal: TIOCSTI and TIOCLINUX.
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 1, 0));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x541C, 0, 1));
+  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   for (size_t i = 0; i < sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]; i++) {
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_calls_on_processes[i].call, 0, 4));
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[csystem_calls_on_processes[i].argument])));

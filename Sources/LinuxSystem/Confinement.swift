@@ -22,6 +22,9 @@ package struct Confinement: Equatable, Sendable {
   /// Rights by path: of a file, or of a directory and all below it. A path at which there is nothing is left out.
   package var places: [String: Rights] = [:]
   package var allowsNetwork = false
+  /// Whether modes, owners, times and attributes of open files may be changed: of all that can be read, since no kernel
+  /// tells reading and writing apart there.
+  package var changesFiles = false
 
   package init() {}
 
@@ -93,7 +96,7 @@ package struct Confinement: Equatable, Sendable {
       }
     }
     let filter = [sock_filter](unsafeUninitializedCapacity: Int(csystem_filter_room)) { buffer, count in
-      count = Int(csystem_write_filter(buffer.baseAddress, allowsNetwork ? 1 : 0))
+      count = Int(csystem_write_filter(buffer.baseAddress, allowsNetwork ? 1 : 0, changesFiles ? 1 : 0))
     }
     return Prepared(ruleset: ruleset, filter: filter)
   }

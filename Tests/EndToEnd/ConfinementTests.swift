@@ -29,7 +29,8 @@ import Testing
     let name = "trespass-\(UUID().uuidString)"
     let stranger = try AbstractListener(name)
     defer { stranger.close() }
-    let pool = try items.start(options: options)
+    // Another worker, which is no more this one's than the pool is.
+    let pool = try items.start(workers: 2, options: options)
     try items.submit(
       "trespass", "--set", "outside=\(outside.url.path)", "--set",
       "port=\(UInt16(bigEndian: address.sin_port))", "--set", "socket=\(name)")
@@ -45,11 +46,13 @@ import Testing
       })
   }
 
-  private static let attempts = 13 + 41
+  private static let attempts = 14 + 64
   /// What every worker of a pool is refused.
-  private static let refusedToAll: Set = ["type into a terminal", "gain privileges by a program"]
+  private static let refusedToAll: Set = [
+    "type into a terminal", "gain privileges by a program", "have a descriptor of the pool",
+  ]
   private static let allowed: Set = [
-    "start what is declared", "submit a job", "write a temporary file",
+    "start what is declared", "submit a job", "write a temporary file", "write a temporary file whole",
   ]
 
   @Test(
@@ -90,6 +93,12 @@ import Testing
       ["--confine", "--confine-write", outside.url.path], outside: outside)
     #expect(writing["read a file outside"] == 0 && writing["write a file outside"] == 0)
     #expect(writing["read the passwords"] == EACCES)
+    // Who writes files sets their modes and times.
+    for what in ["mode", "owner", "times"] {
+      #expect(writing["change the \(what) of a file that it reads"] == 0, "\(what)")
+      #expect(reading["change the \(what) of a file that it reads"] == EPERM, "\(what)")
+    }
+    #expect(writing["change the times of a file by its path"] == EPERM)
   }
 
   @Test func whatTheKernelCannotDoIsSaid() throws {

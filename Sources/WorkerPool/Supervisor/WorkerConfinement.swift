@@ -31,6 +31,7 @@ struct WorkerConfinement: Equatable, Sendable {
       for place in needs.read ?? [] { confinement.allow(.read, place) }
       for place in needs.write ?? [] { confinement.allow([.read, .write], place) }
       for place in needs.execute ?? [] { confinement.allow([.read, .execute], place) }
+      if needs.write?.isEmpty == false { confinement.changesFiles = true }
       if needs.network == true { confinement.allowsNetwork = true }
     }
     return confinement

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CTrespass.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -13,8 +14,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -120,6 +123,51 @@ static int mark(place_t p) {
   return error == ENOTSUP ? 0 : error;
 }
 
+// The queue directory, which workers read, stands for all that they read.
+static int change_open(place_t p, int (*change)(int)) {
+  int descriptor = open(p->queue, O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) return errno;
+  int error = said(change(descriptor));
+  close(descriptor);
+  return error;
+}
+static int set_same_mode(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) ? -1 : fchmod(descriptor, status.st_mode & 07777);
+}
+static int set_same_owner(int descriptor) { return fchown(descriptor, getuid(), getgid()); }
+static int set_no_time(int descriptor) {
+  return futimens(descriptor, (struct timespec[]){{0, UTIME_OMIT}, {0, UTIME_OMIT}});
+}
+static int set_mark(int descriptor) {
+  int result = fsetxattr(descriptor, "user.mark", "x", 1, 0);
+  if (result == 0) fremovexattr(descriptor, "user.mark");
+  return result < 0 && errno == ENOTSUP ? 0 : result;
+}
+static int mode_of_open(place_t p) { return change_open(p, set_same_mode); }
+static int owner_of_open(place_t p) { return change_open(p, set_same_owner); }
+static int times_of_open(place_t p) { return change_open(p, set_no_time); }
+static int mark_of_open(place_t p) { return change_open(p, set_mark); }
+
+static int change_times(place_t p) {
+  return said(utimensat(AT_FDCWD, p->queue, (struct timespec[]){{0, UTIME_OMIT}, {0, UTIME_OMIT}}, 0));
+}
+
+static int change_attributes(place_t p) {
+  int error = said(syscall(469, AT_FDCWD, p->queue, 0, 0, 0));
+  // file_setattr, since Linux 6.17: no attributes were given.
+  return error == EINVAL || error == ENOSYS || error == EFAULT ? 0 : error;
+}
+
+static int open_again(place_t p) {
+  int descriptor = open("/etc/hosts", O_RDONLY);
+  if (descriptor < 0) return errno;
+  snprintf(text, sizeof text, "/proc/self/fd/%d", descriptor);
+  int error = opened(text, O_WRONLY);
+  close(descriptor);
+  return error;
+}
+
 static int make_device(place_t p) {
   const char *name = join(p->own, "disk");
   int error = said(mknod(name, S_IFBLK | 0600, makedev(7, 1)));
@@ -163,6 +211,82 @@ static int signal_descriptor(place_t p) {
 
 static int signal_queue(place_t p) { return said(sigqueue(getppid(), 0, (union sigval){0})); }
 
+// Another worker of the pool, or -1.
+static pid_t sibling(void) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/task", getppid());
+  DIR *threads = opendir(path);
+  struct dirent *thread;
+  pid_t found = -1;
+  while (threads && found < 0 && (thread = readdir(threads))) {
+    char children[400];
+    snprintf(children, sizeof children, "%s/%s/children", path, thread->d_name);
+    FILE *file = fopen(children, "r");
+    int child;
+    while (file && fscanf(file, "%d", &child) == 1)
+      if (child != getpid()) found = child;
+    if (file) fclose(file);
+  }
+  if (threads) closedir(threads);
+  return found;
+}
+
+static int of_sibling(int (*attempt)(pid_t)) {
+  pid_t other = sibling();
+  return other < 0 ? ECHILD : said(attempt(other));
+}
+static int read_memory_of(pid_t other) {
+  snprintf(text, sizeof text, "/proc/%d/mem", other);
+  int descriptor = open(text, O_RDWR);
+  if (descriptor >= 0) close(descriptor);
+  return descriptor < 0 ? -1 : 0;
+}
+static int write_pages_of(pid_t other) {
+  char byte = 0;
+  struct iovec here = {&byte, 1}, there = {(void *)8, 1};
+  return process_vm_writev(other, &here, 1, &there, 1, 0) < 0 && errno != EFAULT ? -1 : 0;
+}
+static int trace(pid_t other) {
+  // PTRACE_PEEKDATA of a process that it does not trace: ESRCH if it was let.
+  return syscall(SYS_ptrace, 2, other, 0, 0) < 0 && errno != ESRCH ? -1 : 0;
+}
+static int signal_it(pid_t other) { return kill(other, 0); }
+static int limit_it(pid_t other) {
+  struct rlimit limit;
+  return prlimit(other, RLIMIT_CORE, 0, &limit) ? -1 : prlimit(other, RLIMIT_CORE, &limit, 0);
+}
+static int pin_it(pid_t other) {
+  cpu_set_t processors;
+  return sched_getaffinity(other, sizeof processors, &processors) ? -1
+                                                                   : sched_setaffinity(other, sizeof processors, &processors);
+}
+static int take_descriptor_of(pid_t other) {
+  int process = syscall(SYS_pidfd_open, other, 0);
+  int descriptor = syscall(SYS_pidfd_getfd, process, 1, 0), error = errno;
+  close(descriptor);
+  close(process);
+  errno = error;
+  return descriptor;
+}
+static int sibling_memory(place_t p) { return of_sibling(read_memory_of); }
+static int sibling_pages(place_t p) { return of_sibling(write_pages_of); }
+static int sibling_trace(place_t p) { return of_sibling(trace); }
+static int sibling_signal(place_t p) { return of_sibling(signal_it); }
+static int sibling_limits(place_t p) { return of_sibling(limit_it); }
+static int sibling_processors(place_t p) { return of_sibling(pin_it); }
+static int sibling_descriptor(place_t p) { return of_sibling(take_descriptor_of); }
+
+// In a process of its own, which ends with it.
+static int unshared(int flags) {
+  pid_t child = fork();
+  if (child == 0) _exit(syscall(SYS_unshare, flags) == 0 ? 0 : errno);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+static int mount_namespace(place_t p) { return unshared(CLONE_NEWNS); }
+static int process_namespace(place_t p) { return unshared(CLONE_NEWPID); }
+
 static int user_namespace(place_t p) {
   long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
   if (child == 0) _exit(0);
@@ -194,12 +318,63 @@ static int kernel_program(place_t p) {
   return error == EINVAL || error == ENOSYS ? 0 : error;
 }
 
+static int fault_handler(place_t p) {
+  int descriptor = syscall(SYS_userfaultfd, 0);
+  int error = said(descriptor);
+  if (descriptor >= 0) close(descriptor);
+  return error == ENOSYS ? 0 : error;
+}
+
+static int keyring(place_t p) {
+  int error = said(syscall(SYS_keyctl, 0 /* KEYCTL_GET_KEYRING_ID */, -3, 0));
+  return error == ENOKEY || error == ENOSYS ? 0 : error;
+}
+
+static int performance_counters(place_t p) {
+  char attributes[128] = {0};
+  int error = said(syscall(SYS_perf_event_open, attributes, 0, -1, -1, 0));
+  // Neither a process nor a processor was named, and the machine may have no counters.
+  return error == EINVAL || error == ENOENT || error == ENOSYS ? 0 : error;
+}
+
+// The calls of 32-bit programs have other numbers, which a filter for 64 bits would take for others.
+static int old_calls(place_t p) {
+#if defined(__x86_64__)
+  pid_t child = fork();
+  if (child == 0) {
+    long result = 20;  // getpid
+    __asm__ volatile("int $0x80" : "+a"(result) : : "r8", "r9", "r10", "r11", "memory");
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  // A kernel may be built without them.
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? EPERM : 0;
+#else
+  return EPERM;
+#endif
+}
+
 static int kernel_log(place_t p) { return said(syscall(SYS_syslog, 10, 0, 0)); }
 
 static int shared_memory(place_t p) {
   int segment = shmget(IPC_PRIVATE, 4096, 0600);
   int error = said(segment);
   if (segment >= 0) shmctl(segment, IPC_RMID, 0);
+  return error;
+}
+
+static int semaphores(place_t p) {
+  int set = semget(IPC_PRIVATE, 1, 0600);
+  int error = said(set);
+  if (set >= 0) semctl(set, 0, IPC_RMID);
+  return error;
+}
+
+static int messages(place_t p) {
+  int queue = msgget(IPC_PRIVATE, 0600);
+  int error = said(queue);
+  if (queue >= 0) msgctl(queue, IPC_RMID, 0);
   return error;
 }
 
@@ -269,7 +444,16 @@ static int taken_file(place_t p) { return opened(join(p->queue, "taken/planted")
 static int terminal(place_t p) {
   char byte = 0;
   for (int descriptor = 0; descriptor < 3; descriptor++)
-    if (ioctl(descriptor, 0x5412 /* TIOCSTI */, &byte) == 0) return 0;
+    if (ioctl(descriptor, 0x5412 /* TIOCSTI */, &byte) == 0 || ioctl(descriptor, 0x541C /* TIOCLINUX */, &byte) == 0) return 0;
+  return EPERM;
+}
+
+// What a process of the pool opens is closed when the worker's program starts; what the worker opens itself is marked so.
+static int inherited_descriptor(place_t p) {
+  for (int descriptor = 3; descriptor < 4096; descriptor++) {
+    int flags = fcntl(descriptor, F_GETFD);
+    if (flags >= 0 && !(flags & FD_CLOEXEC)) return 0;
+  }
   return EPERM;
 }
 
@@ -306,7 +490,23 @@ static const struct {
     {"change the mode of a file of others by fchmodat2", change_mode_at},
     {"change the owner of a file of others", change_owner},
     {"mark a file of others", mark},
+    {"change the mode of a file that it reads", mode_of_open},
+    {"change the owner of a file that it reads", owner_of_open},
+    {"change the times of a file that it reads", times_of_open},
+    {"mark a file that it reads", mark_of_open},
+    {"change the times of a file by its path", change_times},
+    {"change the attributes of a file by its path", change_attributes},
+    {"open a file again for writing", open_again},
     {"make a device", make_device},
+    {"read another worker's memory by its file", sibling_memory},
+    {"write another worker's memory", sibling_pages},
+    {"trace another worker", sibling_trace},
+    {"signal another worker", sibling_signal},
+    {"limit another worker", sibling_limits},
+    {"bind another worker to processors", sibling_processors},
+    {"take a descriptor of another worker", sibling_descriptor},
+    {"make a mount namespace", mount_namespace},
+    {"make a process namespace", process_namespace},
     {"limit the pool", limit_pool},
     {"slow the pool", slow_pool},
     {"schedule the pool", schedule_pool},
@@ -319,8 +519,14 @@ static const struct {
     {"make a user namespace by clone3", user_namespace_by_clone3},
     {"make a ring of requests", ring},
     {"load a program into the kernel", kernel_program},
+    {"handle faults", fault_handler},
+    {"use a keyring", keyring},
+    {"open counters of the processor", performance_counters},
+    {"use the calls of 32 bits", old_calls},
     {"read the kernel's log", kernel_log},
     {"share memory", shared_memory},
+    {"share semaphores", semaphores},
+    {"share messages", messages},
     {"make a message queue", message_queue},
     {"connect to an abstract socket", abstract_socket},
     {"start a file without a name that reads", nameless_program},
@@ -330,6 +536,7 @@ static const struct {
     {"write the pool's log", pool_log},
     {"plant a taken file", taken_file},
     {"type into a terminal", terminal},
+    {"have a descriptor of the pool", inherited_descriptor},
     {"keep mighty capabilities", capability},
     {"gain privileges by a program", new_privileges},
 };

@@ -35,6 +35,7 @@ struct Trespass: Worker {
         "write a temporary file",
         { Self.opening(NSTemporaryDirectory() + "/trespass", O_WRONLY | O_CREAT) }
       ),
+      ("write a temporary file whole", { Self.writing(NSTemporaryDirectory() + "/trespass") }),
     ]
     let lines =
       attempts.map { "\($0): \($1())\n" }
@@ -83,6 +84,16 @@ struct Trespass: Worker {
 
   private static func opening(_ path: String, _ flags: Int32) -> Int32 {
     result(open(path, flags, 0o600))
+  }
+
+  /// As Foundation does it: beside the file, whose place it then takes.
+  private static func writing(_ path: String) -> Int32 {
+    do {
+      try Data("whole".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+      return 0
+    } catch {
+      return ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError).map { Int32($0.code) } ?? EIO
+    }
   }
 
   private static func connecting(_ port: UInt16) -> Int32 {
