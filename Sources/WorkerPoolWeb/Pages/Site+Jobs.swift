@@ -94,7 +94,7 @@ extension Site {
                 StateMark.html(row.state)
                 if let progress = row.progress, row.state == "running" { self.progress(progress.done, progress.total) }
               }
-              tag("td") { row.kind }
+              tag("td", Attribute("data-label", "kind")) { row.kind }
               tag("td", Attribute("data-label", "queue")) { row.queue }
               tag("td", .class("number"), Attribute("data-label", "attempts")) { attempts(row) }
               tag("td", .class("number"), Attribute("data-label", "came")) { When.age(row.createdAt, now: now) }
@@ -246,7 +246,7 @@ extension Site {
       ])
       events.append((failure.date, true, content))
     }
-    if let date = job.startedAt { events.append((date, false, HTML("the attempt that ended last had begun"))) }
+    if let date = job.startedAt { events.append((date, false, HTML("the last finished attempt began"))) }
     if let run, job.state == .available {
       events.append((run.since, false, HTML("began to run in process \(run.pid)")))
     }

@@ -42,9 +42,17 @@ extension Site {
     guard !lines.isEmpty else { return .nothing }
     return tag("div", .class("message")) {
       tag("ul", .class("advice")) {
-        for line in lines { tag("li") { line } }
+        for line in lines { tag("li") { advice(line) } }
       }
     }
+  }
+
+  /// A line whose options such as `--state` are not broken.
+  private func advice(_ line: String) -> HTML {
+    let words = line.split(separator: " ", omittingEmptySubsequences: false).map { word in
+      word.hasPrefix("-") ? tag("span", .class("option")) { String(word) } : HTML(String(word))
+    }
+    return HTML(Array(words.map { [$0] }.joined(separator: [HTML(" ")])))
   }
 
   private func problems(_ status: PoolStatus?) -> HTML {

@@ -37,7 +37,7 @@ extension Site {
                   tag("code") { entry.cron.text }
                   " \(entry.timeZone.identifier)"
                 }
-                tag("td") { entry.job.kind }
+                tag("td", Attribute("data-label", "kind")) { entry.job.kind }
                 tag("td", Attribute("data-label", "last")) {
                   row.lastRun.map { When.age($0) } ?? HTML(report.knowsLastRuns ? "never" : "not known")
                 }

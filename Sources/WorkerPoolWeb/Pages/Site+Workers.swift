@@ -54,10 +54,14 @@ extension Site {
         tag("tbody") {
           for worker in workers {
             tag("tr") {
-              tag("td") { link(String(worker.id), Address("workers", String(worker.pid))) }
+              tag("td", Attribute("data-label", "worker")) {
+                link(String(worker.id), Address("workers", String(worker.pid)))
+              }
               tag("td", Attribute("data-label", "process")) { String(worker.pid) }
-              tag("td") { worker.plugin }
-              tag("td") { worker.phase + (worker.isRetiring ? ", to be replaced" : "") }
+              tag("td", Attribute("data-label", "plugin")) { worker.plugin }
+              tag("td", Attribute("data-label", "phase")) {
+                worker.phase + (worker.isRetiring ? ", to be replaced" : "")
+              }
               tag("td", .class("number"), Attribute("data-label", "age")) { StatusText.duration(worker.age) }
               tag("td", .class("number"), Attribute("data-label", "memory")) {
                 worker.memory.map(StatusText.size) ?? ""
@@ -106,62 +110,5 @@ extension Site {
         worker.lastLines.isEmpty
           ? tag("p", .class("quiet")) { "none" } : tag("pre") { worker.lastLines.joined(separator: "\n") },
       ]))
-  }
-
-  // MARK: Timeline
-
-  /// What each worker ran in the last minutes, a track for each.
-  private func timeline(_ workers: [PoolStatus.Worker]) -> HTML {
-    guard !workers.isEmpty else { return .nothing }
-    let now = Date()
-    let length = WorkerTimeline.length
-    let spans = Dictionary(grouping: monitor.spans.spans, by: \.worker)
-    let shown = workers.prefix(60)
-    let keys = Set(shown.flatMap { spans[$0.id] ?? [] }.compactMap { ObjectURI($0.job)?.key })
-    let kinds = (try? openJobReader().kinds(of: Array(keys))) ?? [:]
-    let (left, width, row) = (40.0, 880.0, 22.0)
-    let height = Double(shown.count) * row + 24
-    return HTML([
-      tag("h2") { "The last \(Int(length / 60)) minutes" },
-      tag("div", .class("timeline plot")) {
-        tag(
-          "svg", Attribute("viewBox", "0 0 \(Int(left + width + 10)) \(Int(height))"), Attribute("role", "img"),
-          Attribute("aria-label", "What each worker ran in the last \(Int(length / 60)) minutes")
-        ) {
-          for (index, worker) in shown.enumerated() {
-            let top = Double(index) * row
-            tag("text", .number("x", 0), .number("y", top + 14)) { String(worker.id) }
-            tag(
-              "rect", .class("track"), .number("x", left), .number("y", top + 4), .number("width", width),
-              .number("height", row - 8))
-            for span in spans[worker.id] ?? [] {
-              let begin = left + width * (1 - min(length, now.timeIntervalSince(span.start)) / length)
-              let end = left + width * (1 - max(0, now.timeIntervalSince(span.end)) / length)
-              let name = ObjectURI(span.job)?.name ?? span.job
-              let kind = ObjectURI(span.job).flatMap { kinds[$0.key] } ?? ""
-              tag("a", .href(Address("jobs", name))) {
-                tag(
-                  "rect", .class("span"), .number("x", begin), .number("y", top + 3),
-                  .number("width", max(2, end - begin)), .number("height", row - 6)
-                ) {
-                  tag("title") {
-                    "\(name) \(kind), \(StatusText.shortTime(max(0, span.end.timeIntervalSince(span.start))))"
-                  }
-                }
-              }
-            }
-          }
-          for minute in stride(from: 0.0, through: length / 60, by: 5) {
-            tag(
-              "text", .number("x", left + width * (1 - minute * 60 / length)), .number("y", height - 6),
-              Attribute("text-anchor", minute == 0 ? "end" : "middle")
-            ) { minute == 0 ? "now" : "\(Int(minute)) min" }
-          }
-        }
-        tag("p", .class("note")) {
-          "As workerpool web has seen it: jobs shorter than two seconds may be missing."
-        }
-      },
-    ])
   }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .enabled(if: Browser.isThere, "Chromium is not installed (Debian: chromium)"))
 struct ScreenshotTests {
   private static let directory = ProcessInfo.processInfo.environment["WORKERPOOL_SCREENSHOTS"]
-  private static let widths = [1280, 400]
+  private static let widths = [1280, 1000, 700, 400]
 
   @Test(.timeLimit(.minutes(20)))
   func eachPageFitsItsWindowInLightAndDark() throws {
@@ -44,13 +44,33 @@ struct ScreenshotTests {
           try browser.load("http://127.0.0.1:\(web.port)/\(path)")
           let wide = try browser.value("document.documentElement.scrollWidth") as? Int ?? 0
           #expect(wide <= width, "/\(path) is \(wide) pixels wide in a window of \(width)")
+          let cut = try browser.text(
+            "[...document.querySelectorAll('.sheet, .plot, .timeline, pre')]"
+              + ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.className || e.nodeName).join()")
+          #expect(cut == "", "/\(path): cut off or to be scrolled sideways in a window of \(width): \(cut)")
           let rows = try browser.value(
             "new Set([...document.querySelectorAll('header nav a')].map(a => a.offsetTop)).size")
           #expect(rows as? Int == 1, "the names of the pages take \(rows ?? 0) lines in a window of \(width)")
           let ground = try browser.text("getComputedStyle(document.body).backgroundColor")
           let shade = ground.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }.prefix(3).reduce(0, +)
           #expect(isDark ? shade < 200 : shade > 600, "/\(path) in \(isDark ? "dark" : "light"): \(ground)")
+          let tiles = try browser.text(
+            """
+            { const tops = [...document.querySelectorAll('.tiles li')].map(e => e.offsetTop);
+              [...new Set(tops)].map(top => tops.filter(t => t === top).length).join() }
+            """)
+          #expect(Set(tiles.split(separator: ",")).count <= 1, "tiles in rows of \(tiles) in a window of \(width)")
+          if path.hasPrefix("workers") {
+            let names = try browser.value(
+              """
+              [...document.querySelectorAll('.timeline text')].filter(e => {
+                const box = e.getBoundingClientRect(); return box.width > 0 && box.left >= 0 && box.right <= innerWidth
+              }).length
+              """)
+            #expect(names as? Int == (path == "workers" ? 3 : 1), "rows of the timeline that have a visible name")
+          }
           let picture = try Self.picture(browser, atMost: 2400)
+          guard [1280, 400].contains(width) else { continue }
           sizes.insert(picture.count)
           try Self.keep(picture, "\(name)-\(width)\(isDark ? "~dark" : "").png")
           guard name == "week", width == Self.widths[0] else { continue }
