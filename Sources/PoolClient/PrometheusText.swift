@@ -29,8 +29,8 @@ public enum PrometheusText {
         (["outcome": "returned"], Double(counters.returned)),
       ])
     text.add(
-      "job_waiting_seconds", "gauge", "How long the jobs that ended last had waited.", spread(status.waitingTime))
-    text.add("job_run_seconds", "gauge", "How long the jobs that ended last ran.", spread(status.runTime))
+      "job_waiting_seconds", "summary", "How long the jobs that ended last had waited.", spread(status.waitingTime))
+    text.add("job_run_seconds", "summary", "How long the jobs that ended last ran.", spread(status.runTime))
     addKinds(status.kinds ?? [], to: &text)
     text.add("workers_wanted", "gauge", "Worker processes that there should be.", [([:], Double(status.workerCount))])
     text.add(
