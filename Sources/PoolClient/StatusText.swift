@@ -37,7 +37,7 @@ public enum StatusText {
         + "\(counters.timedOut) timed out; \(Plural.text(status.restarts, "worker")) replaced",
     ]
     let rates = status.rates.map { "\(decimal($0.done))" }.joined(separator: ", ")
-    if !rates.isEmpty { lines.append("per s     \(rates) done in the last 1, 5 and 15 minutes" + failureRates(status)) }
+    if !rates.isEmpty { lines.append("per s     \(rates) done\(failureRates(status)) (last 1, 5, 15 minutes)") }
     if let waiting = status.waitingTime, let running = status.runTime {
       lines.append("waiting   \(spread(waiting))")
       lines.append("running   \(spread(running))")
@@ -95,12 +95,12 @@ public enum StatusText {
 
   private static func failureRates(_ status: PoolStatus) -> String {
     guard status.rates.contains(where: { $0.failed > 0 }) else { return "" }
-    return "; " + status.rates.map { decimal($0.failed) }.joined(separator: ", ") + " failed"
+    return ", " + status.rates.map { decimal($0.failed) }.joined(separator: ", ") + " failed"
   }
 
   private static func spread(_ spread: PoolStatus.Spread) -> String {
     let values = [spread.median, spread.p90, spread.p99, spread.longest].map(shortTime)
-    return "half of the last jobs within \(values[0]), 90 % \(values[1]), 99 % \(values[2]), all \(values[3])"
+    return "half within \(values[0]), 90 % \(values[1]), 99 % \(values[2]), all \(values[3])"
   }
 
   /// The unfinished jobs, a row for each queue and kind.

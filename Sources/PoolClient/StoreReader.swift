@@ -150,26 +150,32 @@ public final class StoreReader {
     try context.performAndWait { try PoolOwner.find(in: context) }
   }
 
-  /// The keys of the jobs that fit, the oldest first, and how many of them are in each state.
+  /// How many jobs fit, by state. States without one are left out.
+  public func counts(_ filter: JobFilter) throws -> [(state: JobState, count: Int)] {
+    try context.performAndWait {
+      let running = ids(of: try runs())
+      return try (filter.states ?? JobState.allCases).compactMap { state in
+        guard filter.state ?? state == state else { return nil }
+        // One state is found by an index.
+        var one = filter
+        (one.state, one.states) = (state, nil)
+        let count = try context.count(for: one.fetchRequest(running: running))
+        return count > 0 ? (state, count) : nil
+      }
+    }
+  }
+
+  /// The keys of the jobs that fit, the oldest first.
   ///
   /// - Complexity: one key in memory for each job.
-  public func keys(_ filter: JobFilter) throws -> (keys: [Int64], byState: [(state: JobState, count: Int)]) {
+  public func keys(_ filter: JobFilter) throws -> [Int64] {
     try context.performAndWait {
       defer { context.reset() }
       let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
       request.resultType = .managedObjectIDResultType
       request.predicate = try filter.condition(running: ids(of: try runs()))
       request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
-      let keys = try context.fetch(request).compactMap(\.key)
-      let byState = try JobState.allCases.map { state in
-        let counted = Job.fetchRequest()
-        counted.predicate = NSCompoundPredicate(
-          andPredicateWithSubpredicates: [
-            NSPredicate(format: "state == %d", Int(state.rawValue)), request.predicate,
-          ].compactMap(\.self))
-        return (state, try context.count(for: counted))
-      }
-      return (keys, byState.filter { $0.1 > 0 })
+      return try context.fetch(request).compactMap(\.key)
     }
   }
 

@@ -36,7 +36,7 @@ import WorkerPool
 
     let status = try pool.command("status").output
     for part in [
-      "done in the last 1, 5 and 15 minutes", "half of the last jobs within", "what to do", "no plugin runs that kind",
+      "(last 1, 5, 15 minutes)", "half within", "what to do", "no plugin runs that kind",
       "what went wrong last", "p1 crashed", "queue    kind",
     ] {
       #expect(status.contains(part), "\(part) is not in\n\(status)")

@@ -33,8 +33,13 @@ import Testing
       var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
       var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
       defer { (words + variables).forEach { free($0) } }
+      // A group of its own, as a shell gives each job: it may stop itself.
+      var attributes = posix_spawnattr_t()
+      posix_spawnattr_init(&attributes)
+      defer { posix_spawnattr_destroy(&attributes) }
+      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
       var pid: pid_t = 0
-      #expect(posix_spawn(&pid, path, &actions, nil, &words, &variables) == 0)
+      #expect(posix_spawn(&pid, path, &actions, &attributes, &words, &variables) == 0)
       self.pid = pid
     }
 
@@ -61,6 +66,13 @@ import Testing
     }
 
     func end(with signal: Int32) { kill(pid, signal) }
+
+    /// Waits until the program has stopped, or has ended; whether it has stopped.
+    func waitForStop() -> Bool {
+      var status: Int32 = 0
+      while waitpid(pid, &status, WUNTRACED) < 0, errno == EINTR {}
+      return status & 0xFF == 0x7F
+    }
 
     /// The wait status of the program.
     func wait() -> Int32 {
@@ -125,6 +137,29 @@ import Testing
     _ = last.read { $0.contains("sorted by number") }
     try pool.stop()
     #expect(last.wait() == 0)
+    #expect(String(decoding: last.output, as: UTF8.self).contains("pool \(pool.pid) does not answer any more"))
+  }
+
+  /// As `top` and editors do it: the shell that shows up meanwhile has the terminal as it was.
+  @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+  func aWatchedStatusGivesTheTerminalToTheShellWhileItIsStopped(byKey: Bool) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let terminal = try Terminal(["status", "--watch", "--interval", "0.05", "--queue", items.queue])
+    for round in 1...2 {
+      _ = terminal.read { $0.components(separatedBy: "\u{1B}[?1049h").last?.contains("sorted by number") == true }
+      #expect(terminal.isRaw)
+      if byKey { terminal.type("\u{1A}") } else { terminal.end(with: SIGTSTP) }
+      _ = terminal.read { $0.components(separatedBy: "\u{1B}[?25h\u{1B}[?1049l").count == round + 1 }
+      #expect(terminal.waitForStop())
+      #expect(!terminal.isRaw)
+      terminal.end(with: SIGCONT)
+      _ = terminal.read { $0.components(separatedBy: "\u{1B}[?1049h").count == round + 2 }
+    }
+    #expect(terminal.isRaw)
+    terminal.type("q")
+    #expect(terminal.wait() == 0)
+    try pool.stop()
   }
 
   @Test(.timeLimit(.minutes(20)))

@@ -28,8 +28,48 @@ public enum TerminalText {
     }
   }
 
-  /// The text cut to `width` characters, the last of them an ellipsis.
+  /// The text cut to `width` columns, the last of them an ellipsis.
   package static func cut(_ text: String, to width: Int) -> String {
-    text.count <= width ? text : text.prefix(max(0, width - 1)) + "…"
+    guard self.width(text) > width else { return text }
+    var room = width - 1
+    let kept = text.prefix { character in
+      room -= self.width(character)
+      return room >= 0
+    }
+    return kept + "…"
+  }
+
+  /// How many columns of a terminal the text takes: characters of East Asian scripts and emoji take two, marks none.
+  ///
+  /// Terminals differ in emoji that are joined from several. Here each part counts, as for wcswidth(3).
+  package static func width(_ text: String) -> Int {
+    text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + width($1) }
+  }
+
+  private static func width(_ character: Character) -> Int {
+    character.unicodeScalars.reduce(0) { $0 + width($1) }
+  }
+
+  private static func width(_ scalar: Unicode.Scalar) -> Int {
+    if scalar.value < 0x300 { return 1 }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: return isWide(scalar) ? 2 : 1
+    }
+  }
+
+  /// Whether the character is wide.
+  ///
+  /// Source: Unicode Standard Annex 11, "East Asian Width": the blocks whose characters are W or F, and all characters
+  /// with an emoji presentation but the letters of flags, of which two make one.
+  private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+      0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF,
+      0x1F200...0x1F2FF, 0x20000...0x3FFFD:
+      true
+    case 0x1F1E6...0x1F1FF: false
+    default: scalar.properties.isEmojiPresentation
+    }
   }
 }

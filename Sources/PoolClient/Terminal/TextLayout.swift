@@ -23,12 +23,12 @@ public struct TextLayout: Hashable, Sendable {
   ///
   /// A word that is longer than a line stays whole: a command or a path can be copied.
   public func wrapped(_ text: String, indentation: Int = 0) -> [String] {
-    guard let columns, text.count > columns else { return [text] }
+    guard let columns, TerminalText.width(text) > columns else { return [text] }
     let margin = String(repeating: " ", count: indentation)
     var lines: [String] = []
     var line = ""
     for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
-      if !line.isEmpty, line != margin, line.count + 1 + word.count > columns {
+      if !line.isEmpty, line != margin, TerminalText.width(line) + 1 + TerminalText.width(String(word)) > columns {
         lines.append(line)
         line = margin + word
       } else {

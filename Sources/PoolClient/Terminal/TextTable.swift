@@ -27,7 +27,7 @@ public struct TextTable {
   private var rows: [[String]] = []
   private var styles: [[Int: TextStyle]] = []
 
-  /// The most characters of a cell where no width is given.
+  /// The most columns of a cell where no width is given.
   static let widest = 48
   /// A column of texts does not get narrower than this as long as others can be left out.
   private static let narrow = 16
@@ -65,7 +65,7 @@ public struct TextTable {
   ) -> String {
     var line = shown.map { column, width in
       let text = TerminalText.cut(row[column], to: width)
-      let padding = String(repeating: " ", count: width - text.count)
+      let padding = String(repeating: " ", count: max(0, width - TerminalText.width(text)))
       return columns[column].isNumber ? padding + style(column, text) : style(column, text) + padding
     }.joined(separator: "  ")
     while line.hasSuffix(" ") { line.removeLast() }
@@ -76,7 +76,7 @@ public struct TextTable {
   private func fitted(to width: Int?) -> [(column: Int, width: Int)] {
     var natural = columns.map(\.title.count)
     for row in rows {
-      for (column, text) in row.enumerated() { natural[column] = max(natural[column], text.count) }
+      for (column, text) in row.enumerated() { natural[column] = max(natural[column], TerminalText.width(text)) }
     }
     guard let width else {
       return natural.enumerated().map { ($0, min($1, max(Self.widest, columns[$0].title.count))) }

@@ -74,24 +74,26 @@ private struct JobChange {
     }
     filter.states = states
     let reader = try StoreReader(poolStore: try arguments.storePath())
-    let (keys, byState) = try reader.keys(filter)
-    guard !keys.isEmpty else {
+    let byState = try reader.counts(filter)
+    let count = byState.reduce(0) { $0 + $1.count }
+    guard count > 0 else {
       tell(matching: 0, result: nil, arguments, text: "no job matches")
       for sentence in try reader.unknownNames(in: filter) { Output.error(sentence + "\n") }
       return .success
     }
     let parts = byState.map { "\($0.count) \($0.state.name)" }.joined(separator: ", ")
-    let summary = "\(Plural.text(keys.count, "job")) \(keys.count == 1 ? "matches" : "match"): \(parts)"
+    let summary = "\(Plural.text(count, "job")) \(count == 1 ? "matches" : "match"): \(parts)"
     if arguments.has("dry-run") {
-      tell(matching: keys.count, result: nil, arguments, text: summary)
+      tell(matching: count, result: nil, arguments, text: summary)
       return .success
     }
-    guard try arguments.has("yes") || isMeant(summary, count: keys.count) else {
-      tell(matching: keys.count, result: nil, arguments, text: "nothing is changed")
+    guard try arguments.has("yes") || isMeant(summary, count: count) else {
+      tell(matching: count, result: nil, arguments, text: "nothing is changed")
       return .failure
     }
     // Jobs whose state has changed since were not chosen.
     let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
+    let keys = try reader.keys(filter)
     return try change(keys.lazy.map { reader.jobURIs[$0].description }, chosen, pool, arguments)
   }
 

@@ -49,10 +49,10 @@ let workersCommand = CommandDescription(
   }
   let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
   do {
-    if !asJSON, let screen = Screen() {
-      defer { screen.close() }
-      try watch(pool, arguments, on: screen, interval: interval)
-      return .success
+    if !asJSON {
+      // Before the screen is taken: without a pool there is nothing to watch.
+      let first = try currentStatus(pool, arguments)
+      if let screen = Screen() { return watch(pool, first, arguments, on: screen, interval: interval) }
     }
     while true {
       show(try currentStatus(pool, arguments), asJSON: asJSON)
@@ -63,20 +63,22 @@ let workersCommand = CommandDescription(
   }
 }
 
-/// Shows the status until somebody quits or the pool ends.
+/// Shows the status until somebody quits or the pool ends, and says so then.
 private func watch(
-  _ pool: StatusClient, _ arguments: ParsedArguments, on screen: Screen, interval: Double
-) throws {
+  _ pool: StatusClient, _ first: PoolStatus, _ arguments: ParsedArguments, on screen: Screen, interval: Double
+) -> ExitCode {
   var content = StatusScreen()
+  var status = first
   while true {
-    let status = try currentStatus(pool, arguments)
     content.note(status, at: Clock.now)
     let next = Clock.now + interval
     repeat {
       let rows = screen.size.rows
       screen.show(content.lines(status, layout: Output.layout, rows: rows, now: Date()))
       switch screen.nextEvent(within: max(0, next - Clock.now)) {
-      case .quit: return
+      case .quit:
+        screen.close()
+        return .success
       case .up: content.scroll(by: -1)
       case .down: content.scroll(by: 1)
       case .pageUp: content.scroll(by: 2 - rows)
@@ -86,7 +88,20 @@ private func watch(
       case .redraw: break
       }
     } while Clock.now < next
+    do {
+      status = try currentStatus(pool, arguments)
+    } catch {
+      screen.close()
+      Output.line(
+        "pool \(status.pid) does not answer any more; what happened: workerpool logs\(queueOption(arguments))")
+      return .success
+    }
   }
+}
+
+/// The option that names the queue directory, if it was given.
+private func queueOption(_ arguments: ParsedArguments) -> String {
+  arguments.string("queue").map { " --queue \($0)" } ?? ""
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {

@@ -20,6 +20,9 @@ final class Screen {
   }
 
   private static let saved = Mutex<termios?>(nil)
+  /// Whether SIGTSTP asks for a pause, and whether SIGCONT has ended one.
+  private static let mustPause = Atomic(false)
+  private static let goesOn = Atomic(false)
   private var input: [UInt8] = []
   private let hasKeys: Bool
 
@@ -37,8 +40,34 @@ final class Screen {
         raise(number)
       }
     }
+    signal(SIGTSTP) { _ in Screen.mustPause.store(true, ordering: .relaxed) }
+    // The shell has used the terminal meanwhile.
+    signal(SIGCONT) { _ in Screen.goesOn.store(true, ordering: .relaxed) }
+    enter()
+  }
+
+  private func enter() {
     // The alternate screen, without a cursor (xterm's private modes 1049 and 25).
     Output.text("\u{1B}[?1049h\u{1B}[?25l")
+  }
+
+  /// Gives the terminal to the shell until it continues this job.
+  private func pause() {
+    Self.restore()
+    // To the whole job, as the terminal does it for Ctrl-Z: a shell waits until all of its processes have stopped.
+    signal(SIGTSTP, SIG_DFL)
+    kill(0, SIGTSTP)
+    signal(SIGTSTP) { _ in Screen.mustPause.store(true, ordering: .relaxed) }
+    Self.goesOn.store(true, ordering: .relaxed)
+  }
+
+  /// Does what signals have asked for; false when there was nothing.
+  private func obeySignals() -> Bool {
+    if Self.mustPause.exchange(false, ordering: .relaxed) { pause() }
+    guard Self.goesOn.exchange(false, ordering: .relaxed) else { return false }
+    if hasKeys { readKeysOneByOne() }
+    enter()
+    return true
   }
 
   /// Gives the terminal back as it was.
@@ -57,7 +86,8 @@ final class Screen {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
     let before = settings
-    Self.saved.withLock { $0 = before }
+    // After a pause it may be as this program has left it.
+    Self.saved.withLock { $0 = $0 ?? before }
     settings.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
     tcsetattr(STDIN_FILENO, TCSANOW, &settings)
   }
@@ -78,14 +108,19 @@ final class Screen {
     if let event = parsed() { return event }
     let end = Clock.now + seconds
     while true {
+      if obeySignals() { return .redraw }
       let left = max(0, end - Clock.now)
       var ready = pollfd(fd: hasKeys ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0)
       let count = poll(&ready, 1, Int32((left * 1000).rounded(.up)))
       // A signal: the size may have changed.
-      if count <= 0 { return .redraw }
+      if count <= 0 {
+        _ = obeySignals()
+        return .redraw
+      }
       var bytes = [UInt8](repeating: 0, count: 64)
       let length = read(STDIN_FILENO, &bytes, bytes.count)
-      if length == 0 { return .quit }
+      // The terminal is gone: read(2) fails for ever where SIGHUP is ignored.
+      if length == 0 || length < 0 && errno != EINTR && errno != EAGAIN { return .quit }
       if length > 0 { input += bytes[..<length] }
       if let event = parsed() { return event }
     }
@@ -111,6 +146,10 @@ final class Screen {
       input.removeFirst()
       switch first {
       case UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4: return .quit
+      case 0x1A:
+        // Ctrl-Z, which the terminal leaves to this program.
+        Self.mustPause.store(true, ordering: .relaxed)
+        return .redraw
       case UInt8(ascii: "k"): return .up
       case UInt8(ascii: "j"): return .down
       case UInt8(ascii: " "): return .pageDown

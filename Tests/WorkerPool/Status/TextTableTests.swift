@@ -37,6 +37,23 @@ import Testing
     for line in table.lines(layout(columns)) { #expect(line.count <= max(columns, 15), "\(line)") }
   }
 
+  /// What a terminal shows of wide characters, emoji and marks: two columns, two, and none.
+  @Test func wideCharactersKeepTheColumnsInLine() {
+    var table = TextTable([.text("name"), .text("state")])
+    table.add(["日本国", "a"])
+    table.add(["🏯🇯🇵", "b"])
+    table.add(["e\u{0301}toile", "c"])
+    table.add(["123456", "d"])
+    #expect(
+      table.lines(layout(80)) == [
+        "name    state", "日本国  a", "🏯🇯🇵    b", "e\u{0301}toile  c", "123456  d",
+      ])
+    // And no half of a character is left where a text is cut.
+    #expect(table.lines(layout(11))[1] == "日…   a")
+    #expect(table.lines(layout(13))[1] == "日本国  a")
+    #expect(layout(8).wrapped("日本国 日本国") == ["日本国", "日本国"])
+  }
+
   @Test func coloursDoNotMoveColumnsAndAreLeftOutWhereThereAreNone() {
     let coloured = table.lines(layout(200, colours: true))
     #expect(
