@@ -99,21 +99,14 @@ extension JobStore {
 
     /// Counts what all pools have claimed, by kind, queue and limit key.
     private mutating func count(in context: NSManagedObjectContext) throws {
-      let number = NSExpressionDescription()
-      number.name = "count"
-      number.expression = NSExpression(forFunction: "count:", arguments: [NSExpression(forKeyPath: "state")])
-      number.expressionResultType = .integer64AttributeType
-      let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
-      request.resultType = .dictionaryResultType
-      request.propertiesToGroupBy = ["kind", "queue", "limitKey"]
-      request.propertiesToFetch = ["kind", "queue", "limitKey", number]
       var conditions = [
         NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.predicate,
       ]
       if !gone.isEmpty {
         conditions.append(NSPredicate(format: "NOT claimant IN %@", gone.map { NSNumber(value: $0) }))
       }
-      request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
+      let request = PoolJob.counts(
+        by: ["kind", "queue", "limitKey"], where: NSCompoundPredicate(andPredicateWithSubpredicates: conditions))
       for row in try context.fetch(request) {
         guard let count = (row["count"] as? NSNumber)?.intValue else { continue }
         if row["kind"] as? String == query.kind { ofKind += count }

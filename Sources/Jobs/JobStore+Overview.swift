@@ -38,7 +38,7 @@ extension JobStore {
   public func counts(in context: NSManagedObjectContext) throws -> [JobState: Int] {
     var counts: [JobState: Int] = [:]
     for condition in ["finishedAt == nil", "finishedAt != nil"] {
-      let request = groups(of: ["state"], where: NSPredicate(format: condition))
+      let request = PoolJob.counts(by: ["state"], where: NSPredicate(format: condition))
       for row in try context.fetch(request) {
         guard let state = Self.state(row), let count = (row["count"] as? NSNumber)?.intValue else { continue }
         counts[state, default: 0] += count
@@ -52,7 +52,7 @@ extension JobStore {
   /// - Complexity: one pass over the index of queues, without the jobs' rows. The result is bounded, no matter how many
   ///   queues there are.
   public func backlog(limit: Int, in context: NSManagedObjectContext) throws -> [JobBacklog] {
-    let request = groups(of: ["state", "kind", "queue"], where: JobState.unfinished)
+    let request = PoolJob.counts(by: ["state", "kind", "queue"], where: JobState.unfinished)
     request.sortDescriptors = [
       NSSortDescriptor(key: "count", ascending: false), NSSortDescriptor(key: "state", ascending: true),
       NSSortDescriptor(key: "kind", ascending: true), NSSortDescriptor(key: "queue", ascending: true),
@@ -68,19 +68,6 @@ extension JobStore {
 
   private static func state(_ row: NSDictionary) -> JobState? {
     (row["state"] as? NSNumber).flatMap { JobState(rawValue: $0.int16Value) }
-  }
-
-  private func groups(of keys: [String], where condition: NSPredicate) -> NSFetchRequest<NSDictionary> {
-    let count = NSExpressionDescription()
-    count.name = "count"
-    count.expression = NSExpression(forFunction: "count:", arguments: [NSExpression(forKeyPath: "state")])
-    count.expressionResultType = .integer64AttributeType
-    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
-    request.resultType = .dictionaryResultType
-    request.propertiesToGroupBy = keys
-    request.propertiesToFetch = keys + [count]
-    request.predicate = condition
-    return request
   }
 
   /// Since when the job has been waiting that waits longest, by kind. Jobs that run are left out.

@@ -44,6 +44,23 @@ import Testing
     return child
   }
 
+  /// A context, one below it, and one below that.
+  private func line(from root: NSManagedObjectContext) -> (middle: NSManagedObjectContext, last: NSManagedObjectContext)
+  {
+    let middle = child(of: root)
+    return (middle, child(of: middle))
+  }
+
+  /// Lets the context read through those above it, and returns when it begins to.
+  private func beginReading(_ id: NSManagedObjectID, in context: NSManagedObjectContext) {
+    let begun = DispatchSemaphore(value: 0)
+    context.perform {
+      begun.signal()
+      _ = context.object(with: id).text("title")
+    }
+    begun.wait()
+  }
+
   // thread with the parent's queue     child's queue
   // saves: queues the child's merge
   //                                    merges: asks the parent, whose queue is taken
@@ -102,16 +119,10 @@ import Testing
   @Test func aGrandchildReadsWhileItsPrivateGrandparentWaitsForIt() async throws {
     let (store, ids) = try library()
     let root = store.context()
-    let child = child(of: root)
-    let grandchild = self.child(of: child)
+    let (child, grandchild) = line(from: root)
     let ended = await ends {
       let titles = try root.performAndWait {
-        let begun = DispatchSemaphore(value: 0)
-        child.perform {
-          begun.signal()
-          _ = child.object(with: ids[0]).text("title")
-        }
-        begun.wait()
+        beginReading(ids[0], in: child)
         return try grandchild.performAndWait { try ids.map { try grandchild.existingObject(with: $0).text("title") } }
       }
       #expect(titles == ["0", "1", "2"])
@@ -127,17 +138,11 @@ import Testing
   @Test func aThreadLendsAllQueuesThatItHas() async throws {
     let (store, ids) = try library()
     let root = store.context()
-    let parent = child(of: root)
-    let child = self.child(of: parent)
+    let (parent, child) = line(from: root)
     let ended = await ends {
       let title: String? = root.performAndWait {
         parent.performAndWait { () -> String? in
-          let begun = DispatchSemaphore(value: 0)
-          child.perform {
-            begun.signal()
-            _ = child.object(with: ids[0]).text("title")
-          }
-          begun.wait()
+          beginReading(ids[0], in: child)
           return child.performAndWait { child.object(with: ids[0]).text("title") }
         }
       }
@@ -154,17 +159,11 @@ import Testing
     let (store, ids) = try library()
     let main = NSManagedObjectContext(.mainQueue)
     main.persistentStoreCoordinator = store.coordinator
-    let parent = child(of: main)
-    let child = self.child(of: parent)
+    let (parent, child) = line(from: main)
     let ended = await ends {
       let title: String? = main.performAndWait {
         parent.performAndWait { () -> String? in
-          let begun = DispatchSemaphore(value: 0)
-          child.perform {
-            begun.signal()
-            _ = child.object(with: ids[0]).text("title")
-          }
-          begun.wait()
+          beginReading(ids[0], in: child)
           return child.performAndWait { child.object(with: ids[0]).text("title") }
         }
       }

@@ -32,14 +32,14 @@ public enum StoreTransfer {
       switch self {
       case .sameKind(isServer: true): "both stores are at servers: copy the schemas with pg_dump and pg_restore"
       case .sameKind(isServer: false):
-        "both stores are SQLite files: copy one with a job of the kind maintain whose task is backup, or with sqlite3's "
-          + ".backup"
+        "both stores are SQLite files: copy one with a job of the kind maintain whose task is backup, or with .backup "
+          + "of sqlite3"
       case .place(let error): error.description
       case .unreadable(let store, let reason): "the store \(store) cannot be read: \(reason)"
       case .exists(let place): "there is a store at \(place) already: name a place where none is"
       case .inUse(let store, let pools):
-        "a pool runs on the store \(store): \(pools.joined(separator: ", ")); stop it first (workerpool stop). If it is "
-          + "dead, start one there and stop it"
+        "a pool runs on the store \(store): \(pools.joined(separator: ", ")); stop it first (workerpool stop). If it "
+          + "is dead, start one there and stop it"
       case .workerRuns(let pid):
         "process \(pid), a worker of a pool that has ended, still has a job: wait until it ends"
       case .failed(let destination, let reason): "nothing was copied to \(destination): \(reason)"
