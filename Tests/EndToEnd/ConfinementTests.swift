@@ -46,7 +46,7 @@ import Testing
       })
   }
 
-  private static let attempts = 14 + 64
+  private static let attempts = 14 + 66
   /// What every worker of a pool is refused.
   private static let refusedToAll: Set = [
     "type into a terminal", "gain privileges by a program", "have a descriptor of the pool",

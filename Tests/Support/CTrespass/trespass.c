@@ -440,6 +440,49 @@ static int queue_directory(place_t p) { return moved_and_back(join(p->queue, "re
 static int pool_log(place_t p) { return opened(join(p->queue, "log/pool.jsonl"), O_WRONLY); }
 static int taken_file(place_t p) { return opened(join(p->queue, "taken/planted"), O_WRONLY | O_CREAT); }
 
+// Ends no pause, since there is none.
+static int steer_pool(place_t p) {
+  struct sockaddr_un address = {AF_UNIX};
+  int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  // A long path is given by the directory that has it open.
+  int directory = open(join(p->queue, "run"), O_PATH | O_DIRECTORY);
+  snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/status.sock", directory);
+  int error = said(connect(descriptor, (struct sockaddr *)&address, sizeof address));
+  static const char request[] = "{\"command\":\"resume\"}\n";
+  if (!error) error = said(write(descriptor, request, sizeof request - 1));
+  if (!error) {
+    ssize_t count = read(descriptor, text, sizeof text - 1);
+    text[count > 0 ? count : 0] = 0;
+    error = strstr(text, "\"ok\":true") ? 0 : strstr(text, "a confined worker may not resume") ? EPERM : EIO;
+  }
+  close(descriptor);
+  close(directory);
+  return error;
+}
+
+// The same from a child that outlives who connected is refused, too: it asks when its parent is gone.
+static int steer_pool_as_orphan(place_t p) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  pid_t child = fork();
+  if (child == 0) {
+    if (setsid() < 0) _exit(1);
+    pid_t self = getpid();
+    if (fork() == 0) {
+      while (getppid() == self) sched_yield();
+      int error = steer_pool(p);
+      if (write(ends[1], &error, sizeof error) < 0) _exit(1);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  waitpid(child, 0, 0);
+  int error = EIO;
+  if (read(ends[0], &error, sizeof error) <= 0) error = EIO;
+  close(ends[0]);
+  return error;
+}
+
 // Descriptors beside the three standard ones and the worker's own would be the pool's.
 static int terminal(place_t p) {
   char byte = 0;
@@ -532,6 +575,8 @@ static const struct {
     {"start a file without a name that reads", nameless_program},
     {"allow commands to exec jobs", exec_commands},
     {"replace the pool's socket", pool_socket},
+    {"steer the pool", steer_pool},
+    {"steer the pool as an orphan", steer_pool_as_orphan},
     {"replace a directory of the queue", queue_directory},
     {"write the pool's log", pool_log},
     {"plant a taken file", taken_file},
