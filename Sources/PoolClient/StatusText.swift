@@ -82,7 +82,7 @@ public enum StatusText {
   }
 
   /// The text with `p45` in place of each job's URI.
-  static func named(_ text: String) -> String {
+  package static func named(_ text: String) -> String {
     text.split(separator: " ", omittingEmptySubsequences: false).map { word in
       guard word.hasPrefix("x-coredata://") else { return String(word) }
       let mark = word.last.map { ",;:.)".contains($0) } == true ? String(word.suffix(1)) : ""

@@ -34,6 +34,36 @@ import WorkerPool
     try pool.stop()
   }
 
+  /// Workers take the oldest jobs. Who cancels in the same order is too late for each while they run.
+  @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+  func manyJobsAreCancelledFromTheNewestOn(byCommand: Bool) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    #expect(try pool.command("pause").code == 0)
+    let lines = String(repeating: #"{"kind": "nothing"}"# + "\n", count: 1001)
+    let file = try items.place.write(lines, to: "jobs.json")
+    try FileManager.default.moveItem(atPath: file, toPath: items.queue + "/incoming/jobs.json")
+    try pool.wait { $0.jobs?["available"] == 1001 }
+    if byCommand {
+      let finished = try pool.command("cancel", "--state", "available", "--yes")
+      #expect(finished.output == "1001 of 1001 jobs cancelled\n", "\(finished)")
+    } else {
+      let web = try RunningWeb(queue: items.queue)
+      let client = try web.client()
+      let page = try client.get("/change?do=cancel&state=available")
+      let answer = try client.post(
+        "/change", ["do": "cancel", "state": "available", "confirmed": "yes", "key": try #require(page.formKey)])
+      #expect(answer.status == 303)
+      try pool.wait { $0.jobs?["cancelled"] == 1001 }
+    }
+    let told = try run(Built.path("workerpool"), ["logs", "--queue", items.queue, "--json"]).lines
+      .filter { $0.contains("will be cancelled") }
+    // Jobs are cancelled a thousand at a time, and one alone is named.
+    #expect(told.count == 2 && told[0].contains("1000 jobs will"), "\(told)")
+    #expect(told.last?.contains("/PoolJob/p1 will be cancelled") == true, "\(told)")
+    try pool.stop()
+  }
+
   /// A command that has returned is carried out: a pause is kept, and a pool that was stopped is in nobody's way.
   @Test(.timeLimit(.minutes(20)))
   func whatACommandHasAnsweredHolds() throws {

@@ -93,7 +93,8 @@ private struct JobChange {
     }
     // Jobs whose state has changed since were not chosen.
     let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
-    let keys = try reader.keys(filter)
+    // The newest first: workers take the oldest, and whoever begins there too comes too late for each.
+    let keys = try reader.keys(filter).reversed()
     return try change(keys.lazy.map { reader.jobURIs[$0].description }, chosen, pool, arguments)
   }
 

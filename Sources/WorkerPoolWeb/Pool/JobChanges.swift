@@ -110,12 +110,12 @@ final class JobChanges: Sendable {
 
   private func carryOut(_ change: JobChange, _ selection: JobSelection, _ jobReader: JobReader, _ number: Int) throws {
     let pool = try StatusClient(queue: queue)
-    let last = try jobReader.newest()
-    var done: Int64 = 0
+    // The newest first: workers take the oldest, and whoever begins there too comes too late for each.
+    var end = try jobReader.newest()
     while true {
-      let keys = try jobReader.keys(selection, in: change.states, after: done, upTo: last, limit: Self.atATime)
-      guard let end = keys.last else { return }
-      done = end
+      let keys = try jobReader.keys(selection, in: change.states, upTo: end, limit: Self.atATime)
+      guard let last = keys.last else { return }
+      end = last - 1
       let request = StatusRequest(
         change.command, jobs: jobReader.reader.jobURIs.texts(keys),
         states: change == .delete ? change.states.map(\.name) : nil)
@@ -124,7 +124,7 @@ final class JobChanges: Sendable {
       state.withLock { state in
         state[number].done += count
         state[number].kept += keys.count - count
-        if let error = reply.error { state[number].problem = error }
+        if let error = reply.error { state[number].problem = StatusText.named(error) }
       }
     }
   }

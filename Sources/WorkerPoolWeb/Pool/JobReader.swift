@@ -91,20 +91,20 @@ final class JobReader {
     return counts.filter { $0.count > 0 }
   }
 
-  /// The keys of the next jobs that fit and are in one of these states, the oldest first.
-  func keys(
-    _ selection: JobSelection, in states: [JobState], after: Int64, upTo last: Int64, limit: Int
-  ) throws -> [Int64] {
+  /// The keys of the next jobs that fit and are in one of these states, the newest first.
+  ///
+  /// - Parameter end: only jobs that came before this one, or with it.
+  func keys(_ selection: JobSelection, in states: [JobState], upTo end: Int64, limit: Int) throws -> [Int64] {
     var keys: [Int64] = []
     try reader.perform { context, objectID in
-      guard let first = objectID(after), let end = objectID(last) else { return }
+      guard let end = objectID(end) else { return }
       let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
       request.resultType = .managedObjectIDResultType
-      let part = NSPredicate(format: "self > %@ AND self <= %@", first, end)
+      let part = NSPredicate(format: "self <= %@", end)
       let stated = NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))
       request.predicate = Self.and(
         Self.and(try condition(selection, running: try reader.runs(), context, objectID), part), stated)
-      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
       request.fetchLimit = limit
       keys = try context.fetch(request).compactMap(\.key)
     }
