@@ -84,7 +84,9 @@ enum Output {
   /// Text from outside may be in it, and is escaped.
   static func error(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    let escaped = lines.map { TerminalText.escaped(String($0)) }.joined(separator: "\n")
+    let layout = TextLayout(columns: isatty(STDERR_FILENO) == 1 ? terminalSize.columns : nil, hasColours: false)
+    let escaped = lines.flatMap { layout.wrapped(TerminalText.escaped(String($0)), indentation: 2) }
+      .joined(separator: "\n")
     try? escaped.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
   }
 
@@ -99,7 +101,10 @@ enum Output {
   /// The terminal's size now; one that does not know its own counts as 24 rows of 80 columns.
   static var terminalSize: (rows: Int, columns: Int) {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return (24, 80) }
+    // Standard output may be a file while errors go to a terminal.
+    guard [STDOUT_FILENO, STDERR_FILENO].contains(where: { ioctl($0, UInt(TIOCGWINSZ), &size) == 0 }) else {
+      return (24, 80)
+    }
     return (size.ws_row > 0 ? Int(size.ws_row) : 24, size.ws_col > 0 ? Int(size.ws_col) : 80)
   }
 
