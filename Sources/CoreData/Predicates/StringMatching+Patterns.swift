@@ -33,13 +33,13 @@ extension StringMatching {
 
 /// A LIKE pattern, parsed once.
 struct LikePattern {
-  private enum Step {
+  enum Step {
     case literal(Unicode.Scalar)
     case one
     case many
   }
 
-  private let steps: [Step]
+  let steps: [Step]
 
   init(_ pattern: String) {
     var steps: [Step] = []

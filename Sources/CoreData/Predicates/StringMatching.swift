@@ -76,6 +76,15 @@ enum StringMatching {
     return String(result).precomposedStringWithCanonicalMapping
   }
 
+  /// What one character of a decomposed text becomes in the folded form, before that is composed again.
+  static func folded(_ scalar: Unicode.Scalar, _ options: Options) -> String {
+    if options.contains(.diacriticInsensitive), scalar.properties.canonicalCombiningClass != .notReordered { return "" }
+    guard options.contains(.caseInsensitive) else { return String(scalar) }
+    var result = String.UnicodeScalarView()
+    appendFolded(scalar, to: &result)
+    return String(result)
+  }
+
   private static func asciiLowercased(_ text: String) -> String {
     if !text.utf8.contains(where: { $0 >= 0x41 && $0 <= 0x5A }) { return text }
     return String(unsafeUninitializedCapacity: text.utf8.count) { buffer in

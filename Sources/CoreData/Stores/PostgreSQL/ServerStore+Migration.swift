@@ -33,8 +33,8 @@ extension ServerStore {
     let old = try ServerStore(
       database, address,
       StoreOpening(
-        type: opening.type, url: opening.url, options: nil, configurationName: nil, model: model, entities: sources,
-        others: []))
+        type: opening.type, url: opening.url, options: [NSReadOnlyPersistentStoreOption: true], configurationName: nil,
+        model: model, entities: sources, others: []))
     let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
     if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
     let place = address.with(schema: "\(address.schema)_new")
@@ -54,5 +54,8 @@ extension ServerStore {
       DROP SCHEMA \(address.schema.quotedName) CASCADE;
       ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
       """)
+    let schema = try StoreSchema(
+      opening.entities, at: address, EntityNumbering(opening.entities, rows: entityNumbers(address, connection)))
+    try connection.run(ServerTables(schema: schema, address: address).functions.joined(separator: ";\n"))
   }
 }

@@ -4,6 +4,8 @@ struct OpenedSchema {
   let identifier: String
   let metadata: [String: Any]
   let keepsHistory: Bool
+  /// Whether the schema has this program's functions of texts.
+  let hasTextFunctions: Bool
 }
 
 extension ServerStore {
@@ -73,12 +75,15 @@ extension ServerStore {
       let keepsHistory =
         try connection.execute("SELECT 1 FROM \(address.qualified("_store")) WHERE keeps_history").rowCount > 0
       return OpenedSchema(
-        schema: schema, identifier: identifier, metadata: metadata, keepsHistory: keepsHistory)
+        schema: schema, identifier: identifier, metadata: metadata, keepsHistory: keepsHistory,
+        hasTextFunctions: isReadOnly
+          ? try ServerTables(schema: schema, address: address).hasTextFunctions(connection)
+          : try renewFunctionsIfNeeded(database, ServerTables(schema: schema, address: address), connection))
     }
   }
 
   /// The first number of the advisory lock under which schemas are created.
-  private static let lockOfCreation = 0x4344
+  static let lockOfCreation = 0x4344
 
   static func hasStore(_ address: ServerAddress, _ connection: any ServerConnection) throws -> Bool {
     var parameters = ServerParameters()

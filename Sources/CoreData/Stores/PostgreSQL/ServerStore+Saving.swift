@@ -13,7 +13,11 @@ extension ServerStore {
     }
   }
 
-  func didCommit() { openMetadata.didCommit() }
+  func didCommit() {
+    openMetadata.didCommit()
+    // Triggers have changed rows that the save does not know.
+    if derives { rowCache.removeAll() }
+  }
 
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {

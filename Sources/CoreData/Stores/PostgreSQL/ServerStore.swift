@@ -6,11 +6,13 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let database: ServerDatabase
   let address: ServerAddress
   let schema: StoreSchema
-  let dialect = SQLDialect.postgreSQL
+  let dialect: SQLDialect
   let rowCache: RowCache
   let storedEntities: StoredEntities
   let keys: ReservedKeys
   let keepsHistory: Bool
+  /// Whether triggers keep derived attributes.
+  let derives: Bool
   private let plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)]
   private let writers: [ServerRowWriter?]
   private let storeType: String
@@ -27,6 +29,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     rowCache = RowCache(generationSize: max(1, cachedRows / 2))
     schema = opened.schema
     keepsHistory = opened.keepsHistory
+    dialect = opened.hasTextFunctions ? .postgreSQL : .postgreSQLWithoutFunctions
+    derives = !schema.derivedColumns.isEmpty
     storeType = opening.type
     keys = ReservedKeys(address, database)
     let reference = StoreReference(identifier: opened.identifier)

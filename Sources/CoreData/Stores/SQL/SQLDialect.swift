@@ -18,6 +18,8 @@ struct SQLDialect: Sendable {
   let noLimit: String
   /// Whether connections have this framework's own functions and collations (`SQLFunctions`).
   let hasFunctions: Bool
+  /// Whether the store's schema has functions of texts (`StoredTextFunction`).
+  var hasTextFunctions = false
   /// Whether columns have types that values are converted to: dates, UUIDs, decimals, booleans. If not, a value is
   /// compared in the form in which it is stored.
   let hasTypes: Bool
@@ -38,7 +40,14 @@ struct SQLDialect: Sendable {
     integersOfArray: "SELECT value::bigint FROM json_array_elements_text(?::json)",
     textsOfArray: "SELECT value FROM json_array_elements_text(?::json)",
     ascending: "ASC NULLS FIRST", descending: "DESC NULLS LAST", positionFunction: "strpos", noLimit: "ALL",
-    hasFunctions: false, hasTypes: true)
+    hasFunctions: false, hasTextFunctions: true, hasTypes: true)
+
+  /// For a store in which nobody with the right to do so has made the functions yet.
+  static let postgreSQLWithoutFunctions: SQLDialect = {
+    var dialect = postgreSQL
+    dialect.hasTextFunctions = false
+    return dialect
+  }()
 }
 
 extension SQLDialect {

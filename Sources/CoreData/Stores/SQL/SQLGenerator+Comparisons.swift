@@ -122,6 +122,7 @@ extension SQLGenerator {
       return try text(subject, relation, constant: pattern)
     }
     guard let pattern = text(right) else { return .no }
+    if !dialect.hasFunctions { return try storedText(subject, relation, pattern) }
     let options = relation.type == .matches ? relation.options : relation.folding
     return try call(relation.type.textFunction, subject, pattern, Int64(options.rawValue))
   }
@@ -132,6 +133,9 @@ extension SQLGenerator {
       guard StringMatching.regularExpression(pattern, relation.options) != nil else {
         throw SQLGenerationError.invalidPattern
       }
+      if !dialect.hasFunctions, relation.options.isEmpty, let plain = PlainExpression(pattern) {
+        return "\(subject) ~ \(bind: .text(plain.posix))"
+      }
       return try call(.matches, subject, "\(bind: .text(pattern))", Int64(relation.options.rawValue))
     }
     if folding.isEmpty, relation.type == .beginsWith { return begins(subject, with: pattern) }
@@ -141,6 +145,7 @@ extension SQLGenerator {
       return "\(raw: dialect.positionFunction)(\(subject), \(bind: .text(pattern))) > 0"
     }
     let folded = StringMatching.folded(pattern, folding)
+    if !dialect.hasFunctions { return try storedText(subject, relation, constant: folded) }
     return try call(
       relation.type.textFunction, subject, "\(bind: .text(folded))", Int64(folding.rawValue) | SQLFunctions.isFolded)
   }

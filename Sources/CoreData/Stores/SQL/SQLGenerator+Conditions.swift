@@ -104,8 +104,8 @@ extension SQLGenerator {
     switch operand {
     case .constant(.string(let text)): return .constant(.string(StringMatching.folded(text, folding)))
     case .scalar(let column, .text):
+      if !dialect.hasFunctions { return .scalar(try folded(column, folding), .text) }
       let name = SQLFunctions.Name.fold.rawValue
-      if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(name) }
       return .scalar("\(raw: name)(\(column), \(raw: String(folding.rawValue)))", .text)
     default: return operand
     }

@@ -171,7 +171,10 @@ extension SQLGenerator {
 
   /// A predefined function, computed by the same code as in memory.
   func call(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
-    if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(function.rawValue) }
+    if !dialect.hasFunctions {
+      if let stored = storedCall(function, operands) { return stored }
+      throw SQLGenerationError.unsupportedFunction(function.rawValue)
+    }
     var decimals: Int64 = 0
     var arguments: [SQL] = []
     for (index, operand) in operands.enumerated() {

@@ -13,6 +13,10 @@ extension SQLGenerator {
     let grouping = try groups?.propertiesToGroupBy.map(groupClause) ?? ""
     let having = grouping.isEmpty ? "" : try groups?.havingPredicate.map(havingClause) ?? ""
     let order = isOrdered ? try orderClause(fetch.sortDescriptors) : ""
+    // A server orders distinct rows by their columns only.
+    if dialect.hasTextFunctions, groups?.returnsDistinctResults ?? false, order.contains("(") {
+      throw SQLGenerationError.unsupportedExpression("an order of distinct rows by what is not a column")
+    }
     var sql = groups?.returnsDistinctResults ?? false ? "SELECT DISTINCT \(columns)" : "SELECT \(columns)"
     sql += " FROM \(root.mapping.table) t0\(joins)"
     if !conditions.isEmpty { sql += " WHERE \(conditions.joined(separator: " AND "))" }

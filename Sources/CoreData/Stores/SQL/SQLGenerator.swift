@@ -90,7 +90,7 @@ final class SQLGenerator {
     case .scalar(let column, .text):
       let ordering = descriptor.selector.flatMap(StringOrdering.init(selector:)) ?? .binary
       guard let collation = SQLFunctions.collationName(of: ordering) else { return "\(column) \(raw: direction)" }
-      if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(ordering.rawValue) }
+      if !dialect.hasFunctions { return try storedOrder(column, ordering, ascending: descriptor.ascending) }
       return "\(column) COLLATE \(raw: collation) \(raw: direction)"
     case .scalar(_, .opaque), .scalar(_, .entity): throw SQLGenerationError.incomparable("values of \(key)")
     case .scalar(let column, _), .object(let column, _, _): return "\(column) \(raw: direction)"

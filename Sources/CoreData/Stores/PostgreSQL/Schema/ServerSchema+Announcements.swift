@@ -17,7 +17,7 @@ extension ServerTables {
     let store = address.qualified(ServerLayout.OwnTable.store.rawValue)
     return [
       """
-      CREATE FUNCTION \(announcer)() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+      CREATE OR REPLACE FUNCTION \(announcer)() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
       PERFORM pg_notify('coredata_rows_' || identifier, TG_ARGV[0]) FROM \(store); RETURN NULL; END $$
       """
     ] + announced.flatMap { triggers(on: $0, where: $1, calling: announcer) }

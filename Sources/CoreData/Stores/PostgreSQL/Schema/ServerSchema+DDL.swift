@@ -10,10 +10,19 @@ struct ServerTables {
   /// from a file keep theirs.
   static func sequence(_ address: ServerAddress) -> String { address.qualified("_keys") }
 
+  var texts: ServerTextFunctions { ServerTextFunctions(address: address) }
+  var derivations: ServerDerivations { ServerDerivations(schema, address) }
+
+  /// The functions, which name the schema in their texts. The statements replace those of a schema that got another
+  /// name.
+  var functions: [String] {
+    (announcements.first.map { [$0] } ?? []) + texts.statements + derivations.functions.map(\.creation)
+  }
+
   /// In one text, since no statement has parameters.
   var creation: String {
     (["CREATE SCHEMA IF NOT EXISTS \(address.schema.quotedName)"] + ownTables + entityTables + joinTables + foreignKeys
-      + indexes + announcements + comments).joined(separator: ";\n")
+      + indexes + announcements + texts.statements + derivations.creation + comments).joined(separator: ";\n")
   }
 
   private func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }

@@ -66,6 +66,7 @@ extension ServerStore {
       try connection.run(
         (["DROP FUNCTION IF EXISTS \(tables.announcer)() CASCADE"] + tables.announcements)
           .joined(separator: ";\n"))
+      try tables.renewFunctions(connection)
     }
 
     private func columns(of table: String) throws -> [String] {

@@ -4,41 +4,15 @@ extension StoreSchema {
   /// Apple's triggers of the same names also call a function of Apple's framework, so plain SQLite cannot insert into
   /// such a table. Those of counts and copies here do not, and the values are right no matter which program writes.
   /// Derivations of other forms than `Derivation` knows have no trigger.
-  var derivedAttributeStatements: [String] { derivedAttributes.flatMap(\.triggers) }
+  var derivedAttributeStatements: [String] { derivedColumns.flatMap(\.triggers) }
 
   /// The statements that compute derived attributes of all rows.
-  var derivedAttributeFills: [String] { derivedAttributes.compactMap(\.fill) }
-
-  private var derivedAttributes: [DerivedColumn] {
-    entities.flatMap { mapping in
-      mapping.entity.declaredProperties
-        .compactMap { $0 as? NSDerivedAttributeDescription }
-        .sorted { $0.name.precedesByBytes($1.name) }
-        .compactMap { DerivedColumn($0, of: mapping, in: self) }
-    }
-  }
+  var derivedAttributeFills: [String] { derivedColumns.compactMap(\.fill) }
 }
 
-/// The column of a derived attribute.
-private struct DerivedColumn {
-  private let schema: StoreSchema
-  private let mapping: TableMapping
-  private let name: String
-  private let column: String
-  private let derivation: Derivation
-
-  init?(_ attribute: NSDerivedAttributeDescription, of mapping: TableMapping, in schema: StoreSchema) {
-    guard let column = mapping.attributes[attribute.name]?.column,
-      let derivation = Derivation(attribute.derivationExpression)
-    else { return nil }
-    self.schema = schema
-    self.mapping = mapping
-    name = attribute.name
-    self.column = column
-    self.derivation = derivation
-  }
-
-  var triggers: [String] {
+/// The triggers of one column in a SQLite file.
+extension DerivedColumn {
+  fileprivate var triggers: [String] {
     switch derivation {
     case .now:
       // Each save raises the version.
@@ -59,7 +33,7 @@ private struct DerivedColumn {
   }
 
   /// Computes the column of all rows; nil if nothing is known of them.
-  var fill: String? {
+  fileprivate var fill: String? {
     let value: String?
     switch derivation {
     case .now: value = Self.now
@@ -67,7 +41,9 @@ private struct DerivedColumn {
       value = mapping.attributes[attribute].map { Self.calling(functions, $0.column) }
     case .copy(let relationship?, let attribute, let functions):
       value = source(relationship, attribute).map {
-        Self.calling(functions, "(SELECT \($0.column) FROM \($0.table) AS s WHERE s.Z_PK = \(mapping.table).\($0.key))")
+        Self.calling(
+          functions,
+          "(SELECT \($0.attribute.column) FROM \($0.table) AS s WHERE s.Z_PK = \(mapping.table).\($0.key))")
       }
     case .aggregate(let aggregate, let relationship, let attribute):
       value = members(relationship, attribute).map { $0.value(aggregate, of: "\(mapping.table).Z_PK") }
@@ -84,11 +60,6 @@ private struct DerivedColumn {
     functions.reversed().reduce(value) { "\(SQLFunctions.Name.call.rawValue)('\($1)', 0, \($0))" }
   }
 
-  /// The table holds other entities too.
-  private var ofEntity: String {
-    "Z_ENT IN (\(mapping.numbersIncludingSubentities.map(String.init).joined(separator: ", ")))"
-  }
-
   private func trigger(
     _ event: String, _ when: String, on table: String, _ condition: String? = nil, set value: String,
     where target: String
@@ -101,14 +72,6 @@ private struct DerivedColumn {
   }
 
   // MARK: Copies
-
-  /// The place of an attribute at the end of a to-one relationship: its table and column, and the key that leads there.
-  private func source(_ relationship: String, _ attribute: String) -> (table: String, column: String, key: String)? {
-    guard let toOne = mapping.toOnes[relationship], let other = schema.entitiesByName[toOne.destinationEntityName],
-      let source = other.attributes[attribute]
-    else { return nil }
-    return (other.table, source.column, toOne.column)
-  }
 
   private func copyTriggers(
     _ relationship: String?, _ attribute: String, _ calling: (String) -> String
@@ -123,17 +86,17 @@ private struct DerivedColumn {
       ]
     }
     guard let source = self.source(relationship, attribute) else { return [] }
-    let value = calling("(SELECT s.\(source.column) FROM \(source.table) AS s WHERE s.Z_PK = NEW.\(source.key))")
+    let (column, key) = (source.attribute.column, source.key)
+    let value = calling("(SELECT s.\(column) FROM \(source.table) AS s WHERE s.Z_PK = NEW.\(key))")
     return [
       trigger("SOURCE_INSERT", "INSERT", on: table, set: value, where: "Z_PK = NEW.Z_PK"),
-      trigger("SOURCE_UPDATE", "UPDATE OF \(source.key)", on: table, set: value, where: "Z_PK = NEW.Z_PK"),
+      trigger("SOURCE_UPDATE", "UPDATE OF \(key)", on: table, set: value, where: "Z_PK = NEW.Z_PK"),
       // A new row at the other end may come after those that refer to it.
       trigger(
-        "PARAMETER_INSERT", "INSERT", on: source.table, set: calling("NEW.\(source.column)"),
-        where: "\(source.key) = NEW.Z_PK"),
+        "PARAMETER_INSERT", "INSERT", on: source.table, set: calling("NEW.\(column)"), where: "\(key) = NEW.Z_PK"),
       trigger(
-        "PARAMETER_UPDATE", "UPDATE OF \(source.column)", on: source.table, set: calling("NEW.\(source.column)"),
-        where: "\(source.key) = NEW.Z_PK"),
+        "PARAMETER_UPDATE", "UPDATE OF \(column)", on: source.table, set: calling("NEW.\(column)"),
+        where: "\(key) = NEW.Z_PK"),
     ]
   }
 
@@ -160,46 +123,6 @@ private struct DerivedColumn {
     ]
   }
 
-  /// Where the members of a to-many relationship are.
-  private struct Members {
-    /// The table whose rows say which objects are members, and the column of it with the owner's key.
-    let links: String
-    let owner: String
-    /// The table of the members, their attribute's column, and for a join table its column with their keys.
-    let table: String
-    let column: String?
-    let member: String?
-
-    func value(_ aggregate: Aggregate, of owner: String) -> String {
-      let value = aggregate.sql(column.map { "m.\($0)" })
-      guard let member else { return "(SELECT \(value) FROM \(table) AS m WHERE m.\(self.owner) = \(owner))" }
-      guard column != nil else { return "(SELECT \(value) FROM \(links) AS l WHERE l.\(self.owner) = \(owner))" }
-      return "(SELECT \(value) FROM \(links) AS l JOIN \(table) AS m ON m.Z_PK = l.\(member) "
-        + "WHERE l.\(self.owner) = \(owner))"
-    }
-
-    typealias Aggregate = Derivation.Aggregate
-  }
-
-  private func members(_ relationship: String, _ attribute: String?) -> Members? {
-    func column(_ entity: String) -> (table: String, column: String?)? {
-      guard let other = schema.entitiesByName[entity] else { return nil }
-      guard let attribute else { return (other.table, nil) }
-      return other.attributes[attribute].map { (other.table, $0.column) }
-    }
-    switch mapping.toManys[relationship] {
-    case .foreignKey(let entity, let table, let inverse)?:
-      return column(entity).map {
-        Members(links: table, owner: inverse.column, table: table, column: $0.column, member: nil)
-      }
-    case .join(let entity, let table, let owner, let destination, _)?:
-      return column(entity).map {
-        Members(links: table, owner: owner, table: $0.table, column: $0.column, member: destination)
-      }
-    case nil: return nil
-    }
-  }
-
   private func aggregateTriggers(
     _ aggregate: Derivation.Aggregate, _ relationship: String, _ attribute: String?
   ) -> [String] {
@@ -210,20 +133,31 @@ private struct DerivedColumn {
         event, when, on: members.links, "\(row).\(members.owner) NOT NULL", set: set("\(row).\(members.owner)"),
         where: "Z_PK = \(row).\(members.owner)")
     }
-    let columns = [members.owner] + (members.member.map { [$0] } ?? members.column.map { [$0] } ?? [])
+    let columns = [members.owner] + [members.member ?? members.attribute?.column].compactMap(\.self)
     let update = "UPDATE OF \(columns.joined(separator: ", "))"
     var triggers = [
       changing("PARAMETER_INSERT", "INSERT", "NEW"), changing("PARAMETER_UPDATE_INCREMENT", update, "NEW"),
       changing("PARAMETER_UPDATE_DECREMENT", update, "OLD"), changing("PARAMETER_DELETE", "DELETE", "OLD"),
       trigger("SOURCE_INSERT", "INSERT", on: mapping.table, set: set("NEW.Z_PK"), where: "Z_PK = NEW.Z_PK"),
     ]
-    if let member = members.member, let column = members.column {
+    if let member = members.member, let column = members.attribute?.column {
       triggers.append(
         trigger(
           "MEMBER_UPDATE", "UPDATE OF \(column)", on: members.table, set: set("\(mapping.table).Z_PK"),
           where: "Z_PK IN (SELECT \(members.owner) FROM \(members.links) WHERE \(member) = NEW.Z_PK)"))
     }
     return triggers
+  }
+}
+
+extension DerivedColumn.Members {
+  /// The aggregate of an owner's members.
+  fileprivate func value(_ aggregate: Derivation.Aggregate, of owner: String) -> String {
+    let value = aggregate.sql(attribute.map { "m.\($0.column)" })
+    guard let member else { return "(SELECT \(value) FROM \(table) AS m WHERE m.\(self.owner) = \(owner))" }
+    guard attribute != nil else { return "(SELECT \(value) FROM \(links) AS l WHERE l.\(self.owner) = \(owner))" }
+    return "(SELECT \(value) FROM \(links) AS l JOIN \(table) AS m ON m.Z_PK = l.\(member) "
+      + "WHERE l.\(self.owner) = \(owner))"
   }
 }
 

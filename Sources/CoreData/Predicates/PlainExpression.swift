@@ -1,0 +1,92 @@
+/// A regular expression that means the same to ICU and to PostgreSQL: of characters, lists and ranges of characters,
+/// any character, groups, alternatives and repetitions. Everything else, such as `\w` or `^`, differs or may differ.
+///
+/// A whole text matches it or not, so that it does not matter which alternative an engine tries first.
+struct PlainExpression {
+  /// The expression in PostgreSQL's syntax, for whole texts.
+  let posix: String
+
+  private static let repetitions: Set<Unicode.Scalar> = ["*", "+", "?"]
+  /// Characters with a meaning that are not known here.
+  private static let others: Set<Unicode.Scalar> = ["^", "$", "{", "}", "]", "#", "&", "~"]
+  /// What may stand behind a backslash for itself.
+  private static let escaped: Set<Unicode.Scalar> = [
+    ".", "*", "+", "?", "(", ")", "[", "]", "{", "}", "|", "\\", "^", "$",
+  ]
+
+  /// - Returns: nil for an expression that has anything else.
+  init?(_ pattern: String) {
+    var result = String.UnicodeScalarView()
+    var rest = pattern.unicodeScalars[...]
+    /// Whether a repetition may follow, and whether a branch has anything yet.
+    var (mayRepeat, isEmpty) = (false, true)
+    var depth = 0
+    while let scalar = rest.popFirst() {
+      switch scalar {
+      case "(":
+        if rest.first == "?" { return nil }
+        depth += 1
+        result.append(contentsOf: "(?:".unicodeScalars)
+        (mayRepeat, isEmpty) = (false, true)
+      case ")":
+        depth -= 1
+        if depth < 0 || isEmpty { return nil }
+        result.append(scalar)
+        mayRepeat = true
+      case "|":
+        if isEmpty { return nil }
+        result.append(scalar)
+        (mayRepeat, isEmpty) = (false, true)
+      case _ where Self.repetitions.contains(scalar):
+        // Two of them together are a lazy or a possessive repetition.
+        if !mayRepeat { return nil }
+        result.append(scalar)
+        mayRepeat = false
+      case ".":
+        // ICU's ends of lines: https://unicode-org.github.io/icu/userguide/strings/regexp.html
+        result.append(contentsOf: "[^\\n-\\r\\u0085\\u2028\\u2029]".unicodeScalars)
+        (mayRepeat, isEmpty) = (true, false)
+      case "[":
+        guard let list = Self.list(&rest) else { return nil }
+        result.append(contentsOf: list.unicodeScalars)
+        (mayRepeat, isEmpty) = (true, false)
+      case "\\":
+        guard let next = rest.popFirst(), Self.escaped.contains(next) else { return nil }
+        result.append(scalar)
+        result.append(next)
+        (mayRepeat, isEmpty) = (true, false)
+      case _ where Self.others.contains(scalar) || scalar.value == 0: return nil
+      default:
+        result.append(scalar)
+        (mayRepeat, isEmpty) = (true, false)
+      }
+    }
+    if depth != 0 || isEmpty { return nil }
+    posix = "^(?:\(String(result)))$"
+  }
+
+  /// A list of letters, digits and ranges of them.
+  private static func list(_ rest: inout Substring.UnicodeScalarView) -> String? {
+    var scalars: [Unicode.Scalar] = []
+    while let scalar = rest.popFirst() {
+      if scalar == "]" {
+        return scalars.isEmpty || !areRangesPlain(scalars) ? nil : "[\(String(String.UnicodeScalarView(scalars)))]"
+      }
+      guard scalar == "-" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) else { return nil }
+      scalars.append(scalar)
+    }
+    return nil
+  }
+
+  /// Whether each hyphen stands between two ends of a range, the lower one first.
+  private static func areRangesPlain(_ scalars: [Unicode.Scalar]) -> Bool {
+    var rest = scalars[...]
+    while let first = rest.popFirst() {
+      if first == "-" { return false }
+      guard rest.first == "-" else { continue }
+      rest.removeFirst()
+      guard let last = rest.popFirst(), last != "-", first.value <= last.value else { return false }
+    }
+    return true
+  }
+}

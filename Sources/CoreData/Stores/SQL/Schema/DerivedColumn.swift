@@ -1,0 +1,92 @@
+/// The column of a derived attribute, and where the values come from that it is computed from.
+struct DerivedColumn {
+  let schema: StoreSchema
+  let mapping: TableMapping
+  let name: String
+  let column: String
+  let type: NSAttributeType
+  let derivation: Derivation
+
+  /// - Returns: nil for an expression of a form that `Derivation` does not know.
+  init?(_ attribute: NSDerivedAttributeDescription, of mapping: TableMapping, in schema: StoreSchema) {
+    guard let column = mapping.attributes[attribute.name]?.column,
+      let derivation = Derivation(attribute.derivationExpression)
+    else { return nil }
+    self.schema = schema
+    self.mapping = mapping
+    name = attribute.name
+    self.column = column
+    type = attribute.attributeType
+    // "address.city" may lead to an element of a composite attribute, which is in the row itself.
+    if case .copy(let first?, let last, let functions) = derivation, mapping.attributes["\(first).\(last)"] != nil {
+      self.derivation = .copy(relationship: nil, attribute: "\(first).\(last)", functions: functions)
+    } else {
+      self.derivation = derivation
+    }
+  }
+
+  /// The condition on rows of the entity and those below it: the table may hold others, too.
+  var ofEntity: String {
+    let numbers = mapping.numbersIncludingSubentities.map(String.init).joined(separator: ", ")
+    return "\(mapping.names.entity) IN (\(numbers))"
+  }
+
+  // MARK: Sources
+
+  /// An attribute at the end of a to-one relationship.
+  struct Source {
+    let table: String
+    let attribute: AttributeColumn
+    /// The column of this table with the key that leads there.
+    let key: String
+  }
+
+  func source(_ relationship: String, _ attribute: String) -> Source? {
+    guard let toOne = mapping.toOnes[relationship], let other = schema.entitiesByName[toOne.destinationEntityName],
+      let source = other.attributes[attribute]
+    else { return nil }
+    return Source(table: other.table, attribute: source, key: toOne.column)
+  }
+
+  /// Where the members of a to-many relationship are.
+  struct Members {
+    /// The table whose rows say which objects are members, and the column of it with the owner's key.
+    let links: String
+    let owner: String
+    /// The table of the members, their attribute, and for a join table its column with their keys.
+    let table: String
+    let attribute: AttributeColumn?
+    let member: String?
+  }
+
+  func members(_ relationship: String, _ attribute: String?) -> Members? {
+    func place(_ entity: String) -> (table: String, attribute: AttributeColumn?)? {
+      guard let other = schema.entitiesByName[entity] else { return nil }
+      guard let attribute else { return (other.table, nil) }
+      return other.attributes[attribute].map { (other.table, $0) }
+    }
+    switch mapping.toManys[relationship] {
+    case .foreignKey(let entity, let table, let inverse)?:
+      return place(entity).map {
+        Members(links: table, owner: inverse.column, table: table, attribute: $0.attribute, member: nil)
+      }
+    case .join(let entity, let table, let owner, let destination, _)?:
+      return place(entity).map {
+        Members(links: table, owner: owner, table: $0.table, attribute: $0.attribute, member: destination)
+      }
+    case nil: return nil
+    }
+  }
+}
+
+extension StoreSchema {
+  /// The columns of all derived attributes that triggers can keep.
+  var derivedColumns: [DerivedColumn] {
+    entities.flatMap { mapping in
+      mapping.entity.declaredProperties
+        .compactMap { $0 as? NSDerivedAttributeDescription }
+        .sorted { $0.name.precedesByBytes($1.name) }
+        .compactMap { DerivedColumn($0, of: mapping, in: self) }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/// The functions of texts that a server's store has in its schema. Raw values are their names.
+enum StoredTextFunction: String, CaseIterable {
+  /// `StringMatching.folded` with its options.
+  case foldCase = "_fold_case"
+  case foldMarks = "_fold_marks"
+  case fold = "_fold"
+  case upper = "_upper"
+  case lower = "_lower"
+  /// A text that is ordered as `localizedStandardCompare:` orders the folded one: numbers by their values.
+  case natural = "_natural"
+
+  /// What folding ignores; nothing for the other functions.
+  var options: StringMatching.Options {
+    switch self {
+    case .foldCase: [.caseInsensitive]
+    case .foldMarks: [.diacriticInsensitive]
+    case .fold: [.caseInsensitive, .diacriticInsensitive]
+    case .upper, .lower, .natural: []
+    }
+  }
+
+  /// The function that folds as the options say; nil if these change nothing.
+  init?(folding options: StringMatching.Options) {
+    let wanted = options.intersection([.caseInsensitive, .diacriticInsensitive])
+    guard !wanted.isEmpty, let found = Self.allCases.first(where: { $0.options == wanted }) else { return nil }
+    self = found
+  }
+}
